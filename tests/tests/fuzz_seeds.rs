@@ -9,6 +9,8 @@ mod frame_reader;
 mod open_session;
 #[path = "../../fuzz/properties/parse_entry.rs"]
 mod parse_entry;
+#[path = "../../fuzz/properties/read_transcript.rs"]
+mod read_transcript;
 
 #[expect(clippy::unwrap_used, reason = "a property fails by a panic")]
 #[path = "../../fuzz/properties/tail_session.rs"]
@@ -50,4 +52,9 @@ fn frames_do_not_depend_on_how_bytes_arrive() {
 #[test]
 fn entries_keep_their_lines() {
     check("parse_entry", parse_entry::parse_entry);
+}
+
+#[test]
+fn transcripts_are_kept_byte_for_byte() {
+    check("read_transcript", read_transcript::read_transcript);
 }

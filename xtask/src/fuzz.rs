@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use crate::workspace::{root, run};
 
 /// The targets of `fuzz/`.
-const TARGETS: [&str; 4] = ["open_session", "tail_session", "frame_reader", "parse_entry"];
+const TARGETS: [&str; 5] = ["open_session", "tail_session", "frame_reader", "parse_entry", "read_transcript"];
 
 /// Runs each target for `seconds` with `cargo fuzz`, whose inputs grow from `fuzz/seeds`.
 ///

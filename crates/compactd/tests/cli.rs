@@ -10,5 +10,7 @@ mod harness;
 mod looking;
 #[path = "cli/oddities.rs"]
 mod oddities;
+#[path = "cli/transcripts.rs"]
+mod transcripts;
 #[path = "cli/usage.rs"]
 mod usage;

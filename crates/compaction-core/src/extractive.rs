@@ -7,9 +7,6 @@
 
 mod budget;
 mod candidates;
-mod digest;
-mod lengthen;
-mod name_list;
 mod pool;
 
 use crate::ledger::{Check, Collector, Ledger, LossReport, Retention, text};

@@ -9,7 +9,7 @@
 mod ai_sdk;
 mod anthropic;
 mod gemini;
-mod node;
+pub(crate) mod node;
 mod openai;
 mod original;
 mod parts;
@@ -26,6 +26,7 @@ use crate::json::{self, Json, RawObject};
 use crate::message::Message;
 
 pub use parts::Calls;
+pub(crate) use parts::media_block;
 
 /// A message format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -207,8 +207,14 @@ impl<'a> Json<'a> {
 
 /// Writes `text` as a JSON string, quotes included.
 pub fn write_string(text: &str, out: &mut String) {
-    // Serialising a string cannot fail. An empty result would still be valid text.
-    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    if text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
+        // Serialising a string cannot fail. An empty result would still be valid text.
+        out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    } else {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    }
 }
 
 fn write_number(number: &serde_json::Number, out: &mut String) {

@@ -5,59 +5,43 @@
 //! from it ([`crate::extractive`]) and checked against it ([`LossReport`]). Prose is parsed only once:
 //! when an earlier compaction comes from a program that stores no ledger.
 
-mod actions;
-mod brief;
+pub(crate) mod actions;
 mod claims;
 mod collect;
 pub(crate) mod commands;
 mod constraints;
 mod coverage;
 pub(crate) mod cues;
-mod dialogue;
 mod earlier_summary;
-mod error_forms;
-mod error_line;
-mod error_words;
 mod errors;
 pub(crate) mod finder;
-pub(crate) mod labels;
-mod left_out;
 mod loss;
-mod match_key;
 mod measure;
 mod names;
 pub(crate) mod notes;
 mod outcomes;
 mod person;
-mod plan;
-mod read;
-mod repair;
 mod requests;
-mod scan;
 pub(crate) mod selection;
-mod sentences;
 pub(crate) mod statements;
 mod steps;
 mod store;
-pub(crate) mod subject;
 mod terms;
 pub(crate) mod text;
-mod unsupported;
 mod withdrawals;
+
+use std::collections::BTreeMap;
+
+pub use collect::Collector;
+pub use errors::error_line;
+pub use loss::{Check, Clipped, LossReport, Repair, Suspicion, remove_retained_facts};
+pub use measure::Retention;
+pub use notes::{Note, NoteKind};
+pub use statements::{Statement, Voice};
+pub use steps::LatestPlan;
 
 use crate::entry::{EntryId, FileLists};
 use crate::text::cmp_utf16;
-
-pub use brief::{Brief, brief};
-pub use collect::Collector;
-pub use error_line::error_line;
-pub use left_out::LeftOut;
-pub use loss::{Check, Clipped, LossReport, Suspicion};
-pub use measure::Retention;
-pub use notes::{Note, NoteKind};
-pub use plan::LatestPlan;
-pub use repair::{Repair, remove_retained_facts};
-pub use statements::{Statement, Voice};
 
 /// Version of the stored form.
 pub const VERSION: u64 = 1;
@@ -350,6 +334,76 @@ impl Ledger {
     /// Errors that are still unresolved.
     pub fn unresolved_errors(&self) -> impl Iterator<Item = &ErrorRecord> {
         self.errors.iter().filter(|error| !error.is_resolved)
+    }
+}
+
+/// How many items of each list, by its stored name, the compactions of the branch did not store.
+/// Statements count sentence by sentence. Only requests that ask for something count.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LeftOut(BTreeMap<&'static str, u64>);
+
+impl LeftOut {
+    /// How many items of a list were left out.
+    pub fn of(&self, list: &str) -> u64 {
+        self.0.get(list).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, list: &'static str, count: u64) {
+        if count > 0 {
+            let known = self.0.entry(list).or_default();
+            *known = known.saturating_add(count);
+        }
+    }
+}
+
+/// The figures of a compaction.
+#[derive(Debug, Clone, Copy)]
+pub struct Brief<'a> {
+    /// Messages that were summarised.
+    pub messages: usize,
+    /// Their estimated tokens.
+    pub tokens_before: u64,
+    /// Estimated tokens of the summary.
+    pub tokens_after: u64,
+    /// What was collected from them.
+    pub ledger: &'a Ledger,
+}
+
+/// One or two sentences about a compaction, in plain text: how much smaller it became, what is kept,
+/// and what still fails.
+pub fn brief(brief: &Brief<'_>) -> String {
+    let messages = counted(brief.messages, "message");
+    let (before, after) = (tokens(brief.tokens_before), tokens(brief.tokens_after));
+    let mut text = format!("Summarised {messages} ({before} tokens) into {after}");
+    let files = brief.ledger.files.len();
+    match (files, brief.ledger.requests.is_empty()) {
+        (0, true) => {}
+        (0, false) => text.push_str("; the last request is kept"),
+        (files, true) => text.push_str(&format!("; {} kept", are(files, "file"))),
+        (files, false) => text.push_str(&format!("; {} and the last request are kept", counted(files, "file"))),
+    }
+    text.push('.');
+    let unresolved = brief.ledger.unresolved_errors().count();
+    if unresolved > 0 {
+        text.push_str(&format!(" {} unresolved.", are(unresolved, "error")));
+    }
+    text
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn are(count: usize, noun: &str) -> String {
+    format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
+}
+
+/// A number of tokens in short form: `900`, `5k`, `1.2M`.
+fn tokens(tokens: u64) -> String {
+    match tokens {
+        0..1000 => tokens.to_string(),
+        1000..1_000_000 => format!("{}k", (tokens + 500) / 1000),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
     }
 }
 

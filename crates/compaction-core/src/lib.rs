@@ -30,6 +30,7 @@ pub mod system_state;
 pub mod text;
 pub mod tokens;
 pub mod tools;
+pub mod transcripts;
 pub mod trigger;
 pub mod undo;
 pub mod verbatim;

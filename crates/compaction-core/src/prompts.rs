@@ -215,7 +215,7 @@ const NAMES: [&str; 7] = [
 pub fn escape_tags(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
-    for (at, _) in text.match_indices('<') {
+    for at in memchr::memchr_iter(b'<', text.as_bytes()) {
         if let Some(slash) = closing_slash(&text[at + 1..]) {
             let slash = at + 1 + slash;
             out.push_str(&text[done..slash]);

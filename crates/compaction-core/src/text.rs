@@ -35,23 +35,39 @@ pub fn prefix_utf16(text: &str, units: usize) -> &str {
     if text.len() <= units {
         return text;
     }
+    // A character takes at least as many bytes as units, so this many bytes are surely within.
+    let mut start = 0;
     let mut seen = 0;
-    for (offset, character) in text.char_indices() {
+    while units - seen >= LEAST_SKIPPED && text.len() - start > units - seen {
+        let end = text.floor_char_boundary(start + units - seen);
+        seen += utf16_len(&text[start..end]);
+        start = end;
+    }
+    for (offset, character) in text[start..].char_indices() {
         seen += character.len_utf16();
         if seen > units {
-            return &text[..offset];
+            return &text[..start + offset];
         }
     }
     text
 }
+
+/// Units that are counted at once rather than character by character.
+const LEAST_SKIPPED: usize = 32;
 
 /// The longest suffix of `text` that has at most `units` UTF-16 units and starts on a character boundary.
 pub fn suffix_utf16(text: &str, units: usize) -> &str {
     if text.len() <= units {
         return text;
     }
+    let mut end = text.len();
     let mut seen = 0;
-    for (offset, character) in text.char_indices().rev() {
+    while units - seen >= LEAST_SKIPPED && end > units - seen {
+        let start = text.ceil_char_boundary(end - (units - seen));
+        seen += utf16_len(&text[start..end]);
+        end = start;
+    }
+    for (offset, character) in text[..end].char_indices().rev() {
         seen += character.len_utf16();
         if seen > units {
             return &text[offset + character.len_utf8()..];
@@ -140,7 +156,7 @@ mod tests {
         }
 
         #[test]
-        fn prefix_and_suffix_are_the_longest_that_fit(text in "[a-c\u{e9}\u{20ac}\u{1f600}]{0,12}", units in 0usize..16) {
+        fn prefix_and_suffix_are_the_longest_that_fit(text in "[a-c\u{e9}\u{20ac}\u{1f600}]{0,12}|[a-c\u{e9}\u{20ac}\u{1f600}]{0,160}|[a-c]{90,120}", units in prop_oneof![0usize..16, 30usize..130]) {
             for cut in [prefix_utf16(&text, units), suffix_utf16(&text, units)] {
                 prop_assert!(utf16_len(cut) <= units);
                 prop_assert!(cut.len() == text.len() || utf16_len(cut) + 2 > units);

@@ -27,7 +27,9 @@ use crate::wire::ClientCapabilities;
 /// Time that requests get to finish after the end of input, and that a running operation gets before its session is
 /// closed, so that a script may write its calls and close the pipe. Then they are cancelled: no client waits minutes
 /// for a model.
-pub(crate) const GRACE_PERIOD: Duration = Duration::from_millis(500);
+///
+/// Builds for tests are many times slower, so they wait longer.
+pub(crate) const GRACE_PERIOD: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1500 } else { 500 });
 /// The server, shared by all calls.
 #[derive(Debug)]
 pub struct Server {

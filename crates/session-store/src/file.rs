@@ -3,13 +3,13 @@
 mod file_log;
 mod file_store;
 mod list;
+mod list_cache;
 mod lock;
-mod paths;
+mod read;
 mod regular;
-mod replace;
-mod seen;
+mod summarize;
 
 pub use file_log::{FileLog, OpenedFile};
 pub use file_store::FileStore;
-pub use paths::resolve as resolve_path;
-pub use regular::{append_to_regular_file, read_regular_file};
+pub use list::resolve as resolve_path;
+pub use regular::{append_to_regular_file, open_regular_file, read_regular_file};

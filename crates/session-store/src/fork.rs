@@ -1,7 +1,7 @@
 //! Forks: one path of a session as a session of its own (docs/session-format.md, "Forks").
 //!
-//! Lines are copied byte for byte, but where they name a label that left the chain. Labels are set
-//! again behind the path, with their ids and timestamps, where their targets came along.
+//! Lines are copied byte for byte, unless they refer to a label that is left out. Labels are set again after the
+//! path, with their ids and timestamps, if their targets are on it.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -11,25 +11,25 @@ use compaction_core::json::{self, RawObject};
 
 use crate::error::StoreError;
 use crate::header::SessionHeader;
+use crate::header::{self, now};
 use crate::index::Index;
-use crate::locator::Locator;
-use crate::lossless::LosslessText;
-use crate::new_ids::{self, now};
+use crate::index::lazy::Position;
+use crate::log::Locator;
 use crate::session::Session;
-use crate::session::known::Slot;
+use crate::session::upgrade::LosslessText;
 
-/// A fork that is to be written.
+/// The plan of a fork.
 #[derive(Debug)]
 pub(crate) struct Fork<'a> {
     source: &'a Session,
-    /// The whole index of the source, as labels lie anywhere in it.
+    /// The whole index of the source, because labels can be anywhere in it.
     index: &'a Index,
     header: SessionHeader,
-    /// Places of the entries of the path, root first, without labels.
+    /// Slots of the entries of the path without labels, root first.
     kept: Vec<usize>,
-    /// Places of the label entries that are set again, in order.
+    /// Slots of the label entries that are set again, in order.
     labels: Vec<usize>,
-    /// What stands for a label of the path: the next entry that is kept, or the last one.
+    /// Replacements for labels of the path: the next entry that is kept, or the last one.
     stand_ins: HashMap<EntryId, EntryId>,
 }
 
@@ -62,8 +62,8 @@ impl From<io::Error> for ForkError {
 }
 
 impl Session {
-    /// The text of a new session that holds the path from the root to `leaf`, or none for `None`: what a
-    /// store without files writes for [`crate::SessionStore::fork`], and fails as that does.
+    /// The text of a new session with the path from the root to `leaf`, or with no entries for `None`. Stores without
+    /// files write it for [`crate::SessionStore::fork`]. Fails as that does.
     pub fn fork_text(&self, leaf: Option<&EntryId>) -> Result<Vec<u8>, StoreError> {
         let mut text = Vec::new();
         Fork::new(self, leaf)?.write(&mut text).map_err(|error| error.into_store_error(None))?;
@@ -72,20 +72,20 @@ impl Session {
 }
 
 impl<'a> Fork<'a> {
-    /// Plans the fork of the path to `leaf`. Fails with `EntryNotFound`, or with `ReadOnly` for a source
-    /// of a newer version, whose lines may mean something else below the header of a fork.
+    /// Plans the fork of the path to `leaf`. Fails with `EntryNotFound`, or with `ReadOnly` for a source of a newer
+    /// version, because its lines may have another meaning under the header of a fork.
     pub(crate) fn new(source: &'a Session, leaf: Option<&EntryId>) -> Result<Self, StoreError> {
         let index = source.index()?;
         if index.is_newer_version {
             let reason = format!("it would be a copy of version {}, which is not known here", source.header().version);
             return Err(StoreError::ReadOnly { locator: source.locator().cloned(), reason });
         }
-        let path: Vec<usize> = source.branch_slots(leaf)?.into_iter().filter_map(Slot::whole).collect();
+        let path: Vec<usize> = source.branch_slots(leaf)?.into_iter().filter_map(Position::whole).collect();
         let kept: Vec<usize> = path.iter().copied().filter(|&slot| !is_label(index, slot)).collect();
         let stand_ins = stand_ins(index, &path);
         let labels = labels_to_set(index, &kept, &stand_ins);
         let parent = source.locator().map(Locator::to_string);
-        let id = new_ids::session_id(None)?;
+        let id = header::session_id(None)?;
         let cwd = &source.header().cwd;
         let header = SessionHeader::new(&id, &iso_timestamp(now()), cwd, parent.as_deref());
         Ok(Self { source, index, header, kept, labels, stand_ins })
@@ -109,8 +109,8 @@ impl<'a> Fork<'a> {
         Ok(())
     }
 
-    /// The line of an entry whose parent is now `parent`. The first entry keeps the parent that it
-    /// has: where that is missing, the fork says so as its source does.
+    /// The line of an entry whose parent is now `parent`. The first entry keeps its stored parent: if that is
+    /// missing, the fork reports it as its source does.
     fn line(&self, slot: usize, parent: Option<&EntryId>) -> Result<Vec<u8>, StoreError> {
         let record = self.index.record(slot);
         let line = self.source.line_bytes(&record)?;
@@ -140,8 +140,8 @@ fn is_label(index: &Index, slot: usize) -> bool {
     index.kind(slot) == EntryKind::Label
 }
 
-/// The member by which entries of a kind name another one, beside their parent. An edit of a label
-/// changes nothing and must not change the entry that stands for the label either.
+/// The member by which entries of a kind refer to another entry, besides their parent. An edit of a label has no
+/// effect, and must not affect the replacement of the label.
 fn reference_member(kind: EntryKind) -> Option<&'static str> {
     match kind {
         EntryKind::Compaction => Some("firstKeptEntryId"),
@@ -151,7 +151,7 @@ fn reference_member(kind: EntryKind) -> Option<&'static str> {
     }
 }
 
-/// For each label of the path the entry that stands for it.
+/// The replacement of each label of the path.
 fn stand_ins(index: &Index, path: &[usize]) -> HashMap<EntryId, EntryId> {
     let last = path.iter().rev().copied().find(|&slot| !is_label(index, slot));
     let mut next = last;
@@ -166,13 +166,12 @@ fn stand_ins(index: &Index, path: &[usize]) -> HashMap<EntryId, EntryId> {
     stand_ins
 }
 
-/// The entries that set the labels which hold now for what is kept, on whatever branch they lie; those
-/// of labels come first.
+/// The entries that set the current labels of kept entries, on whatever branch they are. Labels of labels come first.
 fn labels_to_set(index: &Index, kept: &[usize], stand_ins: &HashMap<EntryId, EntryId>) -> Vec<usize> {
     let kept: HashSet<EntryId> = kept.iter().map(|&slot| index.id(slot)).collect();
     let comes_along = |target: &EntryId| kept.contains(target) || stand_ins.contains_key(target);
     let labels = index.labels.iter().filter(|(target, _)| comes_along(target));
-    // What a label was given must not count in place of what the entry was given that stands for it.
+    // The label of a label must not override the label of its replacement.
     let mut slots: Vec<_> = labels.map(|(target, label)| (kept.contains(target), label.slot)).collect();
     slots.sort_unstable();
     slots.into_iter().map(|(_, slot)| slot).collect()

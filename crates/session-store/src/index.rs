@@ -1,19 +1,10 @@
-//! What one scan of a session tells: where its entries are and how they hang together.
+//! The index of a session: where its entries are and how they are linked.
 //!
-//! The index holds headers and places, never bodies; it can be thrown away and built again.
-
-mod ids;
-pub(crate) mod labels;
-pub(crate) mod line;
-mod links;
-mod parallel;
-mod quick;
-mod scan;
-pub(crate) mod tail;
+//! The index holds headers and offsets, never bodies. It can be dropped and built again.
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::ControlFlow;
 
@@ -21,12 +12,14 @@ use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
 use compaction_core::migrate::{Migration, TreePosition};
 use hashbrown::HashTable;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
+use crate::error::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::header::SessionHeader;
 use crate::index::ids::{IdKey, Ids, KeyHasher, MAX_LONG_IDS};
-use crate::index::labels::Labels;
-use crate::log::lines::CUT_BYTES;
-use crate::log::{Line, SessionLog, Span};
+use crate::log::{CUT_BYTES, Line, SessionLog, Span};
+
+mod ids;
+pub(crate) mod lazy;
+mod scan;
 
 pub(crate) use crate::index::scan::too_long;
 
@@ -36,13 +29,13 @@ pub(crate) struct Record {
     pub(crate) id: EntryId,
     pub(crate) parent_id: Option<EntryId>,
     pub(crate) span: Span,
-    /// Line of the file, counted from 1; `None` where only the end of the file was read.
+    /// Line of the file, counted from 1; `None` if only the end of the file was read.
     pub(crate) line: Option<usize>,
     pub(crate) kind: EntryKind,
     pub(crate) role: Option<Role>,
-    /// Whether only the header of the line can be read, as far as that is known.
+    /// Whether the body is known to be broken.
     pub(crate) is_broken: bool,
-    /// Whether a later entry has the same id, so that nothing refers to this one.
+    /// Whether a later entry has the same id, so that no reference leads here.
     pub(crate) is_superseded: bool,
 }
 
@@ -56,27 +49,27 @@ impl Record {
     }
 }
 
-/// How lines are read.
+/// How much of each line is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Reading {
-    /// To their end, so that broken bodies are found.
+    /// The whole line, so that broken bodies are found.
     #[default]
     Whole,
-    /// As far as their place in the tree needs it; broken bodies are found when they are read.
+    /// As much as the position in the tree needs. Broken bodies are found when they are read.
     Headers,
 }
 
-/// What a line says beside its place in the tree.
+/// The facts of a line besides its position in the tree.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct LineFacts {
     kind: EntryKind,
     role: Option<Role>,
     is_broken: bool,
 }
 
-/// A record as the index keeps it.
+/// A record in compact form.
 #[derive(Debug, Clone, Copy)]
-struct Packed {
+struct PackedRecord {
     id: IdKey,
     parent: Option<IdKey>,
     offset: u64,
@@ -88,26 +81,26 @@ struct Packed {
     is_superseded: bool,
 }
 
-// A session of a million entries has an index of some sixty megabytes, its table included.
-const _: () = assert!(size_of::<Packed>() == 40);
+// The index of a session with a million entries takes about sixty megabytes, including its table.
+const _: () = assert!(size_of::<PackedRecord>() == 40);
 
-/// Bytes from the start of a log in which its header must end.
+/// The header must end within this number of bytes from the start of a log.
 pub(crate) const HEADER_BYTES: usize = 1 << 20;
 const NO_HEADER: &str = "there is no session header in its first 1048576 bytes";
 
-/// Bytes of a line for which a new index takes memory; lines are mostly longer than this, and if
-/// not, the index grows.
+/// Expected bytes of a line, from which a new index estimates its memory. Most lines are longer; if not, the index
+/// grows.
 const EXPECTED_LINE_BYTES: u64 = 1 << 11;
 
 /// The index of one session.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     pub(crate) header: Option<SessionHeader>,
-    /// Where the header lies.
+    /// The range of the header.
     pub(crate) header_span: Option<Span>,
     pub(crate) migration: Option<Migration>,
     pub(crate) is_newer_version: bool,
-    /// Why the log is no session, if it is none.
+    /// Why the log is not a session, if so.
     pub(crate) refusal: Option<&'static str>,
     pub(crate) labels: Labels,
     pub(crate) name: Option<String>,
@@ -115,38 +108,42 @@ pub(crate) struct Index {
     /// Whether some entries are their own ancestors.
     pub(crate) has_cycle: bool,
     ids: Ids,
-    records: Vec<Packed>,
-    /// Places of the records that count, by id.
+    records: Vec<PackedRecord>,
+    /// Slots of the current records, by id.
     slots: HashTable<u32>,
     hasher: KeyHasher,
     /// The last entry of the file that can be read.
     last: Option<usize>,
     reading: Reading,
-    /// Bytes that a line may have.
+    /// Maximum bytes of a line.
     max_line: usize,
-    /// Records before this one are in the table of places.
+    /// Number of records that are in the table of slots.
     placed: usize,
     has_duplicates: bool,
-    /// Where the next scan starts: behind the last line that is used.
+    /// Where the next scan starts: after the last line that was used.
     end: u64,
     lines: usize,
-    /// Records before this one are known to have parents and to lie in no cycle.
+    /// Number of records whose links were checked.
     linked: usize,
-    /// Ids that were named as parents and not found.
-    awaited: HashSet<IdKey>,
-    /// Whether an entry has come to hang on one behind it, without which there can be no new cycle.
+    /// Ids of parents that were not found.
+    missing_ids: HashSet<IdKey>,
+    /// Number of missing parents that were reported.
+    missing_parents: usize,
+    /// Whether checked links may have changed.
+    has_stale_links: bool,
+    /// Whether an entry since the last check has a parent after it. Otherwise there can be no new cycle.
     may_have_cycle: bool,
-    /// Whether an entry has ever come to hang on one behind it.
+    /// Whether any entry has had a parent after it.
     has_later_parents: bool,
-    /// Whether the last line had no LF when it was read, so that what follows may begin with it.
+    /// Whether the last line had no LF when it was read, so that the next bytes may begin with it.
     is_open: bool,
     has_bytes: bool,
 }
 
 impl Index {
-    /// Reads the lines that begin before `limit`, once; twice if their bodies were not to be read and
-    /// two entries have one id, as the later one counts only if its body is whole. A line with more than
-    /// `max_line` bytes is not held, and counts as broken.
+    /// Reads the lines that begin before `limit`, once. If bodies are not to be read and two entries have the same
+    /// id, reads them twice, because the later entry counts only if its body is whole. A line with more than
+    /// `max_line` bytes is not held and counts as broken.
     pub(crate) fn build(log: &dyn SessionLog, reading: Reading, limit: u64, max_line: usize) -> io::Result<Self> {
         Self::build_unless(log, reading, limit, max_line, &|| false)
     }
@@ -166,16 +163,16 @@ impl Index {
             }
         }
         let threads = match reading {
-            Reading::Headers => parallel::threads(log, log.length().min(limit)),
+            Reading::Headers => scan::threads(log, log.length().min(limit)),
             Reading::Whole => 1,
         };
         if threads > 1 {
-            return Self::build_in_parallel(log, limit, parallel::SEGMENT_BYTES, threads, max_line, is_cancelled);
+            return Self::build_in_parallel(log, limit, scan::SEGMENT_BYTES, threads, max_line, is_cancelled);
         }
         Self::new(log, reading, limit, max_line).read(log, limit, is_cancelled)
     }
 
-    /// Reads the start of a log as far as the header, so that nothing more is read of what is no session.
+    /// Reads the start of a log up to the header, so that no more is read of a file that is not a session.
     fn find_header(mut self, log: &dyn SessionLog) -> io::Result<Self> {
         for length in [CUT_BYTES, HEADER_BYTES] {
             let bytes = log.read(Span { offset: 0, length: length as u64 })?;
@@ -194,7 +191,7 @@ impl Index {
         Ok(self)
     }
 
-    /// As [`Index::build`] with [`Reading::Headers`], by several threads.
+    /// As [`Index::build`] with [`Reading::Headers`], on several threads.
     fn build_in_parallel(
         log: &dyn SessionLog,
         limit: u64,
@@ -219,7 +216,7 @@ impl Index {
         if self.refusal.is_none() {
             self.scan_until(log, limit, is_cancelled)?;
         }
-        self.settle_last(log)?;
+        self.check_last_body(log)?;
         if self.reading == Reading::Headers && self.has_duplicates {
             return Self::new(log, Reading::Whole, limit, self.max_line).read(log, limit, is_cancelled);
         }
@@ -229,19 +226,19 @@ impl Index {
         Ok(self)
     }
 
-    /// Reads what the log holds behind the part that is known.
+    /// Reads the part of the log after the known part.
     pub(crate) fn scan(&mut self, log: &dyn SessionLog) -> io::Result<()> {
         self.scan_until(log, u64::MAX, &|| false)
     }
 
-    /// Takes note of a line that was just written behind the known part.
+    /// Adds a line that was just written after the known part.
     pub(crate) fn push_written_line(&mut self, span: Span, line: &str) {
         let _ = self.read_line(Line { span, bytes: line.as_bytes(), is_terminated: true, is_cut: false });
         self.check_links();
     }
 
-    /// Takes note of an entry whose line was just written behind the known part, in the current
-    /// version of the format; `false` if the log has to be read for that.
+    /// Adds an entry whose line was just written after the known part, in the current version of the format. Returns
+    /// `false` if the log must be read instead.
     pub(crate) fn push_written(&mut self, span: Span, entry: &Entry) -> bool {
         if self.is_open || self.is_full() || self.header.is_none() || self.migration.is_some() {
             return false;
@@ -250,15 +247,15 @@ impl Index {
         self.end = span.end() + 1;
         let EntryHeader { id, parent_id, kind, role } = entry.header().clone();
         let role = role.or((kind == EntryKind::Message).then_some(Role::Other));
-        // What a message says is no matter of the index.
+        // The index needs nothing of a message's body.
         let line = if kind == EntryKind::Message { Cow::Borrowed("") } else { entry.line() };
         let position = TreePosition { id, parent_id };
-        self.push(Found { kind, role, is_broken: false }, position, &line, span);
+        self.push(LineFacts { kind, role, is_broken: false }, position, &line, span);
         self.check_links();
         true
     }
 
-    /// Where the part of the log that is known ends.
+    /// The end of the known part of the log.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
@@ -268,7 +265,7 @@ impl Index {
         self.last.map(|slot| self.id(slot))
     }
 
-    /// The record at a place.
+    /// The record in a slot.
     pub(crate) fn record(&self, slot: usize) -> Record {
         let packed = &self.records[slot];
         Record {
@@ -283,69 +280,69 @@ impl Index {
         }
     }
 
-    /// The records from place `start` on in file order, superseded ones included.
+    /// The records from slot `start` on in file order, including superseded ones.
     pub(crate) fn records_from(&self, start: usize) -> impl Iterator<Item = Record> {
         (start..self.records.len()).map(|slot| self.record(slot))
     }
 
-    /// The places of the records that count, in file order, from place `start` on.
+    /// The slots of the current records, in file order, from slot `start` on.
     pub(crate) fn current_from(&self, start: usize) -> impl Iterator<Item = usize> {
         (start..self.records.len()).filter(|&slot| !self.records[slot].is_superseded)
     }
 
-    /// The records that count, in file order.
+    /// The current records in file order.
     pub(crate) fn current(&self) -> impl Iterator<Item = Record> {
         self.current_from(0).map(|slot| self.record(slot))
     }
 
-    /// Number of records, superseded ones included.
+    /// Number of records, including superseded ones.
     pub(crate) fn record_count(&self) -> usize {
         self.records.len()
     }
 
-    /// The id of the record at a place.
+    /// The id of the record in a slot.
     pub(crate) fn id(&self, slot: usize) -> EntryId {
         self.ids.id(self.records[slot].id)
     }
 
-    /// The type of the record at a place.
+    /// The type of the record in a slot.
     pub(crate) fn kind(&self, slot: usize) -> EntryKind {
         self.records[slot].kind
     }
 
-    /// Where the line of the record at a place begins.
+    /// The offset of the line of the record in a slot.
     pub(crate) fn offset(&self, slot: usize) -> u64 {
         self.records[slot].offset
     }
 
-    /// The place of the entry `id`.
+    /// The slot of the entry `id`.
     pub(crate) fn slot(&self, id: &str) -> Option<usize> {
         self.slot_of(self.ids.find(id)?)
     }
 
-    /// The place of the parent, if it has one that is in the file.
+    /// The slot of the parent, if it is in the file.
     pub(crate) fn parent_slot(&self, slot: usize) -> Option<usize> {
         self.slot_of(self.records[slot].parent?)
     }
 
-    /// Whether every entry lies behind its parent.
+    /// Whether every entry comes after its parent.
     pub(crate) fn is_ordered(&self) -> bool {
         !self.has_later_parents
     }
 
-    /// Whether the log holds no bytes at all.
+    /// Whether the log is empty.
     pub(crate) fn is_empty(&self) -> bool {
         !self.has_bytes
     }
 
-    /// Number of entries that count.
+    /// Number of current entries.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Bytes of memory that records and ids take.
+    /// Bytes of memory of records and ids.
     pub(crate) fn memory(&self) -> usize {
-        self.records.capacity() * size_of::<Packed>() + self.slots.allocation_size() + self.ids.memory()
+        self.records.capacity() * size_of::<PackedRecord>() + self.slots.allocation_size() + self.ids.memory()
     }
 
     fn scan_until(&mut self, log: &dyn SessionLog, limit: u64, is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
@@ -366,12 +363,12 @@ impl Index {
         Ok(())
     }
 
-    /// Bytes of a line that a scan holds. Where no header is found yet, the log may be anything.
+    /// Maximum bytes of a line that a scan holds. Before a header is found, the log may contain anything.
     fn hold(&self) -> usize {
         if self.header.is_some() { self.max_line } else { HEADER_BYTES }
     }
 
-    /// Takes memory for about `entries`, as growing a table means to build it again.
+    /// Reserves memory for about `entries`, because growing a table rebuilds it.
     fn reserve(&mut self, entries: u64) {
         let entries = usize::try_from(entries).unwrap_or(0);
         let Self { slots, records, hasher, .. } = self;
@@ -384,7 +381,7 @@ impl Index {
         found.map(|&slot| slot as usize)
     }
 
-    /// Makes `slot` the place of `id`, and returns the place that it had.
+    /// Makes `slot` the slot of `id`, and returns the previous one.
     fn set_slot(&mut self, id: IdKey, slot: u32) -> Option<usize> {
         let Self { slots, records, hasher, .. } = self;
         let hash = hasher.hash(id);
@@ -395,7 +392,7 @@ impl Index {
         None
     }
 
-    /// Whether no more entries can be numbered.
+    /// Whether the index is full.
     fn is_full(&self) -> bool {
         self.records.len().max(self.ids.long_count()) >= MAX_LONG_IDS
     }
@@ -405,4 +402,47 @@ impl Index {
             self.diagnostics.add(Diagnostic::new(kind, Some(line), message));
         }
     }
+}
+
+/// The current label of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// The label's text.
+    pub text: String,
+    /// When it was set, as stored.
+    pub timestamp: String,
+    /// Slot of the entry that set it.
+    pub(crate) slot: usize,
+}
+
+/// The labels of a session. The last label of an entry in the file counts, whatever branch it is on.
+#[derive(Debug, Default)]
+pub(crate) struct Labels {
+    by_target: HashMap<EntryId, Label>,
+}
+
+impl Labels {
+    /// Sets or clears the label of `target_id`.
+    pub(crate) fn set(&mut self, target_id: EntryId, label: Option<String>, timestamp: String, slot: usize) {
+        match label {
+            Some(text) => self.by_target.insert(target_id, Label { text, timestamp, slot }),
+            None => self.by_target.remove(&target_id),
+        };
+    }
+
+    pub(crate) fn get(&self, target_id: &EntryId) -> Option<&Label> {
+        self.by_target.get(target_id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&EntryId, &Label)> {
+        self.by_target.iter()
+    }
+}
+
+/// A name on one line: each run of CR and LF becomes a space (docs/session-format.md, "Labels and names"). `None` if
+/// nothing is left.
+pub(crate) fn clean_name(name: &str) -> Option<String> {
+    let parts = name.split(['\r', '\n']).filter(|part| !part.is_empty());
+    let name = parts.collect::<Vec<_>>().join(" ").trim().to_owned();
+    (!name.is_empty()).then_some(name)
 }

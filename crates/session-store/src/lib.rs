@@ -1,8 +1,8 @@
-//! Sessions: the conversation trees of agents, kept line by line.
+//! Sessions: the conversation trees of agents, stored line by line.
 //!
-//! A [`SessionStore`] makes, opens, lists, searches and copies sessions. [`FileStore`] keeps them as
-//! files in the format of docs/session-format.md, [`MemoryStore`] keeps them nowhere. A [`Session`] is one
-//! open tree: an index of its entries above a [`log::SessionLog`], which holds the lines.
+//! A [`SessionStore`] creates, opens, lists, searches and forks sessions. [`FileStore`] stores them in files
+//! (docs/session-format.md), [`MemoryStore`] only in memory. A [`Session`] is one open tree: an index of its entries
+//! above a [`log::SessionLog`], which holds the lines.
 //!
 //! ```
 //! use session_store::{CreateOptions, MemoryStore, NewEntry, Parent, Precondition, SessionStore};
@@ -13,7 +13,7 @@
 //! let other = r#"{"message":{"role":"user","content":"And what does it not do?"}}"#;
 //! session.append(NewEntry::new("message", other), Parent::Leaf)?;
 //!
-//! // The leaf moves back to the first question. Nothing is taken away: the tree has two branches now.
+//! // The leaf moves back to the first question. Nothing is removed: the tree has two branches now.
 //! session.navigate(Some(asked.id()), &Precondition::None)?;
 //! let path = session.branch_ids(session.leaf_id())?;
 //! assert_eq!((path.first(), path.len()), (Some(asked.id()), 2));
@@ -21,39 +21,34 @@
 //! # Ok::<(), session_store::StoreError>(())
 //! ```
 //!
-//! A store of your own is an implementation of [`log::SessionLog`] for its lines and of
-//! [`SessionStore`] to find them.
+//! To write another store, implement [`log::SessionLog`] for its lines and [`SessionStore`] to find them.
 //!
-//! This crate asks no environment and no home directory: directories come in as arguments.
+//! This crate reads no environment variables and no home directory. Callers pass directories as arguments.
 
-mod diagnostic;
 mod error;
 mod file;
 mod fork;
 mod header;
 mod index;
-mod locator;
+mod line;
 pub mod log;
-mod lossless;
 mod memory;
-mod new_ids;
 mod search;
 mod session;
 mod store;
 
-pub use diagnostic::{Diagnostic, DiagnosticKind};
-pub use error::StoreError;
-pub use file::{FileLog, FileStore, OpenedFile, append_to_regular_file, read_regular_file, resolve_path};
-pub use header::SessionHeader;
-pub use index::labels::Label;
-pub use locator::Locator;
+pub use error::{Diagnostic, DiagnosticKind, StoreError};
+pub use file::{
+    FileLog, FileStore, OpenedFile, append_to_regular_file, open_regular_file, read_regular_file, resolve_path,
+};
+pub use header::{SessionHeader, is_valid_session_id, now};
+pub use index::Label;
+pub use log::Locator;
 pub use memory::{MemoryLog, MemoryStore};
-pub use new_ids::{is_valid_session_id, now};
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
-pub use session::branch::{SessionBranch, TreeNode};
-pub use session::context::{Context, Recalled};
-pub use session::facts::{SessionStats, TokenTotals};
+pub use session::branch::{Context, Recalled, SessionBranch};
+pub use session::inspect::{SessionStats, TokenTotals, TreeNode};
 pub use session::syncs::PendingSync;
 pub use session::undo::Undo;
 pub use session::{Durability, Session, SessionOptions};

@@ -1,5 +1,4 @@
-//! Sessions in memory, which end with whoever holds them: the plainest form of what a log and a store
-//! do.
+//! Sessions in memory: the simplest log and store.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -10,31 +9,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use compaction_core::entry::EntryId;
 
 use crate::error::StoreError;
-use crate::index::labels::clean_name;
-use crate::locator::Locator;
-use crate::log::lines::scan_lines;
+use crate::index::clean_name;
+use crate::log::Locator;
+use crate::log::scan_lines;
 use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog, rewrite_lines};
 use crate::search::{SearchHits, SearchQuery};
 use crate::session::{Session, SessionOptions};
 use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore};
 
-/// A log in memory. Its bytes can be shared with other logs, which are then foreign writers to
-/// each other, as processes are that have one file open.
+/// A log in memory. Several logs can share its bytes. They are then foreign writers to each other, like processes
+/// that have one file open.
 #[derive(Debug, Default)]
 pub struct MemoryLog {
     bytes: Arc<Mutex<Vec<u8>>>,
-    /// What this log has seen; the rest is foreign.
+    /// Number of bytes that this log has seen. The rest is foreign.
     known: usize,
     is_released: bool,
 }
 
 impl MemoryLog {
-    /// A log of its own over `bytes`, which are what a session file holds.
+    /// A log over `bytes`, the contents of a session file.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self::shared(Arc::new(Mutex::new(bytes.into())))
     }
 
-    /// A log over bytes that others see and change too.
+    /// A log over bytes that other logs share.
     pub fn shared(bytes: Arc<Mutex<Vec<u8>>>) -> Self {
         let known = lock(&bytes).len();
         Self { bytes, known, is_released: false }
@@ -53,7 +52,7 @@ impl MemoryLog {
     }
 }
 
-/// A panic of another holder cannot leave bytes half changed: every change is one call.
+/// A panic of another holder cannot leave a partial change: every change is one call.
 fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     bytes.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -122,7 +121,7 @@ impl SessionLog for MemoryLog {
     ) -> Result<Option<OldLog>, LogError> {
         self.check_writable()?;
         let mut replacement = Vec::new();
-        // All of it is held anyway, and a scan keeps others from reading.
+        // Everything is in memory anyway, and a scan blocks other readers.
         rewrite_lines(self, usize::MAX, rewrite, &mut replacement)?;
         let mut bytes = lock(&self.bytes);
         if bytes.len() != self.known {
@@ -157,8 +156,8 @@ impl SessionLog for MemoryLog {
     }
 }
 
-/// A store that keeps nothing: each session lives in memory, as long as its handle. None has a
-/// locator, so that none can be found again.
+/// A store that keeps nothing. Each session exists as long as its handle. It has no locator and cannot be found
+/// again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MemoryStore;
 

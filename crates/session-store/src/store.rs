@@ -1,66 +1,66 @@
-//! Stores: where sessions come from.
+//! Stores: how sessions are created, found, searched and forked.
 
 use std::collections::HashSet;
 
 use compaction_core::entry::{EntryId, iso_timestamp};
 
-use crate::diagnostic::Diagnostic;
+use crate::error::Diagnostic;
 use crate::error::StoreError;
 use crate::header::SessionHeader;
-use crate::locator::Locator;
-use crate::new_ids::{self, now};
+use crate::header::{self, now};
+use crate::log::Locator;
 use crate::search::{SearchHits, SearchQuery};
 use crate::session::Session;
 
-/// Tells whether nobody waits for an outcome any more.
+/// A function that returns whether the caller no longer needs the result.
 pub type IsCancelled<'a> = dyn Fn() -> bool + Sync + 'a;
 
-/// A place that sessions are kept in: files, memory, or a server across a network.
+/// A storage of sessions: files, memory, or a server across a network.
 ///
-/// Calls may take as long as the store needs, so that they belong on threads that may wait; only
-/// [`SessionStore::locate`] is answered at once. Whoever holds a [`Session`] for writing has a lease on it,
-/// which ends with [`Session::close`], with the session, or by what [`StoreError::LeaseLost`] tells.
+/// Calls may block, so they belong on threads that may wait. Only [`SessionStore::locate`] returns at once. A
+/// [`Session`] that is open for writing holds a lease, which ends with [`Session::close`], with the session, or as
+/// [`StoreError::LeaseLost`] reports.
 pub trait SessionStore: Send + Sync + std::fmt::Debug {
-    /// Whether calls take no longer than a local disk. Those of other stores never take the places of calls
-    /// that are served on this machine.
+    /// Whether calls are as fast as a local disk. Calls of slower stores never use the threads that serve this
+    /// machine.
     fn is_quick(&self) -> bool {
         false
     }
 
-    /// What the store calls the session, or the place of sessions, that a person names by `text`. It need
-    /// not exist. Nothing is read, so that this takes no time.
+    /// The locator of the session, or of the location of sessions, that a person names by `text`. It need not exist.
+    /// Reads nothing, so this takes no time.
     ///
     /// Fails with `InvalidLocator`.
     fn locate(&self, text: &str) -> Result<Locator, StoreError>;
 
-    /// The locator that [`Session::locator`] has once the session at `locator` is open, whatever links
-    /// lead to it; `None` if there is nothing.
+    /// The locator that [`Session::locator`] has when the session is open, with links resolved; `None` if nothing
+    /// exists there.
     fn canonical(&self, locator: &Locator) -> Option<Locator>;
 
-    /// Whether two canonical locators lead to one session all the same, as hard links do.
+    /// Whether two canonical locators lead to the same session, as hard links do.
     fn is_same(&self, a: &Locator, b: &Locator) -> bool {
         a == b
     }
 
-    /// Makes a new session; its header is written at once (docs/session-format.md, "Where sessions lie").
+    /// Creates a session and writes its header at once (docs/session-format.md, "Where sessions lie").
     ///
     /// Fails with `InvalidSessionId`, `AlreadyExists` or `WriteFailed`.
     fn create(&self, options: &CreateOptions) -> Result<Session, StoreError>;
 
-    /// Removes a session that this store just made, and that could not be begun as it was to be. What fails is
+    /// Removes a session that this store just created, because the caller could not complete it. Failures are only
     /// logged, because the caller already has an error to report.
     fn discard(&self, session: Session);
 
-    /// Opens the session at `locator`. It is not written to.
+    /// Opens the session at `locator`. Writes nothing.
     ///
     /// Fails with `SessionNotFound`, `NotASession`, `Locked` or `Io`.
     fn open(&self, locator: &Locator, options: &OpenOptions) -> Result<Session, StoreError>;
 
-    /// One page of sessions, newest activity first. What is no session is passed over. Once it
-    /// `is_cancelled`, the call ends soon, and the page lacks sessions.
+    /// One page of sessions, newest activity first. Anything that is not a session is skipped. If it `is_cancelled`,
+    /// the call returns soon, and the page is incomplete.
     fn list_unless(&self, options: &ListOptions, is_cancelled: &IsCancelled<'_>) -> Result<SessionPage, StoreError>;
 
-    /// As [`SessionStore::list_unless`], to its end.
+    /// As [`SessionStore::list_unless`], without cancellation.
     fn list(&self, options: &ListOptions) -> Result<SessionPage, StoreError> {
         self.list_unless(options, &|| false)
     }
@@ -72,8 +72,8 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
         Ok(self.list(&options)?.sessions.into_iter().next().map(|summary| summary.locator))
     }
 
-    /// The newest matches in all sessions; of a query that ranks, the best. What is no session is passed
-    /// over. Once it `is_cancelled`, what was found so far comes back.
+    /// The newest matches in all sessions, or the best ones if the query ranks. Anything that is not a session is
+    /// skipped. If it `is_cancelled`, returns the matches so far.
     ///
     /// Fails with `Io` if the sessions cannot be found.
     fn search(
@@ -83,55 +83,55 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
         is_cancelled: &IsCancelled<'_>,
     ) -> Result<SearchHits, StoreError>;
 
-    /// Makes a new session of the path from the root to `leaf`, or an empty one for `None`, beside
-    /// `source`. The fork is complete or absent. Fails with `EntryNotFound`, `BrokenEntry`,
-    /// `WriteFailed`, or with `ReadOnly` for a source of a newer version.
+    /// Creates a session next to `source` from the path from the root to `leaf`, or an empty one for `None`. The fork
+    /// is complete or absent. Fails with `EntryNotFound`, `BrokenEntry`, `WriteFailed`, or with `ReadOnly` for a
+    /// source of a newer version.
     fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError>;
 
-    /// Reads the whole session at `locator`, without a lease, and returns all that is odd. Fails as
+    /// Reads the whole session at `locator`, without a lease, and returns all problems. Fails as
     /// [`SessionStore::open`] does.
     fn check(&self, locator: &Locator) -> Result<Vec<Diagnostic>, StoreError> {
         self.open(locator, &OpenOptions { read_only: true, ..OpenOptions::default() })?.check()
     }
 }
 
-/// How a new session is made.
+/// Options for a new session.
 #[derive(Debug, Clone, Default)]
 pub struct CreateOptions {
     /// The absolute working directory of the conversation.
     pub cwd: String,
-    /// A place for sessions of all working directories, in place of the one of `cwd`.
+    /// A location for sessions of all working directories, instead of the one of `cwd`.
     pub session_dir: Option<Locator>,
-    /// The session's place, instead of one of the store's choice.
+    /// The locator of the session, instead of one chosen by the store.
     pub locator: Option<Locator>,
     /// The session's name.
     pub name: Option<String>,
-    /// The session that this one comes from.
+    /// The session that this one was forked from.
     pub parent_session: Option<String>,
-    /// The session's id, in place of a new UUIDv7.
+    /// The session's id, instead of a new UUIDv7.
     pub id: Option<String>,
 }
 
 impl CreateOptions {
-    /// The header of a session that is made as these say, now.
+    /// The header of a session with these options, created now.
     ///
     /// Fails with `InvalidSessionId`.
     pub fn header(&self) -> Result<SessionHeader, StoreError> {
-        let id = new_ids::session_id(self.id.as_deref())?;
+        let id = header::session_id(self.id.as_deref())?;
         Ok(SessionHeader::new(&id, &iso_timestamp(now()), &self.cwd, self.parent_session.as_deref()))
     }
 }
 
-/// How a session is opened.
+/// Options for opening a session.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Whether nothing will be written; then no lock is taken.
+    /// Whether the session is opened read-only, without a lock.
     pub read_only: bool,
-    /// The working directory that an empty file gets in its header.
+    /// The working directory for the header of an empty file.
     pub cwd: String,
 }
 
-/// Which sessions are listed.
+/// Options for a list of sessions.
 #[derive(Debug, Clone, Default)]
 pub struct ListOptions {
     /// The working directory whose sessions are listed.
@@ -140,29 +140,29 @@ pub struct ListOptions {
     pub session_dir: Option<Locator>,
     /// Whether sessions of all working directories are listed.
     pub all: bool,
-    /// How many at most; all without it.
+    /// Maximum number; `None` for all.
     pub limit: Option<usize>,
-    /// Where the last page ended.
+    /// The end of the previous page.
     pub cursor: Option<Cursor>,
 }
 
-/// Which sessions are searched.
+/// Options for a search.
 #[derive(Debug, Clone, Default)]
 pub struct SearchOptions {
     /// A place for sessions of all working directories, in place of the store's own.
     pub session_dir: Option<Locator>,
-    /// Canonical locators of sessions that are left out.
+    /// Canonical locators of sessions to skip.
     pub skipped: HashSet<Locator>,
-    /// Number of hits at most.
+    /// Maximum number of hits.
     pub limit: usize,
 }
 
-/// A place between two sessions of a list. It stays valid when sessions come and go.
+/// A position between two sessions of a list. It stays valid when sessions come and go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
     /// Activity of the last session before it, in epoch milliseconds.
     pub modified: i64,
-    /// Its place.
+    /// Its locator.
     pub locator: Locator,
 }
 
@@ -171,30 +171,30 @@ pub struct Cursor {
 pub struct SessionPage {
     /// The sessions, newest activity first.
     pub sessions: Vec<SessionSummary>,
-    /// Where the next page starts, if there is one.
+    /// The start of the next page, if there is one.
     pub next: Option<Cursor>,
 }
 
 /// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSummary {
-    /// What the store calls it: of a file, an absolute path without symbolic links.
+    /// Its locator. For a file this is an absolute path without symbolic links.
     pub locator: Locator,
     /// The session's id.
     pub session_id: String,
-    /// Its working directory; empty where an old file names none.
+    /// Its working directory; empty if an old file does not name it.
     pub cwd: String,
     /// Its name.
     pub name: Option<String>,
     /// The session that it was forked from.
     pub parent_session: Option<String>,
-    /// When it began, ISO 8601, as stored.
+    /// The stored time of creation, ISO 8601.
     pub created: String,
-    /// Time of the last message of a person or a model in epoch milliseconds, not of the file
-    /// (docs/session-format.md, "Labels and names"); where there is none, when it began.
+    /// Time of the last message of a user or an assistant in epoch milliseconds, not of the file
+    /// (docs/session-format.md, "Labels and names"); the time of creation if there is none.
     pub modified: i64,
     /// Number of messages, on all branches.
     pub message_count: usize,
-    /// Text of the first message of a person, cut after 1000 characters; empty if there is none.
+    /// Text of the first message of a user, cut after 1000 characters; empty if there is none.
     pub first_message: String,
 }

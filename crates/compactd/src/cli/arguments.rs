@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use compaction_core::transcripts::Agent;
 
 /// Bytes that a message may have by default: 64 MiB (protocol, Framing).
 pub(crate) const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
@@ -44,6 +45,7 @@ Examples:
   compactd undo session.jsonl                 take it back
   compactd show session.jsonl summary         read the last summary
   compactd tree session.jsonl                 draw the branches of a session
+  compactd import ~/.claude/projects          make sessions of the transcripts of another agent
 
 FILE may be - for standard input, where nothing is written.
 
@@ -154,6 +156,10 @@ pub(crate) enum Command {
     Recall(RecallOptions),
     /// Draw the tree of a session file
     Tree(TreeOptions),
+    /// Make sessions of the transcripts of other agents
+    Import(ImportOptions),
+    /// Print the messages of a session in the shape of a model interface
+    Export(ExportOptions),
 }
 
 impl Command {
@@ -168,6 +174,8 @@ impl Command {
             Self::Search(options) => options.json,
             Self::Recall(options) => options.json,
             Self::Tree(options) => options.json,
+            Self::Import(options) => options.json,
+            Self::Export(_) => false,
         }
     }
 }
@@ -307,6 +315,83 @@ pub(crate) struct CompactOptions {
     /// Print the result as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Options of `import`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(
+    long_about = "Reads a transcript of Claude Code, Codex, opencode, OpenHands, aider, Cursor or pi, or all of a\n\
+                        directory, and makes a session of each. The transcript is not changed, and every line of it is\n\
+                        kept in the session.",
+    after_help = "Examples:\n  \
+                  compactd import ~/.claude/projects/-home-me-shop/5f0d6c0e.jsonl\n  \
+                  compactd import ~/.codex/sessions --update\n  \
+                  compactd import .aider.chat.history.md --out history.jsonl"
+)]
+pub(crate) struct ImportOptions {
+    /// The transcript, or a directory of transcripts
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) path: PathBuf,
+    /// The agent that wrote it, instead of what its first bytes tell
+    #[arg(long, value_name = "NAME", value_parser = parse_agent)]
+    pub(crate) format: Option<Agent>,
+    /// The session file, or a directory for it, instead of the sessions of the working directory that it names
+    #[arg(long, value_name = "DIR|FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Add what is new to a session that was imported before
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Messages of chat completions
+    #[value(name = "openai")]
+    OpenAi,
+    /// Items of responses
+    #[value(name = "openai-responses")]
+    OpenAiResponses,
+    /// Messages of Anthropic
+    Anthropic,
+    /// Contents of Gemini
+    Gemini,
+    /// Model messages of the AI SDK
+    AiSdk,
+    /// The transcript that was imported, byte for byte
+    Transcript,
+}
+
+/// Options of `export`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(
+    long_about = "Prints what a model sees of a session as one JSON object with the member `messages`, and `system`\n\
+                        where the interface takes the instructions beside the messages."
+)]
+pub(crate) struct ExportOptions {
+    /// The session file, or - for standard input
+    #[arg(value_name = "SESSION")]
+    pub(crate) file: PathBuf,
+    /// The shape of the messages
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) format: ExportFormat,
+    /// The entry that the branch ends with, instead of the leaf
+    #[arg(long, value_name = "ID")]
+    pub(crate) leaf: Option<String>,
+    /// All messages of the branch, also those that compactions took out of the context
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Write to a new file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Reads the name of an agent.
+fn parse_agent(text: &str) -> Result<Agent, String> {
+    Agent::from_name(text).ok_or_else(|| format!("one of {}", Agent::names().collect::<Vec<_>>().join(", ")))
 }
 
 /// Options of `tree`.

@@ -6,6 +6,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compactd_client::{Direction, Notification, Server};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -44,6 +46,17 @@ impl Connection {
     /// Makes a call and gives its result.
     pub(super) async fn call(&self, method: &'static str, params: &Value) -> Result<Value, Failure> {
         self.call_watching(method, params, |_| ()).await
+    }
+
+    /// Makes a call and reads its result as `R`: texts of messages stay as they are in raw values.
+    pub(super) async fn call_for<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: &(impl Serialize + Sync),
+    ) -> Result<R, Failure> {
+        let outcome = self.server.request(method, params).await;
+        while let Some(Ok(_)) = self.server.try_next_notification() {}
+        outcome.map_err(|source| Failure::of_call(method, source, &self.file))
     }
 
     /// Makes a call and hands over the notifications that come before its reply.

@@ -44,6 +44,14 @@ pub(super) enum Failure {
         /// Its data.
         data: Value,
     },
+    /// A transcript that cannot be imported.
+    #[error("{text}")]
+    Transcript {
+        /// Why, and what to do.
+        text: String,
+        /// The kind of the failure, the file, and the numbers.
+        data: Value,
+    },
     /// There was nothing to do; the text says why.
     #[error("{text}")]
     NothingToDo {
@@ -94,7 +102,7 @@ impl Failure {
     /// The failure for programs.
     pub(super) fn to_json(&self) -> Value {
         let mut error = json!({ "message": self.to_string() });
-        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } = self {
+        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } | Self::Transcript { data, .. } = self {
             error["data"] = data.clone();
         }
         if let Self::Answered { code, .. } = self {

@@ -7,7 +7,9 @@ mod arguments;
 mod compact;
 mod connection;
 mod demo;
+mod export;
 mod failure;
+mod import;
 mod line_numbers;
 mod looking;
 mod progress;
@@ -60,6 +62,8 @@ fn execute(command: &Command, output: &mut dyn Write) -> Result<(), Failure> {
             Command::List(options) => looking::list(options, terminal, output).await,
             Command::Search(options) => looking::search(options, terminal, output).await,
             Command::Recall(options) => looking::recall(options, terminal, output).await,
+            Command::Import(options) => import::run(options, terminal, output).await,
+            Command::Export(options) => export::run(options, output).await,
             Command::Tree(options) => tree::run(options, terminal, output).await,
         }
     })

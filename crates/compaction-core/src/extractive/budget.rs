@@ -1,15 +1,18 @@
 //! Chooses what fits. The sections about the current state get their shares first, the digest of
-//! statements gets the rest, and actions and names get what is left.
+//! statements gets the rest, and actions and names get what is left. Items that were cut get the room that
+//! is left at the end.
 
 use std::cmp::Reverse;
 
 use super::candidates::Candidates;
-use super::digest::Digest;
-use super::name_list::NameList;
-use super::pool::{Candidate, Rank};
+use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
-use crate::ledger::Ledger;
-use crate::ledger::text::{clip, clip_middle};
+use crate::entry::EntryId;
+use crate::ledger::finder::{Finder, Pattern};
+use crate::ledger::notes::{IDENTIFIERS, PATHS};
+use crate::ledger::selection::Selection;
+use crate::ledger::text::{clip, clip_middle, one_line};
+use crate::ledger::{Ledger, NameRecord, Statement, Voice};
 use crate::summary::{Section, Sections, SummaryKind, render_item};
 use crate::text::utf16_len;
 
@@ -26,7 +29,7 @@ const LEAST_ACTIONS: usize = 1000;
 /// Fewest UTF-16 units to which an item is cut.
 const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
-pub(super) const MOST_UNITS_OF_ONE: usize = 600;
+const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
 pub(super) const MOST_UNITS: usize = 4000;
 
@@ -71,14 +74,14 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
 
 /// The summary of `kind` with the candidates and statements that fit into the tokens of `style`, but at
 /// least [`MINIMUM_TOKENS`].
-pub(super) fn choose(ledger: &Ledger, mut candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
+pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
     let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
     let frame = utf16_len(&Sections::default().render(kind));
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
-    let name_lists = NameList::of(&mut candidates);
+    let name_lists = NameList::of(ledger);
     let mut lists = preferred(candidates, kind);
     let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
-    chooser.take_musts(&mut lists);
+    chooser.take_required(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
     chooser.take_digest(ledger, style);
@@ -130,28 +133,28 @@ impl List {
     }
 }
 
-pub(super) struct Chooser {
+struct Chooser<'a> {
     kind: SummaryKind,
     /// UTF-16 units for all items.
-    pub(super) budget: usize,
+    budget: usize,
     /// UTF-16 units that are left.
-    pub(super) left: usize,
-    pub(super) chosen: Vec<(Section, Candidate)>,
-    name_lists: [NameList; 2],
+    left: usize,
+    chosen: Vec<(Section, Candidate)>,
+    name_lists: [NameList<'a>; 2],
     digest: Vec<String>,
 }
 
-impl Chooser {
+impl Chooser<'_> {
     /// Takes the items that must not be left out, newest first. Each may use half of the remaining room
     /// and is cut to it.
-    fn take_musts(&mut self, lists: &mut [List]) {
-        let mut musts = Vec::new();
+    fn take_required(&mut self, lists: &mut [List]) {
+        let mut required = Vec::new();
         for list in lists {
             let count = list.candidates.iter().take_while(|candidate| candidate.rank == Rank::Must).count();
-            musts.extend(list.candidates.drain(..count).map(|candidate| (list.section, candidate)));
+            required.extend(list.candidates.drain(..count).map(|candidate| (list.section, candidate)));
         }
-        musts.sort_by_key(|(_, candidate)| Reverse(candidate.position));
-        for (section, candidate) in musts {
+        required.sort_by_key(|(_, candidate)| Reverse(candidate.position));
+        for (section, candidate) in required {
             let room = (self.left / 2).min(MOST_UNITS);
             let frame = cost(section, &Candidate { text: String::new(), ..candidate.clone() }.item());
             let text = clip_middle(&candidate.text, room.saturating_sub(frame));
@@ -181,10 +184,10 @@ impl Chooser {
 
     /// Fills the room that the sections leave with statements, except for a small part for names.
     fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>) {
-        let told: Vec<&str> = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()).collect();
+        let texts: Vec<&str> = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()).collect();
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
-        self.digest = Digest { ledger, units, style }.items(&told);
+        self.digest = Digest { ledger, units, style }.items(&texts);
         let mut used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
         // Labels are only estimated while statements are chosen. If they took more room, the oldest
         // items are dropped.
@@ -201,9 +204,9 @@ impl Chooser {
     /// Gives the remaining room to the sections in turn, one item each. Actions have a share of it.
     fn take_rest(&mut self, lists: &mut [List]) {
         let is_quiet = self.left > self.budget / 100 * QUIET_PERCENT;
-        let told = self.budget.saturating_sub(self.left);
+        let used = self.budget.saturating_sub(self.left);
         let mut actions =
-            if is_quiet { (self.budget / 100 * ACTIONS_PERCENT).min(told / 6).max(LEAST_ACTIONS) } else { 0 };
+            if is_quiet { (self.budget / 100 * ACTIONS_PERCENT).min(used / 6).max(LEAST_ACTIONS) } else { 0 };
         let mut has_more = true;
         while has_more {
             has_more = false;
@@ -212,9 +215,9 @@ impl Chooser {
                 has_more = true;
                 list.looked_at += 1;
                 let cost = cost(list.section, &candidate.item());
-                let is_deed = candidate.rank == Rank::Least;
-                if cost <= self.left && (!is_deed || cost <= actions) {
-                    actions = actions.saturating_sub(if is_deed { cost } else { 0 });
+                let is_action = candidate.rank == Rank::Least;
+                if cost <= self.left && (!is_action || cost <= actions) {
+                    actions = actions.saturating_sub(if is_action { cost } else { 0 });
                     self.take(list.section, candidate);
                 }
             }
@@ -226,10 +229,7 @@ impl Chooser {
         let items = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str());
         let texts: Vec<&str> = items.chain(self.digest.iter().map(String::as_str)).collect();
         for list in &mut self.name_lists {
-            list.leave_out(texts.iter().copied());
-        }
-        for list in &mut self.name_lists {
-            list.take(NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
+            list.take(&texts, NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
         }
     }
 
@@ -257,6 +257,198 @@ impl Chooser {
 }
 
 /// Most UTF-16 units that an item adds: its line, its line end, and the longest list number.
-pub(super) fn cost(section: Section, item: &str) -> usize {
+fn cost(section: Section, item: &str) -> usize {
     utf16_len(&render_item(section, 999, item)) + 1
+}
+
+/// UTF-16 units of an item after which a new one begins.
+const LONGEST_ITEM: usize = 700;
+
+/// The input of a digest.
+struct Digest<'a> {
+    ledger: &'a Ledger,
+    /// UTF-16 units that it may take.
+    units: usize,
+    style: &'a Style<'a>,
+}
+
+/// An item under construction.
+struct Item {
+    label: &'static str,
+    position: u64,
+    text: String,
+    entry: Option<EntryId>,
+}
+
+impl Digest<'_> {
+    /// Its items. Statements that `others` already cover are repeated only if they add something.
+    fn items(&self, others: &[&str]) -> Vec<String> {
+        let selection =
+            Selection { units: self.units, half_life: (self.units / 2).max(1), focus: self.style.custom_instructions };
+        let chosen = selection.choose(self.ledger, others);
+        let mut items: Vec<Item> = Vec::new();
+        for statement in chosen.into_iter().map(|index| &self.ledger.statements[index]) {
+            match items.last_mut().filter(|last| last.takes(statement)) {
+                Some(last) => last.push(statement),
+                None => items.push(Item::of(statement)),
+            }
+        }
+        items.into_iter().map(|item| item.finish(self.style.citations)).collect()
+    }
+}
+
+impl Item {
+    fn of(statement: &Statement) -> Self {
+        let label = label(statement.voice);
+        let text = format!("{label}{}", statement.text);
+        Self { label, position: statement.position, text, entry: statement.sources.ids().first().cloned() }
+    }
+
+    /// Whether a statement continues the item. Each message of a person is an item of its own.
+    fn takes(&self, statement: &Statement) -> bool {
+        let is_own = statement.position == self.position || statement.voice != Voice::Person;
+        is_own
+            && label(statement.voice) == self.label
+            && utf16_len(&self.text) + utf16_len(&statement.text) < LONGEST_ITEM
+    }
+
+    fn push(&mut self, statement: &Statement) {
+        join(&mut self.text, &statement.text);
+        self.position = statement.position;
+    }
+
+    fn finish(self, cites: bool) -> String {
+        match self.entry.filter(|_| cites) {
+            Some(id) => format!("{} [entry {}]", self.text, short_id(&id)),
+            None => self.text,
+        }
+    }
+}
+
+/// The texts, one after the other.
+pub(super) fn joined(texts: &[&str]) -> String {
+    texts.iter().fold(String::new(), |mut all, text| {
+        join(&mut all, text);
+        all
+    })
+}
+
+/// Adds a sentence, behind a semicolon if what is there does not end one.
+fn join(text: &mut String, sentence: &str) {
+    let ends = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}', '\u{2026}'];
+    if !text.is_empty() {
+        text.push_str(if text.ends_with(ends) { " " } else { "; " });
+    }
+    text.push_str(sentence);
+}
+
+/// The label of an item of the speaker.
+fn label(voice: Voice) -> &'static str {
+    match voice {
+        Voice::Person => "User: ",
+        Voice::Report | Voice::Remark | Voice::Announcement => "Assistant: ",
+        Voice::Action | Voice::Milestone => "Work: ",
+        Voice::Quote => "Quoted: ",
+        Voice::Summary => "Earlier: ",
+    }
+}
+
+const SEPARATOR: &str = ", ";
+
+/// Names that are compared with the other items at once.
+const BATCH: usize = 128;
+
+/// A list of names, on one line.
+struct NameList<'a> {
+    label: &'static str,
+    names: &'a [NameRecord],
+    taken: Vec<String>,
+    used: usize,
+}
+
+impl<'a> NameList<'a> {
+    /// The lists in the order of filling.
+    fn of(ledger: &'a Ledger) -> [Self; 2] {
+        let list = |label, names| Self { label, names, taken: Vec::new(), used: 0 };
+        [list(PATHS, &ledger.paths), list(IDENTIFIERS, &ledger.identifiers)]
+    }
+
+    /// Takes names that appear in none of `texts`, while they fit into `percent` of `budget` and into
+    /// `left`.
+    fn take(&mut self, texts: &[&str], percent: usize, budget: usize, left: &mut usize) {
+        let allowed = budget / 100 * percent;
+        for names in self.names.chunks(BATCH) {
+            let names: Vec<String> = names.iter().map(|name| one_line(&name.name)).collect();
+            let patterns = names.iter().map(|name| Pattern { text: name, is_word: true }).collect();
+            let mut finder = Finder::new(patterns);
+            texts.iter().for_each(|text| finder.search(text));
+            let is_there = finder.found();
+            for (name, _) in names.into_iter().zip(is_there).filter(|(_, is_there)| !is_there) {
+                let is_first = self.taken.is_empty();
+                let frame = if is_first { cost(Section::CriticalContext, self.label) } else { SEPARATOR.len() };
+                let cost = utf16_len(&name) + frame;
+                if self.used + cost > allowed || cost > *left {
+                    return;
+                }
+                self.used += cost;
+                *left -= cost;
+                self.taken.push(name);
+            }
+        }
+    }
+
+    fn item(&self) -> Option<String> {
+        (!self.taken.is_empty()).then(|| format!("{}{}", self.label, self.taken.join(SEPARATOR)))
+    }
+}
+
+/// UTF-16 units to which items are lengthened, step by step, so that many grow a little before one
+/// grows much.
+const STEPS: [usize; 3] = [160, 300, MOST_UNITS_OF_ONE];
+
+impl Chooser<'_> {
+    /// Lengthens the cut items with the remaining room, most important first. Very long ones, such as
+    /// requests with a file in them, leave half of the budget free.
+    fn lengthen(&mut self) {
+        let mut cut: Vec<usize> =
+            (0..self.chosen.len()).filter(|index| self.chosen[*index].1.whole.is_some()).collect();
+        cut.sort_by_key(|index| importance(&self.chosen[*index]));
+        for most in STEPS {
+            self.lengthen_to(most, &cut);
+        }
+        let spared = self.left.min(self.budget / 2);
+        self.left -= spared;
+        self.lengthen_to(MOST_UNITS, &cut);
+        self.left += spared;
+    }
+
+    fn lengthen_to(&mut self, most: usize, cut: &[usize]) {
+        for index in cut {
+            let (section, candidate) = &mut self.chosen[*index];
+            lengthen(*section, candidate, most, &mut self.left);
+        }
+    }
+}
+
+/// The order of lengthening: required items, constraints, requests, errors.
+fn importance((section, candidate): &(Section, Candidate)) -> (u8, Rank, Reverse<u64>) {
+    let class = match section {
+        _ if candidate.rank == Rank::Must => 0,
+        Section::Constraints => 1,
+        Section::Goal | Section::OriginalRequest => 2,
+        Section::Blocked => 3,
+        Section::Decisions => 4,
+        _ => 5,
+    };
+    (class, candidate.rank, Reverse(candidate.position))
+}
+
+fn lengthen(section: Section, candidate: &mut Candidate, most: usize, left: &mut usize) {
+    let Some(whole) = &candidate.whole else { return };
+    let longer = Candidate { text: clip_middle(whole, most), ..candidate.clone() };
+    let more = cost(section, &longer.item()).saturating_sub(cost(section, &candidate.item()));
+    if more > 0 && more <= *left {
+        *left -= more;
+        *candidate = longer;
+    }
 }

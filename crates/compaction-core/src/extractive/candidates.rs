@@ -2,18 +2,22 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::Style;
 use super::budget::MOST_UNITS;
-use super::digest::joined;
+use super::budget::joined;
 use super::pool::{Origin, Pool, Rank};
+use crate::ledger::actions::shown;
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
-use crate::ledger::labels::{
+use crate::ledger::finder::automaton;
+use crate::ledger::notes::{
     AND_THEN, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::terms;
-use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
@@ -25,15 +29,15 @@ const LONGEST_REPEAT: usize = 120;
 const LONGEST_QUESTION: usize = 200;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
+/// Files and commands that become candidates: more than any section takes.
+const MOST_ACTIONS: usize = 64;
 /// Most statements of the newest answer about the current work.
-const MOST_SAID: usize = 3;
+const MOST_LATEST: usize = 3;
 
-/// Candidates, and lists of names, most important first.
+/// The candidates of a ledger.
 #[derive(Debug)]
 pub(super) struct Candidates {
     pub(super) pool: Pool,
-    pub(super) paths: Vec<String>,
-    pub(super) identifiers: Vec<String>,
 }
 
 impl Candidates {
@@ -52,12 +56,7 @@ impl Candidates {
         builder.actions();
         builder.errors();
         builder.go_on();
-        let name = |name: &crate::ledger::NameRecord| one_line(&name.name);
-        Self {
-            paths: ledger.paths.iter().map(name).collect(),
-            identifiers: ledger.identifiers.iter().map(name).collect(),
-            pool: builder.pool,
-        }
+        Self { pool: builder.pool }
     }
 }
 
@@ -133,9 +132,9 @@ impl<'a> Builder<'a> {
     fn is_open(&self) -> bool {
         let Some(last) = self.ledger.last_request() else { return false };
         // A latest request from an earlier summary is open if that summary said so.
-        let is_told = |note: &Note| note.text.starts_with(WORKING_ON);
+        let is_stated = |note: &Note| note.text.starts_with(WORKING_ON);
         match last.position {
-            0 => self.ledger.notes_of(NoteKind::Open).any(is_told),
+            0 => self.ledger.notes_of(NoteKind::Open).any(is_stated),
             position => self.ledger.is_waiting || self.ledger.answered < position,
         }
     }
@@ -240,9 +239,9 @@ impl<'a> Builder<'a> {
     /// What the newest answer does or asks, while it waits for a tool or a person.
     fn newest_answer(&mut self) {
         let asked = self.ledger.last_request().map_or(0, |request| request.position);
-        let said = self.ledger.statements.iter().rev();
-        let said: Vec<_> = said.filter(|statement| statement.is_of_model()).take(MOST_SAID).collect();
-        let Some(newest) = said.first().filter(|newest| newest.position > asked) else { return };
+        let statements = self.ledger.statements.iter().rev();
+        let latest: Vec<_> = statements.filter(|statement| statement.is_of_model()).take(MOST_LATEST).collect();
+        let Some(newest) = latest.first().filter(|newest| newest.position > asked) else { return };
         let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
         if newest.text.ends_with(['?', '\u{ff1f}']) && !self.ledger.is_waiting {
             let item = format!("The assistant asked, and waits for an answer: {}", newest.text);
@@ -252,7 +251,7 @@ impl<'a> Builder<'a> {
         let is_begun = self.is_open() || newest.voice == Voice::Announcement;
         if is_begun && self.kind != SummaryKind::TurnPrefix {
             let mut of_newest: Vec<&str> =
-                said.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
+                latest.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
             of_newest.reverse();
             let item = format!("The assistant said last: {}", clip_middle(&joined(&of_newest), 420));
             self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
@@ -261,14 +260,22 @@ impl<'a> Builder<'a> {
 
     /// File changes and successful commands, for conversations with few statements.
     fn actions(&mut self) {
-        for file in &self.ledger.files {
+        let files = || self.ledger.files.iter().filter(|file| file.read + file.written + file.edited > 0);
+        let commands = || self.ledger.commands.iter().filter(|command| command.succeeded > 0);
+        let mut positions: Vec<u64> = files().map(|file| file.position).collect();
+        positions.extend(commands().map(|command| command.position));
+        positions.sort_unstable();
+        // A section takes the newest ones, and those that match the focus.
+        let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().filter(|_| !self.pool.has_focus());
+        let oldest = oldest.unwrap_or_default();
+        for file in files().filter(|file| file.position >= oldest) {
             let actions = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
             for (verb, times) in actions.into_iter().filter(|(_, times)| *times > 0) {
                 let origin = Origin { position: file.position, times, sources: Some(&file.sources) };
                 self.pool.add(Section::Done, &format!("{verb} {}", quote(&shown(&file.path))), origin, Rank::Least);
             }
         }
-        for command in self.ledger.commands.iter().filter(|command| command.succeeded > 0) {
+        for command in commands().filter(|command| command.position >= oldest) {
             let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);
@@ -287,10 +294,10 @@ impl<'a> Builder<'a> {
     /// The next step if no answer names one: the request that is open or whose work failed.
     fn go_on(&mut self) {
         let Some(latest) = self.latest() else { return };
-        let said = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
+        let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
-        if has_plan || self.ledger.notes_of(NoteKind::Step).any(said) || !has_failed && !self.is_open() {
+        if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
             return;
         }
         let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
@@ -341,9 +348,16 @@ const ALIKE_PERCENT: usize = 60;
 /// Most files that are named as changed since the last commit.
 const MOST_CHANGED: usize = 8;
 
+/// Texts in the address of a pull request, and before its number.
+const ADDRESS_MARKS: [&str; 2] = ["/pull/", "/merge_requests/"];
+const NUMBER_MARKS: [&str; 7] =
+    ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
+static PULL_REQUEST_MARKS: LazyLock<AhoCorasick> =
+    LazyLock::new(|| automaton(ADDRESS_MARKS.into_iter().chain(NUMBER_MARKS), false));
+
 /// The pull request that a text names: its address, or its number.
 fn pull_request(text: &str) -> Option<String> {
-    if !text.contains(['#', '!', '/']) && !text.contains("gh pr ") {
+    if !PULL_REQUEST_MARKS.is_match(text) {
         return None;
     }
     let digits = |at: usize| {
@@ -351,14 +365,13 @@ fn pull_request(text: &str) -> Option<String> {
         let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
         (end > 0).then(|| at + end)
     };
-    for mark in ["/pull/", "/merge_requests/"] {
+    for mark in ADDRESS_MARKS {
         if let Some(end) = text.find(mark).and_then(|at| digits(at + mark.len())) {
             let mut words = text[..end].rsplit(|character: char| character.is_whitespace() || character == '(');
             return words.next().map(str::to_owned);
         }
     }
-    let named = ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
-    named.iter().find_map(|mark| {
+    NUMBER_MARKS.iter().find_map(|mark| {
         let at = text.rfind(mark)? + mark.len();
         Some(format!("#{}", &text[at..digits(at)?]))
     })

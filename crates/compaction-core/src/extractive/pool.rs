@@ -158,6 +158,11 @@ impl Pool {
         list.candidates.push(Candidate { text, whole, position, sequence, rank, times, cited });
     }
 
+    /// Whether the caller named a focus.
+    pub(super) fn has_focus(&self) -> bool {
+        !self.focus.is_empty()
+    }
+
     /// Whether an item with this key matches the caller's focus.
     fn matches_focus(&self, key: &str) -> bool {
         self.focus.iter().any(|word| key.contains(word.as_str()))

@@ -727,7 +727,7 @@ fn a_real_session_folds_into_the_next_summary() {
     let text = text_of(&ExtractiveInput { previous_summary: Some(&previous), messages: second, ..whole });
     let document = SummaryDocument::parse(&text);
     assert!(document.body[Section::Goal][0].starts_with("read packages/coding-agent/docs/theme.md"), "{text}");
-    let latest = |item: &&String| item.starts_with(crate::ledger::labels::LATEST);
+    let latest = |item: &&String| item.starts_with(crate::ledger::notes::LATEST);
     assert_eq!(document.body[Section::Goal].iter().filter(latest).count(), 1, "{text}");
     assert!(
         document.body[Section::CriticalContext].iter().any(|item| item.contains("user-message-selector")),

@@ -112,12 +112,12 @@ fn described(json: &Json<'_>) -> String {
 }
 
 /// A string.
-pub(super) fn string(text: impl Into<String>) -> Json<'static> {
+pub(crate) fn string(text: impl Into<String>) -> Json<'static> {
     Json::String(text.into().into())
 }
 
 /// An object with these members.
-pub(super) fn object<const N: usize>(members: [(&'static str, Json<'static>); N]) -> Json<'static> {
+pub(crate) fn object<const N: usize>(members: [(&'static str, Json<'static>); N]) -> Json<'static> {
     Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
@@ -127,7 +127,7 @@ pub(super) fn text_json(text: &str) -> Json<'static> {
 }
 
 /// The object `json` with another member, if `value` is given.
-pub(super) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'static>>) -> Json<'static> {
+pub(crate) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'static>>) -> Json<'static> {
     match (json, value) {
         (Json::Object(mut members), Some(value)) => {
             members.push((key.into(), value));
@@ -138,7 +138,7 @@ pub(super) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'s
 }
 
 /// Arguments as an object. Any other value becomes the argument `input`, because every tool takes an object.
-pub(super) fn arguments_object(json: Json<'static>) -> Json<'static> {
+pub(crate) fn arguments_object(json: Json<'static>) -> Json<'static> {
     match json {
         Json::Object(_) => json,
         Json::Null => Json::Object(Vec::new()),
@@ -147,7 +147,7 @@ pub(super) fn arguments_object(json: Json<'static>) -> Json<'static> {
 }
 
 /// Arguments from their JSON text. Text that is not a JSON object becomes the argument `input`.
-pub(super) fn arguments_of_text(text: &str) -> Json<'static> {
+pub(crate) fn arguments_of_text(text: &str) -> Json<'static> {
     if text.trim().is_empty() {
         return Json::Object(Vec::new());
     }

@@ -227,6 +227,13 @@ impl Media {
     }
 }
 
+/// The block of our own messages for the file at `url`: an image with its data if the address holds it, else a text
+/// that names the file.
+pub(crate) fn media_block(url: &str, mime_type: Option<&str>, name: Option<&str>) -> Json<'static> {
+    let name = name.filter(|_| !url.starts_with("data:image/"));
+    Media::at(url, mime_type, name).to_block(false)
+}
+
 /// Type and base64 data of a `data:` URL.
 pub(super) fn split_data_url(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
@@ -458,7 +465,7 @@ impl Calls {
         calls
     }
 
-    pub(super) fn add(&mut self, id: &str, name: &str) {
+    pub(crate) fn add(&mut self, id: &str, name: &str) {
         let position = self.calls.len();
         self.latest.insert(id.to_owned(), position);
         self.open.entry(name.to_owned()).or_default().push_back(position);
@@ -487,7 +494,7 @@ impl Calls {
     }
 
     /// The tool that the latest call with this id names.
-    pub(super) fn name_of(&mut self, id: &str) -> Option<&str> {
+    pub(crate) fn name_of(&mut self, id: &str) -> Option<&str> {
         let position = self.latest.get(id).copied();
         self.has_gaps |= position.is_none();
         position.map(|position| self.calls[position].name.as_str())

@@ -2,22 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::commands::{core_command, is_lookup, purposes, succeeded_with};
-use super::error_forms::is_trailer;
-use super::error_line::{NO_OUTPUT, error_line};
+use super::commands::{core_command, is_lookup, purposes, steps_of};
 use super::errors::Errors;
-use super::labels::{FAILED, LOOKED_UP, NO_RESULT, WORKING_ON};
+use super::errors::is_trailer;
+use super::errors::{NO_OUTPUT, error_line};
+use super::notes::{FAILED, LOOKED_UP, NO_RESULT, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
-use super::outcomes::{outcome, said};
+use super::outcomes::{outcome, sentences_of};
 use super::person::is_refusal;
-use super::subject::{ActionKind, Subject, shown, subject_of};
+use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::message::{BashExecution, ToolCall};
 use crate::tools::FileTools;
 use crate::tools::{
-    Plan, ToolAction, classify, files_done, has_failed, is_listed, plan_items, printed_text, proposed_edits,
-    reported_edits,
+    FileAccess, Plan, ToolAction, classify, files_done, has_failed, is_listed, plan_items, printed_text,
+    proposed_edits, reported_edits,
 };
 
 /// Most commands that are kept: the newest and the most frequent ones.
@@ -27,10 +27,10 @@ const LONGEST_FAILED: usize = 100;
 /// Most files that are kept: the newest ones.
 const MOST_FILES: usize = 2000;
 
-/// What a call tells.
-pub(super) struct Begun {
+/// What the arguments of a call hold.
+pub(super) struct CallContent {
     /// Sentences in its arguments.
-    pub(super) said: Vec<(Voice, String)>,
+    pub(super) sentences: Vec<(Voice, String)>,
     /// Whether it changes files.
     pub(super) changes_files: bool,
     /// The plan that it writes down.
@@ -41,13 +41,13 @@ pub(super) struct Begun {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Actions<'a> {
     /// Calls without a result, by id.
-    open: HashMap<&'a str, (SourcePosition<'a>, Subject, ToolAction)>,
-    files: HashMap<String, FileRecord>,
-    commands: HashMap<String, CommandRecord>,
+    open: HashMap<&'a str, (SourcePosition<'a>, Subject, ToolAction), TextHashing>,
+    files: HashMap<String, FileRecord, TextHashing>,
+    commands: HashMap<String, CommandRecord, TextHashing>,
     /// Files that these messages changed or read, and commands that they ran successfully, as items
     /// name them.
-    changed: HashSet<String>,
-    done: HashSet<String>,
+    changed: HashSet<String, TextHashing>,
+    done: HashSet<String, TextHashing>,
     /// Position of the latest call.
     last_call: u64,
     lookups: u64,
@@ -64,7 +64,7 @@ impl<'a> Actions<'a> {
     }
 
     /// Records a call. Returns its sentences, its plan, and whether it changes files.
-    pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &'a ToolCall, tools: &FileTools) -> Begun {
+    pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &'a ToolCall, tools: &FileTools) -> CallContent {
         self.last_call = place.position;
         self.has_calls = true;
         let action = classify(call, tools);
@@ -81,9 +81,10 @@ impl<'a> Actions<'a> {
             }
             _ => None,
         };
-        let begun = Begun { said: said(call, &action), changes_files: action.changes_files(), plan };
+        let content =
+            CallContent { sentences: sentences_of(call, &action), changes_files: action.changes_files(), plan };
         self.open.insert(&call.id, (place, subject_of(call, &action), action));
-        begun
+        content
     }
 
     /// Whether the call asks the person a question.
@@ -91,7 +92,7 @@ impl<'a> Actions<'a> {
         self.open.get(call_id).is_some_and(|(_, _, action)| matches!(action, ToolAction::Ask(_)))
     }
 
-    /// Pairs a result with its call and returns what it says in words. A result without a call belongs
+    /// Pairs a result with its call and returns the statement that it makes. A result without a call belongs
     /// to an earlier part and is ignored. A refusal by the person is not a failure.
     pub(super) fn end(
         &mut self,
@@ -109,12 +110,12 @@ impl<'a> Actions<'a> {
         let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
-        let mut told = outcome(&action, &subject, output, has_failed);
+        let mut statement = outcome(&action, &subject, output, has_failed);
         if has_failed {
             let line = error_line(&printed_text(output));
             let failed =
                 || (Voice::Action, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
-            told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
+            statement = statement.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
             // A failed search is repeated in another way or dropped.
             let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
             if is_search {
@@ -126,7 +127,7 @@ impl<'a> Actions<'a> {
             self.succeed(place, subject, 1, errors);
         }
         of_files.into_iter().for_each(|subject| self.succeed(place, subject, 1, errors));
-        told
+        statement
     }
 
     /// Whether the conversation went on after a call without a result.
@@ -197,16 +198,17 @@ impl<'a> Actions<'a> {
             return;
         }
         let core = core_of(kind, &target);
-        match kind {
-            ActionKind::Run => succeeded_with(&core).iter().for_each(|step| errors.resolve(Some(&shown(step)))),
-            _ => errors.resolve(Some(&shown(&core))),
+        let core_shown = shown(&core);
+        errors.resolve(Some(&core_shown));
+        if kind == ActionKind::Run {
+            steps_of(&core).iter().for_each(|step| errors.resolve(Some(&shown(step))));
         }
         errors.resolve_purposes(&purposes_of(kind, &target));
         if place.position > 0 {
-            self.done.insert(shown(&core));
-            if kind != ActionKind::Read {
-                self.changed.insert(shown(&core));
+            if kind != ActionKind::Read && !self.changed.contains(&core_shown) {
+                self.changed.insert(core_shown.clone());
             }
+            self.done.insert(core_shown);
         }
         if let Some(command) = self.command(kind, &core, place) {
             command.succeeded = command.succeeded.saturating_add(times);
@@ -378,4 +380,68 @@ fn quote_shown(target: &str) -> String {
 /// The key of an action: the core of a command, otherwise the target.
 fn core_of(kind: ActionKind, target: &str) -> String {
     if kind == ActionKind::Run { core_command(target).to_owned() } else { target.to_owned() }
+}
+
+/// UTF-16 units of a command or an error in an item.
+pub(crate) const LONGEST_TEXT: usize = 240;
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum ActionKind {
+    Read,
+    Write,
+    Edit,
+    Run,
+    Call,
+}
+
+impl ActionKind {
+    pub(crate) const ALL: [ActionKind; 5] =
+        [ActionKind::Read, ActionKind::Write, ActionKind::Edit, ActionKind::Run, ActionKind::Call];
+
+    /// A deleted file counts as edited, as in the lists of files.
+    pub(crate) fn of_file(access: FileAccess) -> Self {
+        match access {
+            FileAccess::Read => ActionKind::Read,
+            FileAccess::Write => ActionKind::Write,
+            FileAccess::Edit | FileAccess::Delete => ActionKind::Edit,
+        }
+    }
+
+    pub(crate) fn is_of_file(self) -> bool {
+        matches!(self, ActionKind::Read | ActionKind::Write | ActionKind::Edit)
+    }
+
+    /// The past tense of the action, which is the first word of an item.
+    pub(crate) fn past(self) -> &'static str {
+        match self {
+            ActionKind::Read => "Read",
+            ActionKind::Write => "Wrote",
+            ActionKind::Edit => "Edited",
+            ActionKind::Run => "Ran",
+            ActionKind::Call => "Called",
+        }
+    }
+}
+
+/// An action and its target: a path, a command or a call.
+pub(crate) type Subject = (ActionKind, String);
+
+/// The subject of a call that does `action`: its first file, its command, or else the call itself.
+pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
+    match action {
+        ToolAction::Files(files) if !files.is_empty() => (ActionKind::of_file(files[0].access), files[0].path.clone()),
+        ToolAction::Run { command, .. } => (ActionKind::Run, one_line(command)),
+        _ => {
+            let arguments = call.arguments.as_ref();
+            let arguments = arguments.map(|arguments| clip(&one_line(&arguments.to_compact()), LONGEST_TEXT));
+            (ActionKind::Call, format!("{}({})", one_line(&call.name), arguments.unwrap_or_default()))
+        }
+    }
+}
+
+/// A target as it appears in items.
+pub(crate) fn shown(target: &str) -> String {
+    let line = if target.len() <= LONGEST_TEXT { one_line(target) } else { one_line(&clip(target, LONGEST_TEXT)) };
+    if line.contains('`') { line.replace('`', "'") } else { line }
 }

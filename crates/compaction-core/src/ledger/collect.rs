@@ -3,17 +3,18 @@
 use std::collections::HashSet;
 
 use super::actions::Actions;
+use super::actions::{ActionKind, Subject};
 use super::cues::is_substantive;
-use super::dialogue::{self, Dialogue};
 use super::errors::Errors;
+use super::names::NameKind;
 use super::names::Names;
 use super::notes::{NoteList, SourcePosition};
 use super::person;
-use super::plan::LatestPlan;
-use super::scan::NameKind;
+use super::requests::{Dialogue, read_constraints};
 use super::selection::SharedVocabulary;
 use super::statements::Statements;
-use super::subject::{ActionKind, Subject};
+use super::statements::{Part, parts};
+use super::steps::LatestPlan;
 use super::{Ledger, LeftOut, Places, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -123,11 +124,11 @@ impl<'a> Collector<'a> {
                 let text = content.text("\n");
                 if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
                     self.statements.add_person(place, &words);
-                    dialogue::read_constraints(place, &words, &mut self.notes);
+                    read_constraints(place, &words, &mut self.notes);
                 }
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
-                if let Some((voice, told)) = outcome {
-                    self.statements.add_line(voice, place, &told);
+                if let Some((voice, line)) = outcome {
+                    self.statements.add_line(voice, place, &line);
                 }
                 for nested in nested_calls {
                     self.actions.begin(place, &nested.call, self.tools);
@@ -163,7 +164,9 @@ impl<'a> Collector<'a> {
     fn read_answer(&mut self, message: &'a Message, assistant: &'a Assistant, place: SourcePosition<'a>) {
         let text = blocks_text(&assistant.content, "\n");
         let is_final = assistant.stop_reason.as_deref() == Some("stop");
-        self.statements.add_model(place, &text, is_final);
+        let parts: Vec<Part<'_>> = parts(&text).collect();
+        self.statements.add_model(place, &parts, is_final);
+        self.dialogue.add_decisions(place, &parts, &mut self.notes);
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
@@ -171,16 +174,16 @@ impl<'a> Collector<'a> {
             }
         }
         self.plan.read_answer(&text, place.position);
-        self.dialogue.read_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
+        self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
         for call in message.tool_calls() {
-            let begun = self.actions.begin(place, call, self.tools);
-            for (voice, said) in begun.said {
-                self.statements.add_line(voice, place, &said);
+            let content = self.actions.begin(place, call, self.tools);
+            for (voice, sentence) in content.sentences {
+                self.statements.add_line(voice, place, &sentence);
             }
-            if let Some(plan) = begun.plan {
+            if let Some(plan) = content.plan {
                 self.plan.take(&plan, place.position);
             }
-            self.read_arguments(call, begun.changes_files, place);
+            self.read_arguments(call, content.changes_files, place);
         }
         self.note_failure(assistant, place);
     }

@@ -5,14 +5,25 @@
 //! The tables aim at precision. A missed constraint is still among the requests, but a complaint that
 //! is taken for a constraint uses the room of a real one.
 
+mod english;
+mod french;
+mod german;
+mod italian;
 mod languages;
-mod phrases;
+mod portuguese;
+mod russian;
 mod scripts;
+mod spanish;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use languages::{LANGUAGES, Language, Negation, POLITE};
 
 use super::cues::is_sized;
-use super::sentences::sentences;
+use super::statements::sentences;
+use super::terms::TextHashing;
 use super::text::{has_any, normalised, starts_with_any};
-use languages::{LANGUAGES, Language, Negation, POLITE};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
 /// between semicolons are examined.
@@ -45,17 +56,71 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
         return true;
     }
     let words = normalised(sentence);
-    // The text has a space at both ends, so fewer than four parts are at most one word.
-    if words.split(' ').count() < 4 {
+    // The text has a space at both ends, so fewer than three are at most one word.
+    if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
-    let said = phrases::said(&words);
-    let (sentences, clauses) = (clauses(sentence, &[';']), clauses(sentence, &[';', ',']));
-    let orders = |language: &Language| {
-        let begins = || sentences.iter().any(|part| starts_with_any(part, language.starts));
-        begins() || clauses.iter().any(|clause| language.orders(clause))
-    };
-    LANGUAGES.iter().zip(said).any(|(language, said)| !said.reports && (said.demands || orders(language)))
+    let signals = signals(&words);
+    signals.demands & !signals.reports != 0 || orders(sentence, !signals.reports)
+}
+
+/// Whether a part of a sentence is an order in one of `languages`.
+fn orders(sentence: &str, languages: Languages) -> bool {
+    let begins = |part: &str, of: Languages| each_of(of).any(|language| starts_with_any(part, language.starts));
+    let is_order = |part: &str, of: Languages| each_of(of).any(|language| language.orders(part));
+    sentence.split(';').any(|part| {
+        let whole = Clause::of(part);
+        let mut clauses = part.split(',').map(Clause::of);
+        begins(whole.words(), languages & whole.languages)
+            || match part.contains(',') {
+                false => is_order(whole.words(), languages & whole.languages),
+                true => clauses.any(|clause| is_order(clause.words(), languages & clause.languages)),
+            }
+    })
+}
+
+/// The tables of a set of languages.
+fn each_of(languages: Languages) -> impl Iterator<Item = &'static Language> {
+    LANGUAGES.iter().enumerate().filter(move |(index, _)| languages & 1 << index != 0).map(|(_, language)| language)
+}
+
+/// A part of a sentence between marks.
+struct Clause {
+    /// It is normalised.
+    text: String,
+    /// Where it begins after polite words.
+    start: usize,
+    /// The languages in which it may be an order, by its first and last word.
+    languages: Languages,
+}
+
+impl Clause {
+    fn of(text: &str) -> Self {
+        let mut text = normalised(text);
+        if memchr::memchr(b'\'', text.as_bytes()).is_some() {
+            // The elided form is one word with the verb.
+            text = text.replace(" n'", " ne ");
+        }
+        let mut start = 0;
+        let mut first = Roles::default();
+        while let Some(word) = text[start..].split_whitespace().next() {
+            first = roles(word);
+            if !first.is_polite {
+                break;
+            }
+            let rest = text[start..].trim_start();
+            let behind = |polite: &&str| rest.strip_prefix(*polite).filter(|rest| rest.starts_with(' ')).map(str::len);
+            let Some(left) = POLITE.iter().find_map(behind) else { break };
+            start = text.len() - left;
+            first = Roles::default();
+        }
+        let last = text[start..].split_whitespace().next_back().map(roles).unwrap_or_default();
+        Self { languages: first.begins | last.ends, text, start }
+    }
+
+    fn words(&self) -> &str {
+        &self.text[self.start..]
+    }
 }
 
 impl Language {
@@ -88,21 +153,92 @@ impl Negation {
     }
 }
 
-/// The parts of a sentence between marks, normalised, without polite words in front.
-fn clauses(sentence: &str, marks: &[char]) -> Vec<String> {
-    let clause = |clause: &str| {
-        // The elided form is one word with the verb.
-        let words = normalised(clause).replace(" n'", " ne ");
-        let mut rest = words.as_str();
-        while let Some(shorter) = POLITE.iter().find_map(|polite| {
-            let rest = rest.trim_start().strip_prefix(polite)?;
-            rest.starts_with(' ').then_some(rest)
-        }) {
-            rest = shorter;
+/// A set of languages: one bit for each row of [`LANGUAGES`].
+type Languages = u8;
+
+const _: () = assert!(LANGUAGES.len() <= Languages::BITS as usize);
+
+/// The languages in which a sentence demands or reports.
+#[derive(Debug, Clone, Copy, Default)]
+struct Signals {
+    /// Languages in which it has words that make a constraint.
+    demands: Languages,
+    /// Languages in which it has words that only report.
+    reports: Languages,
+}
+
+/// What a word can do at either end of a clause.
+#[derive(Debug, Clone, Copy, Default)]
+struct Roles {
+    /// Languages in which an order may begin with it.
+    begins: Languages,
+    /// Languages in which an order may end with it.
+    ends: Languages,
+    /// Whether polite words begin with it.
+    is_polite: bool,
+}
+
+/// A phrase of a language, and whether it reports.
+struct Phrase {
+    words: &'static str,
+    language: usize,
+    reports: bool,
+}
+
+type ByWord<T> = HashMap<&'static str, T, TextHashing>;
+
+/// The phrases by their first word.
+static PHRASES: LazyLock<ByWord<Vec<Phrase>>> = LazyLock::new(|| {
+    let mut phrases: ByWord<Vec<Phrase>> = HashMap::default();
+    for (language, table) in LANGUAGES.iter().enumerate() {
+        for (list, reports) in [(table.anywhere, false), (table.reports, true)] {
+            for words in list {
+                phrases.entry(first_word(words)).or_default().push(Phrase { words, language, reports });
+            }
         }
-        rest.to_owned()
-    };
-    sentence.split(marks).map(clause).collect()
+    }
+    phrases
+});
+
+static ROLES: LazyLock<ByWord<Roles>> = LazyLock::new(|| {
+    let mut roles: ByWord<Roles> = HashMap::default();
+    for (language, table) in LANGUAGES.iter().enumerate() {
+        let negations = table.negations.iter().flat_map(|negation| negation.words.iter().chain(negation.skipped));
+        for words in table.starts.iter().chain(table.commands).chain(negations) {
+            roles.entry(first_word(words)).or_default().begins |= 1 << language;
+        }
+        for word in table.infinitives {
+            roles.entry(word).or_default().ends |= 1 << language;
+        }
+    }
+    for words in POLITE {
+        roles.entry(first_word(words)).or_default().is_polite = true;
+    }
+    roles
+});
+
+fn first_word(words: &'static str) -> &'static str {
+    words.split(' ').next().unwrap_or(words)
+}
+
+/// What a word can do at either end of a clause.
+fn roles(word: &str) -> Roles {
+    ROLES.get(word).copied().unwrap_or_default()
+}
+
+/// The languages in which `normalised` text demands or reports.
+fn signals(normalised: &str) -> Signals {
+    let mut signals = Signals::default();
+    let mut rest = normalised.trim_start();
+    while let Some(end) = memchr::memchr(b' ', rest.as_bytes()) {
+        for phrase in PHRASES.get(&rest[..end]).into_iter().flatten() {
+            if rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' ')) {
+                *(if phrase.reports { &mut signals.reports } else { &mut signals.demands }) |= 1 << phrase.language;
+            }
+        }
+        rest = &rest[end + 1..];
+    }
+    signals
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! Words that classify sentences, and the items that sentences become.
 
-use super::sentences::{is_prose, sentences};
-use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::finder::automaton;
+use super::statements::{is_prose, sentences};
+use super::text::{clip_middle, first_words, has_any, normalised, one_line, starts_with_any};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Words of sentences that make a choice.
@@ -191,6 +196,8 @@ const UNSPACED_ANNOUNCEMENTS: (&[&str], &[&str]) = (
 );
 /// UTF-16 units within which such a beginning and its ending word must both be.
 const ANNOUNCED_WITHIN: usize = 80;
+/// Most words of such a beginning.
+const ANNOUNCEMENT_WORDS: usize = 4;
 /// Messages that ask for nothing by themselves.
 const TRIVIAL: &[&str] = &[
     "continue",
@@ -366,7 +373,7 @@ pub(crate) fn is_sized(sentence: &str) -> bool {
 
 /// Whether a sentence of the model only announces what it will do.
 pub(crate) fn is_announcement(sentence: &str) -> bool {
-    let words = normalised(prefix_utf16(sentence, ANNOUNCED_WITHIN));
+    let words = first_words(prefix_utf16(sentence, ANNOUNCED_WITHIN), ANNOUNCEMENT_WORDS);
     starts_with_any(&words, ANNOUNCEMENTS) || !sentence.is_ascii() && is_unspaced_announcement(sentence)
 }
 
@@ -398,7 +405,8 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
-    if CHECKED.iter().any(|mark| sentence.starts_with(mark)) {
+    // Most sentences have none of the words.
+    if !CHOOSING_PIECES.is_match(sentence) || CHECKED.iter().any(|mark| sentence.starts_with(mark)) {
         return None;
     }
     let words = normalised(sentence);
@@ -412,6 +420,25 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
     }
     let plain = sentence.trim().replace("**", "");
     Some(with_reason(&plain).map_or((plain, false), |item| (item, true)))
+}
+
+/// Finds a piece of each phrase that makes a choice, in any case.
+static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let pieces = CHOOSING.iter().chain(CHOICES).flat_map(|phrase| pieces(phrase));
+    automaton(pieces.chain(CHOOSING_UNSPACED.iter().map(|word| (*word).to_owned())), true)
+});
+
+/// Texts of which every text with `phrase` has one, whatever its case and the marks between its words:
+/// the longest run of ASCII letters, or all forms of the first letters of another alphabet.
+fn pieces(phrase: &str) -> Vec<String> {
+    let runs = phrase.split(|character: char| !character.is_ascii_alphabetic());
+    if let Some(run) = runs.max_by_key(|run| run.len()).filter(|run| run.len() > 1) {
+        return vec![run.to_owned()];
+    }
+    let forms = |character: char| [character.to_lowercase().collect::<String>(), character.to_uppercase().collect()];
+    phrase.chars().take(3).fold(vec![String::new()], |pieces, character| {
+        pieces.iter().flat_map(|piece| forms(character).map(|form| format!("{piece}{form}"))).collect()
+    })
 }
 
 /// Whether a sentence has the form `Decision: …`.
@@ -429,4 +456,19 @@ fn with_reason(sentence: &str) -> Option<String> {
         is_told.then(|| format!("**{decision}**: {start}{}", reason.trim()))
     };
     REASONS.iter().find_map(split)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_of_each_phrase_is_in_all_of_its_forms() {
+        for phrase in CHOOSING.iter().chain(CHOOSING_UNSPACED).chain(CHOICES) {
+            for form in [phrase.to_uppercase(), phrase.replace(' ', " **").replace('\'', "\u{2019}")] {
+                assert!(CHOOSING_PIECES.is_match(&form), "{form}");
+            }
+        }
+        assert!(ANNOUNCEMENTS.iter().all(|start| start.split(' ').count() <= ANNOUNCEMENT_WORDS));
+    }
 }

@@ -1,12 +1,12 @@
 //! Facts from summaries without a ledger. They are parsed once, item by item, and stored as data from
 //! then on.
 
+use super::actions::ActionKind;
 use super::collect::Collector;
-use super::labels::{
+use super::notes::{
     COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
-use super::subject::ActionKind;
 use super::{Places, Request, RequestWeight, Voice};
 use crate::summary::{Section, Sections, SummaryDocument};
 

@@ -1,10 +1,23 @@
-//! Errors: what failed so far.
+//! Errors: what failed so far, and which line of an output best explains a failure.
+//!
+//! A line is judged by the forms in which compilers, test runners, shells and runtimes report.
 
+mod words;
+
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::ErrorRecord;
+use super::actions::LONGEST_TEXT;
 use super::commands::purposes;
 use super::notes::SourcePosition;
+use super::terms::TextHashing;
+use super::text::{clip, one_line};
+use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use words::{
+    CAUSE_STARTS, FAILURE_PHRASES, FAILURE_WORDS, NOISE_ENDS, NOISE_STARTS, PROGRESS_STARTS, SYSTEM_CAUSES, TRAILERS,
+    VERDICT_STARTS, VERDICTS,
+};
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 3;
@@ -16,18 +29,18 @@ const MOST_ERRORS: usize = 400;
 #[derive(Debug, Default, Clone)]
 pub(super) struct Errors {
     list: Vec<ErrorRecord>,
-    by_subject: HashMap<String, Vec<usize>>,
+    by_subject: HashMap<String, Vec<usize>, TextHashing>,
     /// For each unresolved error, how many successes and requests came before it.
-    open: HashMap<usize, Open>,
+    open: HashMap<usize, OpenSince>,
     /// All errors, by the purposes of their commands.
-    by_purpose: HashMap<String, Vec<usize>>,
+    by_purpose: HashMap<String, Vec<usize>, TextHashing>,
     successes: u64,
     requests: u64,
 }
 
 /// When an unresolved error happened.
 #[derive(Debug, Default, Clone, Copy)]
-struct Open {
+struct OpenSince {
     successes: u64,
     requests: u64,
 }
@@ -35,7 +48,7 @@ struct Open {
 impl Errors {
     pub(super) fn restore(&mut self, errors: &[ErrorRecord]) {
         for error in errors {
-            self.by_subject.entry(subject_key(error.subject.as_deref())).or_default().push(self.list.len());
+            self.by_subject.entry(subject_key(error.subject.as_deref()).to_owned()).or_default().push(self.list.len());
             if !error.is_resolved {
                 self.wait(self.list.len(), error.subject.as_deref());
             }
@@ -46,7 +59,7 @@ impl Errors {
     /// Records that `subject` failed with `line`. `is_resolved` means that nothing waits for it to
     /// succeed.
     pub(super) fn add(&mut self, subject: Option<&str>, line: &str, place: SourcePosition<'_>, is_resolved: bool) {
-        let known = self.by_subject.entry(subject_key(subject)).or_default();
+        let known = self.by_subject.entry(subject_key(subject).to_owned()).or_default();
         // Only the newest error of a subject blocks it.
         for index in known.iter() {
             self.list[*index].is_resolved = true;
@@ -76,7 +89,7 @@ impl Errors {
 
     /// Records that `subject` succeeded.
     pub(super) fn resolve(&mut self, subject: Option<&str>) {
-        for index in self.by_subject.get(&subject_key(subject)).into_iter().flatten() {
+        for index in self.by_subject.get(subject_key(subject)).into_iter().flatten() {
             self.list[*index].is_resolved = true;
             self.open.remove(index);
         }
@@ -95,7 +108,7 @@ impl Errors {
 
     /// Records that the error of `subject` at `index` is unresolved.
     fn wait(&mut self, index: usize, subject: Option<&str>) {
-        self.open.insert(index, Open { successes: self.successes, requests: self.requests });
+        self.open.insert(index, OpenSince { successes: self.successes, requests: self.requests });
         for purpose in subject.map(purposes_of).unwrap_or_default() {
             let waiting = self.by_purpose.entry(purpose).or_default();
             if waiting.last() != Some(&index) {
@@ -111,7 +124,7 @@ impl Errors {
         self.close(|open| requests - open.requests >= REQUESTS_WITHOUT);
     }
 
-    fn close(&mut self, is_over: impl Fn(&Open) -> bool) {
+    fn close(&mut self, is_over: impl Fn(&OpenSince) -> bool) {
         let list = &mut self.list;
         self.open.retain(|index, open| {
             let is_over = is_over(open);
@@ -145,6 +158,331 @@ fn purposes_of(subject: &str) -> Vec<String> {
 
 /// The key of a subject. A request to the model has none; its key is a line end, which no path or
 /// command is.
-fn subject_key(subject: Option<&str>) -> String {
-    subject.unwrap_or("\n").to_owned()
+fn subject_key(subject: Option<&str>) -> &str {
+    subject.unwrap_or("\n")
 }
+
+/// The text for an error without output.
+pub(super) const NO_OUTPUT: &str = "no output";
+/// UTF-16 units at either end of a result that are searched for its error.
+const SEARCHED: usize = 6000;
+/// UTF-16 units of a line that are examined.
+const JUDGED: usize = 600;
+/// Most lines that complete another one.
+const MOST_DETAILS: usize = 3;
+/// Beginnings of lines that complete the one before them.
+const DETAILS: &[&str] = &["--> ", "left: ", "right: ", "Expected: ", "Received: "];
+const TRACEBACK: &str = "Traceback (most recent call last):";
+/// Lines between an exception and the one that it caused.
+const CHAINED: &[&str] = &["During handling of the above exception", "The above exception was the direct cause"];
+/// The line right before the reason.
+const REASON_FOLLOWS: &str = "* What went wrong:";
+const ROOT: &str = "Caused by: ";
+
+/// The line of an output that best explains a failure: the exception of a traceback; otherwise the
+/// first line that says why, where, or that something failed; otherwise the last line that says
+/// anything. Lines that complete it, such as the position of a compiler error, are appended. The result
+/// is one line of at most 240 UTF-16 units.
+pub fn error_line(output: &str) -> String {
+    let output = without_colours(output);
+    let lines = searched_lines(&output);
+    let Some(found) = exception(&lines).or_else(|| most_telling(&lines)) else {
+        return NO_OUTPUT.to_owned();
+    };
+    clip(&with_details(&lines, found), LONGEST_TEXT)
+}
+
+/// The lines at both ends of an output, trimmed. Pieces of cut lines are left out unless there is
+/// nothing else.
+fn searched_lines(output: &str) -> Vec<&str> {
+    let (start, end) = (prefix_utf16(output, SEARCHED), suffix_utf16(output, SEARCHED));
+    if start.len() + end.len() >= output.len() {
+        return output.lines().map(str::trim_end).collect();
+    }
+    let start = start.rfind('\n').map_or(start, |at| &start[..at]);
+    let end = end.find('\n').map_or(end, |at| &end[at..]);
+    start.lines().chain(end.lines()).map(str::trim_end).collect()
+}
+
+/// The exception below the first traceback, or the last exception that it caused.
+fn exception(lines: &[&str]) -> Option<usize> {
+    let mut found = None;
+    let mut may_begin = true;
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        may_begin |= CHAINED.iter().any(|words| line.contains(words));
+        if !may_begin || !line.ends_with(TRACEBACK) {
+            continue;
+        }
+        // A prefix may be on the frames as well, or on this line only.
+        let of_frame = lines.get(at).and_then(|next| next.find("  File \""));
+        let margin = of_frame.unwrap_or(line.len() - TRACEBACK.len());
+        let is_frame =
+            |line: &&&str| is_blank(line) || line.get(margin..).is_none_or(|rest| rest.starts_with([' ', '\t']));
+        at += lines[at..].iter().take_while(is_frame).count();
+        if at < lines.len() {
+            (found, may_begin) = (Some(at), false);
+        }
+    }
+    found
+}
+
+fn most_telling(lines: &[&str]) -> Option<usize> {
+    let mut best: Option<(Worth, usize)> = None;
+    let mut reason_follows = false;
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
+        let line = prefix_utf16(line.trim(), JUDGED);
+        let worth = match worth(line) {
+            Worth::Noise | Worth::Trailer | Worth::Plain | Worth::Word if reason_follows => Worth::Located,
+            worth => worth,
+        };
+        reason_follows = line == REASON_FOLLOWS;
+        let is_better = best.is_none_or(|(known, _)| match worth {
+            // Among lines that do not mention a failure the last one wins, since results come last.
+            Worth::Noise | Worth::Trailer | Worth::Plain => worth >= known,
+            // The root of a chain of exceptions is below the others.
+            Worth::Cause if line.starts_with(ROOT) => true,
+            _ => worth > known,
+        });
+        if is_better {
+            best = Some((worth, index));
+        }
+    }
+    best.map(|(_, index)| index)
+}
+
+/// A line joined with the lines that complete it.
+fn with_details(lines: &[&str], found: usize) -> String {
+    let first = without_margin(lines[found]);
+    let mut joined = one_line(first);
+    let mut following = lines[found + 1..].iter().map(|line| line.trim()).filter(|line| !is_blank(line));
+    let mut details = 0;
+    let mut is_announced = joined.ends_with(':');
+    while let Some(line) = following.next().filter(|_| details < MOST_DETAILS && utf16_len(&joined) < LONGEST_TEXT) {
+        if !is_announced && !DETAILS.iter().any(|start| line.starts_with(start)) {
+            break;
+        }
+        joined.push(' ');
+        joined.push_str(&one_line(line));
+        details += usize::from(!is_announced);
+        is_announced = false;
+    }
+    joined
+}
+
+fn is_blank(line: &str) -> bool {
+    line.chars().all(|character| character.is_whitespace() || character.is_control())
+}
+
+/// A line without the letter with which pytest marks its reasons.
+fn without_margin(line: &str) -> &str {
+    let line = line.trim_start();
+    let line = line.strip_prefix("| ").unwrap_or(line);
+    line.strip_prefix("E   ").map_or(line, str::trim_start)
+}
+
+/// `text` without the escape sequences for terminal colours.
+fn without_colours(text: &str) -> Cow<'_, str> {
+    if !text.contains("\u{1b}[") {
+        return Cow::Borrowed(text);
+    }
+    let mut parts = text.split("\u{1b}[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|character: char| !character.is_ascii_digit() && !matches!(character, ';' | '?'));
+        out.push_str(
+            end.map_or("", |end| part[end..].strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(&part[end..])),
+        );
+    }
+    Cow::Owned(out)
+}
+
+/// How much a line explains, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Worth {
+    /// Progress, a success, a warning, a stack frame, or a piece of code.
+    Noise,
+    /// Only how the command ended.
+    Trailer,
+    /// Nothing about a failure.
+    Plain,
+    /// It has a word for a failure.
+    Word,
+    /// It says that something failed, but not why.
+    Verdict,
+    /// It names a position in a file.
+    Located,
+    /// It says why.
+    Cause,
+}
+
+/// The worth of `line`, which has no white space around it.
+pub(super) fn worth(line: &str) -> Worth {
+    let lower = line.to_lowercase();
+    let tokens = || line.split_whitespace();
+    let starts = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
+    let says = |words: &[&str]| words.iter().any(|words| lower.contains(words));
+    if line.is_empty() || starts(NOISE_STARTS) || is_success(&lower) || is_shown_code(line) {
+        return Worth::Noise;
+    }
+    if says(VERDICTS) || is_headline(line) {
+        return Worth::Verdict;
+    }
+    if starts(CAUSE_STARTS) || line.starts_with("E   ") || says_why(line) {
+        return Worth::Cause;
+    }
+    if line.contains(": ") && says(SYSTEM_CAUSES) || lower.ends_with(": not found") {
+        return Worth::Cause;
+    }
+    if starts(PROGRESS_STARTS) && !lower.contains("failed") {
+        return Worth::Noise;
+    }
+    if is_trailer(line) {
+        return Worth::Trailer;
+    }
+    if starts(VERDICT_STARTS) || ends_with_failed(&lower) || counts_failures(&lower) {
+        return Worth::Verdict;
+    }
+    match tokens().take(2).any(is_place) && tokens().count() > 1 {
+        true if says(&[": warning", ": note:", " warning "]) => Worth::Noise,
+        true => Worth::Located,
+        false if says_failure(&lower) => Worth::Word,
+        false => Worth::Plain,
+    }
+}
+
+/// Whether a line only says how a command ended.
+pub(super) fn is_trailer(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    TRAILERS.iter().any(|trailer| lower.contains(trailer))
+}
+
+fn is_success(lower: &str) -> bool {
+    let is_bar = lower.contains("%]") || lower.contains("%|");
+    is_bar || NOISE_ENDS.iter().any(|end| lower.ends_with(end))
+}
+
+/// `12 | let x = 1;`, `|     ^^^`, `throw new Error("…")`.
+fn is_shown_code(line: &str) -> bool {
+    let line = line.strip_prefix('>').unwrap_or(line).trim_start();
+    let code = line.trim_start_matches(|character: char| character.is_ascii_digit()).trim_start();
+    let is_mark = |character: char| matches!(character, '^' | '~' | '-' | '=' | ' ' | '|' | '*' | '_' | '#' | '.');
+    code.starts_with("| ") || line.chars().all(is_mark)
+}
+
+/// A line in which a runner names a failing test: `ERROR: test_div (tests.test_calc.CalcTest)`.
+fn is_headline(line: &str) -> bool {
+    let name = line.strip_prefix("ERROR: ").or_else(|| line.strip_prefix("FAIL: "));
+    name.is_some_and(|name| name.ends_with(')') && name.split(' ').count() == 2)
+}
+
+/// Whether one of the words introduces an error and a message follows it.
+fn says_why(line: &str) -> bool {
+    let mut previous = "";
+    let mut tokens = line.split_whitespace().peekable();
+    while let Some(token) = tokens.next() {
+        let next = tokens.peek().copied();
+        if is_form(previous, token, next) {
+            return true;
+        }
+        previous = token;
+    }
+    false
+}
+
+fn is_form(previous: &str, token: &str, next: Option<&str>) -> bool {
+    let bare = token.trim_end_matches(':');
+    let has_message = token.ends_with(':') && token.len() == bare.len() + 1;
+    let is_word = |word: &str| bare.eq_ignore_ascii_case(word);
+    if is_word("error") || is_word("fatal") {
+        return has_message
+            || next.is_some_and(is_code)
+            || is_position(previous)
+            || previous.is_empty() && next.is_some();
+    }
+    if token.starts_with("error[") && token.ends_with("]:") {
+        return true;
+    }
+    let is_parted = token.starts_with('(') && token.ends_with(')') && is_error_name(token.trim_matches(['(', ')']));
+    let is_alone = previous.is_empty() && next.is_none() || previous.ends_with('"');
+    let is_coded = next.is_some_and(|next| next.starts_with('[') && next.ends_with("]:"));
+    let is_panic = previous.ends_with('\'') && is_word("panicked");
+    is_panic || is_parted || is_error_name(bare) && (has_message && next.is_some() || is_alone || is_coded)
+}
+
+/// `TypeError`, `java.lang.NullPointerException`.
+fn is_error_name(name: &str) -> bool {
+    let last = name.rsplit(['.', ':', '\\']).next().unwrap_or(name);
+    let is_kind = ["Error", "Exception", "Failure", "Panic", "Interrupt", "Warning", "Exit", "NotFound"]
+        .iter()
+        .any(|kind| last.len() > kind.len() && last.ends_with(kind));
+    is_kind
+        && !last.ends_with("Warning")
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && is_plain(name)
+}
+
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'_' | b'\\' | b'$'))
+}
+
+/// `TS2322:`, `LNK2019:`.
+fn is_code(token: &str) -> bool {
+    let Some(code) = token.strip_suffix(':') else { return false };
+    let digits = code.trim_start_matches(|character: char| character.is_ascii_uppercase());
+    digits.len() < code.len() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `3:7`.
+fn is_position(token: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    token.split_once(':').is_some_and(|(line, column)| is_number(line) && is_number(column))
+}
+
+/// `src/a.go:5:2:`, `parse_test.go:12:`.
+fn is_place(token: &str) -> bool {
+    let Some(place) = token.strip_suffix(':') else { return false };
+    let mut parts = place.rsplitn(3, ':');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let has_line = parts.next().is_some_and(is_number);
+    let file = place.trim_end_matches(|character: char| character.is_ascii_digit() || character == ':');
+    has_line && file.contains('.') && !file.contains('[')
+}
+
+/// `test parse::empty ... FAILED`, but not `12 passed, 0 failed`.
+fn ends_with_failed(lower: &str) -> bool {
+    pairs(lower).last().is_some_and(|(before, word)| word == "failed" && !is_negation(before))
+}
+
+/// `1 failed, 2 passed`, `3 problems`: a number other than 0 before a word for failures.
+fn counts_failures(lower: &str) -> bool {
+    let is_counted = |word: &str| {
+        matches!(word, "failed" | "failure" | "failures" | "error" | "errors" | "problem" | "problems" | "failing")
+    };
+    let is_count = |word: &str| word.parse::<u32>().is_ok_and(|count| count > 0);
+    pairs(lower).any(|(before, word)| is_counted(word) && is_count(before))
+}
+
+/// Whether there is a word for a failure that is not negated.
+fn says_failure(lower: &str) -> bool {
+    let has_word = pairs(lower).any(|(before, word)| FAILURE_WORDS.contains(&word) && !is_negation(before));
+    has_word || FAILURE_PHRASES.iter().any(|phrase| lower.contains(phrase))
+}
+
+fn is_negation(word: &str) -> bool {
+    matches!(word, "0" | "no" | "without" | "zero")
+}
+
+/// Each word with the one before it. Names such as `error-pages` and `test_errors.py` are one word.
+fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let is_mark = |character: char| character.is_ascii_punctuation();
+    let mut before = "";
+    text.split_whitespace().map(move |token| {
+        let word = token.trim_matches(is_mark);
+        (std::mem::replace(&mut before, word), word)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,28 @@
 //! Searches for many texts at once. The time depends on the searched text, not on the number of
 //! patterns.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
+use memchr::memmem;
 
-use super::terms::HashedAlready;
-
-/// Bytes of a window of a long pattern. Each pattern has [`STEP`] windows at its end, so that only
-/// every [`STEP`]th position of the searched text has to be examined.
+/// Bytes of the window of a long pattern, and of a short one.
 const LONG: usize = 8;
-const STEP: usize = 4;
-/// Bytes of the window of a short pattern: its last ones. Every position is examined for them.
 const SHORT: usize = 4;
+/// Long patterns have this many windows at their end, so that only every fourth position of the
+/// searched text has to be examined.
+const STEP: usize = 4;
 /// Bits of the hash of a window.
 const FILTER_BITS: u32 = 16;
+/// So few patterns are searched for one after the other.
+const FEW: usize = 6;
+/// The end of a chain of windows.
+const END: u32 = u32::MAX;
+
+/// An automaton that finds any of a fixed set of short texts in one pass.
+pub(crate) fn automaton(texts: impl IntoIterator<Item = impl AsRef<[u8]>>, ignores_case: bool) -> AhoCorasick {
+    let builder =
+        AhoCorasickBuilder::new().ascii_case_insensitive(ignores_case).kind(Some(AhoCorasickKind::DFA)).build(texts);
+    builder.expect("a few short texts make a small automaton")
+}
 
 /// A text to search for.
 #[derive(Debug, Clone, Copy)]
@@ -28,110 +37,214 @@ pub(crate) struct Pattern<'a> {
 pub(crate) struct Finder<'a> {
     patterns: Vec<Pattern<'a>>,
     found: Vec<bool>,
+    /// How many have not been found.
+    left: usize,
+    /// Patterns that end with a word, which are compared where words end.
+    long_words: Table,
+    short_words: Table,
+    /// Patterns that may end anywhere.
     long: Table,
     short: Table,
-    /// Patterns that are shorter than any window.
-    shortest: Vec<usize>,
+    /// Patterns that are searched for one after the other.
+    few: Vec<(usize, memmem::Finder<'a>)>,
 }
 
 /// Patterns by a window of their bytes.
 #[derive(Debug)]
 struct Table {
-    /// For each hash of a window, the patterns that have it and how many of their bytes follow it.
-    by_window: HashMap<u64, Vec<(usize, usize)>, BuildHasherDefault<HashedAlready>>,
+    windows: Vec<Window>,
+    /// For each value of the upper bits of a hash, the first of its windows.
+    heads: Vec<u32>,
+    shift: u32,
     /// One bit for each hash of a window.
-    filter: Box<[u64; (1 << FILTER_BITS) / 64]>,
+    filter: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct Window {
+    hash: u64,
+    pattern: usize,
+    /// How many bytes of the pattern follow the window.
+    following: usize,
+    /// The next window of the chain.
+    next: u32,
 }
 
 impl Table {
-    fn new() -> Self {
-        Self { by_window: HashMap::default(), filter: Box::new([0; (1 << FILTER_BITS) / 64]) }
-    }
-
-    fn add(&mut self, window: u64, index: usize, following: usize) {
-        let hash = hash(window);
-        let (word, bit) = slot(hash);
-        self.filter[word] |= bit;
-        self.by_window.entry(hash).or_default().push((index, following));
+    /// A table of `windows`, each with its pattern and the number of bytes that follow it.
+    fn new(windows: impl Iterator<Item = (u64, usize, usize)>) -> Self {
+        let mut windows: Vec<Window> = windows
+            .map(|(window, pattern, following)| Window { hash: hash(window), pattern, following, next: END })
+            .collect();
+        if windows.is_empty() {
+            return Self { windows, heads: Vec::new(), shift: 0, filter: Vec::new() };
+        }
+        let size = (2 * windows.len()).next_power_of_two();
+        let shift = 64 - size.ilog2();
+        let (mut heads, mut filter) = (vec![END; size], vec![0; (1 << FILTER_BITS) / 64]);
+        for (index, window) in (0..).zip(&mut windows) {
+            let (word, bit) = slot(window.hash);
+            filter[word] |= bit;
+            window.next = std::mem::replace(&mut heads[(window.hash >> shift) as usize], index);
+        }
+        Self { windows, heads, shift, filter }
     }
 
     fn is_empty(&self) -> bool {
-        self.by_window.is_empty()
+        self.windows.is_empty()
     }
 
-    /// Compares the patterns that have `window`, which ends at `end`, with the bytes there.
+    /// Whether a pattern may have `window`.
     #[inline]
-    fn check(&mut self, window: u64, bytes: &[u8], end: usize, patterns: &[Pattern<'_>], found: &mut [bool]) {
-        let hash = hash(window);
-        let (word, bit) = slot(hash);
-        if self.filter[word] & bit != 0 {
-            self.compare(hash, bytes, end, patterns, found);
-        }
+    fn may_have(&self, window: u64) -> bool {
+        let (word, bit) = slot(hash(window));
+        self.filter[word] & bit != 0
     }
 
+    /// Calls `candidate` with each pattern that has `window` and the number of bytes that follow.
     #[inline(never)]
-    fn compare(&mut self, hash: u64, bytes: &[u8], end: usize, patterns: &[Pattern<'_>], found: &mut [bool]) {
-        let Some(candidates) = self.by_window.get_mut(&hash) else { return };
-        // A found pattern costs no more time.
-        candidates.retain(|(index, following)| {
-            found[*index] |= patterns[*index].ends_at(bytes, end + following);
-            !found[*index]
-        });
+    fn each(&self, window: u64, mut candidate: impl FnMut(usize, usize)) {
+        let hash = hash(window);
+        let mut at = self.heads[(hash >> self.shift) as usize];
+        while let Some(window) = self.windows.get(at as usize) {
+            if window.hash == hash {
+                candidate(window.pattern, window.following);
+            }
+            at = window.next;
+        }
     }
 }
 
 impl<'a> Finder<'a> {
     pub(crate) fn new(patterns: Vec<Pattern<'a>>) -> Self {
-        let found = patterns.iter().map(|pattern| pattern.text.is_empty()).collect();
-        let (mut long, mut short, mut shortest) = (Table::new(), Table::new(), Vec::new());
+        let found: Vec<bool> = patterns.iter().map(|pattern| pattern.text.is_empty()).collect();
+        let left = found.iter().filter(|is_found| !**is_found).count();
+        let (mut long_words, mut short_words, mut long, mut short) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut few = Vec::new();
         for (index, pattern) in patterns.iter().enumerate() {
-            let bytes = pattern.text.as_bytes();
-            if bytes.len() >= LONG + STEP - 1 {
-                for following in 0..STEP {
-                    long.add(read_long(&bytes[..bytes.len() - following]), index, following);
-                }
-            } else if bytes.len() >= SHORT {
-                short.add(read_short(bytes), index, 0);
-            } else {
-                shortest.push(index);
+            let ends_word = pattern.is_word && pattern.text.bytes().next_back().is_some_and(is_of_word);
+            match pattern.text.len() {
+                0 => {}
+                1..SHORT => few.push(index),
+                SHORT..LONG if ends_word => short_words.push(index),
+                _ if ends_word => long_words.push(index),
+                length if length >= LONG + STEP - 1 => long.push(index),
+                _ => short.push(index),
             }
         }
-        Self { patterns, found, long, short, shortest }
+        for list in [&mut long_words, &mut short_words, &mut long, &mut short] {
+            if list.len() <= FEW {
+                few.append(list);
+            }
+        }
+        let bytes = |index: usize| patterns[index].text.as_bytes();
+        let at_end = |list: Vec<usize>, read: fn(&[u8]) -> u64| {
+            Table::new(list.into_iter().map(|index| (read(bytes(index)), index, 0)))
+        };
+        let before_end = |index: usize| {
+            let bytes = bytes(index);
+            (0..STEP).map(move |following| (read_long(&bytes[..bytes.len() - following]), index, following))
+        };
+        Self {
+            long_words: at_end(long_words, read_long),
+            short_words: at_end(short_words, read_short),
+            long: Table::new(long.into_iter().flat_map(before_end)),
+            short: at_end(short, read_short),
+            few: few.into_iter().map(|index| (index, memmem::Finder::new(patterns[index].text))).collect(),
+            patterns,
+            found,
+            left,
+        }
     }
 
     /// Searches one more text.
     pub(crate) fn search(&mut self, text: &str) {
+        if self.left == 0 {
+            return;
+        }
         let bytes = text.as_bytes();
+        if !self.long_words.is_empty() || !self.short_words.is_empty() {
+            self.search_words(bytes);
+        }
         if !self.long.is_empty() {
             for end in (LONG..=bytes.len()).step_by(STEP) {
-                self.long.check(read_long(&bytes[..end]), bytes, end, &self.patterns, &mut self.found);
+                let window = read_long(&bytes[..end]);
+                if self.long.may_have(window) {
+                    compare(&self.long, window, bytes, end, &self.patterns, &mut self.found, &mut self.left);
+                }
             }
         }
         if !self.short.is_empty() {
             for end in SHORT..=bytes.len() {
-                self.short.check(read_short(&bytes[..end]), bytes, end, &self.patterns, &mut self.found);
+                let window = read_short(&bytes[..end]);
+                if self.short.may_have(window) {
+                    compare(&self.short, window, bytes, end, &self.patterns, &mut self.found, &mut self.left);
+                }
             }
         }
-        for index in std::mem::take(&mut self.shortest) {
-            let pattern = self.patterns[index];
-            let mut ends = text.match_indices(pattern.text).map(|(at, _)| at + pattern.text.len());
-            if ends.any(|end| pattern.ends_at(bytes, end)) {
-                self.found[index] = true;
-            } else {
-                self.shortest.push(index);
+        let (patterns, found, left) = (&self.patterns, &mut self.found, &mut self.left);
+        self.few.retain(|(index, finder)| {
+            let pattern = patterns[*index];
+            let mut from = 0;
+            let mut ends = std::iter::from_fn(|| {
+                let at = from + finder.find(bytes.get(from..)?)?;
+                from = at + 1;
+                Some(at + pattern.text.len())
+            });
+            let is_found = ends.any(|end| pattern.ends_at(bytes, end));
+            found[*index] |= is_found;
+            *left -= usize::from(is_found);
+            !is_found
+        });
+    }
+
+    /// Compares the patterns that end with a word at each end of a word.
+    fn search_words(&mut self, bytes: &[u8]) {
+        let mut at = 0;
+        loop {
+            at += bytes[at..].iter().take_while(|byte| !is_of_word(**byte)).count();
+            if at == bytes.len() {
+                return;
+            }
+            at += bytes[at..].iter().take_while(|byte| is_of_word(**byte)).count();
+            for (table, window) in [
+                (&self.long_words, (at >= LONG).then(|| read_long(&bytes[..at]))),
+                (&self.short_words, (at >= SHORT).then(|| read_short(&bytes[..at]))),
+            ] {
+                if let Some(window) = window.filter(|window| !table.is_empty() && table.may_have(*window)) {
+                    compare(table, window, bytes, at, &self.patterns, &mut self.found, &mut self.left);
+                }
             }
         }
     }
 
     /// Whether every pattern was found.
     pub(super) fn is_done(&self) -> bool {
-        self.found.iter().all(|is_found| *is_found)
+        self.left == 0
     }
 
     /// For each pattern, in the given order, whether it was found.
     pub(crate) fn found(self) -> Vec<bool> {
         self.found
     }
+}
+
+/// Compares the patterns that have `window`, which ends at `end`, with the bytes there.
+fn compare(
+    table: &Table,
+    window: u64,
+    bytes: &[u8],
+    end: usize,
+    patterns: &[Pattern<'_>],
+    found: &mut [bool],
+    left: &mut usize,
+) {
+    table.each(window, |index, following| {
+        if !found[index] && patterns[index].ends_at(bytes, end + following) {
+            found[index] = true;
+            *left -= 1;
+        }
+    });
 }
 
 /// The last [`LONG`] bytes.
@@ -152,9 +265,24 @@ impl Pattern<'_> {
 }
 
 fn is_word_at(bytes: &[u8], start: usize, end: usize) -> bool {
-    let continues = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let continues = |byte: Option<&u8>| byte.is_some_and(|byte| is_of_word(*byte));
     !continues(start.checked_sub(1).and_then(|before| bytes.get(before))) && !continues(bytes.get(end))
 }
+
+/// Whether a byte is a letter, a digit or an underscore.
+const fn is_of_word(byte: u8) -> bool {
+    IS_OF_WORD[byte as usize]
+}
+
+const IS_OF_WORD: [bool; 256] = {
+    let mut is_of_word = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        is_of_word[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    is_of_word
+};
 
 fn hash(window: u64) -> u64 {
     window.wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -189,11 +317,16 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn finds_what_a_plain_search_finds(texts in proptest::collection::vec("[ab]{1,14}", 1..12), searched in "[abc]{0,80}|[ab]{0,200}") {
-            let patterns = texts.iter().map(|text| Pattern { text, is_word: false }).collect();
+        fn finds_what_a_plain_search_finds(texts in proptest::collection::vec(("[ab]{1,14}|[ab /]{1,14}", proptest::bool::ANY), 1..60), searched in "[abc]{0,80}|[ab]{0,200}|[ab /]{0,200}") {
+            let patterns: Vec<Pattern<'_>> =
+                texts.iter().map(|(text, is_word)| Pattern { text, is_word: *is_word }).collect();
+            let is_there = |pattern: &Pattern<'_>| {
+                (0..=searched.len()).any(|end| pattern.ends_at(searched.as_bytes(), end))
+            };
+            let expected: Vec<bool> = patterns.iter().map(is_there).collect();
             let mut finder = Finder::new(patterns);
             finder.search(&searched);
-            let expected: Vec<bool> = texts.iter().map(|text| searched.contains(text.as_str())).collect();
+            proptest::prop_assert_eq!(finder.is_done(), expected.iter().all(|is_found| *is_found));
             proptest::prop_assert_eq!(finder.found(), expected);
         }
     }

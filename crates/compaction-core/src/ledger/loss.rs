@@ -1,21 +1,21 @@
-//! The loss report: what was in the compacted part and is missing from the new context.
+//! The loss report: what was in the compacted part and is missing from the new context, and its repair.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::claims::reversed;
+use super::claims::{reversed, unsupported};
 use super::coverage::{Coverage, Target, is_bag, weigh};
-use super::match_key::MatchKey;
-use super::measure::{Class, Item, Retention, State, Tally, states};
+use super::measure::{Class, Item, MatchKey, Retention, State, Tally, states};
+use super::names::is_weak_path;
 use super::notes::{Note, NoteKind};
-use super::scan::is_weak_path;
 use super::selection::Selection;
-use super::text::{one_line, read_one_line};
-use super::unsupported::unsupported;
-use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sources, Statement};
+use super::text::{clip, clip_middle, one_line, quote, read_one_line};
+use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sources, Statement, Voice};
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
 use crate::projection::PreparedMessage;
-use crate::text::prefix_utf16;
+use crate::summary::is_section_heading;
+use crate::text::{prefix_utf16, utf16_len};
 
 /// Leading UTF-16 units that identify a request.
 const REQUEST_UNITS: usize = 40;
@@ -271,12 +271,12 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
             _ if Some(request) == last => LAST,
             _ => 1.0,
         };
-        let key = Some(MatchKey::said(&request.text, REQUEST_UNITS));
+        let key = Some(MatchKey::text(&request.text, REQUEST_UNITS));
         let targets = Target::parts(&request.text, MOST_SENTENCES);
         (Item { class: Class::Request, weight, key, targets }, Source::Request(request))
     }));
     all.extend(ledger.standing(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).map(|note| {
-        let key = Some(MatchKey::said(&note.text, LINE_UNITS));
+        let key = Some(MatchKey::text(&note.text, LINE_UNITS));
         let targets = vec![Target::of(&note.text)];
         (Item { class: Class::Constraint, weight: 1.0, key, targets }, Source::Constraint(note))
     }));
@@ -340,4 +340,216 @@ fn block_texts(block: &Block, read: &mut impl FnMut(&str)) {
         }
         Block::Image | Block::Other => {}
     }
+}
+
+const OPEN: &str = "<retained-facts>";
+const CLOSE: &str = "</retained-facts>";
+/// UTF-16 units of a token in an estimate.
+const UNITS_PER_TOKEN: u64 = 4;
+/// Most UTF-16 units of the last request, of other requests, and of other lines.
+const LAST_REQUEST: usize = 4000;
+const REQUEST: usize = 160;
+const LINE: usize = 400;
+/// Most UTF-16 units of a clipped text that is repeated as a whole.
+const LONGEST_RESTORED: usize = 600;
+/// UTF-16 units to which cut lines are lengthened, step by step.
+const STEPS: [usize; 3] = [300, 600, LAST_REQUEST];
+/// Percent of the remaining room that statements may take.
+const STATEMENTS_PERCENT: usize = 60;
+/// Most names that are listed.
+const MOST_NAMES: usize = 12;
+
+/// A block with the facts that a summary lacks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repair {
+    /// The block with its tags. It belongs after the summary's text and before the file blocks.
+    pub block: String,
+    /// The retention of the context with the block.
+    pub retention: Retention,
+}
+
+impl LossReport {
+    /// The block with the missing facts in at most `budget_tokens`; `None` if nothing is missing or
+    /// nothing fits. Its order is the last request, open errors, constraints, statements, files,
+    /// earlier requests and a few names. Resolved errors are left out, since the next model does not
+    /// need them.
+    pub fn repair(&self, budget_tokens: u64) -> Option<Repair> {
+        let units = usize::try_from(budget_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
+        let left = units.saturating_sub(OPEN.len() + CLOSE.len() + 2);
+        let mut writer = Writer { left, lines: Vec::new(), cut: Vec::new() };
+        let last = self.requests.first().filter(|_| self.lacks_last_request);
+        writer.items("Latest request", last.map(|request| request_line(request, LAST_REQUEST)));
+        writer.items("Unresolved error", self.errors.iter().filter(|error| !error.is_resolved).map(error_line));
+        writer.items("Constraint", self.constraints.iter().map(|note| FactLine::cut(&note.text, LINE)));
+        self.write_statements(&mut writer);
+        writer.list("Files", self.files.iter().map(|path| one_line(path)));
+        let covered = self.covered_by(&writer.lines, Class::Request);
+        let requests = self.requests.iter().zip(covered).skip(usize::from(last.is_some()));
+        let requests = requests.filter(|(_, is_covered)| !is_covered);
+        writer.items("Earlier request", requests.map(|(request, _)| request_line(request, REQUEST)));
+        let restored = self.clipped.iter().map(|clipped| FactLine::cut(&clipped.text, LONGEST_RESTORED));
+        writer.items("In full", restored.filter(|item| item.whole.is_none()));
+        writer.list("Names", self.identifiers.iter().take(MOST_NAMES).map(|name| one_line(name)));
+        writer.lengthen();
+        if writer.lines.is_empty() {
+            return None;
+        }
+        let lines = writer.lines.join("\n");
+        Some(Repair { retention: self.retention_with(&lines), block: format!("{OPEN}\n{lines}\n{CLOSE}") })
+    }
+
+    /// Writes the most informative statements that the lines before do not cover.
+    fn write_statements(&self, writer: &mut Writer) {
+        let covered = self.covered_by(&writer.lines, Class::Statement);
+        let kept = writer.left - writer.left / 100 * STATEMENTS_PERCENT;
+        writer.left -= kept;
+        for (statement, _) in self.statements.iter().zip(covered).filter(|(_, is_covered)| !is_covered) {
+            writer.items(speaker(statement), [FactLine { text: one_line(&statement.text), whole: None }]);
+        }
+        writer.left += kept;
+    }
+}
+
+/// The label of whoever made a statement.
+fn speaker(statement: &Statement) -> &'static str {
+    match statement.voice {
+        Voice::Person => "User",
+        Voice::Report | Voice::Remark | Voice::Announcement => "Assistant",
+        Voice::Action | Voice::Milestone => "Work",
+        Voice::Quote => "Quoted",
+        Voice::Summary => "Earlier",
+    }
+}
+
+/// A line to write.
+struct FactLine {
+    text: String,
+    /// The whole text, if `text` was cut.
+    whole: Option<String>,
+}
+
+impl FactLine {
+    /// A line of at most `units`. A longer text keeps its beginning and end.
+    fn cut(text: &str, units: usize) -> Self {
+        let whole = one_line(text);
+        let text = clip_middle(&whole, units);
+        Self { whole: (text != whole).then_some(whole), text }
+    }
+}
+
+fn request_line(request: &Request, units: usize) -> FactLine {
+    FactLine::cut(&request.text, units)
+}
+
+fn error_line(error: &ErrorRecord) -> FactLine {
+    let line = one_line(&error.line);
+    let text = match &error.subject {
+        Some(subject) => format!("{} failed: {line}", quote(&clip(subject, LINE / 2))),
+        None => line,
+    };
+    FactLine { text, whole: None }
+}
+
+/// A line with a cut text.
+struct Cut {
+    line: usize,
+    label: String,
+    whole: String,
+}
+
+struct Writer {
+    /// UTF-16 units that are left.
+    left: usize,
+    lines: Vec<String>,
+    cut: Vec<Cut>,
+}
+
+impl Writer {
+    /// Writes a line for each item that fits.
+    fn items(&mut self, label: &str, items: impl IntoIterator<Item = FactLine>) {
+        for item in items {
+            let line = format!("{label}: {}", item.text);
+            let cost = utf16_len(&line) + 1;
+            if cost <= self.left {
+                if let Some(whole) = item.whole {
+                    self.cut.push(Cut { line: self.lines.len(), label: label.to_owned(), whole });
+                }
+                self.left -= cost;
+                self.lines.push(line);
+            }
+        }
+    }
+
+    /// Lengthens cut lines as far as there is room: all of them a little before one of them much.
+    fn lengthen(&mut self) {
+        for most in STEPS {
+            self.cut.retain(|cut| {
+                let text = clip_middle(&cut.whole, most);
+                let (line, is_whole) = (format!("{}: {text}", cut.label), text == cut.whole);
+                let more = utf16_len(&line).saturating_sub(utf16_len(&self.lines[cut.line]));
+                let fits = more <= self.left;
+                if fits && more > 0 {
+                    self.left -= more;
+                    self.lines[cut.line] = line;
+                }
+                !(fits && is_whole)
+            });
+        }
+    }
+
+    /// Writes one line with as many items as fit.
+    fn list(&mut self, label: &str, items: impl Iterator<Item = String>) {
+        let mut line = String::new();
+        let mut count = 0;
+        for item in items {
+            let cost = utf16_len(&item) + 2 + if count == 0 { label.len() + 1 } else { 0 };
+            if cost <= self.left {
+                self.left -= cost;
+                line.push_str(if count == 0 { " " } else { ", " });
+                line.push_str(&item);
+                count += 1;
+            }
+        }
+        if count > 0 {
+            self.lines.push(format!("{label}:{line}"));
+        }
+    }
+}
+
+/// `text` without blocks of retained facts, no matter who wrote them; the same text if it has none.
+///
+/// A block without an end tag ends before the next blank line or heading of the format.
+pub fn remove_retained_facts(text: &str) -> Cow<'_, str> {
+    if !text.contains(OPEN) && !text.contains(CLOSE) {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut kept: Vec<&str> = Vec::with_capacity(lines.len());
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        match line.trim_end() {
+            OPEN => {
+                at = end_of_block(&lines, at + 1);
+                // The blank line before a block belongs to it.
+                if kept.last().is_some_and(|line| line.trim().is_empty()) {
+                    kept.pop();
+                }
+            }
+            CLOSE => at += 1,
+            _ => {
+                kept.push(line);
+                at += 1;
+            }
+        }
+    }
+    if kept.len() == lines.len() { Cow::Borrowed(text) } else { Cow::Owned(kept.join("\n").trim_end().to_owned()) }
+}
+
+/// The line after the block whose first line is `start`.
+fn end_of_block(lines: &[&str], start: usize) -> usize {
+    let rest = &lines[start..];
+    let limit = rest.iter().position(|line| is_section_heading(line)).unwrap_or(rest.len());
+    let close = rest[..limit].iter().position(|line| line.trim_end() == CLOSE);
+    let blank = || rest[..limit].iter().position(|line| line.trim().is_empty());
+    start + close.map(|length| length + 1).or_else(blank).unwrap_or(limit)
 }

@@ -2,17 +2,18 @@
 
 use super::coverage::{Coverage, Sums, Target};
 use super::finder::{Finder, Pattern};
-use super::match_key::MatchKey;
+use super::text::one_line;
+use crate::text::{prefix_utf16, utf16_len};
 
 /// Classes of items.
 pub(super) const CLASSES: usize = 6;
 
 /// Part of the weighted terms of a line that one statement must have to count as a paraphrase.
-const SAID: f32 = 0.6;
+const LINE_PART: f32 = 0.6;
 /// The same for a statement of the conversation, which may be paraphrased with less detail.
-const STATED: f32 = 0.5;
+const STATEMENT_PART: f32 = 0.5;
 /// Part of a long text that must be there for it to count as partly there.
-const PART: f32 = 0.25;
+const LEAST_PART: f32 = 0.25;
 
 /// The class of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,13 +109,13 @@ impl Item {
         if has_first && has_rest {
             return State::There;
         }
-        let most = if self.class == Class::Statement { STATED } else { SAID };
+        let most = if self.class == Class::Statement { STATEMENT_PART } else { LINE_PART };
         let all: f32 = self.targets.iter().map(Target::weight).sum();
-        let is_covered = |target: &&Target| coverage.share(target, sums) >= most;
+        let is_covered = |target: &&Target| coverage.holds(target, most, sums);
         let covered: f32 = self.targets.iter().filter(is_covered).map(Target::weight).sum();
         match () {
-            () if all > 0.0 && covered >= SAID * all => State::There,
-            () if has_first || all > 0.0 && covered >= PART * all => State::Part,
+            () if all > 0.0 && covered >= LINE_PART * all => State::There,
+            () if has_first || all > 0.0 && covered >= LEAST_PART * all => State::Part,
             () => State::Missing,
         }
     }
@@ -173,5 +174,68 @@ impl Tally {
             statements: figure(Class::Statement),
             counts: std::array::from_fn(|class| Class::SCORES[class] * self.expected[class].min(1.0)),
         }
+    }
+}
+
+/// Marks a cut.
+const CUT: char = '\u{2026}';
+
+/// The texts that identify a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct MatchKey {
+    /// Its first words; without them it is missing.
+    pub(super) first: String,
+    /// Texts that are also there if the line is whole; empty if the first words are all of it.
+    pub(super) rest: Vec<String>,
+}
+
+impl MatchKey {
+    /// The key of an error. Its first words are enough, and the position that a compiler names is
+    /// ignored.
+    pub(super) fn error(line: &str, units: usize) -> Self {
+        let line = line.split(" --> ").next().unwrap_or(line);
+        Self { first: fingerprint(line, units), rest: Vec::new() }
+    }
+
+    /// The key of a request or note. If it was cut before it was stored, its pieces are searched for.
+    pub(super) fn text(text: &str, units: usize) -> Self {
+        let line = one_line(text);
+        let is_short = utf16_len(&line) <= units && !line.contains(CUT);
+        let pieces = line.split(CUT).map(str::trim).filter(|piece| !piece.is_empty());
+        let rest = if is_short { Vec::new() } else { pieces.map(str::to_owned).collect() };
+        Self { first: fingerprint(text, units), rest }
+    }
+}
+
+/// The first units of a text on one line, up to the first cut.
+pub(super) fn fingerprint(text: &str, units: usize) -> String {
+    // Runs of white space become shorter, so more text is read than is needed.
+    let line = one_line(prefix_utf16(text, 8 * units));
+    let line = line.split(CUT).next().unwrap_or_default();
+    prefix_utf16(line, units).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_whole_with_all_of_its_words() {
+        let long = "first words, and a wish at the end";
+        for (text, searched, expected) in [
+            (long, long, (true, false)),
+            (long, "x first words, and a wish at the end y", (true, false)),
+            (long, "first words, and a w\u{2026}", (true, true)),
+            (long, "other words", (false, false)),
+            ("first words\u{2026} and the end", "first words in between and the end", (true, false)),
+            ("first words\u{2026} and the end", "first words in between", (true, true)),
+            ("short", "short", (true, false)),
+        ] {
+            let key = MatchKey::text(text, 11);
+            let has_first = searched.contains(&key.first);
+            let has_rest = key.rest.iter().all(|piece| searched.contains(piece));
+            assert_eq!((has_first, has_first && !has_rest), expected, "{text} in {searched}");
+        }
+        assert_eq!(MatchKey::error("error: a --> src/a.rs:1", 80).first, "error: a");
     }
 }

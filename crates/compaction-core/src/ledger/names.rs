@@ -1,10 +1,14 @@
-//! Names: which paths and identifiers were used, how often and where, and which of them matter.
+//! Names: which paths and identifiers a conversation uses, how often and where, and which of them matter.
+//!
+//! Names are found in text of any language, in one pass over the bytes. Only the shape decides what is a
+//! name, never a list of words: path separators, capitals inside a word, underscores, digits beside
+//! letters, hyphens.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::notes::SourcePosition;
-use super::scan::{NameKind, is_weak_path, scan};
+use super::terms::TextHashing;
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
 use crate::entry::EntryId;
@@ -20,7 +24,7 @@ const LONGEST_QUOTED: usize = 80;
 /// The names seen so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Names<'a> {
-    seen: HashMap<(NameKind, &'a str), Seen<'a>>,
+    seen: HashMap<(NameKind, &'a str), Seen<'a>, TextHashing>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,11 +76,14 @@ impl<'a> Names<'a> {
 
     /// Marks the names that appear in error lines.
     pub(super) fn mark_errors<'b>(&mut self, lines: impl Iterator<Item = &'b str>) {
-        let mut named = HashSet::new();
+        let mut named: HashSet<&str, TextHashing> = HashSet::default();
         for line in lines {
             scan(line, |_, name| {
                 named.insert(name);
             });
+        }
+        if named.is_empty() {
+            return;
         }
         for (_, seen) in self.seen.iter_mut().filter(|((_, name), _)| named.contains(name)) {
             seen.places = seen.places.with(Places::ERROR);
@@ -141,11 +148,11 @@ fn score(name: &str, seen: &Seen<'_>, now: u64) -> u32 {
     let age = now.saturating_sub(seen.position);
     let recency = 12 - (age + 1).ilog2().min(12);
     let by = |places, points| if seen.places.has(places) { points } else { 0 };
-    let told = by(Places::PERSON, 4) + by(Places::ERROR, 3) + by(Places::EDIT, 4) + by(Places::ANSWER, 1);
+    let used = by(Places::PERSON, 4) + by(Places::ERROR, 3) + by(Places::EDIT, 4) + by(Places::ANSWER, 1);
     // A long name takes the room of several short ones.
     let room = u32::try_from(name.len() / 24).map_or(6, |length| length.min(6));
     let doubt = if is_weak_path(name) { 8 } else { 0 };
-    (recurrence + recency + told + specificity(name)).saturating_sub(room + doubt)
+    (recurrence + recency + used + specificity(name)).saturating_sub(room + doubt)
 }
 
 fn specificity(name: &str) -> u32 {
@@ -161,4 +168,330 @@ fn is_quoted_name(name: &str) -> bool {
     (3..=LONGEST_QUOTED).contains(&name.len())
         && name.contains(char::is_alphanumeric)
         && !name.contains(char::is_whitespace)
+}
+
+/// The kind of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum NameKind {
+    /// A path or the name of a file.
+    Path,
+    /// Anything else that has to be spelled exactly: a symbol, hash, ticket, version, address.
+    Identifier,
+}
+
+/// Bytes of the longest run of characters that is examined.
+const LONGEST_RUN: usize = 400;
+/// Bytes of the longest path.
+const LONGEST_PATH: usize = 260;
+/// Bytes of the longest identifier.
+const LONGEST_IDENTIFIER: usize = 96;
+/// Endings that make a word with a dot the name of a file. Endings that are as common for members of
+/// objects, such as `console.log`, are left out.
+const FILE_ENDINGS: &[&str] = &[
+    "astro", "bash", "bat", "bazel", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf", "cpp", "cs", "css", "csv", "cts",
+    "cxx", "dart", "erl", "ex", "exe", "exs", "fish", "gif", "go", "gradle", "graphql", "h", "hcl", "hpp", "hs", "htm",
+    "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "kt", "less", "lock", "lua",
+    "md", "mdx", "mjs", "ml", "mts", "nix", "pdf", "php", "pl", "plist", "png", "proto", "ps1", "py", "pyi", "rb",
+    "rs", "rst", "sass", "scala", "scss", "sh", "snap", "sql", "sqlite", "svelte", "svg", "swift", "tar", "tf", "toml",
+    "ts", "tsv", "tsx", "txt", "vim", "vue", "wasm", "xml", "yaml", "yml", "zig", "zip", "zsh",
+];
+
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const UNDERSCORE: u8 = 8;
+const SEPARATOR: u8 = 16;
+const DOT: u8 = 32;
+const HYPHEN: u8 = 64;
+/// Other signs inside names of files and addresses.
+const SIGN: u8 = 128;
+
+/// The role of each byte in a name; 0 if it ends a name.
+const MARKS: [u8; 256] = marks();
+
+const fn marks() -> [u8; 256] {
+    let mut marks = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        marks[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b'/' | b'\\' => SEPARATOR,
+            b'.' => DOT,
+            b'-' => HYPHEN,
+            b'@' | b'~' | b':' | b'+' | b'$' | b'#' | b'%' => SIGN,
+            // The first byte of a letter of an alphabet with spaces between words. Longer characters
+            // are punctuation, or belong to a script whose words are written directly beside names.
+            0xC3..=0xDF => LOWER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    marks
+}
+
+/// Calls `found` with every path and identifier of `text`, in order.
+pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let first = MARKS[*byte as usize];
+        if first == 0 {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        at += width(*byte);
+        let mut inner = 0;
+        while let Some(byte) = bytes.get(at) {
+            let mark = MARKS[*byte as usize];
+            if mark == 0 {
+                break;
+            }
+            inner |= mark;
+            at += width(*byte);
+        }
+        // A word of lower-case letters, perhaps with a capital, is by far the most frequent case, and never
+        // a name.
+        let is_word = first & !(LOWER | UPPER) == 0 && inner & !LOWER == 0;
+        if !is_word && at - start <= LONGEST_RUN {
+            let is_tag = (first | inner) & SEPARATOR != 0 && is_closing_tag(bytes, start, at);
+            read_run(&text[start + usize::from(is_tag)..at], &mut found);
+        }
+        at += 1;
+    }
+}
+
+/// Bytes of the character that starts with `byte` and may be part of a name.
+fn width(byte: u8) -> usize {
+    1 + usize::from(byte >> 7)
+}
+
+/// Whether a run is the slash and the name of `</name>`, which is no path.
+fn is_closing_tag(bytes: &[u8], start: usize, end: usize) -> bool {
+    let is_between = start > 0 && bytes[start - 1] == b'<' && bytes.get(end) == Some(&b'>');
+    is_between && bytes[start] == b'/' && !bytes[start + 1..end].contains(&b'/')
+}
+
+fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
+    let bytes = run.as_bytes();
+    let is_end = |byte: &&u8| matches!(byte, b'.' | b':' | b'-' | b'#' | b'%' | b'+' | b'~' | b'@' | b'$');
+    let is_start = |byte: &&u8| matches!(byte, b'-' | b':' | b'#' | b'%' | b'+');
+    let end = bytes.len() - bytes.iter().rev().take_while(is_end).count();
+    let start = bytes[..end].iter().take_while(is_start).count();
+    let run = &run[start..end];
+    let marks = run.bytes().fold(0, |marks, byte| marks | MARKS[byte as usize]);
+    if marks & !(LOWER | UPPER | DIGIT | UNDERSCORE) == 0 {
+        // It has no separators.
+        if marks & !LOWER != 0 && is_identifier(run) {
+            found(NameKind::Identifier, run);
+        } else if !run.is_ascii() {
+            read_parts(run, found);
+        }
+        return;
+    }
+    if marks & SEPARATOR != 0 {
+        if let Some(address) = address(run) {
+            return found(NameKind::Identifier, address);
+        }
+        if let Some(path) = path(run) {
+            return found(NameKind::Path, path);
+        }
+    } else if marks & DOT != 0
+        && let Some(file) = file_name(run)
+    {
+        return found(NameKind::Path, file);
+    }
+    if marks & DOT != 0 && marks & DIGIT != 0 && is_version(run) {
+        return found(NameKind::Identifier, run);
+    }
+    // Words of lower-case letters between dots or colons are no names.
+    if marks & (UPPER | DIGIT | UNDERSCORE | HYPHEN) != 0 {
+        read_parts(run, found);
+    }
+}
+
+/// Reads the words of a run.
+fn read_parts<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_' || character == '-';
+    for part in run.split(|character| !is_part(character)) {
+        read_part(part.trim_matches('-'), found);
+    }
+}
+
+/// `scheme://host…`
+fn address(run: &str) -> Option<&str> {
+    let is_scheme_end = |at: &usize| run.as_bytes()[*at..].starts_with(b"://");
+    let at = memchr::memchr_iter(b':', run.as_bytes()).find(is_scheme_end)?;
+    let scheme = run[..at].rsplit(|character: char| !character.is_ascii_alphanumeric()).next()?;
+    let address = run[at - scheme.len()..].trim_end_matches('/');
+    (!scheme.is_empty() && address.len() > scheme.len() + 3 && address.len() <= LONGEST_PATH).then_some(address)
+}
+
+/// The path in a run with separators, without a line and column at its end.
+fn path(run: &str) -> Option<&str> {
+    let run = if run.starts_with("//") { run.trim_start_matches('/') } else { run };
+    let drive = if is_drive(run) { 2 } else { 0 };
+    let end = run[drive..].find(':').map_or(run.len(), |colon| drive + colon);
+    let path = run[..end].trim_end_matches(['/', '\\', '.', '-']);
+    let separators = path.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
+    let is_windows = !path.contains('/');
+    let has_substance = path.split(['/', '\\']).any(|part| part.chars().filter(|c| c.is_alphabetic()).count() >= 2);
+    let starts_well = drive > 0 || path.starts_with("\\\\") || !path.starts_with('\\');
+    let is_mixed = drive == 0 && path.contains('/') && path.contains('\\');
+    let is_plausible = !is_windows || starts_well && (drive > 0 || separators >= 2 || ending(path).is_some());
+    let is_no_variable = drive > 0 || !path.trim_start_matches(['/', '\\']).starts_with('$');
+    (separators > 0
+        && has_substance
+        && is_plausible
+        && !is_mixed
+        && is_no_variable
+        && (4..=LONGEST_PATH).contains(&path.len()))
+    .then_some(path)
+}
+
+/// Whether a path could also be two words with a slash between them, or a slash command.
+pub(super) fn is_weak_path(path: &str) -> bool {
+    let separators = path.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
+    separators == 1 && ending(path).is_none() && !path.starts_with(['~', '.', '@'])
+}
+
+fn is_drive(run: &str) -> bool {
+    matches!(run.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
+}
+
+/// The ending of a file's name, if it is a known one.
+pub(super) fn ending(name: &str) -> Option<&str> {
+    let (stem, ending) = name.rsplit_once('.')?;
+    (!stem.is_empty() && FILE_ENDINGS.binary_search(&ending).is_ok()).then_some(ending)
+}
+
+fn file_name(run: &str) -> Option<&str> {
+    let name = run.split(':').next()?.trim_start_matches(['@', '~', '$']);
+    (ending(name).is_some() && (4..=LONGEST_IDENTIFIER).contains(&name.len())).then_some(name)
+}
+
+/// `1.2.3`, `v0.4.1-rc.2`, `10.0.0.7`
+fn is_version(run: &str) -> bool {
+    let digits = run.strip_prefix('v').unwrap_or(run);
+    let mut parts = digits.split('.');
+    let is_number = |part: Option<&str>| part.is_some_and(|part| part.parse::<u32>().is_ok());
+    is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some_and(starts_with_digit) && run.len() <= 32
+}
+
+fn starts_with_digit(part: &str) -> bool {
+    part.starts_with(|character: char| character.is_ascii_digit())
+}
+
+fn read_part<'a>(part: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
+    if !part.contains('-') {
+        if is_identifier(part) {
+            found(NameKind::Identifier, part);
+        }
+        return;
+    }
+    if is_hyphenated_name(part) {
+        return found(NameKind::Identifier, part);
+    }
+    for word in part.split('-').filter(|word| is_identifier(word)) {
+        found(NameKind::Identifier, word);
+    }
+}
+
+/// `user-message-selector`, `PROJ-123`, a UUID; not `well-known`.
+fn is_hyphenated_name(part: &str) -> bool {
+    let hyphens = part.bytes().filter(|byte| *byte == b'-').count();
+    let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
+    let has_letter = part.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let words_are_long = part.split('-').all(|word| word.len() >= 2);
+    (6..=LONGEST_IDENTIFIER).contains(&part.len()) && has_letter && (has_digit || hyphens >= 2 && words_are_long)
+}
+
+/// Whether a word is an identifier: it has capitals or underscores inside, digits beside letters or
+/// only capitals, or is a number of at least four digits.
+pub(super) fn is_identifier(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    if !(3..=LONGEST_IDENTIFIER).contains(&bytes.len()) {
+        return false;
+    }
+    let (mut upper, mut lower, mut digits, mut has_hump) = (0, 0, 0, false);
+    // The marks of the two bytes before.
+    let mut before = [0_u8; 2];
+    for byte in bytes {
+        let mark = if byte.is_ascii() { MARKS[*byte as usize] } else { return false };
+        upper += usize::from(mark == UPPER);
+        lower += usize::from(mark == LOWER);
+        digits += usize::from(mark == DIGIT);
+        // `eT` in `setTheme`; `MLE` in `HTMLElement` ends with a small letter.
+        has_hump |=
+            before[1] == LOWER && mark == UPPER || bytes.len() >= 5 && before == [UPPER, UPPER] && mark == LOWER;
+        before = [before[1], mark];
+    }
+    let letters = upper + lower;
+    if letters == 0 {
+        return digits == bytes.len() && (4..=12).contains(&digits);
+    }
+    let has_underscore = || word.trim_matches('_').contains('_');
+    let is_shouted = upper == letters && letters >= 4;
+    has_hump || digits > 0 || is_shouted || has_underscore()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        scan(text, |kind, name| {
+            names.push(format!("{}{name}", if kind == NameKind::Path { "path " } else { "" }));
+        });
+        names
+    }
+
+    #[test]
+    fn endings_are_sorted() {
+        assert!(FILE_ENDINGS.is_sorted(), "{FILE_ENDINGS:?}");
+    }
+
+    #[test]
+    fn paths_and_identifiers_are_known_by_their_shape() {
+        for (text, expected) in [
+            ("Fix src/parser.rs:12:5, please.", &["path src/parser.rs"][..]),
+            ("see ../theme/theme.js and ~/.pi/agent/", &["path ../theme/theme.js", "path ~/.pi/agent"]),
+            ("C:\\Users\\ada\\Main.cs:40 failed", &["path C:\\Users\\ada\\Main.cs"]),
+            ("im Ordner docs/übersicht.md steht's", &["path docs/übersicht.md"]),
+            ("修复src/main.rs中的错误", &["path src/main.rs"]),
+            ("исправь файл cmd/server/main.go!", &["path cmd/server/main.go"]),
+            ("README.md, then theme.ts.", &["path README.md", "path theme.ts"]),
+            ("https://example.org/a/b. Next", &["https://example.org/a/b"]),
+            ("setCustomBgFn(snake_case, XMLHttpRequest)", &["setCustomBgFn", "snake_case", "XMLHttpRequest"]),
+            ("error[E0308] TS2345 ENOENT", &["E0308", "TS2345", "ENOENT"]),
+            ("PROJ-123 user-message-selector well-known", &["PROJ-123", "user-message-selector"]),
+            ("550e8400-e29b-41d4-a716-446655440000", &["550e8400-e29b-41d4-a716-446655440000"]),
+            ("#b5bd68 port 4711 v1.2.3 at 10.0.0.7", &["b5bd68", "4711", "v1.2.3", "10.0.0.7"]),
+            ("std::collections::HashMap", &["HashMap"]),
+            ("A plain sentence, isn't it? Yes... 12/05 and 1/2.", &[]),
+            ("@scope/package-name", &["path @scope/package-name"]),
+            ("\\d+\\w a\\b \\n\\nType /\\x1b/", &["nType", "x1b"]),
+            ("//// ---- .... ::", &[]),
+            ("<div></div></userName> </usr/lib/x.h>", &["userName", "path /usr/lib/x.h"]),
+        ] {
+            assert_eq!(names(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_huge_run_is_passed_over() {
+        let text = format!("aB1 {} cD2", "x_1/".repeat(1 << 20));
+        assert_eq!(names(&text), ["aB1", "cD2"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn names_are_parts_of_the_text(text in "\\PC*|[a-zA-Z0-9_/\\\\.:é中-]{0,60}") {
+            scan(&text, |_, name| assert!(text.contains(name) && name.len() >= 3));
+        }
+    }
 }

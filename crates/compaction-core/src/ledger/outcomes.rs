@@ -1,12 +1,17 @@
-//! Outcomes: what calls and results say in words, such as commits, pushes, pull requests, test results
+//! Outcomes: the statements that calls and results make, such as commits, pushes, pull requests, test results
 //! and sentences in arguments.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::Voice;
+use super::actions::Subject;
 use super::commands::{looks_up, purposes};
-use super::labels::COMMITTED;
-use super::sentences::sentences;
-use super::subject::Subject;
-use super::text::{clip_middle, one_line};
+use super::finder::automaton;
+use super::notes::COMMITTED;
+use super::statements::sentences;
+use super::text::{as_line, clip_middle, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
@@ -47,7 +52,7 @@ const COUNTED: &[&str] = &[
 /// Those of them that count failures.
 const FAILING: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error", "issues", "problems"];
 /// Arguments that hold text to write or search for, not sentences for anybody.
-const NOT_SAID: &[&str] = &[
+const NO_SENTENCES: &[&str] = &[
     "content",
     "contents",
     "old_string",
@@ -84,7 +89,7 @@ const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "nam
 /// Bytes of the longest result that is read as JSON.
 const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
-const SAID_OPTIONS: &[&str] = &[
+const SENTENCE_OPTIONS: &[&str] = &[
     "-m",
     "-am",
     "-F",
@@ -114,26 +119,28 @@ pub(super) fn outcome(
 
 fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
     let output = &*printed_text(output);
-    if let Some(commit) = committed(output).filter(|_| command.contains("commit")) {
+    if command.contains("commit")
+        && let Some(commit) = committed(output)
+    {
         return Some((Voice::Milestone, commit));
     }
     if let Some(pushed) = pushed(output) {
         return Some((Voice::Milestone, pushed));
     }
-    let shown = clip_middle(&one_line(command), COMMAND_UNITS).replace('`', "'");
+    let shown = || clip_middle(&as_line(command), COMMAND_UNITS).replace('`', "'");
     if let Some(address) = opened(command, output) {
-        return Some((Voice::Milestone, format!("`{shown}` gave {address}")));
+        return Some((Voice::Milestone, format!("`{}` gave {address}", shown())));
     }
-    let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
-    if let Some(Counted { line, has_failures }) = counted(output).filter(|_| does) {
+    let does = || purposes(command).iter().any(|purpose| !looks_up(purpose));
+    let counted = counted(output);
+    if let Some(Counted { line, has_failures }) = counted.filter(|_| does()) {
         // A failure is recorded but is no milestone.
         let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
-        return Some((voice, format!("`{shown}`: {line}")));
+        return Some((voice, format!("`{}`: {line}", shown())));
     }
-    let is_short =
-        !has_failed && does && output.contains(char::is_whitespace) && utf16_len(output.trim()) <= SHORT_RESULT;
-    let is_said = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1;
-    is_said.then(|| (Voice::Action, format!("`{shown}`: {}", one_line(output))))
+    let is_short = !has_failed && utf16_len(output.trim()) <= SHORT_RESULT && output.contains(char::is_whitespace);
+    let is_stated = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does();
+    is_stated.then(|| (Voice::Action, format!("`{}`: {}", shown(), one_line(output))))
 }
 
 /// `[main 1a2b3c4] subject` as git reports a commit.
@@ -168,9 +175,11 @@ fn pushed(output: &str) -> Option<String> {
 
 /// The address of something that a command created on a server.
 fn opened<'a>(command: &str, output: &'a str) -> Option<&'a str> {
-    let creates = command.contains("create") || command.contains("comment") || command.contains("merge");
+    if !["create", "comment", "merge"].iter().any(|verb| command.contains(verb)) {
+        return None;
+    }
     let address = |line: &'a str| line.trim().starts_with("https://").then(|| line.trim());
-    output.lines().rev().take(10).find_map(address).filter(|address| creates && !address.contains(char::is_whitespace))
+    output.lines().rev().take(10).find_map(address).filter(|address| !address.contains(char::is_whitespace))
 }
 
 /// How a run of tests, a linter or a compiler ended.
@@ -181,11 +190,13 @@ struct Counted {
     has_failures: bool,
 }
 
+static COUNTED_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(COUNTED, true));
+
 /// The last line that counts tests, failures, warnings and the like.
 fn counted(output: &str) -> Option<Counted> {
     let end = suffix_utf16(output, END_UNITS);
     end.lines().rev().take(60).filter(|line| line.len() < 400).find_map(|line| {
-        if !line.bytes().any(|byte| byte.is_ascii_digit()) {
+        if !line.bytes().any(|byte| byte.is_ascii_digit()) || !COUNTED_WORDS.is_match(line) {
             return None;
         }
         let lower = line.to_lowercase();
@@ -219,9 +230,9 @@ fn of_call(target: &str, output: &str) -> Option<(Voice, String)> {
     if let Some(made) = made(name, output) {
         return Some((Voice::Milestone, format!("`{name}` made {made}")));
     }
-    let is_said = utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1;
-    let is_said = is_said && !output.starts_with(['{', '[', '<']);
-    is_said.then(|| (Voice::Action, format!("`{name}`: {}", one_line(output))))
+    let is_stated = utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1;
+    let is_stated = is_stated && !output.starts_with(['{', '[', '<']);
+    is_stated.then(|| (Voice::Action, format!("`{name}`: {}", one_line(output))))
 }
 
 /// The names of the thing that a tool created, from its result.
@@ -246,7 +257,7 @@ fn made(name: &str, output: &str) -> Option<String> {
 
 /// The sentences of a call: questions, a closing report, and prose in its arguments or in the options
 /// of its command.
-pub(super) fn said(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)> {
+pub(super) fn sentences_of(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)> {
     let mut out = Vec::new();
     let voice = match action {
         ToolAction::Run { command, .. } => {
@@ -268,7 +279,7 @@ pub(super) fn said(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)>
         _ => return Vec::new(),
     };
     out.truncate(MOST_SENTENCES);
-    out.into_iter().map(|said| (voice, said)).collect()
+    out.into_iter().map(|sentence| (voice, sentence)).collect()
 }
 
 fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
@@ -277,8 +288,9 @@ fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
     }
     match value {
         Json::Object(members) => {
-            let said = members.iter().filter(|(name, _)| !NOT_SAID.contains(&name.to_lowercase().as_str()));
-            said.for_each(|(_, value)| prose(value, depth + 1, out));
+            let prose_members =
+                members.iter().filter(|(name, _)| !NO_SENTENCES.contains(&name.to_lowercase().as_str()));
+            prose_members.for_each(|(_, value)| prose(value, depth + 1, out));
         }
         Json::Array(items) => items.iter().for_each(|item| prose(item, depth + 1, out)),
         Json::String(text) if is_prose(text) => {
@@ -292,14 +304,14 @@ fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
 fn is_prose(text: &str) -> bool {
     let marks =
         text.bytes().filter(|byte| matches!(byte, b'{' | b'}' | b';' | b'=' | b'<' | b'>' | b'$' | b'\\')).count();
-    words(text) >= FEWEST_WORDS && marks * 24 <= text.len()
+    marks * 24 <= text.len() && words(text) >= FEWEST_WORDS
 }
 
-/// The number of words. A character of a script without spaces counts half a word.
+/// The number of words, or at least [`FEWEST_WORDS`]. A character of a script without spaces counts half a word.
 fn words(text: &str) -> usize {
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
     let unspaced = if text.is_ascii() { 0 } else { text.chars().filter(is_unspaced).count() };
-    text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count() + unspaced / 2
+    text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).take(FEWEST_WORDS).count() + unspaced / 2
 }
 
 /// Adds the values of options such as `-m`, including here documents.
@@ -319,14 +331,13 @@ fn options(command: &str, out: &mut Vec<String>) {
 }
 
 fn first_option(text: &str) -> Option<(usize, &'static str)> {
-    let found = SAID_OPTIONS.iter().filter_map(|option| {
-        let at = text.match_indices(option).find(|(at, _)| {
-            let rest = &text[at + option.len()..];
-            (*at == 0 || text[..*at].ends_with(char::is_whitespace)) && rest.starts_with([' ', '='])
-        })?;
-        Some((at.0, *option))
-    });
-    found.min_by_key(|(at, _)| *at)
+    memchr::memchr_iter(b'-', text.as_bytes())
+        .filter(|at| text[..*at].ends_with(char::is_whitespace) || *at == 0)
+        .find_map(|at| {
+            let is_here =
+                |option: &&&str| text[at..].strip_prefix(**option).is_some_and(|rest| rest.starts_with([' ', '=']));
+            SENTENCE_OPTIONS.iter().find(is_here).map(|option| (at, *option))
+        })
 }
 
 /// The text up to the closing mark, and what follows it.
@@ -383,8 +394,8 @@ mod tests {
             ("ls", "a\nb\nc", None),
             ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
         ] {
-            let told = of_command(command, output, false).map(|(_, told)| told);
-            assert_eq!(told.as_deref(), expected, "{command}");
+            let line = of_command(command, output, false).map(|(_, line)| line);
+            assert_eq!(line.as_deref(), expected, "{command}");
         }
     }
 

@@ -114,27 +114,29 @@ const REFUSAL_BYTES: usize = 400;
 
 /// The words of a person in a user message; empty if a harness wrote all of it.
 pub(super) fn words(text: &str) -> Cow<'_, str> {
-    if !text.contains(['<', '[']) && !starts_as_harness(text) && !text.contains(HARNESS_LINES[5]) {
-        return Cow::Borrowed(text);
-    }
     if starts_as_harness(text) {
         return Cow::Borrowed("");
     }
     let mut rest = Cow::Borrowed(text);
-    for element in HARNESS_ELEMENTS {
-        if let Some(without) = without_element(&rest, element) {
-            rest = Cow::Owned(without);
+    if memchr::memmem::find(text.as_bytes(), b"</").is_some() {
+        for element in HARNESS_ELEMENTS {
+            if let Some(without) = without_element(&rest, element) {
+                rest = Cow::Owned(without);
+            }
+        }
+        for element in PERSON_ELEMENTS {
+            if let Some(bare) = unwrapped(&rest, element) {
+                rest = Cow::Owned(bare);
+            }
         }
     }
-    for element in PERSON_ELEMENTS {
-        if let Some(bare) = unwrapped(&rest, element) {
-            rest = Cow::Owned(bare);
-        }
-    }
-    let is_harness = |line: &str| HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start));
-    if rest.lines().any(is_harness) {
+    let has = |start: &&str| memchr::memmem::find(rest.as_bytes(), start.as_bytes()).is_some();
+    if HARNESS_LINES.iter().any(has) {
+        let is_harness = |line: &str| HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start));
         let kept: Vec<&str> = rest.lines().filter(|line| !is_harness(line)).collect();
-        rest = Cow::Owned(kept.join("\n"));
+        if kept.len() < rest.lines().count() {
+            rest = Cow::Owned(kept.join("\n"));
+        }
     }
     rest
 }
@@ -148,7 +150,7 @@ fn starts_as_harness(text: &str) -> bool {
 /// `None` if there is none. An element without an end tag stays, since a person may mention it.
 fn without_element(text: &str, name: &str) -> Option<String> {
     let close = format!("</{name}>");
-    let last_close = text.rfind(&close)?;
+    let last_close = memchr::memmem::rfind(text.as_bytes(), close.as_bytes())?;
     let mut out = String::new();
     let mut from = 0;
     let mut kept = 0;
@@ -170,8 +172,9 @@ fn without_element(text: &str, name: &str) -> Option<String> {
 
 /// `text` with the content of `<name>…</name>` in place of the element.
 fn unwrapped(text: &str, name: &str) -> Option<String> {
-    let (start, inside) = opening(text, name)?;
     let close = format!("</{name}>");
+    memchr::memmem::find(text.as_bytes(), close.as_bytes())?;
+    let (start, inside) = opening(text, name)?;
     let end = inside + text[inside..].find(&close)?;
     let words = text[inside..end].trim();
     let bare = format!("{}{words} {}", &text[..start], text[end + close.len()..].trim_start());
@@ -204,8 +207,8 @@ pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
     }
     // The marks are ASCII, so lower case does not change any offsets.
     let lower = text.to_ascii_lowercase();
-    let said = BEFORE_WORDS.iter().filter_map(|mark| lower.find(mark).map(|at| at + mark.len())).min();
-    let words = match said {
+    let start = BEFORE_WORDS.iter().filter_map(|mark| lower.find(mark).map(|at| at + mark.len())).min();
+    let words = match start {
         Some(at) => &text[at..],
         None if !refuses => text,
         None => return None,

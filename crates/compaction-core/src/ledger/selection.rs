@@ -8,11 +8,12 @@
 use std::collections::{BinaryHeap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use memchr::memmem;
-
 use super::Ledger;
 use super::statements::{Statement, Voice};
-use super::terms::{ByTerm, SEED, Token, hash_of_ascii, is_unspaced, mixed, tokens, trimmed};
+use super::terms::{
+    ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, SEED, SIGN, SLASH, SMALL, TextHashing, Token, UNDERSCORE, hash_of_ascii,
+    is_unspaced, mixed, tokens, trimmed,
+};
 use crate::text::utf16_len;
 
 /// UTF-16 units of the separator before a statement.
@@ -27,8 +28,8 @@ const SHORTNESS: usize = 20;
 const LEAST_ROOM: usize = 24;
 /// Part of a term's weight that counts if a chosen statement already has the term, and the same for
 /// statements of a person, whose requests matter even in repeated words.
-const TOLD: f32 = 0.12;
-const TOLD_BY_PERSON: f32 = 0.35;
+const COVERED: f32 = 0.12;
+const COVERED_BY_PERSON: f32 = 0.35;
 /// The value of a statement without any terms.
 const LEAST_VALUE: f32 = 0.05;
 /// Factor for terms of the caller's focus.
@@ -54,25 +55,25 @@ struct Candidate<'a> {
     /// The factor of its terms.
     factor: f32,
     /// Part of a term's weight that counts if the term is already covered.
-    told: f32,
+    covered: f32,
     cost: usize,
 }
 
 impl Selection<'_> {
-    /// The indexes of the chosen statements of `ledger`, in order. `told` are texts elsewhere in the
+    /// The indexes of the chosen statements of `ledger`, in order. `others` are texts elsewhere in the
     /// summary: their terms count as covered, and a statement that is contained in one of them is left
     /// out.
-    pub(crate) fn choose(&self, ledger: &Ledger, told: &[&str]) -> Vec<usize> {
-        self.choose_weighed(ledger, told).into_iter().map(|(index, _)| index).collect()
+    pub(crate) fn choose(&self, ledger: &Ledger, others: &[&str]) -> Vec<usize> {
+        self.choose_weighed(ledger, others).into_iter().map(|(index, _)| index).collect()
     }
 
     /// As [`Self::choose`], each with the value that it added.
-    pub(super) fn choose_weighed(&self, ledger: &Ledger, told: &[&str]) -> Vec<(usize, f32)> {
+    pub(super) fn choose_weighed(&self, ledger: &Ledger, others: &[&str]) -> Vec<(usize, f32)> {
         let statements = &ledger.statements;
         let vocabulary = ledger.vocabulary.of(statements);
-        let mut is_told = vec![false; vocabulary.counts.len()];
-        for text in told {
-            vocabulary.known(text, |term| is_told[term as usize] = true);
+        let mut is_covered = vec![false; vocabulary.counts.len()];
+        for text in others {
+            vocabulary.known(text, |term| is_covered[term as usize] = true);
         }
         let mut focus: HashSet<u32> = HashSet::new();
         vocabulary.known(self.focus.unwrap_or_default(), |term| {
@@ -89,11 +90,11 @@ impl Selection<'_> {
             after += cost;
             let is_wanted = !focus.is_empty() && terms.iter().any(|(term, _)| focus.contains(term));
             let factor = recency * weight_of(statements, index) * if is_wanted { FOCUS } else { 1.0 };
-            let told = if statement.voice == Voice::Person { TOLD_BY_PERSON } else { TOLD };
-            candidates.push(Candidate { terms, factor, told, cost });
+            let covered = if statement.voice == Voice::Person { COVERED_BY_PERSON } else { COVERED };
+            candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
-        self.take(statements, &candidates, told, is_told)
+        self.take(statements, &candidates, others, is_covered)
     }
 
     /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
@@ -102,18 +103,19 @@ impl Selection<'_> {
         &self,
         statements: &[Statement],
         candidates: &[Candidate<'_>],
-        told: &[&str],
-        mut is_told: Vec<bool>,
+        others: &[&str],
+        mut is_covered: Vec<bool>,
     ) -> Vec<(usize, f32)> {
         let mut heap: BinaryHeap<Ranked> =
-            candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_told), index }).collect();
-        let mut has_label: HashSet<u64> = HashSet::new();
-        let mut said: HashSet<&str> = HashSet::new();
+            candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_covered), index }).collect();
+        let mut has_label: HashSet<u64, TextHashing> = HashSet::default();
+        let mut texts: HashSet<&str, TextHashing> = HashSet::default();
+        let beginnings = Beginnings::in_texts(others);
         let mut chosen = Vec::new();
         let mut left = self.units;
         while let Some(top) = heap.pop() {
             let candidate = &candidates[top.index];
-            let worth = candidate.worth(&is_told);
+            let worth = candidate.worth(&is_covered);
             if heap.peek().is_some_and(|next| next.worth > worth) {
                 heap.push(Ranked { worth, index: top.index });
                 continue;
@@ -128,19 +130,32 @@ impl Selection<'_> {
                 continue;
             }
             let text = statements[top.index].text.as_str();
-            let finder = memmem::Finder::new(text);
-            if said.contains(text) || told.iter().any(|told| finder.find(told.as_bytes()).is_some()) {
-                candidate.tell(&mut is_told);
+            let is_in = |other: &&str| other.len() >= text.len() && other.contains(text);
+            if texts.contains(text) || beginnings.may_have(text) && others.iter().any(is_in) {
+                candidate.cover(&mut is_covered);
                 continue;
             }
             left -= cost;
             has_label.insert(position);
-            said.insert(text);
-            candidate.tell(&mut is_told);
+            texts.insert(text);
+            candidate.cover(&mut is_covered);
             chosen.push((top.index, worth * (candidate.cost + SHORTNESS) as f32));
         }
         chosen.sort_unstable_by_key(|(index, _)| *index);
         chosen
+    }
+}
+
+/// The runs of eight bytes in some texts. Most statements begin with none of them.
+struct Beginnings(HashSet<[u8; 8], TextHashing>);
+
+impl Beginnings {
+    fn in_texts(texts: &[&str]) -> Self {
+        Self(texts.iter().flat_map(|text| text.as_bytes().array_windows::<8>().copied()).collect())
+    }
+
+    fn may_have(&self, text: &str) -> bool {
+        text.as_bytes().first_chunk::<8>().is_none_or(|beginning| self.0.contains(beginning))
     }
 }
 
@@ -171,12 +186,13 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
 }
 
 impl Candidate<'_> {
-    fn tell(&self, is_told: &mut [bool]) {
-        self.terms.iter().for_each(|(term, _)| is_told[*term as usize] = true);
+    fn cover(&self, is_covered: &mut [bool]) {
+        self.terms.iter().for_each(|(term, _)| is_covered[*term as usize] = true);
     }
 
-    fn worth(&self, is_told: &[bool]) -> f32 {
-        let value = |(term, weight): &(u32, f32)| if is_told[*term as usize] { self.told * weight } else { *weight };
+    fn worth(&self, is_covered: &[bool]) -> f32 {
+        let value =
+            |(term, weight): &(u32, f32)| if is_covered[*term as usize] { self.covered * weight } else { *weight };
         self.factor * (LEAST_VALUE + self.terms.iter().map(value).sum::<f32>()) / (self.cost + SHORTNESS) as f32
     }
 }
@@ -232,12 +248,12 @@ struct Vocabulary {
     counts: Vec<u32>,
     /// The terms of all statements with their weights, statement by statement.
     terms: Vec<(u32, f32)>,
-    statements: Vec<Known>,
+    statements: Vec<StatementTerms>,
 }
 
 /// The terms and length of a statement.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct StatementTerms {
     /// Where its terms end.
     end: usize,
     /// UTF-16 units of its text.
@@ -246,10 +262,17 @@ struct Known {
 
 impl Vocabulary {
     fn of(statements: &[Statement]) -> Self {
-        let mut all = Self::default();
-        let mut names: Vec<bool> = Vec::new();
+        // A statement has about this many terms, and as many new ones.
+        let (terms, new) = (12 * statements.len(), 2 * statements.len());
+        let mut all = Self {
+            numbers: ByTerm::with_capacity_and_hasher(new, Default::default()),
+            counts: Vec::with_capacity(new),
+            terms: Vec::with_capacity(terms),
+            statements: Vec::with_capacity(statements.len()),
+        };
+        let mut names: Vec<bool> = Vec::with_capacity(terms);
         // For each term, the last statement that had it.
-        let mut last: Vec<usize> = Vec::new();
+        let mut last: Vec<usize> = Vec::with_capacity(new);
         for (index, statement) in (1..).zip(statements) {
             each_term(&statement.text, &mut |hash, is_name| {
                 let number = *all.numbers.entry(hash).or_insert(last.len() as u32);
@@ -265,7 +288,7 @@ impl Vocabulary {
                     names.push(is_name);
                 }
             });
-            all.statements.push(Known { end: all.terms.len(), units: utf16_len(&statement.text) });
+            all.statements.push(StatementTerms { end: all.terms.len(), units: utf16_len(&statement.text) });
         }
         let rarity: Vec<f32> = all.counts.iter().map(|count| rarity(*count, statements.len())).collect();
         for ((number, weight), is_name) in all.terms.iter_mut().zip(names) {
@@ -313,7 +336,15 @@ pub(crate) fn terms(text: &str) -> HashSet<u64> {
 
 /// Calls `found` with the hash of each term of `text`, and whether it is a name or a number.
 fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
-    for Token { text, is_ascii, .. } in tokens(text) {
+    for Token { text, is_ascii, kinds, inner, .. } in tokens(text) {
+        if is_ascii && kinds & (HYPHEN | DOT | SLASH | SIGN) == 0 {
+            let has_inner_capital = inner & CAPITAL != 0 && kinds & SMALL != 0;
+            let is_name = kinds & DIGIT != 0 && text.len() > 1 || inner & UNDERSCORE != 0 || has_inner_capital;
+            if is_name || text.len() >= 3 {
+                found(hash_of_ascii(text.as_bytes()), is_name);
+            }
+            continue;
+        }
         let token = trimmed(text, |byte| matches!(byte, b'-' | b'.' | b'/' | b'@' | b'#'));
         if token.is_empty() {
             continue;

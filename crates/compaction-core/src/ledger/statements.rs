@@ -1,13 +1,14 @@
-//! Statements: the sentences of a conversation.
+//! Statements: the sentences of a conversation, in scripts with spaces between words and without.
 //!
 //! Summaries are made from them. [`super::selection`] decides which of them are worth their space, both
 //! in a summary and in the stored form.
 
+use std::borrow::Cow;
+
 use super::Sources;
 use super::cues::is_announcement;
 use super::notes::SourcePosition;
-use super::sentences::{Part, is_prose, parts};
-use super::text::{clip_middle, one_line};
+use super::text::{as_line, clip_middle};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// UTF-16 units of the longest statement.
@@ -97,31 +98,31 @@ impl Statements {
     /// Adds what a person said.
     pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str) {
         self.end_turn();
-        let line = one_line(text);
+        let line = as_line(text);
         if line.is_empty() {
             return;
         }
         if utf16_len(&line) <= LONGEST_MESSAGE {
-            self.push(Voice::Person, line, 0, place);
+            self.push(Voice::Person, line.into_owned(), 0, place);
             return;
         }
-        self.add_parts(place, text, |sentence| if is_prose(sentence) { Voice::Person } else { Voice::Quote });
+        self.add_parts(place, parts(text), |sentence| if is_prose(sentence) { Voice::Person } else { Voice::Quote });
     }
 
     /// Adds an answer of the model.
-    pub(super) fn add_model(&mut self, place: SourcePosition<'_>, text: &str, is_final: bool) {
+    pub(super) fn add_model(&mut self, place: SourcePosition<'_>, parts: &[Part<'_>], is_final: bool) {
         self.newest = self.list.len();
         let voice = |sentence: &str| match is_announcement(sentence) {
             true => Voice::Announcement,
             false if is_final => Voice::Report,
             false => Voice::Remark,
         };
-        self.add_parts(place, text, voice);
+        self.add_parts(place, parts.iter().copied(), voice);
     }
 
     /// Adds a line of a call, a result or an earlier summary.
     pub(super) fn add_line(&mut self, voice: Voice, place: SourcePosition<'_>, text: &str) {
-        let line = clip_middle(&one_line(text), LONGEST);
+        let line = clip_middle(&as_line(text), LONGEST);
         if !line.is_empty() {
             self.push(voice, line, 0, place);
         }
@@ -135,26 +136,37 @@ impl Statements {
         self.newest = self.list.len();
     }
 
-    fn add_parts(&mut self, place: SourcePosition<'_>, text: &str, voice: impl Fn(&str) -> Voice) {
+    fn add_parts<'a>(
+        &mut self,
+        place: SourcePosition<'_>,
+        parts: impl Iterator<Item = Part<'a>>,
+        voice: impl Fn(&str) -> Voice,
+    ) {
         let mut number = 0;
-        for part in parts(text).take(MOST_OF_ONE) {
+        for part in parts.take(MOST_OF_ONE) {
             let (own, line) = match part {
-                Part::Said(sentence) | Part::Heading(sentence) => {
-                    let line = one_line(sentence);
-                    let line = if line.contains('*') { line.replace("**", "") } else { line };
-                    match (voice(&line), &part) {
+                Part::Sentence(sentence) | Part::Heading(sentence) => {
+                    let mut line = as_line(sentence);
+                    if memchr::memchr(b'*', line.as_bytes()).is_some() {
+                        line = Cow::Owned(line.replace("**", ""));
+                    }
+                    match (voice(&line), part) {
                         // A heading says what follows and little by itself.
                         (Voice::Report | Voice::Remark, Part::Heading(_)) => (Voice::Announcement, line),
                         (voice, _) => (voice, line),
                     }
                 }
-                Part::Code(code) => (Voice::Quote, clip_middle(&one_line(code), LONGEST_QUOTE)),
+                Part::Code(code) => (Voice::Quote, Cow::Owned(clip_middle(&as_line(code), LONGEST_QUOTE))),
             };
             if !line.contains(char::is_alphanumeric) {
                 continue;
             }
-            let pieces = if own == Voice::Person { pieces(&line) } else { vec![clip_middle(&line, LONGEST)] };
-            for piece in pieces {
+            if own != Voice::Person {
+                self.push(own, clip_middle(&line, LONGEST), number, place);
+                number += 1;
+                continue;
+            }
+            for piece in pieces(&line) {
                 self.push(own, piece, number, place);
                 number += 1;
             }
@@ -189,4 +201,316 @@ fn pieces(line: &str) -> Vec<String> {
         rest = after;
     }
     pieces
+}
+
+/// Marks that end a sentence in any position.
+const WIDE_ENDS: [&str; 6] = ["\u{3002}", "\u{ff01}", "\u{ff1f}", "\u{ff61}", "\u{61f}", "\u{964}"];
+/// Closing marks that may follow them.
+const CLOSERS: [char; 7] = ['\u{300d}', '\u{300f}', '\u{201d}', '\u{2019}', '\u{ff09}', ')', '"'];
+/// Abbreviations that end no sentence.
+const ABBREVIATIONS: &[&str] = &[
+    "e.g",
+    "i.e",
+    "eg",
+    "vs",
+    "cf",
+    "approx",
+    "incl",
+    "excl",
+    "resp",
+    "z.b",
+    "d.h",
+    "u.a",
+    "bzw",
+    "ca",
+    "vgl",
+    "evtl",
+    "p.ex",
+    "ex",
+    "\u{442}.\u{435}",
+    "\u{43d}\u{430}\u{43f}\u{440}",
+];
+/// Abbreviations of titles, which are written with a capital.
+const TITLES: &[&str] = &["Mr", "Mrs", "Ms", "Dr", "Prof", "Sr", "Sra", "Mme"];
+/// Abbreviations that end a sentence only if another one begins.
+const LAST_ABBREVIATIONS: &[&str] = &["etc", "usw", "a.m", "p.m", "al"];
+/// Words that are abbreviations only before a number.
+const BEFORE_NUMBERS: &[&str] = &["no", "nr", "num", "fig", "figs", "sec", "ver", "vol", "ch", "eq", "p", "pp", "art"];
+/// Bytes of the longest line that is a heading because of its colon.
+const LONGEST_TITLE: usize = 40;
+/// Bytes of the longest abbreviation.
+const LONGEST_ABBREVIATION: usize = 12;
+
+/// The sentences of `text`, without code between fences, headings and list markers.
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).flat_map(|line| Sentences::of(without_marker(line)))
+}
+
+/// A part of a text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part<'a> {
+    /// A sentence.
+    Sentence(&'a str),
+    /// A heading.
+    Heading(&'a str),
+    /// Code between fences.
+    Code(&'a str),
+}
+
+/// The sentences of `text` and the code between them, in their order.
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    Parts { rest: text, line: Sentences::of("") }
+}
+
+impl<'a> Part<'a> {
+    /// Its sentences. A heading may have several.
+    pub(crate) fn sentences(&self) -> impl Iterator<Item = &'a str> {
+        let (sentence, heading) = match *self {
+            Self::Sentence(sentence) => (Some(sentence), ""),
+            Self::Heading(text) => (None, text),
+            Self::Code(_) => (None, ""),
+        };
+        sentence.into_iter().chain(Sentences::of(heading))
+    }
+}
+
+struct Parts<'a> {
+    rest: &'a str,
+    line: Sentences<'a>,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        loop {
+            if let Some(sentence) = self.line.next() {
+                return Some(Part::Sentence(sentence));
+            }
+            if self.rest.is_empty() {
+                return None;
+            }
+            let end = memchr::memchr(b'\n', self.rest.as_bytes());
+            let (line, rest) = end.map_or((self.rest, ""), |end| (&self.rest[..end], &self.rest[end + 1..]));
+            self.rest = rest;
+            if !line.trim_start().starts_with("```") {
+                let text = without_marker(line);
+                if is_heading(line, text) {
+                    return Some(Part::Heading(text));
+                }
+                self.line = Sentences::of(text);
+                continue;
+            }
+            let is_fence = |line: &str| line.trim_start().starts_with("```");
+            let mut end = 0;
+            let close = rest.split_inclusive('\n').find(|line| {
+                let is_close = is_fence(line);
+                end += if is_close { 0 } else { line.len() };
+                is_close
+            });
+            let (code, after) = rest.split_at(end);
+            self.rest = close.map_or("", |close| &after[close.len()..]);
+            if !code.trim().is_empty() {
+                return Some(Part::Code(code));
+            }
+        }
+    }
+}
+
+/// Whether a line whose text is `text` is a heading: marked as one, or short, with a colon at its end.
+fn is_heading(line: &str, text: &str) -> bool {
+    let ends_with_colon = || text.trim_end_matches('*').ends_with([':', '\u{ff1a}']);
+    !text.is_empty() && (line.trim_start().starts_with('#') || text.len() <= LONGEST_TITLE && ends_with_colon())
+}
+
+/// Whether a sentence consists of words and not of code, data or log lines.
+pub(crate) fn is_prose(sentence: &str) -> bool {
+    let (mut marks, mut letters, mut all) = (0usize, 0usize, 0usize);
+    let mut is_unspaced = false;
+    for character in sentence.chars() {
+        all += 1;
+        match character {
+            'a'..='z' | 'A'..='Z' | ' ' => letters += 1,
+            '{' | '}' | '=' | '<' | '>' | '|' | '[' | ']' | '\\' | '_' | '*' | ';' | '\u{2500}'..='\u{259f}' => {
+                marks += 1
+            }
+            '\0'..='\u{7f}' => {}
+            _ => {
+                letters += usize::from(character.is_alphabetic());
+                is_unspaced |= ('\u{2E80}'..='\u{FFDC}').contains(&character);
+            }
+        }
+    }
+    let starts_plain = !sentence.starts_with(['{', '}', '[', '"', '<', '|', '\u{2502}', '+', '$', '>', '(', '\'']);
+    let has_short_words = || sentence.split_whitespace().all(|word| word.len() <= 48);
+    letters * 100 >= all * 78 && marks * 25 <= all && starts_plain && (is_unspaced || has_short_words())
+}
+
+/// The lines of `text` without code between fences.
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
+/// A line without the marks of headings, quotes and lists at its beginning.
+pub(crate) fn without_marker(line: &str) -> &str {
+    let line = line.trim().trim_start_matches(['#', '>', '*', '-', '+', ' ']);
+    let digits = line.trim_start_matches(|character: char| character.is_ascii_digit());
+    match digits.strip_prefix(". ").or_else(|| digits.strip_prefix(") ")) {
+        Some(rest) if digits.len() < line.len() => rest.trim_start(),
+        _ => line,
+    }
+}
+
+struct Sentences<'a> {
+    rest: &'a str,
+    /// Whether it may have [`WIDE_ENDS`].
+    is_wide: bool,
+}
+
+impl<'a> Sentences<'a> {
+    /// The sentences of a line.
+    fn of(line: &'a str) -> Self {
+        // The first bytes of the wide marks are among these. The loop is compiled to vector instructions.
+        let is_wide = line.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xD8));
+        Self { rest: line, is_wide }
+    }
+
+    /// Bytes of the first sentence.
+    fn end(&self) -> usize {
+        let text = self.rest;
+        let bytes = text.as_bytes();
+        let is_end = |at: usize| {
+            matches!(bytes.get(at + 1), Some(b' ' | b'\t'))
+                && !(bytes[at] == b'.' && is_abbreviation(&text[..at], text[at + 1..].trim_start()))
+        };
+        if !self.is_wide {
+            let mut ends = memchr::memchr3_iter(b'.', b'!', b'?', bytes);
+            return ends.find(|at| is_end(*at)).map_or(text.len(), |at| at + 1);
+        }
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'.' | b'!' | b'?' if is_end(at) => return at + 1,
+                // The first bytes of the wide marks.
+                0xD8 | 0xE0 | 0xE3 | 0xEF => {
+                    if let Some(mark) = WIDE_ENDS.iter().find(|mark| text[at..].starts_with(**mark)) {
+                        let rest = &text[at + mark.len()..];
+                        return text.len() - rest.trim_start_matches(CLOSERS).len();
+                    }
+                }
+                _ => {}
+            }
+        }
+        text.len()
+    }
+}
+
+impl<'a> Iterator for Sentences<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        self.rest = self.rest.trim_start();
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (sentence, rest) = self.rest.split_at(self.end());
+        self.rest = rest;
+        Some(sentence)
+    }
+}
+
+/// Whether a full stop between `before` and `after` belongs to the word before it.
+fn is_abbreviation(before: &str, after: &str) -> bool {
+    let longest = before.char_indices().rev().take_while(|(at, _)| before.len() - at <= LONGEST_ABBREVIATION);
+    let is_part = |(_, character): &(usize, char)| character.is_alphanumeric() || *character == '.';
+    let start = longest.take_while(is_part).last().map_or(before.len(), |(at, _)| at);
+    let word = &before[start..];
+    let is_in = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(word));
+    let next = after.chars().next();
+    TITLES.contains(&word)
+        || is_in(ABBREVIATIONS)
+        || is_in(BEFORE_NUMBERS) && next.is_some_and(|next| next.is_ascii_digit())
+        || is_in(LAST_ABBREVIATIONS) && !next.is_some_and(char::is_uppercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_end_where_people_end_them() {
+        for (text, expected) in [
+            ("One. Two! Three? Four", &["One.", "Two!", "Three?", "Four"] as &[&str]),
+            ("Port 48213 is reserved; do not use it. Ever.", &["Port 48213 is reserved; do not use it.", "Ever."]),
+            ("Don't touch e.g. foo.rs. It is owned by Ann.", &["Don't touch e.g. foo.rs.", "It is owned by Ann."]),
+            ("Only main, i.e. never a branch!", &["Only main, i.e. never a branch!"]),
+            ("Keep logs, traces, etc. out of it.", &["Keep logs, traces, etc. out of it."]),
+            ("No logs, etc. Use traces.", &["No logs, etc.", "Use traces."]),
+            ("Use A vs. B, cf. C, approx. 5 of fig. 2.", &["Use A vs. B, cf. C, approx. 5 of fig. 2."]),
+            ("See no. 5. The answer is no. Use it.", &["See no. 5.", "The answer is no.", "Use it."]),
+            ("Ask Dr. Who. It takes 5 ms. Mr. X waits.", &["Ask Dr. Who.", "It takes 5 ms.", "Mr. X waits."]),
+            ("Version 1.5 must stay; 2.0 is out. Ok", &["Version 1.5 must stay; 2.0 is out.", "Ok"]),
+            ("Nutze z.B. UTC. Danke.", &["Nutze z.B. UTC.", "Danke."]),
+            ("(E.g. this one.) And that", &["(E.g. this one.) And that"]),
+            ("不要修改它。请先测试！好吗？好", &["不要修改它。", "请先测试！", "好吗？", "好"]),
+            ("「絶対に。」次へ", &["「絶対に。」", "次へ"]),
+            ("# 1. A heading. Text", &["A heading.", "Text"]),
+            ("a\n```\ncode. code\n```\nb. c", &["a", "b.", "c"]),
+            (" . ", &["."]),
+        ] {
+            assert_eq!(sentences(text).collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_distinguished_from_logs_and_code() {
+        for prose in [
+            "please make the button blue, and add a test",
+            "I think the error message is a red herring.",
+            "Vérifie que le sitemap est bien généré lors du build (import du package si besoin).",
+            "请先测试！",
+        ] {
+            assert!(is_prose(prose), "{prose}");
+        }
+        for pasted in [
+            "[02/26/25 23:13:29] DEBUG Overriding num_results=5 with n=4 cli.py:297",
+            "\"snippet\": \"Aug 23, 2023\",",
+            "│ 235 │ │ skipkeys=skipkeys, ensure_ascii=ensure_ascii, │",
+            "at AppInner (App.tsx:141:27)",
+            "const x = { a: 1 };",
+        ] {
+            assert!(!is_prose(pasted), "{pasted}");
+        }
+    }
+
+    #[test]
+    fn code_is_a_part_of_its_own() {
+        let split = |text| {
+            let part = |part| match part {
+                Part::Sentence(sentence) => format!("s:{sentence}"),
+                Part::Heading(text) => format!("h:{text}"),
+                Part::Code(code) => format!("c:{}", code.trim_end()),
+            };
+            parts(text).map(part).collect::<Vec<_>>()
+        };
+        assert_eq!(split("One. Two\n```sh\nmake\nls\n```\n- Three"), ["s:One.", "s:Two", "c:make\nls", "s:Three"]);
+        assert_eq!(split("```\nopen"), ["c:open"]);
+        assert_eq!(
+            split("## Results. All of them\n**Next:**\n- a: b."),
+            ["h:Results. All of them", "h:Next:**", "s:a: b."]
+        );
+        assert!(split("```\n```").is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_but_space_is_lost(line in "[^\\p{C}\\p{Z}#>*`+0-9-]([ -_a-zé中。！？؟.]|e\\.g\\. |\\. ){0,40}") {
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            proptest::prop_assert_eq!(sentences(&line).map(bare).collect::<String>(), bare(&line));
+        }
+    }
 }

@@ -1,15 +1,18 @@
-//! The stored form of a ledger: one JSON object, bounded in bytes (docs/ledger.md, "Stored form").
+//! The stored form of a ledger: one JSON object, bounded in bytes (docs/ledger.md, "Stored form"). It is
+//! read back tolerantly.
 
 use std::cmp::Reverse;
 
-use super::plan::STATES;
-use super::selection::Selection;
+use super::selection::{Selection, SharedVocabulary};
+use super::statements::LONGEST;
+use super::steps::STATES;
 use super::text::clip_middle;
 use super::{
-    CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Note, NoteKind, Outcome, Request, RequestWeight,
-    Sources, Statement, VERSION, Voice,
+    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Note, NoteKind, Outcome, Places,
+    Request, RequestWeight, Sources, Statement, VERSION, Voice,
 };
-use crate::json::write_string;
+use crate::entry::EntryId;
+use crate::json::{Json, write_string};
 use crate::text::utf16_len;
 use crate::tools::{PlanItem, PlanStatus};
 
@@ -38,14 +41,15 @@ pub(super) const SHARES: [(&str, usize); 14] = [
     ("facts", 1),
 ];
 
-/// The items of one list as JSON.
-struct List {
+/// The items of one list, which become JSON while there is room for them.
+struct List<'a> {
     name: &'static str,
-    /// In the order of storage.
-    items: Vec<String>,
-    /// Their indexes, the most important first.
+    /// The item at an index.
+    item: Box<dyn Fn(usize) -> String + 'a>,
+    /// The indexes of the items, the most important first.
     preferred: Vec<usize>,
-    /// How many of the preferred ones are stored.
+    /// The first of the preferred ones, as JSON, and how many of them are stored.
+    written: Vec<String>,
     taken: usize,
     /// How many more were never among the items.
     unchosen: usize,
@@ -55,13 +59,18 @@ struct List {
     earlier: u64,
 }
 
-impl List {
+impl List<'_> {
+    /// Bytes of the next item with its separator; `None` if there is none.
+    fn next_cost(&mut self) -> Option<usize> {
+        let index = *self.preferred.get(self.taken)?;
+        if self.written.len() == self.taken {
+            self.written.push((self.item)(index));
+        }
+        Some(self.written[self.taken].len() + 1)
+    }
+
     fn take(&mut self, room: &mut usize) {
-        while let Some(index) = self.preferred.get(self.taken) {
-            let cost = self.items[*index].len() + 1;
-            if cost > *room {
-                return;
-            }
+        while let Some(cost) = self.next_cost().filter(|cost| *cost <= *room) {
             *room -= cost;
             self.taken += 1;
         }
@@ -76,11 +85,12 @@ impl List {
     }
 
     fn write(&self, out: &mut String) {
-        let mut chosen: Vec<usize> = self.preferred[..self.taken].to_vec();
+        let mut chosen: Vec<(usize, &String)> =
+            self.preferred[..self.taken].iter().copied().zip(&self.written).collect();
         chosen.sort_unstable();
-        for (number, index) in chosen.into_iter().enumerate() {
+        for (number, (_, item)) in chosen.into_iter().enumerate() {
             out.push(if number == 0 { '[' } else { ',' });
-            out.push_str(&self.items[index]);
+            out.push_str(item);
         }
         out.push(']');
     }
@@ -94,8 +104,9 @@ impl Ledger {
         let plan = self.plan_json(max_bytes / 10);
         let mut room = max_bytes.saturating_sub(FRAME + plan.len());
         // The last request is stored at any cost.
-        if let Some(requests) = lists.first_mut().filter(|list| !list.items.is_empty()) {
-            let cost = requests.items[requests.preferred[0]].len() + 1;
+        if let Some(requests) = lists.first_mut()
+            && let Some(cost) = requests.next_cost()
+        {
             room = room.saturating_sub(cost);
             requests.taken = 1;
         }
@@ -110,7 +121,7 @@ impl Ledger {
         self.write(&plan, &lists, max_bytes)
     }
 
-    fn write(&self, plan: &str, lists: &[List], max_bytes: usize) -> String {
+    fn write(&self, plan: &str, lists: &[List<'_>], max_bytes: usize) -> String {
         let mut head = Members::default().number("version", VERSION).number("messages", self.messages);
         head = head.number("answered", self.answered).flag("isWaiting", self.is_waiting);
         let mut out = head.open();
@@ -164,43 +175,52 @@ impl Ledger {
         format!(",\"plan\":{{\"at\":{},\"tasks\":[{}]}}", self.plan.position, kept.join(","))
     }
 
-    fn lists(&self, max_bytes: usize) -> Vec<List> {
+    fn lists(&self, max_bytes: usize) -> Vec<List<'_>> {
         let newest = |count: usize| (0..count).rev().collect::<Vec<_>>();
         let first = |count: usize| (0..count).collect::<Vec<_>>();
-        SHARES
-            .iter()
-            .map(|(name, _)| {
-                let mut unchosen = 0;
-                let (items, preferred) = match *name {
-                    "requests" => (self.request_items(max_bytes), preferred_requests(self.requests.len())),
-                    "statements" => {
-                        let (items, count) = self.statement_items(max_bytes);
-                        unchosen = self.statements.len() - count;
-                        let newest = newest(items.len());
-                        (items, newest)
-                    }
-                    "errors" => (all(&self.errors, error), order(&self.errors, |error| error.is_resolved)),
-                    "files" => (all(&self.files, file), order(&self.files, |file| !file.is_modified())),
-                    "identifiers" => (all(&self.identifiers, name_item), first(self.identifiers.len())),
-                    "paths" => (all(&self.paths, name_item), first(self.paths.len())),
-                    "commands" => (all(&self.commands, command), newest(self.commands.len())),
-                    name => {
-                        let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
-                        let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
-                        (
-                            notes.iter().map(|item| note(item)).collect(),
-                            order(&notes, |note| note.is_minor || note.is_withdrawn),
-                        )
-                    }
-                };
-                let idle = if *name == "requests" { self.replies() } else { Vec::new() };
-                List { name, unchosen, items, preferred, taken: 0, idle, earlier: self.left_out.of(name) }
-            })
-            .collect()
+        let list = |(name, _): &(&'static str, usize)| -> List<'_> {
+            let mut list = List {
+                name,
+                item: Box::new(|_| String::new()),
+                preferred: Vec::new(),
+                written: Vec::new(),
+                taken: 0,
+                unchosen: 0,
+                idle: Vec::new(),
+                earlier: self.left_out.of(name),
+            };
+            let (item, preferred): (Box<dyn Fn(usize) -> String>, _) = match *name {
+                "requests" => {
+                    list.idle = self.replies();
+                    let item = move |index| self.request_item(index, max_bytes);
+                    (Box::new(item), preferred_requests(self.requests.len()))
+                }
+                "statements" => {
+                    let (items, count) = self.statement_items(max_bytes);
+                    list.unchosen = self.statements.len() - count;
+                    let newest = newest(items.len());
+                    (Box::new(move |index| statement_group(&items[index])), newest)
+                }
+                "errors" => (each(&self.errors, error), order(&self.errors, |error| error.is_resolved)),
+                "files" => (each(&self.files, file), order(&self.files, |file| !file.is_modified())),
+                "identifiers" => (each(&self.identifiers, name_item), first(self.identifiers.len())),
+                "paths" => (each(&self.paths, name_item), first(self.paths.len())),
+                "commands" => (each(&self.commands, command), newest(self.commands.len())),
+                name => {
+                    let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
+                    let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
+                    let order = order(&notes, |note| note.is_minor || note.is_withdrawn);
+                    (Box::new(move |index| note(notes[index])), order)
+                }
+            };
+            (list.item, list.preferred) = (item, preferred);
+            list
+        };
+        SHARES.iter().map(list).collect()
     }
 
-    /// The selected statements, message by message, and their number.
-    fn statement_items(&self, max_bytes: usize) -> (Vec<String>, usize) {
+    /// The selected statements in groups that follow each other in a message, and their number.
+    fn statement_items(&self, max_bytes: usize) -> (Vec<Vec<&Statement>>, usize) {
         let bytes: usize = self.statements.iter().map(|statement| statement.text.len()).sum();
         let units: usize = self.statements.iter().map(|statement| utf16_len(&statement.text)).sum();
         let room = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
@@ -211,8 +231,7 @@ impl Ledger {
         let follows = |left: &&Statement, right: &&Statement| {
             left.position == right.position && left.voice == right.voice && left.number + 1 == right.number
         };
-        let items = chosen.chunk_by(follows).filter_map(said).collect();
-        (items, chosen.len())
+        (chosen.chunk_by(follows).map(<[&Statement]>::to_vec).collect(), chosen.len())
     }
 
     /// The indexes of requests that ask for nothing.
@@ -221,18 +240,16 @@ impl Ledger {
         self.requests.iter().enumerate().filter(is_reply).map(|(index, _)| index).collect()
     }
 
-    /// The requests. The last one is cut only if it would not fit alone.
-    fn request_items(&self, max_bytes: usize) -> Vec<String> {
-        let mut items = all(&self.requests, request);
+    /// A request. The last one is cut only if it would not fit alone.
+    fn request_item(&self, index: usize, max_bytes: usize) -> String {
+        let own = &self.requests[index];
+        let item = request(own);
         let room = max_bytes.saturating_sub(FRAME) / 2;
-        if let (Some(item), Some(last)) = (items.last_mut(), self.requests.last())
-            && item.len() > room
-        {
-            // Escapes take up to six bytes for one unit.
-            let text = clip_middle(&last.text, room / 6);
-            *item = request(&Request { text, ..last.clone() });
+        if index + 1 < self.requests.len() || item.len() <= room {
+            return item;
         }
-        items
+        // Escapes take up to six bytes for one unit.
+        request(&Request { text: clip_middle(&own.text, room / 6), ..own.clone() })
     }
 }
 
@@ -241,13 +258,13 @@ fn share_of(name: &str) -> usize {
 }
 
 /// Consecutive statements of one message as JSON.
-fn said(statements: &[&Statement]) -> Option<String> {
-    let first = statements.first()?;
+fn statement_group(statements: &[&Statement]) -> String {
+    let Some(first) = statements.first() else { return String::new() };
     let voice = Voice::ALL.iter().find(|(voice, _)| *voice == first.voice).map_or("", |(_, name)| *name);
     let mut members = Members::default().text("by", voice).number("number", first.number);
     members.key("said");
     write_strings(statements.iter().map(|statement| statement.text.as_str()), &mut members.0);
-    Some(members.at(first.position, &first.sources))
+    members.at(first.position, &first.sources)
 }
 
 /// The last request, the first, then the newest ones.
@@ -268,8 +285,9 @@ fn order<T>(items: &[T], is_minor: impl Fn(&T) -> bool) -> Vec<usize> {
     order
 }
 
-fn all<T>(items: &[T], item: impl Fn(&T) -> String) -> Vec<String> {
-    items.iter().map(item).collect()
+/// A function that writes the item at an index.
+fn each<'a, T>(items: &'a [T], item: fn(&T) -> String) -> Box<dyn Fn(usize) -> String + 'a> {
+    Box::new(move |index| item(&items[index]))
 }
 
 fn request(request: &Request) -> String {
@@ -383,4 +401,195 @@ fn write_strings<'a>(strings: impl Iterator<Item = &'a str>, out: &mut String) {
         write_string(string, out);
     }
     out.push(']');
+}
+
+/// Most items of one list that are read.
+const MOST_ITEMS: usize = 4096;
+/// The largest accepted number: the largest safe integer of JavaScript.
+const LARGEST: u64 = (1 << 53) - 1;
+
+impl Ledger {
+    /// The ledger in the `details` of a compaction, at `compactd.ledger`. `None` if there is none or a
+    /// later version wrote it. Items and members of the wrong type are skipped one by one.
+    pub fn read(details: &str) -> Option<Self> {
+        let details = Json::parse(details).ok()?;
+        Self::from_json(details.get("compactd")?.get("ledger")?)
+    }
+
+    /// The ledger in its stored form.
+    pub fn from_json(json: &Json<'_>) -> Option<Self> {
+        if number(json, "version") != VERSION {
+            return None;
+        }
+        let mut ledger = Self {
+            messages: number(json, "messages"),
+            answered: number(json, "answered"),
+            is_waiting: flag(json, "isWaiting"),
+            requests: list(json, "requests", read_request),
+            files: list(json, "files", read_file),
+            commands: list(json, "commands", read_command),
+            errors: list(json, "errors", read_error),
+            paths: list(json, "paths", read_name),
+            identifiers: list(json, "identifiers", read_name),
+            pinned: ids(json, "pinned"),
+            statements: read_statements(json),
+            vocabulary: SharedVocabulary::default(),
+            notes: Vec::new(),
+            plan: read_plan(json),
+            left_out: read_left_out(json),
+        };
+        for (kind, member) in NoteKind::ALL {
+            ledger.notes.extend(list(json, member, |item| read_note(kind, item)));
+        }
+        ledger.notes.sort_by_key(|note| note.position);
+        Some(ledger)
+    }
+}
+
+fn list<T>(json: &Json<'_>, key: &str, read: impl Fn(&Json<'_>) -> Option<T>) -> Vec<T> {
+    match json.get(key) {
+        Some(Json::Array(items)) => items.iter().take(MOST_ITEMS).filter_map(read).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn read_request(json: &Json<'_>) -> Option<Request> {
+    let weight = match text(json, "weight").as_deref() {
+        Some("topic") => RequestWeight::Topic,
+        Some("reply") => RequestWeight::Reply,
+        _ => RequestWeight::Work,
+    };
+    Some(Request { text: text(json, "text")?, weight, position: number(json, "at"), sources: sources(json) })
+}
+
+/// The statements, which are stored message by message.
+fn read_statements(json: &Json<'_>) -> Vec<Statement> {
+    let Some(Json::Array(messages)) = json.get("statements") else { return Vec::new() };
+    let mut statements = Vec::new();
+    for message in messages.iter().take(MOST_ITEMS) {
+        let name = text(message, "by").unwrap_or_default();
+        let voice = Voice::ALL.iter().find(|(_, own)| *own == name).map_or(Voice::Remark, |(voice, _)| *voice);
+        let (position, sources) = (number(message, "at"), sources(message));
+        let Some(Json::Array(texts)) = message.get("said") else { continue };
+        for (number, text) in (number(message, "number")..).zip(texts.iter().take(MOST_ITEMS).filter_map(Json::as_str))
+        {
+            // Other programs may have written longer ones.
+            let text = clip_middle(text, LONGEST);
+            statements.push(Statement { voice, text, number, position, sources: sources.clone() });
+        }
+    }
+    statements
+}
+
+fn read_left_out(json: &Json<'_>) -> LeftOut {
+    let mut left_out = LeftOut::default();
+    let counts = json.get("leftOut");
+    for (list, _) in SHARES {
+        left_out.add(list, counts.map_or(0, |counts| number(counts, list)));
+    }
+    left_out
+}
+
+fn read_plan(json: &Json<'_>) -> LatestPlan {
+    let Some(plan) = json.get("plan") else { return LatestPlan::default() };
+    let item = |json: &Json<'_>| {
+        let name = text(json, "state")?;
+        let (status, _) = STATES.iter().find(|(_, own)| *own == name)?;
+        Some(PlanItem { id: text(json, "id"), text: text(json, "text")?, status: *status })
+    };
+    LatestPlan { items: list(plan, "tasks", item), position: number(plan, "at") }
+}
+
+fn read_note(kind: NoteKind, json: &Json<'_>) -> Option<Note> {
+    let (is_minor, is_withdrawn, times) = (flag(json, "isMinor"), flag(json, "isWithdrawn"), times(json));
+    Some(Note {
+        kind,
+        text: text(json, "text")?,
+        is_minor,
+        is_withdrawn,
+        times,
+        position: number(json, "at"),
+        sources: sources(json),
+    })
+}
+
+fn read_file(json: &Json<'_>) -> Option<FileRecord> {
+    let count = |key| number(json, key);
+    let (read, written, edited) = (count("read"), count("written"), count("edited"));
+    let path = text(json, "path")?;
+    Some(FileRecord {
+        path,
+        read,
+        written,
+        edited,
+        position: count("at"),
+        changed_at: count("changedAt"),
+        sources: sources(json),
+    })
+}
+
+fn read_command(json: &Json<'_>) -> Option<CommandRecord> {
+    let outcome = match text(json, "outcome").as_deref() {
+        Some("succeeded") => Outcome::Succeeded,
+        Some("failed") => Outcome::Failed,
+        _ => Outcome::Open,
+    };
+    Some(CommandRecord {
+        command: text(json, "command")?,
+        is_call: flag(json, "isCall"),
+        succeeded: number(json, "succeeded"),
+        failed: number(json, "failed"),
+        outcome,
+        last_error: text(json, "lastError"),
+        position: number(json, "at"),
+        sources: sources(json),
+    })
+}
+
+fn read_error(json: &Json<'_>) -> Option<ErrorRecord> {
+    Some(ErrorRecord {
+        subject: text(json, "subject"),
+        line: text(json, "line")?,
+        is_resolved: flag(json, "isResolved"),
+        times: times(json),
+        position: number(json, "at"),
+        sources: sources(json),
+    })
+}
+
+fn read_name(json: &Json<'_>) -> Option<NameRecord> {
+    let places = Places::from_letters(&text(json, "in").unwrap_or_default());
+    let (name, times, position) = (text(json, "name")?, times(json), number(json, "at"));
+    Some(NameRecord { name, times, position, places, sources: sources(json) })
+}
+
+/// A string that is not empty.
+fn text(json: &Json<'_>, key: &str) -> Option<String> {
+    json.get(key).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// A whole number. Anything else is 0, and larger numbers become [`LARGEST`].
+fn number(json: &Json<'_>, key: &str) -> u64 {
+    json.get(key).and_then(Json::as_f64).map_or(0, |number| (number as u64).min(LARGEST))
+}
+
+fn times(json: &Json<'_>) -> u64 {
+    if json.get("times").is_some() { number(json, "times") } else { 1 }
+}
+
+fn flag(json: &Json<'_>, key: &str) -> bool {
+    json.get(key).and_then(Json::as_bool).unwrap_or(false)
+}
+
+fn sources(json: &Json<'_>) -> Sources {
+    let mut sources = Sources::default();
+    ids(json, "from").iter().for_each(|id| sources.add(id));
+    sources
+}
+
+fn ids(json: &Json<'_>, key: &str) -> Vec<EntryId> {
+    match json.get(key) {
+        Some(Json::Array(items)) => items.iter().filter_map(Json::as_str).take(64).map(EntryId::new).collect(),
+        _ => Vec::new(),
+    }
 }

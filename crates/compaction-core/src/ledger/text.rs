@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::sentences::sentences;
+use super::statements::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -12,37 +12,74 @@ const LONGEST_END: usize = 280;
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut out = String::new();
-    read_one_line(text, &mut out);
-    out
+    as_line(text).into_owned()
+}
+
+/// As [`one_line`], but borrows text that is on one line already.
+pub(crate) fn as_line(text: &str) -> Cow<'_, str> {
+    let bare = text.trim_matches(' ');
+    if !is_line(bare.as_bytes()) {
+        let mut out = String::new();
+        read_one_line(text, &mut out);
+        return Cow::Owned(out);
+    }
+    if memchr::memchr(b'<', bare.as_bytes()).is_none() { Cow::Borrowed(bare) } else { escape_tags(bare) }
 }
 
 /// As [`one_line`], but replaces the content of `out`.
 pub(crate) fn read_one_line(text: &str, out: &mut String) {
     out.clear();
     out.reserve(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let line = rest[..end].trim_matches([' ', '\t', '\r']);
+        if is_line(line.as_bytes()) {
+            push_word(line, out)
+        } else {
+            push_words(line, out)
+        }
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    if memchr::memchr(b'<', out.as_bytes()).is_some()
+        && let Cow::Owned(escaped) = escape_tags(out)
+    {
+        *out = escaped;
+    }
+}
+
+/// Whether a trimmed text surely has no white space other than single spaces, and no control characters.
+fn is_line(text: &[u8]) -> bool {
+    // Loops without an early exit are compiled to vector instructions.
+    let is_odd = |byte: u8| byte < 0x20 || byte == 0x7F || byte == 0xC2 || (0xE1..=0xE3).contains(&byte);
+    let odd = text.iter().fold(0, |odd, byte| odd | u8::from(is_odd(*byte)));
+    let behind = text.get(1..).unwrap_or_default();
+    let wide = text.iter().zip(behind).fold(0, |wide, (left, right)| wide | u8::from(left | right == b' '));
+    odd | wide == 0
+}
+
+/// Appends the words of `line`, with one space between them.
+fn push_words(line: &str, out: &mut String) {
     let mut word = 0;
     let mut at = 0;
-    while let Some(byte) = text.as_bytes().get(at) {
+    while let Some(byte) = line.as_bytes().get(at) {
         let width = match byte {
             b'!'..=b'~' => 0,
             // A single space stays as it is.
-            b' ' if at > word && matches!(text.as_bytes().get(at + 1), Some(b'!'..=b'~')) => 0,
+            b' ' if at > word && matches!(line.as_bytes().get(at + 1), Some(b'!'..=b'~')) => 0,
             ..0x80 => 1,
             // Other white space and control characters begin with these bytes only.
-            0xC2 | 0xE1..=0xE3 => blank_width(&text[at..]),
+            0xC2 | 0xE1..=0xE3 => blank_width(&line[at..]),
             _ => 0,
         };
         if width > 0 {
-            push_word(&text[word..at], out);
+            push_word(&line[word..at], out);
             word = at + width;
         }
-        at += if width > 0 { width } else { character_width(*byte) };
+        // The other bytes of a character are none of these.
+        at += width.max(1);
     }
-    push_word(&text[word..], out);
-    if let Cow::Owned(escaped) = escape_tags(out) {
-        *out = escaped;
-    }
+    push_word(&line[word..], out);
 }
 
 fn push_word(word: &str, out: &mut String) {
@@ -58,16 +95,6 @@ fn push_word(word: &str, out: &mut String) {
 fn blank_width(text: &str) -> usize {
     let first = text.chars().next().filter(|character| character.is_whitespace() || character.is_control());
     first.map_or(0, char::len_utf8)
-}
-
-/// Bytes of the character that starts with `byte`.
-fn character_width(byte: u8) -> usize {
-    match byte {
-        0..0xC0 => 1,
-        0xC0..0xE0 => 2,
-        0xE0..0xF0 => 3,
-        _ => 4,
-    }
 }
 
 /// `text` in at most `units` UTF-16 units, with `…` at its end if it was cut.
@@ -100,51 +127,66 @@ pub(crate) fn clip_middle(text: &str, units: usize) -> String {
 /// apostrophes, and one at each end. Words can be searched for in it, and equal sentences compare
 /// equal.
 pub(crate) fn normalised(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push(' ');
+    first_words(text, usize::MAX)
+}
+
+/// As [`normalised`], but ends after `most` words.
+pub(crate) fn first_words(text: &str, most: usize) -> String {
+    let mut out = Vec::with_capacity(if most == usize::MAX { text.len() + 2 } else { 64 });
+    out.push(b' ');
+    let mut words = 0;
     let mut is_open = false;
-    let mut rest = text;
-    while let Some(first) = rest.as_bytes().first() {
-        let ascii = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'\'').count();
-        let is_word = match first {
-            _ if ascii > 0 => {
-                let start = out.len();
-                out.push_str(&rest[..ascii]);
-                out[start..].make_ascii_lowercase();
-                rest = &rest[ascii..];
-                true
-            }
-            ..0x80 => {
-                rest = &rest[1..];
-                false
-            }
-            _ => {
-                let mut characters = rest.chars();
-                let character = characters.next();
-                rest = characters.as_str();
-                match character {
-                    Some('\u{2019}') => {
-                        out.push('\'');
-                        true
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let mut is_word = true;
+        let lower = LOWER[*byte as usize];
+        if lower != 0 {
+            out.push(lower);
+            at += 1;
+        } else if *byte < 0x80 {
+            is_word = false;
+            at += 1;
+        } else {
+            let character = text[at..].chars().next().unwrap_or_default();
+            at += character.len_utf8();
+            match character {
+                '\u{2019}' => out.push(b'\''),
+                _ if character.is_alphanumeric() => {
+                    for lower in character.to_lowercase() {
+                        out.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
                     }
-                    Some(character) if character.is_alphanumeric() => {
-                        out.extend(character.to_lowercase());
-                        true
-                    }
-                    _ => false,
                 }
+                _ => is_word = false,
             }
-        };
+        }
         if !is_word && is_open {
-            out.push(' ');
+            out.push(b' ');
+            words += 1;
+            if words == most {
+                break;
+            }
         }
         is_open = is_word;
     }
     if is_open {
-        out.push(' ');
+        out.push(b' ');
     }
-    out
+    String::from_utf8(out).unwrap_or_default()
 }
+
+/// For each ASCII character of a word, its lower case; 0 for all other bytes.
+const LOWER: [u8; 256] = {
+    let mut lower = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'\'' {
+            lower[byte] = (byte as u8).to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    lower
+};
 
 /// Whether `normalised` text contains one of `words`. Each is one word, or several with single spaces.
 pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
@@ -201,8 +243,38 @@ fn code_line(text: &str) -> Option<&str> {
 
 /// The texts between single backticks in `text`, without those that span lines.
 pub(crate) fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with("```"));
-    lines.flat_map(|line| line.split('`').skip(1).step_by(2)).map(str::trim).filter(|name| !name.is_empty())
+    let lines = lines_with(text, b'`').filter(|line| !line.trim_start().starts_with("```"));
+    lines.flat_map(|line| Between { rest: line }).map(str::trim).filter(|name| !name.is_empty())
+}
+
+/// The texts after each odd backtick of a line, up to the next one.
+struct Between<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Between<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let open = memchr::memchr(b'`', self.rest.as_bytes())?;
+        let inside = &self.rest[open + 1..];
+        let close = memchr::memchr(b'`', inside.as_bytes()).unwrap_or(inside.len());
+        self.rest = inside.get(close + 1..).unwrap_or_default();
+        Some(&inside[..close])
+    }
+}
+
+/// The lines of `text` that hold an ASCII character.
+pub(crate) fn lines_with(text: &str, character: u8) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let at = memchr::memchr(character, rest.as_bytes())?;
+        let start = memchr::memrchr(b'\n', &rest.as_bytes()[..at]).map_or(0, |end| end + 1);
+        let end = memchr::memchr(b'\n', &rest.as_bytes()[at..]).map_or(rest.len(), |end| at + end);
+        let line = &rest[start..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        Some(line.strip_suffix('\r').unwrap_or(line))
+    })
 }
 
 /// `text` as a quoted name, on one line.
@@ -231,6 +303,9 @@ mod tests {
         #[test]
         fn lines_and_words_are_what_they_seem(text in "\\PC*|[a-cZ9 \t\n'’é中\u{85}\u{a0}\u{2003}\u{3000}<>/]{0,40}|(</summary|x| ){0,6}") {
             proptest::prop_assert_eq!(one_line(&text), plain_line(&text));
+            let mut line = String::new();
+            read_one_line(&text, &mut line);
+            proptest::prop_assert_eq!(line, plain_line(&text));
             if !text.contains('Σ') {
                 proptest::prop_assert_eq!(normalised(&text), plain_words(&text));
             }

@@ -4,14 +4,12 @@
 //! that ended it, but one that is dropped by mistake is gone. So an earlier sentence ends only if it
 //! says one thing and the later one names exactly that thing.
 
-mod clauses;
-mod terms;
+mod scripts;
+mod spaced;
 mod words;
 
 use super::cues::is_sized;
-use clauses::{Clause, clauses};
-use terms::{are_in, has_start_of, is_same};
-use words::Cue;
+use words::{Cue, Language, Sentence, Word};
 
 /// What a sentence withdraws, permits or chooses.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +40,11 @@ pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
     if !is_sized(sentence) || sentence.trim_end().ends_with(['?', '\u{ff1f}', '\u{61f}']) {
         return None;
     }
-    let clauses = clauses(sentence);
+    let words = Sentence::of(sentence);
+    if !words.may_act() {
+        return None;
+    }
+    let clauses = clauses(&words);
     if clauses.iter().any(|clause| clause.has(Cue::Condition)) {
         return None;
     }
@@ -69,7 +71,7 @@ impl Withdrawal {
 fn order(sentence: &str) -> Option<Clause> {
     // A decision comes before its reason.
     let decision = sentence.strip_prefix("**").and_then(|rest| rest.split_once("**:"));
-    let clauses = clauses(decision.map_or(sentence, |(decision, _)| decision));
+    let clauses = clauses(&Sentence::of(decision.map_or(sentence, |(decision, _)| decision)));
     if clauses.iter().any(|clause| clause.has(Cue::Condition)) {
         return None;
     }
@@ -222,5 +224,228 @@ impl Clause {
     }
 }
 
+/// A part of a sentence between marks.
+#[derive(Debug, Default)]
+struct Clause {
+    cues: Vec<Cue>,
+    /// The object that is used, changed, wanted or not.
+    main: Vec<String>,
+    /// The purpose or place.
+    scope: Vec<String>,
+    /// The terms that something else replaces.
+    rejected: Vec<String>,
+    /// Whether the object is several things.
+    is_joined: bool,
+    /// Whether it begins with a pronoun for something named before.
+    starts_with_pronoun: bool,
+    role: Role,
+}
+
+/// Which part of a clause a term belongs to.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    #[default]
+    Main,
+    Scope,
+    Rejected,
+}
+
+/// The clauses of a sentence, up to its reason.
+fn clauses(sentence: &Sentence<'_>) -> Vec<Clause> {
+    let mut clauses = vec![Clause::default()];
+    for word in sentence.parts() {
+        let Some(clause) = clauses.last_mut() else { break };
+        match word {
+            Word::Break if clause.is_empty() && clause.cues.is_empty() => {}
+            Word::Break => clauses.push(Clause::default()),
+            Word::Cue(Cue::Tail) => {
+                clause.cues.push(Cue::Tail);
+                break;
+            }
+            Word::Cue(cue) => clause.read_cue(cue, sentence.language),
+            Word::Term(term) => clause.read_term(term),
+        }
+    }
+    clauses.into_iter().map(Clause::finish).collect()
+}
+
+impl Clause {
+    fn has(&self, cue: Cue) -> bool {
+        self.cues.contains(&cue)
+    }
+
+    /// Whether it names nothing.
+    fn is_empty(&self) -> bool {
+        self.main.is_empty() && self.scope.is_empty() && self.rejected.is_empty()
+    }
+
+    /// Whether it is negated.
+    fn is_denied(&self) -> bool {
+        self.has(Cue::Not) || self.has(Cue::NoMore)
+    }
+
+    fn read_term(&mut self, term: String) {
+        match self.role {
+            Role::Main => self.main.push(term),
+            Role::Scope => self.scope.push(term),
+            Role::Rejected => self.rejected.push(term),
+        }
+    }
+
+    fn read_cue(&mut self, cue: Cue, language: Language) {
+        let is_moved = self.has(Cue::Switch) || self.has(Cue::Replace);
+        match cue {
+            Cue::Pronoun => self.starts_with_pronoun |= self.cues.is_empty() && self.is_empty(),
+            Cue::For => self.role = Role::Scope,
+            Cue::ForBefore => self.scope.append(&mut self.main),
+            Cue::Instead => self.role = Role::Rejected,
+            Cue::InsteadBefore => self.rejected.append(&mut self.main),
+            Cue::Becomes => self.rejected.append(&mut self.main),
+            Cue::From if is_moved => self.role = Role::Rejected,
+            Cue::To if is_moved => {
+                let replaced = if self.has(Cue::Replace) { &mut self.rejected } else { &mut self.scope };
+                replaced.append(&mut self.main);
+                self.role = Role::Main;
+            }
+            Cue::From | Cue::To => {}
+            Cue::And => self.is_joined |= self.role == Role::Main && !self.main.is_empty(),
+            Cue::Use => {
+                if language.is_unspaced() && !language.is_verb_last() {
+                    self.scope.append(&mut self.main);
+                }
+                self.role = Role::Main;
+            }
+            // "Use this, not that" chooses. At the end of its clause the word negates all of it.
+            Cue::Not if self.has(Cue::Use) && !self.main.is_empty() && !self.is_denied() => self.role = Role::Rejected,
+            _ => {}
+        }
+        let is_late = cue == Cue::Not && self.role == Role::Rejected;
+        self.cues.push(if is_late { Cue::LateNot } else { cue });
+    }
+
+    fn finish(mut self) -> Self {
+        if self.has(Cue::LateNot) && self.rejected.is_empty() {
+            self.cues.push(Cue::Not);
+        }
+        self
+    }
+}
+
+/// Whether all of `terms` are among `others`.
+fn are_in(terms: &[String], others: &[String]) -> bool {
+    terms.iter().all(|term| others.iter().any(|other| is_same(term, other)))
+}
+
+/// Whether two terms mean the same: names and paths must be spelled alike, words may have different
+/// endings.
+fn is_same(left: &str, right: &str) -> bool {
+    if left == right {
+        return true;
+    }
+    if is_name(left) || is_name(right) {
+        return ends_path(left, right) || ends_path(right, left);
+    }
+    let term_is_latin = left.chars().all(|character| character < '\u{370}');
+    let common = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
+    let (left, right) = (left.chars().count(), right.chars().count());
+    let (shorter, longer) = (left.min(right), left.max(right));
+    // If both words have further letters, more of the beginning must be common.
+    let least = if common == shorter { 3 } else { 5 };
+    // Scripts with longer endings may differ in more letters.
+    let most = if term_is_latin { 3 } else { 2 };
+    common >= least && common * (most + 1) >= longer * most
+}
+
+/// Whether a term is spelled exactly: a path, a version, a name with digits.
+fn is_name(term: &str) -> bool {
+    term.chars().any(|character| character.is_ascii_digit() || "/\\._:@#$".contains(character))
+}
+
+/// Whether `path` ends with the file name `name`.
+fn ends_path(path: &str, name: &str) -> bool {
+    path.strip_suffix(name).is_some_and(|before| before.ends_with(['/', '\\'])) && name.contains('.')
+}
+
+/// Whether `text` contains the beginning of `term`, ignoring case.
+fn has_start_of(text: &str, term: &str) -> bool {
+    // The last part of a path is enough.
+    let name = term.rsplit(['/', '\\']).next().unwrap_or(term);
+    let start = name.char_indices().nth(3).map_or(name, |(end, _)| &name[..end]);
+    let Some(first) = start.bytes().next() else { return true };
+    if !text.is_ascii() || !start.is_ascii() {
+        return text.to_lowercase().contains(start);
+    }
+    let text = text.as_bytes();
+    let is_start = |at: usize| {
+        text.get(at..at + start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start.as_bytes()))
+    };
+    memchr::memchr2_iter(first, first.to_ascii_uppercase(), text).any(is_start)
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use crate::ledger::statements::sentences;
+
+    /// Cases in a hundred that may be missed; a missed one is shown beside what ended it.
+    const MOST_MISSED: usize = 5;
+
+    /// Whether a message ends what was said before.
+    fn ends(later: &str, earlier: &str) -> bool {
+        sentences(later).filter_map(withdrawal).any(|withdrawal| withdrawal.ends(earlier))
+    }
+
+    #[test]
+    fn what_is_withdrawn_is_known_in_many_languages() {
+        let (mut count, mut missed) = (0, Vec::new());
+        for line in include_str!("../../fixtures/withdrawals.jsonl").lines() {
+            let case = Json::parse(line).expect("a line of the fixture is JSON");
+            let text = |key| case.get(key).and_then(Json::as_str).expect("a case has a text");
+            let is_withdrawn = case.get("withdrawn").and_then(Json::as_bool).expect("a case has a verdict");
+            let is_ended = ends(text("later"), text("earlier"));
+            assert!(is_withdrawn || !is_ended, "ended by mistake: {line}");
+            count += usize::from(is_withdrawn);
+            if is_withdrawn && !is_ended {
+                missed.push(line);
+            }
+        }
+        assert!(
+            missed.len() * 100 <= count * MOST_MISSED,
+            "{} of {count} missed:\n{}",
+            missed.len(),
+            missed.join("\n")
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(later in "\\PC{0,60}|([a-z`/.,]{1,6} |use |not |instead of |不要|用|やめ){0,12}", earlier in "\\PC{0,60}") {
+            ends(&later, &earlier);
+            ends(&later, &later);
+        }
+    }
+
+    #[test]
+    fn terms_are_the_same_by_their_shape() {
+        for (left, right) in [
+            ("tab", "tabs"),
+            ("dependency", "dependencies"),
+            ("пробелы", "пробелов"),
+            ("db/schema.sql", "schema.sql"),
+            ("neue", "neuen"),
+        ] {
+            assert!(is_same(left, right) && is_same(right, left), "{left} {right}");
+        }
+        for (left, right) in [
+            ("db/schema.sql", "db/seed.sql"),
+            ("react", "reach"),
+            ("comment", "commit"),
+            ("v1", "v12"),
+            ("tab", "table"),
+            ("config", "confirm"),
+        ] {
+            assert!(!is_same(left, right) && !is_same(right, left), "{left} {right}");
+        }
+    }
+}

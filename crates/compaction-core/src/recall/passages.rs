@@ -355,7 +355,7 @@ mod tests {
         let text = "x ".repeat(700);
         assert_eq!(passages(&text, &[(300, false), (900, false), (1400, false)]), [0..900, 900..1400]);
         assert_eq!(passages("short", &[(5, false)]).first(), Some(&(0..5)));
-        assert_eq!(passages("", &[]), []);
+        assert!(passages("", &[]).is_empty());
     }
 
     proptest! {

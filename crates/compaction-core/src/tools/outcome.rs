@@ -162,6 +162,10 @@ fn without_mark(output: &str) -> &str {
 }
 
 fn begins(output: &str, of: Failing) -> bool {
+    let first = output.bytes().next().unwrap_or_default().to_ascii_lowercase();
+    if first.is_ascii() && !table().failures(of).any(|failure| failure.as_bytes().first() == Some(&first)) {
+        return false;
+    }
     let start = prefix_utf16(output, 100).to_lowercase();
     table().failures(of).any(|failure| {
         let is_word = failure.ends_with(char::is_alphanumeric);

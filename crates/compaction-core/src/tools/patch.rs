@@ -63,8 +63,8 @@ fn diff_path(path: &str, side: &str) -> Option<String> {
 
 /// Files that aider reports as edited in the text of an answer: `Applied edit to FILE`.
 pub fn reported_edits(text: &str) -> impl Iterator<Item = &str> {
-    let has_some = text.contains(APPLIED);
-    let lines = text.lines().filter(move |_| has_some);
+    let has_some = memchr::memmem::find(text.as_bytes(), APPLIED.as_bytes()).is_some();
+    let lines = if has_some { text } else { "" }.lines();
     lines.filter_map(|line| {
         let line = line.trim().trim_start_matches('>').trim_start();
         line.strip_prefix(APPLIED).map(str::trim).filter(|path| !path.is_empty())
@@ -78,7 +78,7 @@ pub fn reported_edits(text: &str) -> impl Iterator<Item = &str> {
 /// done.
 pub fn proposed_edits(text: &str) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
-    if !text.contains(SEARCH) {
+    if memchr::memmem::find(text.as_bytes(), SEARCH.as_bytes()).is_none() {
         return paths;
     }
     let lines: Vec<&str> = text.lines().collect();

@@ -124,11 +124,19 @@ impl Table {
 
 /// A name in lower case, without the characters that join its words.
 pub(super) fn plain(name: &str) -> String {
+    if name.is_ascii() {
+        let bytes = name.bytes().filter(|byte| !is_joint(char::from(*byte)));
+        return bytes.map(|byte| char::from(byte.to_ascii_lowercase())).collect();
+    }
     name.chars().filter(|character| !is_joint(*character)).flat_map(char::to_lowercase).collect()
 }
 
 /// Whether the plain form of `name` is `plain`.
 pub(super) fn is_written_as(name: &str, plain: &str) -> bool {
+    if name.is_ascii() {
+        let bytes = name.bytes().filter(|byte| !is_joint(char::from(*byte)));
+        return name.len() >= plain.len() && bytes.map(|byte| byte.to_ascii_lowercase()).eq(plain.bytes());
+    }
     name.chars().filter(|character| !is_joint(*character)).flat_map(char::to_lowercase).eq(plain.chars())
 }
 

@@ -1,4 +1,4 @@
-//! A log in a file: opening, reading, and writing behind the end of the file, wherever it is by then.
+//! A log in a file: opening it, reading it, and appending at its end.
 
 use std::cell::Cell;
 use std::fs::{self, File, Metadata};
@@ -8,46 +8,45 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
+use crate::error::{Diagnostic, DiagnosticKind};
 use crate::file::lock::{Lock, Locking, Rewriting};
+use crate::file::read::{FileSnapshot, ReadFrom, first_hole, is_same_file, read_exactly};
 use crate::file::regular::{self, Refusal};
-use crate::file::replace;
-use crate::file::seen::{ReadFrom, Seen, first_hole, is_same_file, read_exactly};
-use crate::locator::Locator;
-use crate::log::lines::scan_lines;
+use crate::log::Locator;
+use crate::log::scan_lines;
 use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog, rewrite_lines};
 use crate::session::Durability;
 
-/// A log in a file. Reads name their offsets and never move a shared position; writes go to the
-/// end, wherever it is by then.
+/// A log in a file. Reads name their offsets and never move a shared position. Writes go to the end of the file,
+/// wherever it is by then.
 #[derive(Debug)]
 pub struct FileLog {
     locator: Locator,
-    /// Whether the file lies on a local disk.
+    /// Whether the file is on a local disk.
     is_local: bool,
-    /// Set while the file is open for writing and locked. It comes before the file, so that the
-    /// holder's name is gone before the lock is.
+    /// The lock while the file is open for writing. This field precedes the file, so that the name of the holder is
+    /// removed before the lock is freed.
     lock: Option<Lock>,
     file: File,
     is_writable: bool,
-    seen: Seen,
-    /// Whether a look behind a write found another file at the path.
+    snapshot: FileSnapshot,
+    /// Whether a look after a write found another file at the path.
     is_replaced: bool,
 }
 
 impl FileLog {
-    /// Compares the file with what was seen of it, and takes note of the change.
+    /// Compares the file with the snapshot, and records the change.
     fn note_change(&mut self, found: &Metadata) -> io::Result<LogChange> {
-        let change = self.seen.compare(&self.file, found)?;
+        let change = self.snapshot.compare(&self.file, found)?;
         match change {
-            LogChange::Unchanged => self.seen.note_time(Some(found)),
-            LogChange::Grown | LogChange::Replaced => self.seen = Seen::of(&self.file)?,
+            LogChange::Unchanged => self.snapshot.note_time(Some(found)),
+            LogChange::Grown | LogChange::Replaced => self.snapshot = FileSnapshot::of(&self.file)?,
         }
         Ok(change)
     }
 
-    /// Another program has put a new file in the place of this one.
+    /// Opens the file that another program put in the place of this one.
     fn open_again(&mut self) -> io::Result<()> {
         let path = self.path().to_owned();
         let (file, lock) = if self.is_writable {
@@ -56,23 +55,23 @@ impl FileLog {
         } else {
             (open_to_read(&path).map_err(io::Error::other)?, None)
         };
-        // The old file's lock says nothing about the new one.
-        (self.seen, self.file, self.lock) = (Seen::of(&file)?, file, lock);
+        // The lock of the old file does not cover the new one.
+        (self.snapshot, self.file, self.lock) = (FileSnapshot::of(&file)?, file, lock);
         self.is_replaced = false;
         Ok(())
     }
 
-    /// Whether nobody has changed or replaced the file since it was looked at.
+    /// Whether the file was not changed or replaced since the last look.
     fn is_as_seen(&self) -> io::Result<bool> {
-        Ok(is_same_file(&self.file, self.path()) && self.file.metadata()?.len() == self.seen.length)
+        Ok(is_same_file(&self.file, self.path()) && self.file.metadata()?.len() == self.snapshot.length)
     }
 
-    /// Goes on with a file that was put in the place of this one. Returns the old one if it has grown.
-    fn go_on_with(&mut self, file: File, seen: Seen) -> Option<OldLog> {
+    /// Continues with a file that replaced this one. Returns the old one if it has grown.
+    fn go_on_with(&mut self, file: File, snapshot: FileSnapshot) -> Option<OldLog> {
         if let Some(lock) = &mut self.lock {
-            lock.follow(seen.identity);
+            lock.follow(snapshot.identity);
         }
-        let known = std::mem::replace(&mut self.seen, seen).length;
+        let known = std::mem::replace(&mut self.snapshot, snapshot).length;
         let old = std::mem::replace(&mut self.file, file);
         let old = Self::over(self.locator.clone(), old, None, false);
         let old = old.inspect_err(|error| tracing::warn!(%error, "cannot look at a file that was replaced")).ok()?;
@@ -98,7 +97,7 @@ impl SessionLog for FileLog {
     }
 
     fn length(&self) -> u64 {
-        self.seen.length
+        self.snapshot.length
     }
 
     fn scan(
@@ -107,36 +106,36 @@ impl SessionLog for FileLog {
         hold: &Cell<usize>,
         visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        // What others write meanwhile is not known yet.
-        let mut source = ReadFrom { file: &self.file, offset, end: self.seen.length };
+        // The scan ends at the known length, whatever others write meanwhile.
+        let mut source = ReadFrom { file: &self.file, offset, end: self.snapshot.length };
         scan_lines(&mut source, &mut Vec::new(), offset, hold, &|| false, visit)
     }
 
     fn has_holes(&self) -> bool {
-        first_hole(&self.file).is_some_and(|hole| hole < self.seen.length)
+        first_hole(&self.file).is_some_and(|hole| hole < self.snapshot.length)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
-        // A span beyond what is known of the file may ask for memory that no file could fill.
-        if span.end() > self.seen.length {
+        // A range beyond the known length could ask for more memory than any file fills.
+        if span.end() > self.snapshot.length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         read_exactly(&self.file, span)
     }
 
     fn look(&self) -> io::Result<LogChange> {
-        self.seen.compare(&self.file, &self.file.metadata()?)
+        self.snapshot.compare(&self.file, &self.file.metadata()?)
     }
 
     fn look_at_name(&self) -> io::Result<LogChange> {
-        match self.seen.identity.find(self.path())? {
-            Some(found) => self.seen.compare(&self.file, &found),
+        match self.snapshot.identity.find(self.path())? {
+            Some(found) => self.snapshot.compare(&self.file, &found),
             None => Ok(LogChange::Replaced),
         }
     }
 
     fn refresh(&mut self) -> io::Result<LogChange> {
-        match self.seen.identity.find(self.path())? {
+        match self.snapshot.identity.find(self.path())? {
             Some(found) => self.note_change(&found),
             None => self.open_again().map(|()| LogChange::Replaced),
         }
@@ -146,15 +145,15 @@ impl SessionLog for FileLog {
         if self.is_replaced {
             return self.refresh();
         }
-        // The handle tells faster than the path.
+        // A look at the handle is faster than a look at the path.
         let found = self.file.metadata()?;
         self.note_change(&found)
     }
 
     fn append(&mut self, Batch { lines, sync, .. }: Batch<'_>) -> Result<Span, LogError> {
         self.check_writable()?;
-        // The file is in append mode: whoever wrote meanwhile is found by where the lines begin.
-        self.write_line(lines, self.seen.is_open(), sync).map_err(|error| match error.kind() {
+        // The file is in append mode. The offset of the lines shows whether others wrote in between.
+        self.write_line(lines, self.snapshot.is_open(), sync).map_err(|error| match error.kind() {
             io::ErrorKind::StaleNetworkFileHandle => LogError::Replaced,
             _ => LogError::Io(error),
         })
@@ -171,15 +170,15 @@ impl SessionLog for FileLog {
         if !self.is_as_seen()? {
             return Err(LogError::Moved);
         }
-        // It is locked when it is made, so that no other writer can come in between.
-        let replacement = replace::write_beside(self.path(), |out| rewrite_lines(self, hold, rewrite, out));
+        // The replacement is locked when it is created, so that no other writer can come in between.
+        let replacement = regular::write_beside(self.path(), |out| rewrite_lines(self, hold, rewrite, out));
         let replacement = replacement.map_err(log_error)?;
         append_from_now_on(replacement.as_file())?;
-        let seen = Seen::of(replacement.as_file())?;
+        let snapshot = FileSnapshot::of(replacement.as_file())?;
         let is_expected = || Ok(rewriting.as_ref().is_none_or(Rewriting::is_valid) && self.is_as_seen()?);
-        let file = replace::replace(replacement, self.path(), backup_suffix, is_expected).map_err(log_error)?;
-        // The lock belongs to the handle that wrote, so that is the one to go on with.
-        Ok(self.go_on_with(file, seen))
+        let file = regular::replace(replacement, self.path(), backup_suffix, is_expected).map_err(log_error)?;
+        // The lock belongs to the handle that wrote, so that handle is used from now on.
+        Ok(self.go_on_with(file, snapshot))
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -197,20 +196,20 @@ impl SessionLog for FileLog {
             return Err(LogError::Moved);
         }
         self.file.set_len(length).map_err(log_error)?;
-        self.seen.note_cut(&self.file, length);
+        self.snapshot.note_cut(&self.file, length);
         Ok(())
     }
 
     fn release(&mut self) {
         if self.lock.take().is_some() {
-            // Closing the file would free it as well, but reads go on.
+            // Closing the file would free the lock too, but reads continue.
             let _ = self.file.unlock();
         }
         self.is_writable = false;
     }
 }
 
-/// What an error of the system says of the log.
+/// The log error for an error of the system.
 fn log_error(error: io::Error) -> LogError {
     match error.kind() {
         io::ErrorKind::StaleNetworkFileHandle => LogError::Replaced,
@@ -227,21 +226,21 @@ fn append_from_now_on(file: &File) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn append_from_now_on(_file: &File) -> io::Result<()> {
-    // Every write goes to the end of the file first.
+    // Every write seeks to the end of the file first.
     Ok(())
 }
 
-/// Characters of a path that an error shows.
+/// Maximum characters of a path in an error.
 pub(crate) const SHOWN_CHARACTERS: usize = 80;
 
-/// A file that was opened, with what was odd about it.
+/// An opened file, and the problems found.
 #[derive(Debug)]
 pub struct OpenedFile {
     /// The log.
     pub log: FileLog,
-    /// Why the file can only be read, if so and that was not asked for.
+    /// Why the file can only be read, if that was not requested.
     pub read_only: Option<String>,
-    /// What was odd.
+    /// The problems.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -253,7 +252,7 @@ impl FileLog {
         Self::over(locator, file, None, false)
     }
 
-    /// Opens and locks the file for writing. A file that cannot be written is opened for reading.
+    /// Opens and locks the file for writing. A file that cannot be written is opened read-only.
     ///
     /// Fails with `SessionNotFound`, `Locked`, or `Io`.
     pub fn open(path: &Path) -> Result<OpenedFile, StoreError> {
@@ -277,24 +276,24 @@ impl FileLog {
         Ok(OpenedFile { log, read_only: None, diagnostics: unavailable.map(diagnostic).into_iter().collect() })
     }
 
-    /// Creates the file with `contents`, mode 0600, and locks it. Waits for the disk, but with
+    /// Creates the file with `contents` and mode 0600, and locks it. Waits for the disk, except with
     /// `Durability::None`. Fails with `AlreadyExists`.
     pub fn create(path: &Path, contents: &str, durability: Durability) -> Result<OpenedFile, StoreError> {
-        let written = replace::write_beside(path, |out| out.write_all(contents.as_bytes()));
+        let written = regular::write_beside(path, |out| out.write_all(contents.as_bytes()));
         let file = written.map_err(|source| StoreError::write(Some(path), source))?;
         Self::place(file, path, durability)
     }
 
-    /// Moves a written file to `path`, where none may be, and opens it.
+    /// Moves a written file to `path`, where no file may exist, and opens it.
     pub(crate) fn place(file: NamedTempFile, path: &Path, durability: Durability) -> Result<OpenedFile, StoreError> {
-        replace::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
+        regular::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { locator: path.into() },
             _ => StoreError::write(Some(path), source),
         })?;
         Self::open(path).inspect_err(|error| match error {
-            // Somebody else works with it already.
+            // Another program uses it already.
             StoreError::Locked { .. } => {}
-            _ => replace::take_back(path),
+            _ => regular::take_back(path),
         })
     }
 
@@ -311,9 +310,9 @@ impl FileLog {
         lock: Option<Lock>,
         is_writable: bool,
     ) -> Result<Self, StoreError> {
-        let seen = Seen::of(&file).map_err(|source| StoreError::io("read", Some(&locator), source))?;
+        let snapshot = FileSnapshot::of(&file).map_err(|source| StoreError::io("read", Some(&locator), source))?;
         let is_local = is_local(&file);
-        Ok(Self { locator, is_local, lock, file, is_writable, seen, is_replaced: false })
+        Ok(Self { locator, is_local, lock, file, is_writable, snapshot, is_replaced: false })
     }
 }
 
@@ -321,9 +320,9 @@ fn canonical(path: &Path) -> Result<Locator, StoreError> {
     fs::canonicalize(path).map(Locator::from).map_err(|source| file_error("open", path, source))
 }
 
-/// The error for `source`, met at a path that a caller named.
+/// The error for `source` at a path that a caller named.
 pub(crate) fn file_error(action: &'static str, path: &Path, source: io::Error) -> StoreError {
-    // Too long, or with a NUL in it.
+    // The path is too long or contains a NUL.
     if !matches!(source.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename) {
         return StoreError::io(action, Some(path), source);
     }
@@ -332,14 +331,14 @@ pub(crate) fn file_error(action: &'static str, path: &Path, source: io::Error) -
     StoreError::InvalidLocator { text, expected }
 }
 
-/// Whether a file lies on a disk of this machine, so that no other machine can make a write wait.
+/// Whether a file is on a disk of this machine, so that no other machine can delay a write.
 #[cfg(target_os = "linux")]
 fn is_local(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| !NETWORK_FILE_SYSTEMS.contains(&(system.f_type as u32)))
 }
 
-/// File systems of networks, and those that a program serves: NFS, SMB (three), AFS (two), Ceph, Lustre,
-/// GFS2, 9P, FUSE and Coda, by the numbers that Linux gives them.
+/// Network file systems, and file systems that a program serves: NFS, SMB (three), AFS (two), Ceph, Lustre, GFS2, 9P,
+/// FUSE and Coda, by their numbers on Linux.
 #[cfg(target_os = "linux")]
 const NETWORK_FILE_SYSTEMS: [u32; 12] = [
     0x6969,
@@ -381,33 +380,34 @@ fn is_unwritable(error: &io::Error) -> bool {
 }
 
 impl FileLog {
-    /// Writes a line and its end behind the end of the file, where `is_open` behind a line end.
+    /// Writes a line and its LF at the end of the file. If the file `is_open`, its last line lacks an LF, and one is
+    /// written first.
     pub(super) fn write_line(&mut self, line: &str, is_open: bool, sync: bool) -> io::Result<Span> {
         let first = usize::from(is_open);
         let bytes = [&"\n"[..first], line, "\n"].concat();
         let start = self.write_at_end(bytes.as_bytes(), sync)?;
         if !is_open && self.is_glued(start) {
-            // What was written is part of a line that nobody can read.
+            // The written text is part of a line that cannot be read.
             self.take_back(start, bytes.len());
             return self.write_line(line, true, sync);
         }
         let span = Span { offset: start + first as u64, length: line.len() as u64 };
-        self.seen.note_written(&self.file, bytes.as_bytes(), span.end() + 1);
+        self.snapshot.note_written(&self.file, bytes.as_bytes(), span.end() + 1);
         Ok(span)
     }
 
-    /// Whether a line that was written at `start` begins in the middle of another one: another
-    /// program wrote the beginning of that one since the file was looked at.
+    /// Whether a line that was written at `start` begins in the middle of another one, because another program wrote
+    /// the beginning of that line since the last look.
     fn is_glued(&self, start: u64) -> bool {
         let before = |length| read_exactly(&self.file, Span { offset: start - length, length });
-        start != self.seen.length && start > 0 && before(1).is_ok_and(|byte| byte != b"\n")
+        start != self.snapshot.length && start > 0 && before(1).is_ok_and(|byte| byte != b"\n")
     }
 
-    /// Writes `bytes` with one call behind the end of the file and returns where they begin; takes
-    /// back what was written if that was not all, or if the file is no longer what the path leads to.
+    /// Writes `bytes` with one call at the end of the file and returns their offset. Removes them again if the write
+    /// was short, or if the path leads to another file now.
     fn write_at_end(&mut self, bytes: &[u8], sync: bool) -> io::Result<u64> {
         if !cfg!(unix) {
-            // Elsewhere the file is not always in append mode.
+            // On other systems the file is not always in append mode.
             self.file.seek(io::SeekFrom::End(0))?;
         }
         let written = write_once(&mut self.file, bytes)?;
@@ -419,7 +419,7 @@ impl FileLog {
         } else {
             Ok(())
         };
-        let outcome = outcome.and_then(|()| self.look_behind(written));
+        let outcome = outcome.and_then(|()| self.check_path_after_write(written));
         outcome.or_else(|error| {
             let start = self.start_of(written)?;
             self.take_back(start, written);
@@ -427,35 +427,35 @@ impl FileLog {
         })
     }
 
-    /// Looks at the path again after a write: what was written into a file that another one has taken
-    /// the place of is not in the session. Returns where the bytes begin.
-    fn look_behind(&mut self, written: usize) -> io::Result<u64> {
-        let looked = self.seen.identity.find(self.path());
-        // Where it cannot be told, the next look at the file tells.
+    /// Looks at the path again after a write, because bytes written to a file that was replaced are not in the
+    /// session. Returns the offset of the bytes.
+    fn check_path_after_write(&mut self, written: usize) -> io::Result<u64> {
+        let looked = self.snapshot.identity.find(self.path());
+        // If this is unknown, the next look at the file shows it.
         self.is_replaced = matches!(looked, Ok(None));
         if self.is_replaced {
             return Err(io::ErrorKind::StaleNetworkFileHandle.into());
         }
         let found = looked.ok().flatten();
-        self.seen.note_time(found.as_ref());
+        self.snapshot.note_time(found.as_ref());
         match found.as_ref().map(Metadata::len) {
-            Some(length) if length == self.seen.length + written as u64 => Ok(self.seen.length),
+            Some(length) if length == self.snapshot.length + written as u64 => Ok(self.snapshot.length),
             _ => self.start_of(written),
         }
     }
 
-    /// Where the last write began: after it, in append mode, the position is the end of what was written.
+    /// The offset of the last write. In append mode, the position after it is the end of the written bytes.
     fn start_of(&mut self, written: usize) -> io::Result<u64> {
         Ok(self.file.stream_position()?.saturating_sub(written as u64))
     }
 
-    /// Cuts the file back, unless another program has written behind these bytes.
+    /// Cuts the file back, unless another program has written after these bytes.
     fn take_back(&mut self, start: u64, written: usize) {
         let is_last = self.file.metadata().is_ok_and(|metadata| metadata.len() == start + written as u64);
         let outcome = if is_last { self.file.set_len(start) } else { Err(io::ErrorKind::ResourceBusy.into()) };
-        self.seen.note_time(None);
+        self.snapshot.note_time(None);
         if let Err(error) = outcome {
-            // The next append closes the torn line, so that no other line is touched by it.
+            // The next append ends the torn line, so that no other line is affected.
             tracing::warn!(%error, path = %self.locator, "cannot take back a write that failed");
         }
     }

@@ -1,4 +1,4 @@
-//! Sessions as files.
+//! The store of sessions in files.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 
-use crate::diagnostic::Diagnostic;
+use crate::error::Diagnostic;
 use crate::error::StoreError;
 use crate::file::file_log::{FileLog, OpenedFile, SHOWN_CHARACTERS};
-use crate::file::list::list_cache::ListCache;
-use crate::file::list::reading::{Limits, LineReader, for_each_in_parallel};
 use crate::file::list::{self, candidates};
-use crate::file::seen::Identity;
-use crate::file::{paths, regular, replace};
+use crate::file::list_cache::ListCache;
+use crate::file::read::Identity;
+use crate::file::read::{Limits, LineReader, for_each_in_parallel};
+use crate::file::regular;
 use crate::fork::{Fork, ForkError};
 use crate::header::SessionHeader;
-use crate::index::labels::clean_name;
-use crate::locator::Locator;
+use crate::index::clean_name;
+use crate::log::Locator;
 use crate::memory::MemoryStore;
 use crate::search::{SearchHits, SearchQuery};
 use crate::session::{Durability, Session, SessionOptions};
@@ -30,11 +30,11 @@ use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchO
 #[derive(Debug, Clone)]
 pub struct FileStore {
     agent_dir: PathBuf,
-    /// A flat directory of sessions, in place of one per working directory.
+    /// A flat directory for sessions, instead of one per working directory.
     session_dir: Option<PathBuf>,
-    /// The directory that relative paths start from.
+    /// The base directory of relative paths.
     base: PathBuf,
-    /// The directory that `~` stands for.
+    /// The directory for `~`.
     home: Option<PathBuf>,
     durability: Durability,
     max_line_bytes: usize,
@@ -42,8 +42,8 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// A store below `agent_dir`, which need not exist yet. What its lists learn of files is shared
-    /// by its clones, and kept in `cache/compactd-sessions.json` below `agent_dir` where that pays.
+    /// A store below `agent_dir`, which need not exist yet. Clones share the cache of lists, which is saved in
+    /// `cache/compactd-sessions.json` below `agent_dir` if that is worth it.
     pub fn new(agent_dir: impl Into<PathBuf>, durability: Durability) -> Self {
         let agent_dir = agent_dir.into();
         let lists = Arc::new(ListCache::new(&agent_dir));
@@ -51,44 +51,26 @@ impl FileStore {
         Self { agent_dir, session_dir: None, base: PathBuf::from("/"), home: None, durability, max_line_bytes, lists }
     }
 
-    /// The same store, keeping its sessions in `directory`, if that is given, in place of one directory per
-    /// working directory below the agent directory.
+    /// The same store with its sessions in `directory`, if given, instead of one directory per working directory
+    /// below the agent directory.
     pub fn with_session_dir(&self, directory: Option<PathBuf>) -> Self {
         Self { session_dir: directory, ..self.clone() }
     }
 
-    /// The same store, for paths that start from `base`, and from `home` where they begin with `~`.
+    /// The same store with `base` for relative paths and `home` for paths that begin with `~`.
     pub fn with_base(&self, base: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
         Self { base: base.into(), home, ..self.clone() }
     }
 
-    /// The same store, waiting for the disk as `durability` says.
-    pub fn with_durability(&self, durability: Durability) -> Self {
-        Self { durability, ..self.clone() }
-    }
-
-    /// The same store, for lines of at most `bytes`. A longer one is not held and counts as broken.
+    /// The same store with lines of at most `bytes`. A longer line is not held and counts as broken.
     pub fn with_max_line_bytes(&self, bytes: usize) -> Self {
         Self { max_line_bytes: bytes, ..self.clone() }
     }
 
-    /// What is listed where `options` name no directory of their own.
-    pub(crate) fn with_own_directory(&self, options: &ListOptions) -> ListOptions {
+    /// The options with the directory of this store, unless they name one.
+    fn with_own_directory(&self, options: &ListOptions) -> ListOptions {
         let own = || self.session_dir.as_ref().map(Locator::from);
         ListOptions { session_dir: options.session_dir.clone().or_else(own), ..options.clone() }
-    }
-
-    pub(crate) fn max_line_bytes(&self) -> usize {
-        self.max_line_bytes
-    }
-
-    pub(crate) fn agent_dir(&self) -> &Path {
-        &self.agent_dir
-    }
-
-    /// The session at `path`, for reading, keeping at most `cache_bytes` of parsed entries.
-    pub(crate) fn open_to_search(&self, path: &Path, cache_bytes: usize) -> Result<Session, StoreError> {
-        self.open_read_only(path, SessionOptions { cache_bytes, ..self.options() })
     }
 
     fn options(&self) -> SessionOptions {
@@ -103,8 +85,8 @@ impl FileStore {
         let directory = options.session_dir.as_ref().map(|directory| directory.as_path().to_owned());
         let directory = directory
             .or_else(|| self.session_dir.clone())
-            .unwrap_or_else(|| paths::directory(&self.agent_dir, &options.cwd));
-        directory.join(paths::file_name(&header.timestamp, &header.id))
+            .unwrap_or_else(|| list::directory(&self.agent_dir, &options.cwd));
+        directory.join(list::file_name(&header.timestamp, &header.id))
     }
 
     fn open_read_only(&self, path: &Path, options: SessionOptions) -> Result<Session, StoreError> {
@@ -131,7 +113,7 @@ impl SessionStore for FileStore {
             let text = text.chars().take(SHOWN_CHARACTERS).collect();
             return Err(StoreError::InvalidLocator { text, expected: "a path without a NUL".to_owned() });
         }
-        Ok(Locator::from(&paths::resolve(text, &self.base, self.home.as_deref())))
+        Ok(Locator::from(&list::resolve(text, &self.base, self.home.as_deref())))
     }
 
     fn canonical(&self, locator: &Locator) -> Option<Locator> {
@@ -156,7 +138,7 @@ impl SessionStore for FileStore {
             }
             Ok(session)
         });
-        made.inspect_err(|_| replace::take_back(&path))
+        made.inspect_err(|_| regular::take_back(&path))
     }
 
     fn discard(&self, mut session: Session) {
@@ -164,7 +146,7 @@ impl SessionStore for FileStore {
             tracing::warn!(%error, locator = ?session.locator(), "closing a session that is removed failed");
         }
         if let Some(locator) = session.locator() {
-            replace::take_back(locator.as_path());
+            regular::take_back(locator.as_path());
         }
     }
 
@@ -189,7 +171,21 @@ impl SessionStore for FileStore {
         options: &SearchOptions,
         is_cancelled: &IsCancelled<'_>,
     ) -> Result<SearchHits, StoreError> {
-        self.search_files(query, options, is_cancelled)
+        let limit = options.limit;
+        let listed = ListOptions { session_dir: options.session_dir.clone(), all: true, ..ListOptions::default() };
+        let listed = candidates(&self.agent_dir, &self.with_own_directory(&listed))?;
+        let mut files: Vec<PathBuf> = listed.into_iter().map(|file| file.path).collect();
+        files.retain(|path| !options.skipped.contains(&path.into()));
+        files.sort_unstable();
+        let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
+        let limits = Limits { max_line: self.max_line_bytes, is_cancelled };
+        let found = for_each_in_parallel(&files, bytes, limits, |path, reader| {
+            self.search_file(path, reader, query, limit).unwrap_or_else(|error| {
+                tracing::debug!(%error, path = %path.display(), "left out of the search");
+                SearchHits::default()
+            })
+        });
+        Ok(SearchHits::merge(found, limit))
     }
 
     fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {
@@ -197,11 +193,11 @@ impl SessionStore for FileStore {
             return MemoryStore.fork(source, leaf);
         };
         let fork = Fork::new(source, leaf)?;
-        let name = paths::file_name(&fork.header().timestamp, &fork.header().id);
+        let name = list::file_name(&fork.header().timestamp, &fork.header().id);
         let path = source_locator.as_path().with_file_name(name);
         let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(Locator::from(&path))))?;
         let made = open(FileLog::place(file, &path, self.durability)?, self.options());
-        made.inspect_err(|_| replace::take_back(&path))
+        made.inspect_err(|_| regular::take_back(&path))
     }
 
     fn check(&self, locator: &Locator) -> Result<Vec<Diagnostic>, StoreError> {
@@ -209,7 +205,7 @@ impl SessionStore for FileStore {
     }
 }
 
-/// Whether no session beside `path` has this id, as the names of the files tell.
+/// Fails if a session next to `path` has this id, according to the names of the files.
 fn check_id_is_free(path: &Path, id: &str) -> Result<(), StoreError> {
     let directory = path.parent().unwrap_or(path);
     let failed = |source| StoreError::io("list", Some(directory), source);
@@ -225,7 +221,7 @@ fn check_id_is_free(path: &Path, id: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The session in a file that was opened; it tells what was odd about that.
+/// The session in an opened file, with the problems found.
 fn open(opened: OpenedFile, options: SessionOptions) -> Result<Session, StoreError> {
     let OpenedFile { log, read_only, diagnostics } = opened;
     let mut session = Session::open(Box::new(log), SessionOptions { read_only, ..options })?;
@@ -235,7 +231,7 @@ fn open(opened: OpenedFile, options: SessionOptions) -> Result<Session, StoreErr
 
 fn write_fork(fork: &Fork<'_>, path: &Path) -> Result<tempfile::NamedTempFile, ForkError> {
     let mut source_error = None;
-    let written = replace::write_beside(path, |out| match fork.write(out) {
+    let written = regular::write_beside(path, |out| match fork.write(out) {
         Ok(()) => Ok(()),
         Err(ForkError::Write(error)) => Err(error),
         Err(ForkError::Source(error)) => {
@@ -253,34 +249,10 @@ fn create_directory_of(path: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(directory).map_err(|source| StoreError::write(Some(path), source))
 }
 
-/// Bytes of parsed entries that a session keeps while it is searched.
-const CACHE_BYTES: usize = 1 << 20;
+/// Maximum bytes of parsed entries of a session during a search.
+const SEARCH_CACHE_BYTES: usize = 1 << 20;
 
 impl FileStore {
-    /// Does what [`crate::SessionStore::search`] says. Files that cannot be read are passed over.
-    pub(crate) fn search_files(
-        &self,
-        query: &SearchQuery,
-        options: &SearchOptions,
-        is_cancelled: &IsCancelled<'_>,
-    ) -> Result<SearchHits, StoreError> {
-        let limit = options.limit;
-        let listed = ListOptions { session_dir: options.session_dir.clone(), all: true, ..ListOptions::default() };
-        let listed = candidates(self.agent_dir(), &self.with_own_directory(&listed))?;
-        let mut files: Vec<PathBuf> = listed.into_iter().map(|file| file.path).collect();
-        files.retain(|path| !options.skipped.contains(&path.into()));
-        files.sort_unstable();
-        let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
-        let limits = Limits { max_line: self.max_line_bytes(), is_cancelled };
-        let found = for_each_in_parallel(&files, bytes, limits, |path, reader| {
-            self.search_file(path, reader, query, limit).unwrap_or_else(|error| {
-                tracing::debug!(%error, path = %path.display(), "left out of the search");
-                SearchHits::default()
-            })
-        });
-        Ok(SearchHits::merge(found, limit))
-    }
-
     fn search_file(
         &self,
         path: &Path,
@@ -292,11 +264,12 @@ impl FileStore {
         if is_cancelled() || !may_match(path, reader, query)? {
             return Ok(SearchHits { is_truncated: is_cancelled(), ..SearchHits::default() });
         }
-        self.open_to_search(path, CACHE_BYTES)?.search(query, limit, is_cancelled)
+        let options = SessionOptions { cache_bytes: SEARCH_CACHE_BYTES, ..self.options() };
+        self.open_read_only(path, options)?.search(query, limit, is_cancelled)
     }
 }
 
-/// Whether the lines of the file make it worth to open the session.
+/// Whether a line of the file may match, so that the session must be opened.
 fn may_match(path: &Path, reader: &mut LineReader<'_>, query: &SearchQuery) -> Result<bool, StoreError> {
     let (mut may_match, mut seen) = (false, query.seen());
     let hold = Cell::new(reader.limits.max_line);

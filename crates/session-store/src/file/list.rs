@@ -1,30 +1,23 @@
-//! Lists of sessions.
+//! Lists of sessions, and where sessions are stored (docs/session-format.md, "Where sessions lie").
 //!
-//! A list needs facts from all over a file: how many messages there are, when the last of them came,
-//! the newest name. So each file is read once from its start to its end, by as many threads as
-//! there are cores, and what was found is kept until the file changes.
-//!
-//! Here are also the files that may be sessions, and the choice of working directories.
-
-pub(crate) mod list_cache;
-pub(crate) mod reading;
-mod shallow;
-mod summarize;
+//! A list needs facts from all over a file: the number of messages, the time of the last one, the newest name. So each
+//! file is read once from start to end, by as many threads as there are cores, and the result is kept until the file
+//! changes.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 
 use crate::error::StoreError;
 use crate::file::file_log::file_error;
-use crate::file::list::list_cache::{KnownFile, ListCache, Stamp, What};
-use crate::file::list::reading::{Limits, for_each_in_parallel};
-use crate::file::paths;
+use crate::file::list_cache::{CachedFile, FileContent, ListCache, Stamp};
+use crate::file::read::{Limits, for_each_in_parallel};
+use crate::file::summarize;
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
-/// One page of the sessions that `options` ask for. Where the work is cancelled, some are missing.
+/// One page of the sessions that `options` select. Incomplete if the work is cancelled.
 pub(crate) fn list(
     agent_dir: &Path,
     cache: &ListCache,
@@ -42,7 +35,7 @@ pub(crate) fn list(
     Ok(page(&sessions, options.limit.unwrap_or(usize::MAX)))
 }
 
-/// Where a session comes in a list: newest activity first.
+/// The sort key of a session in a list: newest activity first.
 fn place(summary: &SessionSummary) -> (Reverse<i64>, &Path) {
     (Reverse(summary.modified), summary.locator.as_path())
 }
@@ -54,7 +47,7 @@ fn page(sessions: &[Arc<SessionSummary>], limit: usize) -> SessionPage {
     SessionPage { sessions: page.iter().map(|summary| SessionSummary::clone(summary)).collect(), next }
 }
 
-/// The summaries of those of `files` that are asked for: known ones, and the rest read now.
+/// The summaries of the selected `files`, from the cache or read now.
 fn summaries(
     files: &[Candidate],
     cache: &ListCache,
@@ -65,11 +58,11 @@ fn summaries(
     let mut unread = Vec::new();
     for file in files {
         match cache.get(file) {
-            Some(known) if known.is_good_for(file, filter) => sessions.extend(wanted(&known, filter)),
+            Some(known) if known.answers_for(file, filter) => sessions.extend(wanted(&known, filter)),
             known => unread.push((file, known)),
         }
     }
-    // The largest first, so that none of them is left for the end, when the other threads are idle.
+    // The largest first, so that no large file is left for the end, when the other threads are idle.
     unread.sort_unstable_by_key(|(file, _)| Reverse(file.stamp.length));
     let bytes = unread.iter().map(|(file, _)| file.stamp.length).sum();
     let found = for_each_in_parallel(&unread, bytes, limits, |(file, known), reader| {
@@ -83,10 +76,10 @@ fn summaries(
     sessions
 }
 
-fn wanted(known: &KnownFile, filter: &Filter<'_>) -> Option<Arc<SessionSummary>> {
-    match &known.what {
-        What::Session { summary, .. } => filter.accepts(&summary.cwd).then(|| Arc::clone(summary)),
-        What::Elsewhere { .. } | What::NoSession => None,
+fn wanted(known: &CachedFile, filter: &Filter<'_>) -> Option<Arc<SessionSummary>> {
+    match &known.content {
+        FileContent::Session { summary, .. } => filter.accepts(&summary.cwd).then(|| Arc::clone(summary)),
+        FileContent::Elsewhere { .. } | FileContent::NoSession => None,
     }
 }
 
@@ -95,18 +88,18 @@ fn wanted(known: &KnownFile, filter: &Filter<'_>) -> Option<Arc<SessionSummary>>
 pub(crate) struct Candidate {
     /// Its absolute path without symbolic links.
     pub(crate) path: PathBuf,
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
 }
 
-/// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead
-/// to it (docs/field-reports.md, "Opening and reading").
+/// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead to it
+/// (docs/field-reports.md, "Opening and reading").
 ///
-/// Fails with `Io` if a directory that is there cannot be read.
+/// Fails with `Io` if an existing directory cannot be read.
 pub(crate) fn candidates(agent_dir: &Path, options: &ListOptions) -> Result<Vec<Candidate>, StoreError> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for directory in directories(agent_dir, options)? {
-        // What is no directory has no sessions, and what vanished meanwhile neither.
+        // Files that are not directories, and files that vanished, contain no sessions.
         let Ok(directory) = fs::canonicalize(directory) else { continue };
         if !directory.is_dir() || !seen.insert(directory.clone()) {
             continue;
@@ -125,7 +118,7 @@ fn directories(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, 
         None if options.all => {
             Ok(entries(&agent_dir.join("sessions"))?.into_iter().map(|entry| entry.path()).collect())
         }
-        None => Ok(vec![paths::directory(agent_dir, &options.cwd)]),
+        None => Ok(vec![directory(agent_dir, &options.cwd)]),
     }
 }
 
@@ -137,8 +130,7 @@ fn entries(directory: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
     }
 }
 
-/// The file of a directory entry. Only links need to be resolved: the directory is canonical, and so
-/// is what lies in it.
+/// The file of a directory entry. Only links must be resolved, because the directory is canonical.
 fn candidate(directory: &Path, entry: &fs::DirEntry) -> Option<Candidate> {
     let path = directory.join(entry.file_name());
     if path.extension().is_none_or(|extension| extension != "jsonl") {
@@ -148,12 +140,11 @@ fn candidate(directory: &Path, entry: &fs::DirEntry) -> Option<Candidate> {
         true => (fs::canonicalize(&path).ok()?, fs::metadata(&path).ok()?),
         false => (path, entry.metadata().ok()?),
     };
-    // A pipe would wait for its writer when it is opened.
+    // Opening a pipe would wait for its writer.
     metadata.is_file().then(|| Candidate { path, stamp: Stamp::of(&metadata) })
 }
 
-/// Tells whether a session's working directory is asked for, looking up the canonical path of each
-/// once.
+/// Selects sessions by their working directory. Looks up the canonical path of each directory once.
 #[derive(Debug)]
 pub(super) struct Filter<'a> {
     options: &'a ListOptions,
@@ -165,7 +156,7 @@ impl<'a> Filter<'a> {
         Self { options, known: Mutex::default() }
     }
 
-    /// Old files without a working directory belong to the directory that they lie in.
+    /// Old files without a working directory belong to the directory that contains them.
     pub(super) fn accepts(&self, cwd: &str) -> bool {
         if self.options.all || (cwd.is_empty() && self.options.session_dir.is_none()) {
             return true;
@@ -174,8 +165,92 @@ impl<'a> Filter<'a> {
         if let Some(is_wanted) = known.get(cwd) {
             return *is_wanted;
         }
-        let is_wanted = paths::is_same_directory(cwd, &self.options.cwd);
+        let is_wanted = is_same_directory(cwd, &self.options.cwd);
         known.insert(cwd.to_owned(), is_wanted);
         is_wanted
+    }
+}
+
+/// The directory of the sessions of `cwd`. Several working directories can share one, so only the header of a session
+/// tells where it belongs.
+pub(crate) fn directory(agent_dir: &Path, cwd: &str) -> PathBuf {
+    agent_dir.join("sessions").join(directory_name(cwd))
+}
+
+/// The path without its first `/` or `\`, and with `-` for every `/`, `\` and `:`.
+fn directory_name(cwd: &str) -> String {
+    let name = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
+    format!("--{}--", name.replace(['/', '\\', ':'], "-"))
+}
+
+/// The file name of a session: the ISO timestamp with `-` for every `:` and `.`, and the id.
+pub(crate) fn file_name(timestamp: &str, id: &str) -> String {
+    format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
+}
+
+/// Whether two working directories are the same, also by a symbolic link or, on Windows, in another case
+/// (docs/session-format.md, "Where sessions lie").
+pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
+    let canonical = |path: &str| fs::canonicalize(path).ok();
+    a == b
+        || (cfg!(windows) && a.eq_ignore_ascii_case(b))
+        || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
+}
+
+/// The absolute path of `text`. `~` means `home`, and relative paths start from `base`. The result has no `.` and no
+/// `..`, so that a directory has one name. Links are not followed, because the path may not exist yet.
+pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
+    let rest = if text == "~" { Some("") } else { text.strip_prefix("~/") };
+    let path = match rest.zip(home) {
+        Some((rest, home)) => base.join(home.join(rest)),
+        None => base.join(text),
+    };
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_absolute_and_plain() {
+        let (base, home) = (Path::new("/base"), Path::new("/home/me"));
+        for (text, path) in [
+            ("a.jsonl", "/base/a.jsonl"),
+            ("./a/../b", "/base/b"),
+            ("../../..", "/"),
+            ("/x//y/./z", "/x/y/z"),
+            ("~", "/home/me"),
+            ("~/a", "/home/me/a"),
+            ("~you", "/base/~you"),
+        ] {
+            assert_eq!(resolve(text, base, Some(home)), Path::new(path), "{text}");
+        }
+        assert_eq!(resolve("~/a", base, None), Path::new("/base/~/a"));
+    }
+
+    #[test]
+    fn names_follow_the_format() {
+        let agent_dir = Path::new("agent");
+        for (cwd, name) in [
+            ("/home/a/b.c", "--home-a-b.c--"),
+            ("C:\\Users\\a", "--C--Users-a--"),
+            ("\\\\host\\share", "---host-share--"),
+            ("/", "----"),
+            ("/a-b/c", "--a-b-c--"),
+        ] {
+            assert_eq!(directory(agent_dir, cwd), agent_dir.join("sessions").join(name), "{cwd}");
+        }
+        assert_eq!(file_name("2025-11-20T23:33:01.544Z", "x"), "2025-11-20T23-33-01-544Z_x.jsonl");
     }
 }

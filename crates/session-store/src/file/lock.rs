@@ -1,15 +1,14 @@
-//! What keeps a second writer out (docs/durability.md, "Locks").
+//! Locks, which keep a second writer out (docs/durability.md, "Locks").
 //!
-//! The lock is the system's, on the session file itself, so that it ends with its holder.
+//! The system locks the session file itself, so the lock ends with its holder.
 //!
-//! The file `<session>.lock` says who holds it. It decides nothing, and a stale or missing one is
-//! harmless. Anything may lie at its name: a link, a pipe, another session. Only a file that holds the
-//! very text that a holder writes is written to or removed. All else stays as it is, and the holder then
-//! goes without a name.
+//! The file `<session>.lock` names the holder. It decides nothing, and a stale or missing one is harmless. Anything
+//! may exist under its name: a link, a pipe, another session. Only a file with exactly the text that a holder writes
+//! is changed or removed. Any other file stays as it is, and the holder is not named.
 //!
-//! Where the file system has no locks, two servers may write to one session. One of them rewrites a session
-//! of an older version. The other one waits and finds it rewritten. A file beside the session says that
-//! somebody is at it.
+//! On a file system without locks, two servers may write to one session. Only one of them migrates a session of an
+//! older version; the other waits and finds it migrated. A marker file next to the session shows that a migration is
+//! running.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -20,22 +19,22 @@ use compaction_core::json;
 use serde::Deserialize;
 
 use crate::error::StoreError;
+use crate::file::read::{Identity, is_same_file};
 use crate::file::regular;
-use crate::file::seen::{Identity, is_same_file};
 
-/// Times that a lock is tried again because the file was replaced meanwhile.
+/// Number of tries of a lock if the file is replaced meanwhile.
 const LOCK_TRIES: usize = 8;
 
-/// A locked file, and the file that names the holder. Dropping it frees the lock.
+/// The lock of a file, and the file that names the holder. Dropping it frees the lock.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
-    /// The file that is locked, whatever the path leads to by now.
+    /// The locked file, whatever the path leads to now.
     identity: Identity,
     holder: Holder,
 }
 
-/// What came of locking a file.
+/// The result of locking a file.
 #[derive(Debug)]
 pub(crate) enum Locking {
     /// The file is locked.
@@ -69,7 +68,7 @@ impl Lock {
                     if identity.find(path).map_err(failed)?.is_some() {
                         return Ok((file, Locking::Locked(Self::announce(path, identity))));
                     }
-                    // What was locked is no longer what the path leads to.
+                    // The path no longer leads to the locked file.
                 }
                 Err(TryLockError::WouldBlock) => return Err(locked(path)),
                 Err(TryLockError::Error(error)) => return Ok((file, Locking::Unavailable(error))),
@@ -78,7 +77,7 @@ impl Lock {
         Err(locked(path))
     }
 
-    /// The locked file goes on as another one, at the same path.
+    /// Another file, locked too, replaced the locked one at the same path.
     pub(crate) fn follow(&mut self, identity: Identity) {
         self.identity = identity;
     }
@@ -89,7 +88,7 @@ impl Lock {
         Self { path: path.to_owned(), identity, holder }
     }
 
-    /// Whether there is another file by now: its holder has left a name of its own.
+    /// Whether another file replaced the locked one. Its holder has written its own name.
     fn is_replaced(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|found| Identity::from(&found) != self.identity)
     }
@@ -110,15 +109,15 @@ fn locked(path: &Path) -> StoreError {
     StoreError::Locked { locator: path.into(), pid, host }
 }
 
-/// Bytes that a holder's text has at most: names of machines are short.
+/// Maximum bytes of the file that names the holder.
 const MAX_BYTES: u64 = 1 << 10;
 
-/// Who holds a session.
+/// The holder of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Holder {
     /// The process id.
     pub(crate) pid: u32,
-    /// The machine; empty where it has no name.
+    /// The machine; empty if it has no name.
     pub(crate) host: String,
 }
 
@@ -128,12 +127,12 @@ impl Holder {
         Self { pid: std::process::id(), host: host_name() }
     }
 
-    /// Who the file beside `session` names; `None` if it is no such file.
+    /// The holder that the file next to `session` names; `None` if it is not such a file.
     pub(crate) fn read(session: &Path) -> Option<Self> {
         Self::read_from(&open(&holder_path(session), File::options().read(true)).ok()?)
     }
 
-    /// Says beside `session` that it is held by this one. Where that cannot be said, nothing happens.
+    /// Writes the file that names this holder next to `session`. Does nothing if that fails.
     pub(crate) fn announce(&self, session: &Path) {
         let path = holder_path(session);
         let outcome = match self.create(&path) {
@@ -145,10 +144,10 @@ impl Holder {
         }
     }
 
-    /// Removes the file beside `session` if it still says that this one holds it.
+    /// Removes the file next to `session` if it still names this holder.
     pub(crate) fn withdraw(&self, session: &Path) {
         if Self::read(session).as_ref() == Some(self) {
-            // One that stays behind is taken over by the next holder.
+            // The next holder takes over a file that remains.
             let _ = fs::remove_file(holder_path(session));
         }
     }
@@ -161,14 +160,13 @@ impl Holder {
         let mut file = File::options().write(true).create_new(true).open(path)?;
         file.write_all(self.text().as_bytes()).inspect_err(|_| {
             if is_same_file(&file, path) {
-                // What is not whole would be taken for somebody else's.
+                // A partial file would count as a file of someone else.
                 let _ = fs::remove_file(path);
             }
         })
     }
 
-    /// Puts this holder in the place of one that was killed. It is written into the very file that was
-    /// looked at.
+    /// Replaces the name of a holder that was killed, in the same file that was checked.
     fn take_over(&self, path: &Path) -> io::Result<()> {
         let mut file = open(path, File::options().read(true).write(true))?;
         if Self::read_from(&file).is_none() {
@@ -188,7 +186,7 @@ impl Holder {
     }
 }
 
-/// Opens a file that may be a holder's: one with another name as well belongs to somebody else.
+/// Opens a file that may name a holder. A file with several hard links belongs to someone else.
 fn open(path: &Path, options: &fs::OpenOptions) -> io::Result<File> {
     let file = regular::open_itself(path, options)?;
     if has_one_name(&file.metadata()?) { Ok(file) } else { Err(io::ErrorKind::TooManyLinks.into()) }
@@ -220,14 +218,14 @@ fn host_name() -> String {
     String::new()
 }
 
-/// How often, and after how long each time, the file is tried for.
+/// Number of tries for the marker, and the pause between them.
 const TRIES: usize = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Age of a file whose maker was killed, as rewriting takes seconds.
+/// Age at which a marker counts as abandoned. Rewriting takes seconds.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// The right to rewrite a session. Dropping it gives it up.
+/// The right to rewrite a session. Dropping it removes the marker.
 #[derive(Debug)]
 pub(crate) struct Rewriting {
     path: PathBuf,
@@ -235,8 +233,8 @@ pub(crate) struct Rewriting {
 }
 
 impl Rewriting {
-    /// Waits for the right to rewrite the session at `path`, some seconds at most. Fails with
-    /// `WouldBlock`, or if no file can be made beside the session.
+    /// Waits some seconds at most for the right to rewrite the session at `path`. Fails with `WouldBlock`, or if the
+    /// marker cannot be created.
     pub(crate) fn wait(path: &Path) -> io::Result<Self> {
         let path = marker(path);
         for _ in 0..TRIES {
@@ -251,7 +249,7 @@ impl Rewriting {
         Err(io::Error::new(io::ErrorKind::WouldBlock, message))
     }
 
-    /// Whether nobody has taken the right for abandoned.
+    /// Whether no one has removed the marker as abandoned.
     pub(crate) fn is_valid(&self) -> bool {
         is_same_file(&self.file, &self.path)
     }
@@ -260,7 +258,7 @@ impl Rewriting {
 impl Drop for Rewriting {
     fn drop(&mut self) {
         if self.is_valid() {
-            // One that stays behind is taken for abandoned after a while.
+            // A marker that remains counts as abandoned after a while.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -272,7 +270,7 @@ fn marker(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Removes a marker, which another one that waits may have done already.
+/// Removes a marker. Another waiting program may have removed it already.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -280,8 +278,8 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a marker was left behind. A marker is an empty file: a link, or a file that holds something, is
-/// somebody else's and stays.
+/// Whether a marker is abandoned. A marker is an empty file. A link or a file with contents belongs to someone else
+/// and stays.
 fn is_abandoned(path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return false };
     let is_marker = found.is_file() && found.len() == 0;
@@ -300,7 +298,7 @@ mod tests {
         let path = directory.path().join("s.jsonl");
         fs::write(&path, "").unwrap();
         let open_to_write = || Ok(File::options().append(true).open(&path).unwrap());
-        // A handle that stands for a place alone refuses locks, as some network file systems do.
+        // A handle with `O_PATH` refuses locks, as some network file systems do.
         let open_unlockable = || {
             let flags = i32::try_from(rustix::fs::OFlags::PATH.bits()).unwrap();
             Ok(File::options().read(true).custom_flags(flags).open(&path).unwrap())

@@ -1,7 +1,7 @@
-//! Ids as numbers, so that an entry's place in the tree takes a few bytes.
+//! Ids as numbers, so that a record takes few bytes.
 //!
-//! Ids of eight lower-case hexadecimal digits, which the format makes, are their own number; the
-//! text of any other is kept once, in one string for all.
+//! An id of eight lower-case hexadecimal digits, the form of the format, is its own number. The texts of all other
+//! ids are stored once, in one string.
 
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU64;
@@ -9,17 +9,17 @@ use std::num::NonZeroU64;
 use compaction_core::entry::EntryId;
 use hashbrown::HashTable;
 
-/// Ids with a text of their own that one session can have.
+/// Maximum number of ids with a stored text in one session.
 pub(super) const MAX_LONG_IDS: usize = u32::MAX as usize - 2;
 
-/// The first number of an id with a text of its own. Eight digits stand for their value and one.
+/// The first number of an id with a stored text. Eight digits are stored as their value plus one.
 const FIRST_LONG: u64 = 1 << 33;
 
 /// An id within one index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct IdKey(NonZeroU64);
 
-/// Hashes keys, by numbers that nobody who writes files can know.
+/// Hashes keys with random numbers, which writers of files cannot know.
 #[derive(Debug)]
 pub(super) struct KeyHasher(u64, u64);
 
@@ -31,7 +31,7 @@ impl Default for KeyHasher {
 }
 
 impl KeyHasher {
-    /// Both halves of a product depend on all bits of the key.
+    /// Both halves of the product depend on all bits of the key.
     pub(super) fn hash(&self, key: IdKey) -> u64 {
         let product = u128::from(key.0.get() ^ self.0) * u128::from(self.1);
         product as u64 ^ (product >> 64) as u64
@@ -54,21 +54,21 @@ impl IdText {
 /// The ids of one index.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    /// The texts of all long ids, one behind the other.
+    /// The texts of all long ids, concatenated.
     text: String,
-    /// Where each of them ends.
+    /// The end of each text.
     ends: Vec<usize>,
     numbers: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Ids {
-    /// The key of `id`, made if it has none.
+    /// The key of `id`. Creates it if necessary.
     pub(super) fn key(&mut self, id: &str) -> IdKey {
         self.find(id).unwrap_or_else(|| self.add_long(id))
     }
 
-    /// The key of an id, made if it has none.
+    /// The key of an id. Creates it if necessary.
     pub(super) fn key_of(&mut self, id: IdText) -> IdKey {
         match id {
             IdText::Short(key) => key,
@@ -76,7 +76,7 @@ impl Ids {
         }
     }
 
-    /// The key of `id`, if an entry with this id can be in the index.
+    /// The key of `id`; `None` if no entry can have this id.
     pub(super) fn find(&self, id: &str) -> Option<IdKey> {
         if let Some(key) = short_key(id.as_bytes()) {
             return Some(key);
@@ -85,7 +85,7 @@ impl Ids {
         Some(long_key(*number))
     }
 
-    /// The id behind a key.
+    /// The id of a key.
     pub(super) fn id(&self, key: IdKey) -> EntryId {
         match key.0.get().checked_sub(FIRST_LONG) {
             Some(number) => EntryId::new(self.long_text(number as u32)),
@@ -93,12 +93,12 @@ impl Ids {
         }
     }
 
-    /// Number of ids with a text of their own.
+    /// Number of ids with a stored text.
     pub(super) fn long_count(&self) -> usize {
         self.ends.len()
     }
 
-    /// Gives back memory that was taken in advance.
+    /// Frees memory that was reserved.
     pub(super) fn shrink(&mut self) {
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();

@@ -1,21 +1,26 @@
-//! From lines to records.
+//! Building the index: from lines to records, the links between records, and the scan of a large file by several
+//! threads.
 
-use std::io;
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::num::NonZero;
 use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::{io, thread};
 
 use compaction_core::entry::{EntryId, EntryKind, Role};
 use compaction_core::json::RawObject;
 use compaction_core::migrate::{StoredPosition, TreePosition};
+use memchr::memchr;
 
-use crate::diagnostic::DiagnosticKind;
+use crate::error::DiagnosticKind;
 use crate::header::FoundHeader;
-use crate::index::ids::IdKey;
-use crate::index::labels::clean_name;
-use crate::index::line::LineHeader;
-use crate::index::{Found, HEADER_BYTES, Index, NO_HEADER, Packed, Reading, quick};
-use crate::log::{Line, SessionLog, Span};
+use crate::index::ids::{IdKey, IdText};
+use crate::index::{HEADER_BYTES, Index, LineFacts, NO_HEADER, PackedRecord, Reading, clean_name};
+use crate::line::{LineHeader, PlainHeader, lossy};
+use crate::log::{CUT_BYTES, Line, SessionLog, Span};
 
-/// Plain messages that get their places at once.
+/// Number of plain messages whose slots are entered at once.
 const PLACED_AT_ONCE: usize = 1 << 10;
 
 impl Index {
@@ -43,12 +48,12 @@ impl Index {
         if self.reading == Reading::Headers && self.read_quickly(line) {
             return ControlFlow::Continue(());
         }
-        let text = String::from_utf8_lossy(line.bytes);
+        let text = lossy(line.bytes);
         let number = self.lines + 1;
         let header = LineHeader::read(&text);
         let is_readable = header.as_ref().is_some_and(|header| !header.is_body_broken);
         if !line.is_terminated && !is_readable && !text.trim().is_empty() {
-            // The rest may be on its way, so the next scan starts here again.
+            // The rest may still be written, so the next scan starts here again.
             self.report(DiagnosticKind::TornLastLine, number, "the last line was cut off while it was written");
             return ControlFlow::Break(());
         }
@@ -58,13 +63,13 @@ impl Index {
         if text.trim().is_empty() {
             return ControlFlow::Continue(());
         }
-        if text.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(line.bytes).is_err() {
+        if matches!(text, Cow::Owned(_)) {
             self.report(DiagnosticKind::InvalidUtf8, number, "the line holds bytes that are not UTF-8");
         }
         match header {
             None => self.report(DiagnosticKind::BrokenLine, number, "the line is no JSON object"),
             Some(_) if self.header.is_none() => return self.read_header(&text, line.span),
-            // Where entries follow each other a broken one is passed over, and cuts nothing off.
+            // In version 1 entries follow each other, so skipping a broken one cuts off nothing.
             Some(header) if header.is_body_broken && self.is_linear() => {
                 self.report(DiagnosticKind::BrokenLine, number, "the line is broken");
             }
@@ -73,7 +78,7 @@ impl Index {
         ControlFlow::Continue(())
     }
 
-    /// Takes note of a line that is too long to be read. Its start may tell its place in the tree.
+    /// Adds a line that is too long to be read. Its start may tell its position in the tree.
     fn read_cut_line(&mut self, line: Line<'_>) -> ControlFlow<()> {
         let number = self.lines + 1;
         let message = too_long(line.span.length, self.max_line);
@@ -83,7 +88,7 @@ impl Index {
         }
         (self.lines, self.end, self.is_open) = (number, line.end(), false);
         self.report(DiagnosticKind::BrokenLine, number, message);
-        let text = String::from_utf8_lossy(line.bytes);
+        let text = lossy(line.bytes);
         let header = LineHeader::read(&text).filter(|_| !self.is_linear() && !self.is_full());
         if let Some(header) = header {
             self.read_entry(LineHeader { is_body_broken: true, ..header }, &text, line.span);
@@ -91,12 +96,12 @@ impl Index {
         ControlFlow::Continue(())
     }
 
-    /// Reads the line of a plain message; whether it is one.
+    /// Reads the line of a plain message. Returns whether it is one.
     fn read_quickly(&mut self, line: Line<'_>) -> bool {
         if !line.is_terminated || !self.takes_plain_lines() {
             return false;
         }
-        let Some(header) = quick::read(line.bytes) else {
+        let Some(header) = PlainHeader::read(line.bytes) else {
             return false;
         };
         let id = self.ids.key(header.id);
@@ -105,7 +110,7 @@ impl Index {
         true
     }
 
-    /// Whether a line that looks like a plain message is one here.
+    /// Whether a line in the form of a plain message is one in this log.
     pub(super) fn takes_plain_lines(&self) -> bool {
         self.header.is_some() && self.migration.is_none()
     }
@@ -116,7 +121,7 @@ impl Index {
         self.end = span.end() + 1;
         self.is_open = false;
         self.last = Some(self.records.len());
-        self.records.push(Packed {
+        self.records.push(PackedRecord {
             id,
             parent,
             offset: span.offset,
@@ -132,18 +137,17 @@ impl Index {
         }
     }
 
-    /// Gives the records of plain messages their places, many at once, as the memory where they
-    /// belong is far apart and is fetched meanwhile.
+    /// Enters the slots of plain messages, many at once, so that the processor can fetch the scattered memory ahead.
     pub(super) fn place_records(&mut self) {
         for slot in self.placed..self.records.len() {
             self.set_place(slot);
         }
     }
 
-    /// Makes the record at `slot`, which comes next, the one that counts for its id.
+    /// Makes the record in `slot`, which is the next one, the current one of its id.
     fn set_place(&mut self, slot: usize) {
         let id = self.records[slot].id;
-        self.may_have_cycle |= !self.awaited.is_empty() && self.awaited.contains(&id);
+        self.has_stale_links |= !self.missing_ids.is_empty() && self.missing_ids.contains(&id);
         self.placed = slot + 1;
         let number = u32::try_from(slot).expect("a scan ends before there are so many entries");
         if let Some(earlier) = self.set_slot(id, number) {
@@ -151,15 +155,15 @@ impl Index {
         }
     }
 
-    /// Makes sure that the last entry is one that can be read, where bodies were not looked at.
-    pub(super) fn settle_last(&mut self, log: &dyn SessionLog) -> io::Result<()> {
+    /// Makes sure that the last entry is readable, if bodies were not read.
+    pub(super) fn check_last_body(&mut self, log: &dyn SessionLog) -> io::Result<()> {
         if self.reading == Reading::Whole {
             return Ok(());
         }
         while let Some(slot) = self.last {
             let packed = self.records[slot];
             let bytes = log.read(Span { offset: packed.offset, length: packed.length })?;
-            if LineHeader::read(&String::from_utf8_lossy(&bytes)).is_some_and(|header| !header.is_body_broken) {
+            if LineHeader::read(&lossy(&bytes)).is_some_and(|header| !header.is_body_broken) {
                 return Ok(());
             }
             self.records[slot].is_broken = true;
@@ -204,11 +208,11 @@ impl Index {
             let message = format!("entry {} names no parent and is read as a root", place.id);
             self.report(DiagnosticKind::MissingParent, number, message);
         }
-        let found = Found { kind: header.kind(), role: header.role, is_broken: header.is_body_broken };
-        self.push(found, place, text, span);
+        let facts = LineFacts { kind: header.kind(), role: header.role, is_broken: header.is_body_broken };
+        self.push(facts, place, text, span);
     }
 
-    /// Whether the file is of version 1, whose entries have no ids and no parents.
+    /// Whether the file has version 1, whose entries have no ids and no parents.
     fn is_linear(&self) -> bool {
         self.migration.as_ref().is_some_and(|migration| migration.from_version() < 2)
     }
@@ -233,16 +237,16 @@ impl Index {
     }
 
     /// Adds a record for the line that was read last.
-    pub(super) fn push(&mut self, found: Found, place: TreePosition, text: &str, span: Span) {
+    pub(super) fn push(&mut self, facts: LineFacts, place: TreePosition, text: &str, span: Span) {
         self.place_records();
         let (number, slot) = (self.lines, self.records.len());
-        let Found { kind, role, is_broken } = found;
+        let LineFacts { kind, role, is_broken } = facts;
         let id = self.ids.key(place.id.as_str());
         if is_broken {
             let message = format!("the body of entry {} is broken", place.id);
             self.report(DiagnosticKind::BrokenLine, number, message);
             if self.slot_of(id).is_some() {
-                // What is left of a write must not push aside an entry that is whole.
+                // The rest of a failed write must not replace a whole entry.
                 return;
             }
         } else {
@@ -252,16 +256,25 @@ impl Index {
         let parent = place.parent_id.map(|id| self.ids.key(id.as_str()));
         let Span { offset, length } = span;
         let line = line_number(number);
-        self.records.push(Packed { id, parent, offset, length, line, kind, role, is_broken, is_superseded: false });
+        self.records.push(PackedRecord {
+            id,
+            parent,
+            offset,
+            length,
+            line,
+            kind,
+            role,
+            is_broken,
+            is_superseded: false,
+        });
         self.set_place(slot);
     }
 
     fn supersede(&mut self, earlier: usize) {
         self.records[earlier].is_superseded = true;
         self.has_duplicates = true;
-        // Children of the earlier entry now hang on the later one, which may be their descendant.
-        self.may_have_cycle = true;
-        self.linked = 0;
+        // Children of the earlier entry now have the later one as parent, which may be their descendant.
+        self.has_stale_links = true;
         let line = self.records[earlier].line;
         let message = format!("entry {} of line {line} is there again; the later one counts", self.id(earlier));
         self.report(DiagnosticKind::DuplicateId, self.lines, message);
@@ -281,12 +294,314 @@ impl Index {
     }
 }
 
-/// Why a line counts as broken that may be whole.
+/// Why a line counts as broken although it may be whole.
 pub(crate) fn too_long(bytes: u64, limit: usize) -> String {
     format!("the line has {bytes} bytes, more than {limit}, and is passed over")
 }
 
-/// The number of a line as a record keeps it; beyond four thousand million lines it stays behind.
+/// The line number of a record. Beyond four billion lines it does not increase.
 fn line_number(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+impl Index {
+    /// Reports missing parents and cycles among the records since the last check.
+    pub(super) fn check_links(&mut self) {
+        if std::mem::take(&mut self.has_stale_links) {
+            self.forget_links();
+        }
+        for slot in self.linked..self.records.len() {
+            let packed = &self.records[slot];
+            let Some(parent) = packed.parent.filter(|_| !packed.is_superseded) else {
+                continue;
+            };
+            // The parent of most entries is the entry before them. If a later entry has the same id, the links are
+            // stale and checked again.
+            if slot > 0 && self.records[slot - 1].id == parent {
+                continue;
+            }
+            match self.slot_of(parent) {
+                Some(parent) => self.may_have_cycle |= parent >= slot,
+                None => self.report_missing_parent(slot),
+            }
+        }
+        self.linked = self.records.len();
+        self.has_later_parents |= self.may_have_cycle;
+        if std::mem::take(&mut self.may_have_cycle) {
+            self.find_cycles();
+        }
+    }
+
+    /// Drops the results of earlier checks, because a new entry is a parent that was missing, or replaces another
+    /// entry.
+    fn forget_links(&mut self) {
+        let Self { records, diagnostics, missing_parents, .. } = self;
+        let named_parent = |line: usize| {
+            let slot = records.binary_search_by_key(&line, |record| record.line as usize);
+            slot.is_ok_and(|slot| records[slot].parent.is_some())
+        };
+        diagnostics.remove(DiagnosticKind::MissingParent, *missing_parents, named_parent);
+        diagnostics.settle();
+        *missing_parents = 0;
+        self.missing_ids.clear();
+        self.linked = 0;
+        self.may_have_cycle = true;
+    }
+
+    fn report_missing_parent(&mut self, slot: usize) {
+        let packed = self.records[slot];
+        let Some(parent) = packed.parent else { return };
+        let (id, parent_id) = (self.ids.id(packed.id), self.ids.id(parent));
+        self.missing_ids.insert(parent);
+        self.missing_parents += 1;
+        let message = format!("entry {id} has the parent {parent_id}, which is not in the file");
+        self.report(DiagnosticKind::MissingParent, packed.line as usize, message);
+    }
+
+    /// Follows every path to its root or to an entry that was visited before. A path that returns to itself is a
+    /// cycle.
+    fn find_cycles(&mut self) {
+        self.has_cycle = false;
+        self.diagnostics.remove_kind(DiagnosticKind::Cycle);
+        let mut followed = vec![u32::MAX; self.records.len()];
+        for start in 0..self.records.len() as u32 {
+            let mut next = Some(start as usize);
+            while let Some(slot) = next.filter(|&slot| followed[slot] == u32::MAX) {
+                followed[slot] = start;
+                next = self.parent_slot(slot);
+            }
+            if let Some(slot) = next.filter(|&slot| followed[slot] == start) {
+                self.has_cycle = true;
+                let message =
+                    format!("entry {} is its own ancestor; its branch ends where it would repeat", self.id(slot));
+                self.report(DiagnosticKind::Cycle, self.records[slot].line as usize, message);
+            }
+        }
+    }
+}
+
+/// Bytes of a segment. A smaller file is not worth another thread.
+pub(super) const SEGMENT_BYTES: u64 = 16 << 20;
+/// Maximum number of threads. Memory bandwidth limits more.
+const MAX_THREADS: usize = 4;
+/// Lines per batch, and the number of batches that a thread may be ahead.
+const BATCH_LINES: usize = 1 << 10;
+const BATCHES_AHEAD: usize = 64;
+/// Bytes per search for the first line of a segment.
+const SEARCH_BYTES: u64 = 1 << 16;
+
+/// A line that a thread has read.
+struct ScannedLine {
+    span: Span,
+    plain: Option<Plain>,
+}
+
+/// What the line of a plain message says.
+struct Plain {
+    id: IdText,
+    parent: Option<IdText>,
+    role: Role,
+}
+
+enum Progress {
+    Lines(Vec<ScannedLine>),
+    /// The segment is done.
+    End(io::Result<()>),
+}
+
+/// Number of threads that read a log. More threads do not help with a log in memory, and one thread skips holes at
+/// once.
+pub(super) fn threads(log: &dyn SessionLog, end: u64) -> usize {
+    if log.locator().is_none() || end < 2 * SEGMENT_BYTES || log.has_holes() {
+        return 1;
+    }
+    thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
+}
+
+impl Index {
+    /// Reads the lines that begin before `end` into an empty index, on `threads` threads and this one. A last line
+    /// without LF is left out. A line belongs to the segment that it begins in. Each thread reads every n-th segment,
+    /// and this thread adds the results in file order.
+    pub(super) fn scan_in_parallel(
+        &mut self,
+        log: &dyn SessionLog,
+        end: u64,
+        segment: u64,
+        threads: usize,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
+        let segments = usize::try_from(end.div_ceil(segment)).map_err(io::Error::other)?;
+        thread::scope(|scope| {
+            let start = |first: usize| {
+                let (sender, receiver) = sync_channel(BATCHES_AHEAD);
+                let of_thread = (first..segments).step_by(threads);
+                scope.spawn(move || read_segments(log, of_thread, segment, end, &sender));
+                receiver
+            };
+            let receivers: Vec<Receiver<Progress>> = (0..threads).map(start).collect();
+            for number in 0..segments {
+                if self.take_segment(log, &receivers[number % threads], is_cancelled)?.is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn take_segment(
+        &mut self,
+        log: &dyn SessionLog,
+        found: &Receiver<Progress>,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> io::Result<ControlFlow<()>> {
+        loop {
+            if is_cancelled() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            match found.recv().map_err(io::Error::other)? {
+                Progress::End(outcome) => return outcome.map(ControlFlow::Continue),
+                Progress::Lines(lines) => {
+                    for line in lines {
+                        if self.take(log, line)?.is_break() {
+                            return Ok(ControlFlow::Break(()));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, log: &dyn SessionLog, ScannedLine { span, plain }: ScannedLine) -> io::Result<ControlFlow<()>> {
+        match plain.filter(|_| self.takes_plain_lines() && !self.is_full() && span.length <= self.max_line as u64) {
+            Some(Plain { id, parent, role }) => {
+                let (id, parent) = (self.ids.key_of(id), parent.map(|id| self.ids.key_of(id)));
+                self.push_plain(span, id, parent, role);
+                Ok(ControlFlow::Continue(()))
+            }
+            None => {
+                let is_cut = span.length > self.hold() as u64;
+                let length = if is_cut { span.length.min(CUT_BYTES as u64) } else { span.length };
+                let bytes = log.read(Span { length, ..span })?;
+                Ok(self.read_line(Line { span, bytes: &bytes, is_terminated: true, is_cut }))
+            }
+        }
+    }
+}
+
+/// Reads segments until they are done or the receiver is gone.
+fn read_segments(
+    log: &dyn SessionLog,
+    segments: impl Iterator<Item = usize>,
+    segment: u64,
+    end: u64,
+    sender: &SyncSender<Progress>,
+) {
+    for number in segments {
+        let start = number as u64 * segment;
+        let outcome = read_segment(log, start, end.min(start + segment), sender);
+        if sender.send(Progress::End(outcome)).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_segment(log: &dyn SessionLog, start: u64, end: u64, sender: &SyncSender<Progress>) -> io::Result<()> {
+    let Some(first) = first_line(log, start, end)? else {
+        return Ok(());
+    };
+    let mut lines = Vec::with_capacity(BATCH_LINES);
+    // Longer lines are read again later, one at a time.
+    log.scan(first, &Cell::new(SEGMENT_BYTES as usize), &mut |line| {
+        if line.span.offset >= end || !line.is_terminated {
+            return ControlFlow::Break(());
+        }
+        lines.push(ScannedLine {
+            span: line.span,
+            plain: Some(line).filter(|line| !line.is_cut).and_then(|line| plain(line.bytes)),
+        });
+        let is_full = lines.len() == BATCH_LINES;
+        let is_wanted = !is_full || sender.send(Progress::Lines(std::mem::take(&mut lines))).is_ok();
+        if is_wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    // If the receiver is gone, sending the end fails too.
+    let _ = sender.send(Progress::Lines(lines));
+    Ok(())
+}
+
+/// The start of the first line that begins between `start` and `end`.
+fn first_line(log: &dyn SessionLog, start: u64, end: u64) -> io::Result<Option<u64>> {
+    if start == 0 {
+        return Ok(Some(0));
+    }
+    let mut from = start - 1;
+    while from + 1 < end {
+        let length = SEARCH_BYTES.min(end - 1 - from);
+        let bytes = log.read(Span { offset: from, length })?;
+        if let Some(at) = memchr(b'\n', &bytes) {
+            return Ok(Some(from + at as u64 + 1));
+        }
+        from += length;
+    }
+    Ok(None)
+}
+
+fn plain(line: &[u8]) -> Option<Plain> {
+    let header = PlainHeader::read(line)?;
+    Some(Plain { id: IdText::new(header.id), parent: header.parent_id.map(IdText::new), role: header.role })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::MemoryLog;
+    use crate::index::Reading;
+
+    fn shown(index: &Index) -> String {
+        let records: Vec<_> = index.records_from(0).collect();
+        let (last, end, refusal) = (index.last(), index.end(), index.refusal);
+        format!("{records:?} {last:?} {end} {refusal:?} {:?}", index.diagnostics.as_slice())
+    }
+
+    fn lines() -> impl Strategy<Value = String> {
+        let message = |id: &str, parent: &str, more: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"T","message":{{"role":"user"{more}}}}}"#
+            )
+        };
+        let id = prop::sample::select(vec!["0000000a", "0000000b", "0000000c", "longer than eight", "x"]);
+        let parent = prop::sample::select(vec!["null", "\"0000000a\"", "\"x\"", "\"nowhere\""]);
+        let more =
+            prop::sample::select(vec!["", ",\"content\":\"words\"", ",\"role\":\"system\"", ",\"content\":\"cut"]);
+        let line = prop_oneof![
+            8 => (id, parent, more).prop_map(move |(id, parent, more)| message(id, parent, more)),
+            1 => Just(r#"{"type":"session","version":3,"id":"s","timestamp":"T","cwd":"/"}"#.to_owned()),
+            1 => Just(r#"{"type":"session_info","id":"n","parentId":null,"timestamp":"T","name":"N"}"#.to_owned()),
+            1 => prop::sample::select(vec!["", "{", "   ", "7"]).prop_map(str::to_owned),
+        ];
+        prop::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+        #[test]
+        fn several_threads_find_what_one_finds(
+            text in lines(),
+            has_header in any::<bool>(),
+            is_ended in any::<bool>(),
+            segment in 1..400u64,
+            threads in 1..4usize,
+            max_line in prop_oneof![60..200usize, Just(1 << 20)],
+        ) {
+            let header = r#"{"type":"session","version":3,"id":"s","timestamp":"T","cwd":"/"}"#;
+            let start = if has_header { format!("{header}\n") } else { String::new() };
+            let text = format!("{start}{text}{}", if is_ended { "\n" } else { "" });
+            let log = MemoryLog::new(text.into_bytes());
+            let alone = Index::build(&log, Reading::Headers, u64::MAX, max_line).unwrap();
+            let together = Index::build_in_parallel(&log, u64::MAX, segment, threads, max_line, &|| false).unwrap();
+            prop_assert_eq!(shown(&together), shown(&alone));
+        }
+    }
 }

@@ -37,12 +37,12 @@ fn line(number: usize, place: usize, text: &str) -> String {
 
 /// Ids of all entries whose text holds `terms`, by reading each; the newest first.
 fn naive(session: &Session, terms: &[&str]) -> Vec<String> {
-    let lower = |text: &str| text.chars().map(crate::search::query::fold).collect::<String>();
+    let lower = |text: &str| text.chars().map(fold).collect::<String>();
     let mut found = Vec::new();
     session
         .for_each_entry(|entry| {
             let entry = entry.unwrap();
-            let text = lower(&crate::search::query::text_of(entry));
+            let text = lower(&text_of(entry));
             if terms.iter().all(|term| text.contains(&lower(term))) {
                 found.push(entry.id().to_string());
             }
@@ -231,4 +231,13 @@ fn files_with_half_of_the_words_are_worth_it() {
     };
     assert!(is_worth_it(&["uploads", "Gateway"]) && is_worth_it(&["\\u0061"]));
     assert!(!is_worth_it(&["uploads", "why the do"]));
+}
+
+#[test]
+fn escapes_of_colours_hide_nothing() {
+    let may_match = |line: &str| SearchQuery::parse("red").unwrap().may_match(line.as_bytes());
+    assert!(!may_match(r#"{"text":"\u001b[31mgreen\u001b[0m \u0007"}"#));
+    assert!(may_match(r#"{"text":"\u001b[31mr\u0065d\u001b[0m"}"#));
+    assert!(may_match(r#"{"text":"\u212a"}"#), "any other character may be a letter in another case");
+    assert!(may_match(r#"{"text":"\u00"#), "the escape was cut off");
 }

@@ -10,30 +10,30 @@ use compaction_core::json;
 use compaction_core::message::Message;
 
 use crate::error::StoreError;
+use crate::header::{self, now};
 use crate::log::{Batch, LogChange, LogError, Span};
-use crate::new_ids::{self, now};
 use crate::session::{Durability, Session};
 
-/// Times that a write is tried because others changed the log, or put another one in its place.
+/// Number of tries of a write if others changed or replaced the log.
 const WRITE_TRIES: usize = 3;
 
-/// An entry that is to be appended.
+/// An entry to append.
 #[derive(Debug, Clone)]
 pub struct NewEntry<'a> {
     /// The entry's type.
     pub kind: &'a str,
-    /// Its own members as a JSON object; `type`, `id`, `parentId` and `timestamp` in it are dropped.
+    /// Its own members as a JSON object. `type`, `id`, `parentId` and `timestamp` in it are ignored.
     pub members: &'a str,
-    /// Its id, from [`Session::new_entry_id`], where the members must name it; else one is made.
+    /// Its id from [`Session::new_entry_id`], if the members name it. Otherwise a new id is used.
     pub id: Option<EntryId>,
-    /// Its timestamp in epoch milliseconds; else the present time.
+    /// Its timestamp in epoch milliseconds. Otherwise the present time is used.
     pub timestamp: Option<i64>,
     /// The message of a `message` entry, in place of the members: its text is copied and not read again.
     pub message: Option<Arc<Message>>,
 }
 
 impl<'a> NewEntry<'a> {
-    /// An entry with an id and a timestamp of the store's choice.
+    /// An entry with a new id and the present time.
     pub fn new(kind: &'a str, members: &'a str) -> Self {
         Self { kind, members, id: None, timestamp: None, message: None }
     }
@@ -51,65 +51,64 @@ impl<'a> NewEntry<'a> {
     }
 }
 
-/// What a new entry hangs on.
+/// The parent of a new entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parent {
-    /// The leaf, as it is once foreign entries were read.
+    /// The leaf after foreign entries were read.
     Leaf,
     /// This entry, or nothing.
     At(Option<EntryId>),
 }
 
-/// What must be true of the leaf for an entry to be appended; decided after foreign entries were
-/// read.
+/// The condition on the leaf for an append. It is checked after foreign entries were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precondition {
     /// Nothing.
     None,
-    /// The leaf is this entry, or there is none.
+    /// The leaf is this entry; `None` means that there is no leaf.
     LeafIs(Option<EntryId>),
-    /// This entry lies on the path from the leaf to the root; `None` always does.
+    /// This entry is on the path from the leaf to the root; `None` always is.
     OnPath(Option<EntryId>),
 }
 
-/// What was appended.
+/// The result of an append.
 #[derive(Debug, Clone)]
 pub struct Appended {
-    /// The entry, or the last one of several; it is the new leaf.
+    /// The entry, or the last of several. It is the new leaf.
     pub entry: Arc<Entry>,
-    /// Those that were appended before it, each the parent of the next.
+    /// The entries that were appended before it, each the parent of the next.
     pub before: Vec<Arc<Entry>>,
-    /// What another program had added to the session before.
+    /// Entries that another program had added before.
     pub foreign: Option<ForeignChange>,
 }
 
 impl Appended {
-    /// All entries that were appended, each the parent of the next.
+    /// All appended entries, each the parent of the next.
     pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.before.iter().chain([&self.entry])
     }
 }
 
-/// Entries that are to be written together.
+/// Entries to write together.
 struct Chain {
-    /// Their lines, parted by LF.
+    /// Their lines, separated by LF.
     lines: String,
     last: Arc<Entry>,
     before: Vec<Arc<Entry>>,
 }
 
-/// What another program did to the session.
+/// Changes that another program made to the session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForeignChange {
-    /// The entries that it added, in file order.
+    /// The added entries in file order.
     pub entry_ids: Vec<EntryId>,
     /// The leaf after them.
     pub leaf_id: Option<EntryId>,
 }
 
 impl Session {
-    /// Appends an entry, which becomes the leaf. What other programs added is read first.
+    /// Appends an entry, which becomes the leaf. Reads the entries of other programs first.
     ///
     /// Fails with `ReadOnly`, `EntryNotFound` for the parent, `InvalidEntry`, `WriteFailed` (the
     /// session is as it was), or as reading foreign entries does.
@@ -117,9 +116,8 @@ impl Session {
         self.append_if(new, parent, &Precondition::None)
     }
 
-    /// Appends an entry if `condition` holds, else fails with `LeafMoved`; further as
-    /// [`Session::append`]. After an error, foreign entries that were read wait in
-    /// [`Session::take_foreign`].
+    /// Appends an entry if `condition` holds; otherwise fails with `LeafMoved`. Everything else is as in
+    /// [`Session::append`]. After an error, [`Session::take_foreign`] returns the foreign entries that were read.
     pub fn append_if(
         &mut self,
         new: NewEntry<'_>,
@@ -129,12 +127,10 @@ impl Session {
         self.append_chain(&[new], &parent, condition, false)
     }
 
-    /// Appends a chain of entries with one write: the first hangs on `parent`, each other one on the
-    /// one before it. They are waited for on the disk as a compaction is. A write that fails, or of
-    /// which only a part arrives, is taken back as a whole.
+    /// Appends a chain of entries with one write: `parent` is the parent of the first entry, and each entry is the
+    /// parent of the next. Waits for the disk as for a compaction. A failed or short write is undone completely.
     ///
-    /// Fails as [`Session::append_if`] does, and with `InvalidEntry` for no entry at all or for an id
-    /// that is there twice.
+    /// Fails as [`Session::append_if`] does, and with `InvalidEntry` for an empty chain or a repeated id.
     pub fn append_all(
         &mut self,
         new: &[NewEntry<'_>],
@@ -144,7 +140,7 @@ impl Session {
         self.append_chain(new, &parent, condition, true)
     }
 
-    /// Appends a chain, again where others turn out to have changed the log.
+    /// Appends a chain. Tries again if others changed the log.
     fn append_chain(
         &mut self,
         new: &[NewEntry<'_>],
@@ -168,44 +164,44 @@ impl Session {
         condition: &Precondition,
         is_checkpoint: bool,
     ) -> Result<Appended, StoreError> {
-        self.prepare_append(condition)?;
-        let build = |session: &Self| session.build_chain(new, session.resolve_parent(parent)?);
-        let Chain { lines, last: entry, before } = self.build_when_current(condition, build)?;
+        self.check_writable()?;
+        self.take_back_unsynced()?;
+        self.refresh_to_append()?;
+        self.check_condition(condition)?;
+        let mut chain = self.build_chain(new, parent)?;
+        if !self.is_current() {
+            // This may read foreign entries, so the leaf may have moved.
+            self.make_current()?;
+            self.check_condition(condition)?;
+            chain = self.build_chain(new, parent)?;
+        }
+        let Chain { lines, last: entry, before } = chain;
         self.write(&lines, before.iter().chain([&entry]), is_checkpoint)?;
         self.leaf = Some(entry.id().clone());
         Ok(Appended { entry, before, foreign: self.take_foreign() })
     }
 
-    /// Moves the leaf to `target`, or before the first entry, and keeps that in the session: an entry
-    /// without context is appended there and is the leaf (docs/session-format.md, "Entries of our own").
-    /// Fails as [`Session::append`] does.
+    /// Moves the leaf to `target`, or before the first entry, and stores the move: appends an entry without context
+    /// there, which is the leaf (docs/session-format.md, "Entries of our own"). Fails as [`Session::append`] does.
     pub fn navigate(&mut self, target: Option<&EntryId>, condition: &Precondition) -> Result<Appended, StoreError> {
         let members = self.navigation_members();
         self.append_if(NewEntry::new("custom", &members), Parent::At(target.cloned()), condition)
     }
 
-    /// The members of the `custom` entry by which [`Session::navigate`] keeps a move from the leaf, for
-    /// those who append others with it.
+    /// The members of the `custom` entry that [`Session::navigate`] appends, for callers that append it with other
+    /// entries.
     pub fn navigation_members(&self) -> String {
         let from = self.leaf.as_ref().map_or("root", EntryId::as_str);
         let from = json::encode_string(from);
         format!("{{\"customType\":\"compactd.navigation\",\"data\":{{\"fromId\":{from}}}}}")
     }
 
-    /// An id that no entry has: a UUID while only the end of a large session was read.
+    /// A new id for an entry: a UUID while only the end of a large session was read.
     pub fn new_entry_id(&self) -> EntryId {
         match self.known.get() {
-            Some(index) => new_ids::entry_id(|id| index.slot(id).is_some()),
-            None => new_ids::long_entry_id(),
+            Some(index) => header::entry_id(|id| index.slot(id).is_some()),
+            None => header::long_entry_id(),
         }
-    }
-
-    /// What comes before every append: what other programs added is read, and the condition checked.
-    pub(super) fn prepare_append(&mut self, condition: &Precondition) -> Result<(), StoreError> {
-        self.check_writable()?;
-        self.take_back_unsynced()?;
-        self.refresh_to_append()?;
-        self.check_condition(condition)
     }
 
     fn check_writable(&self) -> Result<(), StoreError> {
@@ -227,32 +223,13 @@ impl Session {
         Err(StoreError::LeafMoved { expected: expected.clone(), actual: self.leaf.clone() })
     }
 
-    /// Builds what is to be written, and makes the log ready for it. Where that brought in foreign
-    /// entries, the leaf may be another one, so that it is built anew.
-    pub(super) fn build_when_current<T>(
-        &mut self,
-        condition: &Precondition,
-        build: impl Fn(&Self) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let built = build(self)?;
-        if self.is_current() {
-            return Ok(built);
-        }
-        self.make_current()?;
-        self.check_condition(condition)?;
-        build(self)
-    }
-
-    pub(super) fn resolve_parent(&self, parent: &Parent) -> Result<Option<EntryId>, StoreError> {
-        match parent {
-            Parent::Leaf => Ok(self.leaf.clone()),
-            Parent::At(None) => Ok(None),
-            Parent::At(Some(id)) => self.slot(id).map(|_| Some(id.clone())),
-        }
-    }
-
-    /// The entries of a chain that hangs on `parent_id`, and their lines.
-    fn build_chain(&self, new: &[NewEntry<'_>], parent_id: Option<EntryId>) -> Result<Chain, StoreError> {
+    /// The entries of a chain below `parent`, and their lines.
+    fn build_chain(&self, new: &[NewEntry<'_>], parent: &Parent) -> Result<Chain, StoreError> {
+        let parent_id = match parent {
+            Parent::Leaf => self.leaf.clone(),
+            Parent::At(None) => None,
+            Parent::At(Some(id)) => self.slot(id).map(|_| Some(id.clone()))?,
+        };
         let (first, rest) =
             new.split_first().ok_or_else(|| StoreError::InvalidEntry { reason: "there is none".to_owned() })?;
         let (mut lines, entry) = self.build(first, parent_id.as_ref())?;
@@ -270,13 +247,14 @@ impl Session {
         Ok(Chain { lines, last, before })
     }
 
-    /// The entry's line, and the entry as it is read back from it.
-    pub(super) fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
+    /// The line of an entry, and the entry as parsed from it.
+    fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
-        let id = new.id.clone().unwrap_or_else(|| self.new_entry_id());
-        if self.is_taken(&id)? {
-            return Err(invalid(&format!("the id {id} is taken")));
-        }
+        let id = match &new.id {
+            Some(id) if self.is_taken(id)? => return Err(invalid(&format!("the id {id} is taken"))),
+            Some(id) => id.clone(),
+            None => self.new_entry_id(),
+        };
         let timestamp = iso_timestamp(new.timestamp.unwrap_or_else(now));
         let message = new.message.as_ref();
         let made = message.and_then(|message| Entry::of_message(&id, parent_id, &timestamp, Arc::clone(message)));
@@ -309,7 +287,7 @@ impl Session {
         let span = self.append_to_log(lines, sync && !is_deferred)?;
         let (mut offset, is_next) = (span.offset, span.offset == self.known.end());
         let is_only = entries.clone().nth(1).is_none();
-        // Takes note of what was just written, or finds that the log has to be read for that.
+        // Adds what was just written, unless the log must be read for that.
         let mut is_known = |entry: &Arc<Entry>| {
             let length = if is_only { lines.len() } else { entry.line().len() };
             let own = Span { offset, length: length as u64 };
@@ -329,14 +307,14 @@ impl Session {
         Ok(())
     }
 
-    /// Appends lines to the log, behind what is known of it.
+    /// Appends lines to the log after its known part.
     pub(super) fn append_to_log(&mut self, lines: &str, sync: bool) -> Result<Span, StoreError> {
         let expected_end = self.log.length();
         self.log.append(Batch { lines, expected_end, sync }).map_err(|error| self.not_written(error))
     }
 
-    /// Reads what was written at `span` with what lies before it: a closed tail, or bytes of another
-    /// program that came in between. If that fails, what was written is taken back.
+    /// Reads the lines written at `span` and the bytes before them: the end of a torn line, or lines that another
+    /// program wrote in between. If that fails, removes the written lines.
     pub(super) fn read_back(&mut self, span: Span) -> Result<(), StoreError> {
         let Err(error) = self.read_written(span) else {
             return Ok(());
@@ -349,7 +327,7 @@ impl Session {
         match self.log.cut(span.end() + 1, span.offset) {
             Ok(()) => Err(StoreError::write(self.log.locator(), source)),
             Err(error) => {
-                // It is in the log and stays there, so that it counts; the next change reads all anew.
+                // The lines stay in the log, so they count. The next change reads the whole log again.
                 tracing::warn!(%source, %error, locator = ?self.locator(), "cannot read what was written");
                 self.unread = LogChange::Replaced;
                 Ok(())
@@ -361,14 +339,13 @@ impl Session {
         if span.offset >= self.known.end() {
             return self.read_foreign(Some(span));
         }
-        // Another program has cut the log meanwhile.
+        // Another program has cut the log.
         self.unread = LogChange::Replaced;
         self.refresh_quietly()
     }
 }
 
-/// Whether a write failed because the log is another one by now or ends elsewhere, so that it may succeed
-/// once that was read.
+/// Whether a write failed because the log was replaced or ends elsewhere, so that it may succeed after a read.
 fn is_log_changed(error: &StoreError) -> bool {
     let StoreError::WriteFailed { source, .. } = error else { return false };
     let source = source.get_ref().and_then(|source| source.downcast_ref());

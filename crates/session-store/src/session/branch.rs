@@ -1,39 +1,40 @@
-//! Paths between entries, and the tree of all.
+//! Paths between entries, the context of a path, and recall of entries that were evicted from it.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
 
-use compaction_core::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, epoch_milliseconds};
-use compaction_core::message::{Body, Message, blocks_text};
-use compaction_core::projection::Branch;
+use compaction_core::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
+use compaction_core::file_operations::FileTools;
+use compaction_core::message::Body;
+use compaction_core::projection::{Branch, Projection};
+use compaction_core::recall::{PassageIndex, RankedPassage, RecallQuery};
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind};
-use crate::error::StoreError;
+use crate::error::{Diagnostic, DiagnosticKind, StoreError};
+use crate::index::lazy::Position;
 use crate::index::{Index, Record};
 use crate::session::Session;
-use crate::session::known::Slot;
 
-/// What is odd about one path is told up to this many times.
+/// Maximum number of diagnostics of one path.
 const MAX_DIAGNOSTICS: usize = 1000;
 
-/// A path, seen from its leaf, that reads headers from the index and bodies when they are asked
-/// for. It ends at a missing parent and where it would repeat, and says so.
+/// A path from its leaf to the root. Headers come from the index, and bodies are read on demand. It ends at a missing
+/// parent and before it would repeat, and reports that.
 ///
 /// Project `&mut branch` to keep the diagnostics.
 #[derive(Debug)]
 pub struct SessionBranch<'a> {
     session: &'a Session,
     walk: Walk<'a>,
-    /// Places of the entries that were walked over, the leaf first.
-    walked: Vec<Slot>,
+    /// Positions of the entries that were visited, the leaf first.
+    walked: Vec<Position>,
     diagnostics: Vec<Diagnostic>,
-    /// Whether a broken body came up where only the end of the session is known. If an entry further
-    /// up has the same id, that one counts.
+    /// Whether a body is broken while only the end of the session is known. An earlier entry with the same id would
+    /// then count.
     is_doubtful: bool,
 }
 
 impl SessionBranch<'_> {
-    /// What was odd about the part of the path that was read so far.
+    /// Problems in the part of the path that was read so far.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -64,7 +65,7 @@ impl SessionBranch<'_> {
         }
     }
 
-    /// Whether only the whole index tells what lies on the path.
+    /// Whether only the whole index determines the path.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.is_doubtful
     }
@@ -83,7 +84,7 @@ impl Branch for SessionBranch<'_> {
             return Ok(None);
         };
         let mut header = record.header();
-        // A compaction that cannot be read must not hide what lies before it.
+        // An unreadable compaction must not hide the entries before it.
         if header.kind == EntryKind::Compaction && self.entry(depth)?.kind() != EntryKind::Compaction {
             header.kind = EntryKind::Other;
         }
@@ -116,8 +117,8 @@ impl Branch for &mut SessionBranch<'_> {
 }
 
 impl Session {
-    /// The path from `leaf` to its root; `None` is the empty path before the first entry. The leaf
-    /// of the session is [`Session::leaf_id`].
+    /// The path from `leaf` to its root; `None` is the empty path before the first entry. [`Session::leaf_id`] is the
+    /// leaf of the session.
     ///
     /// Fails with `EntryNotFound`.
     pub fn branch(&self, leaf: Option<&EntryId>) -> Result<SessionBranch<'_>, StoreError> {
@@ -141,8 +142,7 @@ impl Session {
         slots.into_iter().map(|slot| self.record(slot).map(|record| record.id)).collect()
     }
 
-    /// Whether `id` lies on the path to `leaf`, the leaf included. Fails with `EntryNotFound` for
-    /// the leaf.
+    /// Whether `id` is on the path to `leaf`, including the leaf. Fails with `EntryNotFound` for the leaf.
     pub fn is_on_branch(&self, id: &EntryId, leaf: Option<&EntryId>) -> Result<bool, StoreError> {
         let Some(wanted) = self.find(id)? else {
             return Ok(false);
@@ -155,20 +155,19 @@ impl Session {
                 return Ok(true);
             }
             if offset < wanted && self.is_ordered() {
-                // It lies behind all that is still to come.
+                // All remaining entries of the path come before it.
                 return Ok(false);
             }
         }
         Ok(false)
     }
 
-    /// Whether every entry lies behind its parent. At the end of a session all do.
+    /// Whether every entry comes after its parent. In a tail all do.
     fn is_ordered(&self) -> bool {
         self.known.get().is_none_or(Index::is_ordered)
     }
 
-    /// The deepest entry that lies on the paths to both leaves; `None` if they share nothing. Fails
-    /// with `EntryNotFound`.
+    /// The deepest entry on both paths; `None` if there is none. Fails with `EntryNotFound`.
     pub fn common_ancestor(&self, a: Option<&EntryId>, b: Option<&EntryId>) -> Result<Option<EntryId>, StoreError> {
         let mut path = HashSet::new();
         for slot in self.branch_slots(a)? {
@@ -183,8 +182,8 @@ impl Session {
         Ok(None)
     }
 
-    /// Places of the path to `leaf`, root first.
-    pub(crate) fn branch_slots(&self, leaf: Option<&EntryId>) -> Result<Vec<Slot>, StoreError> {
+    /// Positions of the path to `leaf`, root first.
+    pub(crate) fn branch_slots(&self, leaf: Option<&EntryId>) -> Result<Vec<Position>, StoreError> {
         let mut slots = Vec::new();
         let mut walk = self.walk(leaf)?;
         while let Some(slot) = walk.step()? {
@@ -199,31 +198,30 @@ impl Session {
         Ok(Walk { session: self, first, last: None, steps: 0, repeats: false, seen: HashSet::new() })
     }
 
-    fn offset(&self, slot: Slot) -> Result<u64, StoreError> {
+    fn offset(&self, slot: Position) -> Result<u64, StoreError> {
         match slot {
-            Slot::Whole(slot) => Ok(self.index()?.offset(slot)),
-            Slot::Tail(_) => Ok(self.record(slot)?.span.offset),
+            Position::Whole(slot) => Ok(self.index()?.offset(slot)),
+            Position::Tail(_) => Ok(self.record(slot)?.span.offset),
         }
     }
 }
 
-/// Walks from a leaf to the root, over each entry once. No more of the session is read than the
-/// steps need.
+/// Walks from a leaf to the root and visits each entry once. Reads no more of the session than the steps need.
 #[derive(Debug)]
 struct Walk<'a> {
     session: &'a Session,
-    first: Option<Slot>,
-    last: Option<Slot>,
+    first: Option<Position>,
+    last: Option<Position>,
     steps: usize,
-    /// Whether the walk has come back to where it was.
+    /// Whether the walk has returned to an entry.
     repeats: bool,
-    /// Kept only where the file has cycles.
+    /// Filled only if the file has cycles.
     seen: HashSet<usize>,
 }
 
 impl Walk<'_> {
     /// The next entry; `None` at the end of the path.
-    fn step(&mut self) -> Result<Option<Slot>, StoreError> {
+    fn step(&mut self) -> Result<Option<Position>, StoreError> {
         let next = match self.last {
             Some(last) => self.session.parent(last)?,
             None => self.first,
@@ -240,16 +238,16 @@ impl Walk<'_> {
         Ok(Some(slot))
     }
 
-    /// Notes the entry where the file has cycles. The end of a session has none.
-    fn has_seen(&mut self, slot: Slot) -> Result<bool, StoreError> {
-        let Slot::Whole(slot) = slot else {
+    /// Records the entry if the file has cycles. A tail has none.
+    fn has_seen(&mut self, slot: Position) -> Result<bool, StoreError> {
+        let Position::Whole(slot) = slot else {
             return Ok(false);
         };
         let index = self.session.index()?;
         if !index.has_cycle {
             return Ok(false);
         }
-        if let (Some(Slot::Tail(_)), Some(first)) = (self.last, self.first) {
+        if let (Some(Position::Tail(_)), Some(first)) = (self.last, self.first) {
             let mut next = index.slot(self.session.record(first)?.id.as_str());
             for _ in 0..self.steps {
                 self.seen.extend(next);
@@ -259,7 +257,7 @@ impl Walk<'_> {
         Ok(!self.seen.insert(slot))
     }
 
-    /// Why the path ended where it did, if that is not at a root.
+    /// The reason for the end of the path, if it is not a root.
     fn end(&self) -> Result<Option<Diagnostic>, StoreError> {
         let Some(record) = self.last.map(|last| self.session.record(last)).transpose()? else {
             return Ok(None);
@@ -278,133 +276,179 @@ impl Walk<'_> {
     }
 }
 
-/// Characters of a preview at most.
-const PREVIEW_CHARACTERS: usize = 120;
+/// Maximum number of entries that are added to a remembered context.
+const GROWTH: usize = 64;
 
-/// One entry in the tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TreeNode {
-    /// The entry's id.
-    pub id: EntryId,
-    /// The parent as stored, also where no entry has that id.
-    pub parent_id: Option<EntryId>,
-    /// The stored type.
-    pub kind_name: String,
-    /// The stored role, for messages.
-    pub role: Option<String>,
-    /// What it says, on one line of at most 120 characters.
-    pub preview: String,
-    /// Its label.
-    pub label: Option<String>,
-    /// The stored timestamp.
-    pub timestamp: String,
-    /// Ids of its children, the oldest timestamp first, equal ones in file order.
-    pub children: Vec<EntryId>,
+/// The messages that the model gets from a branch, and the problems in reading it.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The messages that the model gets.
+    pub projection: Arc<Projection>,
+    /// Problems in the part of the path that was read.
+    pub diagnostics: Arc<[Diagnostic]>,
+}
+
+/// The last context, and its leaf. A context grows by an entry much more often than it changes, so it is remembered.
+pub(crate) type RememberedContext = Option<(EntryId, Context)>;
+
+impl Session {
+    /// The context of the path to `leaf`; `None` is the empty path. It is remembered: asking again is free, and
+    /// asking after appends costs only the appended entries.
+    ///
+    /// Fails with `EntryNotFound`, or as reading does.
+    pub fn context(&self, leaf: Option<&EntryId>) -> Result<Context, StoreError> {
+        let Some(leaf) = leaf else {
+            return self.read_context(None);
+        };
+        let context = match self.remembered_context() {
+            Some((known, context)) if known == *leaf => return Ok(context),
+            Some((known, context)) => match self.grown_context(leaf, &known, &context)? {
+                Some(grown) => grown,
+                None => self.read_context(Some(leaf))?,
+            },
+            None => self.read_context(Some(leaf))?,
+        };
+        self.remember_context(Some((leaf.clone(), context.clone())));
+        Ok(context)
+    }
+
+    /// Forgets the context, because the log may have changed.
+    pub(crate) fn forget_context(&self) {
+        self.remember_context(None);
+    }
+
+    fn read_context(&self, leaf: Option<&EntryId>) -> Result<Context, StoreError> {
+        let mut branch = self.branch(leaf)?;
+        let projection = Arc::new(Projection::of(&mut branch)?);
+        if branch.is_doubtful() && self.known.get().is_none() {
+            self.index()?;
+            return self.read_context(leaf);
+        }
+        Ok(Context { projection, diagnostics: branch.diagnostics().into() })
+    }
+
+    /// The context at `leaf`, made from the one at `known`, if that is shortly before it and nothing in between
+    /// changes earlier entries.
+    fn grown_context(&self, leaf: &EntryId, known: &EntryId, from: &Context) -> Result<Option<Context>, StoreError> {
+        let mut branch = self.branch(Some(leaf))?;
+        let mut added: Vec<Arc<Entry>> = Vec::new();
+        loop {
+            match branch.header(added.len())? {
+                Some(header) if header.id == *known => break,
+                Some(_) if added.len() < GROWTH => added.push(branch.entry(added.len())?),
+                _ => return Ok(None),
+            }
+        }
+        let mut projection = Projection::clone(&from.projection);
+        for entry in added.into_iter().rev() {
+            match projection.followed_by(entry) {
+                Some(grown) => projection = grown,
+                None => return Ok(None),
+            }
+        }
+        let diagnostics = from.diagnostics.iter().chain(branch.diagnostics()).cloned().collect();
+        Ok(Some(Context { projection: Arc::new(projection), diagnostics }))
+    }
+
+    fn remembered_context(&self) -> RememberedContext {
+        self.context.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn remember_context(&self, context: RememberedContext) {
+        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = context;
+    }
+}
+
+/// The result of a recall.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recalled {
+    /// Evicted entries, root first.
+    pub entry_ids: Vec<EntryId>,
+    /// Passages of these entries, best first. The document of a passage is an index into `entry_ids`.
+    pub passages: Vec<RankedPassage>,
 }
 
 impl Session {
-    /// All entries in file order. Reads every body for its preview; one that is broken has none.
-    pub fn tree(&self) -> Result<Vec<TreeNode>, StoreError> {
-        let index = self.index()?;
-        let mut nodes = Vec::with_capacity(index.len());
-        for record in index.current() {
-            let entry = self.entry_or_header(&record)?;
-            nodes.push(TreeNode {
-                label: index.labels.get(&record.id).map(|label| label.text.clone()),
-                id: record.id,
-                parent_id: record.parent_id,
-                kind_name: entry.kind_name().to_owned(),
-                role: entry.message().map(|message| message.role().to_owned()),
-                preview: preview(&entry),
-                timestamp: entry.timestamp().to_owned(),
-                children: Vec::new(),
-            });
-        }
-        link_children(&mut nodes);
-        Ok(nodes)
-    }
-}
-
-/// Fills in the children. A time that cannot be read counts as the oldest.
-fn link_children(nodes: &mut [TreeNode]) {
-    let places: HashMap<EntryId, usize> = nodes.iter().enumerate().map(|(at, node)| (node.id.clone(), at)).collect();
-    let times: Vec<Option<i64>> = nodes.iter().map(|node| epoch_milliseconds(&node.timestamp)).collect();
-    let mut order: Vec<usize> = (0..nodes.len()).collect();
-    order.sort_by_key(|&at| times[at]);
-    for at in order {
-        let parent = nodes[at].parent_id.as_ref().and_then(|id| places.get(id)).copied();
-        if let Some(parent) = parent {
-            let id = nodes[at].id.clone();
-            nodes[parent].children.push(id);
-        }
-    }
-}
-
-fn preview(entry: &Entry) -> String {
-    let text = match entry.body() {
-        EntryBody::Message(message) | EntryBody::CustomMessage(message) => message_text(message),
-        EntryBody::Compaction(compaction) => compaction.summary.clone(),
-        EntryBody::BranchSummary(branch) => branch.summary.clone(),
-        EntryBody::Custom { custom_type, .. } => custom_type.clone(),
-        EntryBody::Label { label, .. } => label.clone().unwrap_or_default(),
-        EntryBody::ModelChange { provider, model_id } => format!("{provider}/{model_id}"),
-        EntryBody::ThinkingLevelChange { thinking_level } => thinking_level.clone(),
-        EntryBody::SessionInfo { name } => name.clone().unwrap_or_default(),
-        EntryBody::ContextEdit { target_id, .. } => target_id.to_string(),
-        EntryBody::Usage(_) | EntryBody::Other => String::new(),
-    };
-    one_line(&text, PREVIEW_CHARACTERS)
-}
-
-fn message_text(message: &Message) -> String {
-    match message.body() {
-        Body::User { content } | Body::ToolResult { content, .. } | Body::Custom { content, .. } => {
-            content.text(" ").into_owned()
-        }
-        Body::Assistant(assistant) => {
-            let text = blocks_text(&assistant.content, " ");
-            let calls = message.tool_calls().map(|call| format!("[{}]", call.name));
-            [text.into_owned()].into_iter().filter(|text| !text.is_empty()).chain(calls).collect::<Vec<_>>().join(" ")
-        }
-        Body::BashExecution(execution) => format!("$ {}", execution.command),
-        Body::System(system) => system.content.text(" ").into_owned(),
-        Body::CompactionSummary { summary, .. } | Body::BranchSummary { summary, .. } => summary.clone(),
-        Body::Other { .. } => String::new(),
-    }
-}
-
-/// At most `limit` characters of `text` on one line, runs of white space and control characters
-/// taken as one space.
-pub(crate) fn one_line(text: &str, limit: usize) -> String {
-    let is_break = |character: char| character.is_whitespace() || character.is_control();
-    let mut out = String::new();
-    let mut count = 0;
-    for word in text.split(is_break).filter(|word| !word.is_empty()) {
-        if count > 0 {
-            out.push(' ');
-            count += 1;
-        }
-        for character in word.chars() {
-            if count >= limit {
-                out.push('…');
-                return out;
+    /// The passages that answer `query`, best first, from entries of the path to `leaf` that compactions removed from
+    /// its context. Prompts, entries hidden by an edit and entries withheld from models are left out, as are
+    /// summaries of compactions, which only repeat other entries. `tools` identifies calls that change files. Reads
+    /// the path once and holds one body at a time.
+    ///
+    /// `None` if it `is_cancelled`. Fails with `EntryNotFound` for the leaf, or with `Io`.
+    pub fn recall(
+        &self,
+        leaf: Option<&EntryId>,
+        query: &RecallQuery,
+        tools: &FileTools,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<Recalled>, StoreError> {
+        let mut index = PassageIndex::new(query);
+        let mut entry_ids = Vec::new();
+        for record in &self.evicted_records(leaf)? {
+            if is_cancelled() {
+                return Ok(None);
             }
-            out.push(character);
-            count += 1;
+            let Some(entry) = self.readable(record)?.filter(|entry| !is_kept_from_models(entry)) else { continue };
+            index.add_entry(&entry, tools);
+            entry_ids.push(entry.id().clone());
+        }
+        Ok(Some(Recalled { entry_ids, passages: index.rank() }))
+    }
+
+    /// Entries that may contain answers, root first.
+    fn evicted_records(&self, leaf: Option<&EntryId>) -> Result<Vec<Record>, StoreError> {
+        let projection = self.context(leaf)?.projection;
+        if projection.compaction().is_none() {
+            return Ok(Vec::new());
+        }
+        let context: HashSet<&EntryId> = projection.entries().iter().map(|projected| projected.entry.id()).collect();
+        let mut evicted = Vec::new();
+        let mut hidden = HashSet::new();
+        for slot in self.branch_slots(leaf)? {
+            let record = self.record(slot)?;
+            if record.kind == EntryKind::ContextEdit {
+                self.note_edit(&record, &mut hidden)?;
+            } else if is_answer(&record) && !context.contains(&record.id) {
+                evicted.push(record);
+            }
+        }
+        evicted.retain(|record| !hidden.contains(&record.id));
+        Ok(evicted)
+    }
+
+    /// Records whether an edit hides its target. The last edit on the path decides.
+    fn note_edit(&self, record: &Record, hidden: &mut HashSet<EntryId>) -> Result<(), StoreError> {
+        let Some(entry) = self.readable(record)? else { return Ok(()) };
+        match entry.body() {
+            EntryBody::ContextEdit { target_id, replacement: Replacement::Hidden } => {
+                hidden.insert(target_id.clone());
+            }
+            EntryBody::ContextEdit { target_id, replacement: Replacement::Content(_) } => {
+                hidden.remove(target_id);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The entry; `None` if its body is broken. Does not use the cache, which is for entries that are read again.
+    fn readable(&self, record: &Record) -> Result<Option<Entry>, StoreError> {
+        match self.parse(record) {
+            Err(StoreError::BrokenEntry { .. }) => Ok(None),
+            outcome => outcome.map(Some),
         }
     }
-    out
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn previews_are_short_and_on_one_line() {
-        assert_eq!(one_line("  a\n\tb\u{1b} c ", 10), "a b c");
-        assert_eq!(one_line("äöü xyz", 5), "äöü x…");
-        assert_eq!(one_line("abc", 3), "abc");
-        assert_eq!(one_line(&"x".repeat(1 << 20), 5), "xxxxx…");
+fn is_answer(record: &Record) -> bool {
+    match record.kind {
+        EntryKind::Message => record.role != Some(Role::System),
+        EntryKind::CustomMessage | EntryKind::BranchSummary => true,
+        _ => false,
     }
+}
+
+fn is_kept_from_models(entry: &Entry) -> bool {
+    let body = entry.message().map(|message| message.body());
+    matches!(body, Some(Body::BashExecution(bash)) if bash.exclude_from_context)
 }

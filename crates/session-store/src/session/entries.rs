@@ -1,30 +1,34 @@
 //! Reading entries, and those that were read lately.
 //!
-//! What is remembered is derived and disposable: dropping it costs time alone.
+//! The cache can be dropped at any time. That costs only time.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use compaction_core::entry::{Entry, EntryError, EntryId};
+use compaction_core::entry::{Entry, EntryError, EntryHeader, EntryId};
 use compaction_core::json;
 
 use crate::error::StoreError;
-use crate::index::Record;
-use crate::lossless::LosslessText;
+use crate::index::lazy::Position;
+use crate::index::{Index, Reading, Record};
 use crate::session::Session;
-use crate::session::known::Slot;
+use crate::session::upgrade::LosslessText;
+
+/// Length of the ids of new entries while not all ids of a session are known.
+const UUID_LENGTH: usize = 36;
 
 impl Session {
-    /// The entry `id`, parsed now or lately.
+    /// The entry `id`, from the cache or parsed now.
     ///
     /// Fails with `EntryNotFound`, with `BrokenEntry` if its body cannot be read, or with `Io`.
     pub fn entry(&self, id: &EntryId) -> Result<Arc<Entry>, StoreError> {
         self.entry_of(&self.record(self.slot(id)?)?)
     }
 
-    /// The entry `id`, or an entry of no known type in its place if its body is broken: for those who
-    /// move through the tree, which one torn line must not stop.
+    /// The entry `id`, or a placeholder of an unknown type if its body is broken, so that a broken line does not stop
+    /// a walk through the tree.
     ///
     /// Fails with `EntryNotFound` or with `Io`.
     pub fn entry_or_stand_in(&self, id: &EntryId) -> Result<Arc<Entry>, StoreError> {
@@ -37,14 +41,14 @@ impl Session {
 
     /// The entries of all branches in file order, those after `since`, at most `limit`.
     ///
-    /// An entry whose body is broken comes as its header alone. Fails with `EntryNotFound` for
-    /// `since`, or with `Io`.
+    /// An entry with a broken body is returned with its header only. Fails with `EntryNotFound` for `since`, or with
+    /// `Io`.
     pub fn entries(&self, since: Option<&EntryId>, limit: Option<usize>) -> Result<Vec<Arc<Entry>>, StoreError> {
         let limit = limit.unwrap_or(usize::MAX);
         let start = match since.map(|id| self.slot(id)).transpose()? {
             None => 0,
-            Some(Slot::Whole(slot)) => slot + 1,
-            Some(Slot::Tail(slot)) => {
+            Some(Position::Whole(slot)) => slot + 1,
+            Some(Position::Tail(slot)) => {
                 let after = self.known.tail().map(|tail| tail.records_after(slot).take(limit).cloned().collect());
                 let records: Vec<Record> = after.unwrap_or_default();
                 return records.iter().map(|record| self.entry_or_header(record)).collect();
@@ -54,8 +58,8 @@ impl Session {
         index.current_from(start).take(limit).map(|slot| self.entry_or_header(&index.record(slot))).collect()
     }
 
-    /// Visits every entry that counts in file order, reading the file once from its start and
-    /// keeping nothing: for work that needs all bodies. Entries whose body is broken come as `Err`.
+    /// Visits every current entry in file order. Reads the file once from its start and keeps nothing. An entry with
+    /// a broken body is visited as `Err`.
     pub fn for_each_entry(
         &self,
         mut visit: impl FnMut(Result<&Entry, &StoreError>) -> ControlFlow<()>,
@@ -74,7 +78,7 @@ impl Session {
         Ok(())
     }
 
-    /// The entry of a record, parsed now or lately.
+    /// The entry of a record, from the cache or parsed now.
     pub(crate) fn entry_of(&self, record: &Record) -> Result<Arc<Entry>, StoreError> {
         if let Some(entry) = self.cache().get(record.span.offset) {
             return Ok(entry);
@@ -84,7 +88,7 @@ impl Session {
         Ok(entry)
     }
 
-    /// The entry, or what is readable of it: a broken body must not take the rest of a list with it.
+    /// The entry, or its header if its body is broken.
     pub(crate) fn entry_or_header(&self, record: &Record) -> Result<Arc<Entry>, StoreError> {
         match self.entry_of(record) {
             Err(StoreError::BrokenEntry { .. }) => {
@@ -94,8 +98,7 @@ impl Session {
         }
     }
 
-    /// What stands for an entry with a broken body in a context: an entry of no known type, which
-    /// gives nothing to it.
+    /// A placeholder for an entry with a broken body: an entry of an unknown type, which adds nothing to a context.
     pub(crate) fn stand_in(&self, record: &Record) -> Result<Entry, StoreError> {
         self.header_only(record, "broken")
     }
@@ -106,7 +109,7 @@ impl Session {
         Ok(line.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// As [`Session::line`], with bytes that are not UTF-8 as they are.
+    /// As [`Session::line`], with invalid UTF-8 unchanged.
     pub(crate) fn line_bytes(&self, record: &Record) -> Result<Vec<u8>, StoreError> {
         self.check_length(record)?;
         let bytes = match self.known.line_in_tail(record) {
@@ -117,7 +120,7 @@ impl Session {
             return Ok(bytes);
         };
         let text = LosslessText::new(bytes);
-        // What is no object comes as it is, and fails where it is parsed.
+        // A line that is not an object is returned unchanged, and fails when it is parsed.
         let line = migration.rewrite(text.as_str(), &record.place());
         Ok(text.bytes_of(line.unwrap_or_else(|_| text.as_str().to_owned())))
     }
@@ -131,7 +134,7 @@ impl Session {
         Err(self.broken(record, EntryError::TooLong { bytes, limit })?)
     }
 
-    /// Reads and parses an entry past the cache.
+    /// Reads and parses an entry without the cache.
     pub(crate) fn parse(&self, record: &Record) -> Result<Entry, StoreError> {
         let line = self.line(record)?;
         if let Err(values) = json::check_value_count(&line) {
@@ -158,23 +161,138 @@ fn header_line(record: &Record, kind: &str) -> String {
 }
 
 impl Session {
-    /// The entries with these ids, in their order; one whose body is broken comes as its header alone.
+    /// The entries with these ids, in this order. An entry with a broken body is returned with its header only.
     ///
-    /// Fails with `EntryNotFound` for the first id that no entry has, or with `Io`.
+    /// Fails with `EntryNotFound` for the first unknown id, or with `Io`.
     pub fn entries_by_id(&self, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, StoreError> {
         ids.iter().map(|id| self.entry_or_header(&self.record(self.slot(id)?)?)).collect()
     }
 }
 
-/// What a parsed entry takes, as a multiple of its line: the line itself, its texts, and their
-/// blocks.
+impl Session {
+    /// The whole index. Builds it if necessary.
+    pub(crate) fn index(&self) -> Result<&Index, StoreError> {
+        self.index_unless(&|| false)
+    }
+
+    /// As [`Session::index`]. Fails with `Io` of the kind `Interrupted` once it `is_cancelled`.
+    pub(crate) fn index_unless(&self, is_cancelled: &dyn Fn() -> bool) -> Result<&Index, StoreError> {
+        self.known.get_or_build(|| self.build_index(is_cancelled)).map_err(|source| self.read_error(source))
+    }
+
+    /// The whole index for changes. Builds it if necessary.
+    pub(crate) fn index_mut(&mut self) -> Result<&mut Index, StoreError> {
+        self.index()?;
+        Ok(self.known.get_mut().expect("the index was built in the line before"))
+    }
+
+    /// Whether an entry can be found without building the whole index.
+    pub(crate) fn is_at_hand(&self, id: &EntryId) -> bool {
+        self.known.get().is_some() || self.known.tail().is_some_and(|tail| tail.slot(id).is_some())
+    }
+
+    /// The position of the entry `id`. Fails with `EntryNotFound`.
+    pub(crate) fn slot(&self, id: &EntryId) -> Result<Position, StoreError> {
+        self.find(id)?.ok_or_else(|| StoreError::EntryNotFound { id: id.clone() })
+    }
+
+    /// The position of the entry `id`, if it exists.
+    pub(crate) fn find(&self, id: &EntryId) -> Result<Option<Position>, StoreError> {
+        if self.known.get().is_none()
+            && let Some(slot) = self.known.tail().and_then(|tail| tail.slot(id))
+        {
+            return Ok(Some(Position::Tail(slot)));
+        }
+        Ok(self.index()?.slot(id.as_str()).map(Position::Whole))
+    }
+
+    /// The position of the parent, if it is in the session. Reads the tail back to it.
+    pub(crate) fn parent(&self, slot: Position) -> Result<Option<Position>, StoreError> {
+        let number = match slot {
+            Position::Whole(slot) => return Ok(self.index()?.parent_slot(slot).map(Position::Whole)),
+            Position::Tail(number) => number,
+        };
+        let Some(parent_id) = self.record(slot)?.parent_id else {
+            return Ok(None);
+        };
+        let found = self.find_before(number, &parent_id).map_err(|source| self.read_error(source))?;
+        match found {
+            Some(number) => Ok(Some(Position::Tail(number))),
+            None => Ok(self.index()?.slot(parent_id.as_str()).map(Position::Whole)),
+        }
+    }
+
+    /// The record at a position.
+    pub(crate) fn record(&self, slot: Position) -> Result<Record, StoreError> {
+        if let Position::Tail(number) = slot
+            && let Some(tail) = self.known.tail()
+        {
+            return Ok(tail.record(number).clone());
+        }
+        let (Position::Whole(slot) | Position::Tail(slot)) = slot;
+        Ok(self.index()?.record(slot))
+    }
+
+    /// Id, parent and type of an entry; `None` if it does not exist.
+    pub fn entry_header(&self, id: &EntryId) -> Result<Option<EntryHeader>, StoreError> {
+        self.find(id)?.map(|slot| self.record(slot).map(|record| record.header())).transpose()
+    }
+
+    /// Whether an entry has this id. While only the tail is known, an id with the length of a UUID is looked up only
+    /// there: such ids come from [`Session::new_entry_id`].
+    pub(crate) fn is_taken(&self, id: &EntryId) -> Result<bool, StoreError> {
+        let in_tail = || self.known.tail().is_some_and(|tail| tail.slot(id).is_some());
+        if self.known.get().is_none() && id.as_str().len() == UUID_LENGTH {
+            return Ok(in_tail());
+        }
+        Ok(self.find(id)?.is_some())
+    }
+
+    /// The line number of an entry, counted from 1.
+    pub(crate) fn line_number(&self, record: &Record) -> Result<usize, StoreError> {
+        if let Some(line) = record.line {
+            return Ok(line);
+        }
+        self.known.count_lines(self.log.as_ref(), record.span.offset).map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) fn read_error(&self, source: io::Error) -> StoreError {
+        StoreError::io("read", self.log.locator(), source)
+    }
+
+    /// The number of the entry `id` in the tail, if it is before `number` and close enough to the end.
+    fn find_before(&self, number: usize, id: &EntryId) -> io::Result<Option<usize>> {
+        let Some(mut tail) = self.known.tail() else {
+            return Ok(None);
+        };
+        while tail.slot(id).is_none() {
+            if self.known.get().is_some() || !tail.grow(self.log.as_ref())? {
+                return Ok(None);
+            }
+        }
+        Ok(tail.slot(id).filter(|&slot| slot < number))
+    }
+
+    fn build_index(&self, is_cancelled: &dyn Fn() -> bool) -> io::Result<Index> {
+        let (end, last) = (self.known.end(), self.known.last());
+        let mut index = Index::build_unless(self.log.as_ref(), Reading::Headers, end, self.max_line, is_cancelled)?;
+        let is_same_session = index.header.as_ref().is_some_and(|header| header.id == self.header().id);
+        if !is_same_session || index.end() != end || index.last() != last {
+            return Err(io::Error::other("the session was changed while it was read"));
+        }
+        self.early.as_slice().iter().for_each(|diagnostic| index.diagnostics.add(diagnostic.clone()));
+        Ok(index)
+    }
+}
+
+/// Memory of a parsed entry as a multiple of its line: the line itself, its texts, and their blocks.
 const BYTES_PER_LINE_BYTE: usize = 3;
 
-/// What an entry takes beside its texts, in bytes.
+/// Memory of an entry besides its texts, in bytes.
 const ENTRY_OVERHEAD: usize = 512;
 
-/// Parsed entries by the offset of their line, bounded by an estimate of their bytes; the ones
-/// unused for longest go first.
+/// Parsed entries by the offset of their line, limited by an estimate of their bytes. The least recently used go
+/// first.
 #[derive(Debug)]
 pub(crate) struct EntryCache {
     capacity: usize,
@@ -199,7 +317,7 @@ impl EntryCache {
         Some(Arc::clone(entry))
     }
 
-    /// Keeps `entry`, unless it is larger than the whole cache.
+    /// Stores `entry`, unless it is larger than the whole cache.
     pub(crate) fn insert(&mut self, offset: u64, entry: &Arc<Entry>) {
         self.remove(offset);
         if size_of(entry) > self.capacity {

@@ -1,8 +1,8 @@
-//! Appends that return before they are on the disk, so that callers at the same time share a sync.
+//! Appends that return before they are on the disk, so that concurrent callers share a sync.
 //!
-//! A sync takes as long as a hundred writes. The writes of a session follow each other under its
-//! lock. What waits for the disk waits outside it, on one thread per session. Each sync serves all that
-//! were waiting when it began.
+//! A sync takes as long as a hundred writes. The writes of a session follow each other under its lock. Callers wait
+//! for the disk outside the lock, served by one thread per session. Each sync serves all callers that waited when it
+//! began.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -15,14 +15,13 @@ use crate::error::StoreError;
 use crate::log::{LogChange, LogError, SessionLog, Span, SyncLog};
 use crate::session::{Durability, Session};
 
-/// What of a session's log is not yet known to be on the disk.
+/// The part of a session's log that is not known to be on the disk.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredSyncs {
     is_on: bool,
     group: Option<GroupSync>,
     pending: Option<PendingSync>,
-    /// The lines at the end of the log that were written and not synced, if nothing foreign lies
-    /// between or behind them.
+    /// The written lines at the end of the log that were not synced, if no foreign line is between or after them.
     unsynced: VecDeque<UnsyncedLine>,
 }
 
@@ -34,24 +33,22 @@ struct UnsyncedLine {
 }
 
 impl Session {
-    /// From now on appends that must reach the disk, with `Durability::Always`, return before they
-    /// do: whoever appended waits for what [`Session::take_pending_sync`] gives, best when the
-    /// session is free for others again. Readers see the entries meanwhile.
+    /// From now on, appends that must reach the disk (`Durability::Always`) return before they do. Callers wait with
+    /// [`Session::take_pending_sync`], ideally after they released the session. Readers see the entries meanwhile.
     pub fn defer_syncs(&mut self) {
         self.syncs.is_on = true;
     }
 
-    /// What is to be waited for before the last appends may be called written; `None` if nothing.
+    /// Takes what a caller must wait for before the last appends count as written; `None` if nothing.
     pub fn take_pending_sync(&mut self) -> Option<PendingSync> {
         self.syncs.pending.take()
     }
 
-    /// After a sync that failed, cuts off the lines that waited for one, so that the session is as
-    /// it was before them; whether there were any. Does nothing if no sync failed. What changed
-    /// waits in [`Session::take_foreign`].
+    /// After a failed sync, removes the lines that waited for one, so that the session is as it was before them.
+    /// Returns whether there were any. Does nothing if no sync failed. [`Session::take_foreign`] returns the change.
     ///
-    /// Lines that another program wrote between or behind are never cut off, nor what lies before
-    /// them. Fails with `WriteFailed` if the log cannot be cut; then nothing is appended until it can.
+    /// Lines of another program are never removed, nor lines before them. Fails with `WriteFailed` if the log cannot
+    /// be cut; then nothing is appended until it can.
     pub fn take_back_unsynced(&mut self) -> Result<bool, StoreError> {
         if !self.syncs.has_failed() {
             return Ok(false);
@@ -64,7 +61,7 @@ impl Session {
         };
         let (start, leaf) = (first.span.offset, first.leaf.clone());
         match self.log.cut(last.span.end() + 1, start) {
-            // Behind lines of another program ours must stay.
+            // Lines before lines of another program must stay.
             Err(LogError::Moved) => {
                 self.syncs.forget();
                 return Ok(false);
@@ -77,12 +74,12 @@ impl Session {
         self.refresh_quietly().map(|()| true)
     }
 
-    /// Whether an append waits for the disk by itself, or takes back first what did not reach it.
+    /// Whether an append waits for the disk itself, or must first remove lines after a failed sync.
     pub(super) fn waits_for_disk(&self) -> bool {
         (self.durability == Durability::Always && !self.syncs.is_on) || self.syncs.has_failed()
     }
 
-    /// Whether the append that follows leaves the sync for later.
+    /// Whether the next append defers its sync.
     pub(super) fn defers_sync(&mut self) -> bool {
         let is_wanted = self.syncs.is_on && self.durability == Durability::Always;
         is_wanted && self.syncs.start(self.log.as_ref())
@@ -90,7 +87,7 @@ impl Session {
 }
 
 impl DeferredSyncs {
-    /// Takes note of a line that was written while the leaf was `leaf`.
+    /// Records a line that was written while the leaf was `leaf`.
     pub(super) fn note(&mut self, span: Span, leaf: Option<&EntryId>) {
         self.drop_synced();
         if self.unsynced.back().is_some_and(|last| last.span.end() + 1 != span.offset) {
@@ -100,7 +97,7 @@ impl DeferredSyncs {
         self.unsynced.push_back(UnsyncedLine { span, leaf: leaf.cloned() });
     }
 
-    /// The log is another one now, or is closed; those that wait are answered first.
+    /// Forgets the log, because it was replaced or closed. Waiting callers are answered first.
     pub(super) fn forget(&mut self) {
         self.group = None;
         self.unsynced.clear();
@@ -119,7 +116,7 @@ impl DeferredSyncs {
         }
     }
 
-    /// Starts the thread that syncs; without it every append waits by itself.
+    /// Starts the sync thread. Without it, every append waits itself.
     fn start(&mut self, log: &dyn SessionLog) -> bool {
         if self.group.is_none() {
             self.group = log.sync_beside().and_then(GroupSync::start).ok();
@@ -132,23 +129,23 @@ impl DeferredSyncs {
     }
 }
 
-/// The thread that syncs one log. Dropping it waits until all that wait were answered.
+/// The thread that syncs one log. Dropping it waits until all callers were answered.
 #[derive(Debug)]
 pub(crate) struct GroupSync {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Lines that were written and are not known to be on the disk.
+/// Written lines that are not known to be on the disk.
 #[derive(Debug)]
 #[must_use = "the lines are not known to be on the disk"]
 pub struct PendingSync {
     shared: Arc<Shared>,
-    /// Where the lines end in the log.
+    /// The end of the lines in the log.
     end: u64,
 }
 
-/// What is called with the outcome of a sync.
+/// A callback for the outcome of a sync.
 type Waiter = Box<dyn FnOnce(io::Result<()>) + Send>;
 
 #[derive(Debug)]
@@ -160,14 +157,13 @@ struct Shared {
 #[derive(Default)]
 struct State {
     waiters: Vec<(u64, Waiter)>,
-    /// Up to where the log is known to be on the disk.
+    /// The end of the part of the log that is known to be on the disk.
     synced: u64,
-    /// Whether the thread ends once nobody waits.
+    /// Whether the thread ends once no caller waits.
     is_closed: bool,
-    /// Why nothing more can be known of the disk: after a sync that failed, the next one says
-    /// nothing about what the failed one lost.
+    /// The failure of a sync. A later sync tells nothing about the lines that the failed one lost.
     failure: Option<Failure>,
-    /// The log, while the thread does not run.
+    /// The function that syncs, while the thread does not run.
     sync: Option<SyncLog>,
 }
 
@@ -186,7 +182,7 @@ impl GroupSync {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// What to wait for after a write that ended at `end`.
+    /// The sync to wait for after a write that ended at `end`.
     pub(crate) fn pending(&self, end: u64) -> PendingSync {
         PendingSync { shared: Arc::clone(&self.shared), end }
     }
@@ -207,7 +203,7 @@ impl Drop for GroupSync {
         self.shared.lock().is_closed = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // Its panic was the panic of a waiter, which is that waiter's affair.
+            // The thread panics only if a callback panics.
             let _ = thread.join();
         }
     }
@@ -216,16 +212,16 @@ impl Drop for GroupSync {
 impl PendingSync {
     /// Waits until the lines are on the disk.
     ///
-    /// Fails as the sync did; then they may be in the log and are not known to be on the disk, until
-    /// [`crate::Session::take_back_unsynced`] takes them back.
+    /// Fails as the sync did. Then the lines may be in the log but are not known to be on the disk, until
+    /// [`crate::Session::take_back_unsynced`] removes them.
     pub fn wait(self) -> io::Result<()> {
         let (sender, outcome) = mpsc::sync_channel(1);
         self.then(move |outcome| drop(sender.send(outcome)));
         outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the sync ended early")))
     }
 
-    /// Calls `done` with what [`PendingSync::wait`] would return, on the thread that syncs. It must
-    /// be quick. Those that line up first are called first.
+    /// Calls `done` with the result of [`PendingSync::wait`], on the sync thread. `done` must be quick. Callbacks run
+    /// in the order of registration.
     pub fn then(self, done: impl FnOnce(io::Result<()>) + Send + 'static) {
         let mut state = self.shared.lock();
         if let Some(failure) = state.failure.clone() {
@@ -233,10 +229,10 @@ impl PendingSync {
             return done(Err(failure.into()));
         }
         if let Some(mut sync) = state.sync.take() {
-            // The session was closed; nobody else waits.
+            // The session was closed, so no other caller waits.
             let outcome = sync();
             state.sync = Some(sync);
-            // A system tells an error of writing once; whoever waits next must hear of it too.
+            // A system reports a write error once, so it is kept for later callers.
             if let Err(error) = &outcome {
                 state.failure = Some(Failure(error.kind(), error.to_string()));
             }
@@ -264,7 +260,7 @@ impl Shared {
         }
     }
 
-    /// Waits until somebody waits for the disk or the session is closed.
+    /// Waits until a caller waits for the disk or the session is closed.
     fn wait(&self) -> MutexGuard<'_, State> {
         let is_idle = |state: &mut State| state.waiters.is_empty() && !state.is_closed;
         self.changed.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner)
@@ -294,7 +290,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code from outside runs under the lock, so that a panic leaves it whole.
+        // No foreign code runs under the lock, so a panic cannot leave it inconsistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

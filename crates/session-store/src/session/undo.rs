@@ -1,8 +1,8 @@
-//! Undoing a compaction: the branch as it would be without it.
+//! Undoing a compaction: restores the branch without it.
 //!
-//! An undo is one write of several entries. If the process is killed in the middle of it, the last whole
-//! line of the file lies on a branch that lacks what came last. The leaf is then the one that the undo was
-//! about to leave: either all copies count or none.
+//! An undo is one write of several entries. If the process is killed during the write, the last whole line of the
+//! file is on a branch that lacks the last entries. The leaf is then the one that the undo was about to leave: all
+//! copies count, or none.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use compaction_core::projection::Branch;
 use compaction_core::undo::{self, Mark};
 
 use crate::error::StoreError;
+use crate::header::now;
 use crate::index::Record;
+use crate::index::lazy::Position;
 use crate::log::Span;
-use crate::new_ids::now;
 use crate::session::Session;
 use crate::session::append::{Appended, NewEntry, Parent, Precondition};
-use crate::session::known::Slot;
 
-/// A compaction that is to be undone, with what follows it.
+/// The plan of an undo: a compaction, and the entries after it.
 #[derive(Debug)]
 pub struct Undo {
     /// The compaction.
     pub compaction_id: EntryId,
     /// The entry before it, where the new branch starts.
     parent_id: Option<EntryId>,
-    /// The leaf that is left.
+    /// The leaf before the undo.
     pub leaf_id: EntryId,
-    /// Id of the entry that stands for the compaction.
+    /// Id of the entry that marks the undo.
     mark_id: EntryId,
     /// The entries after it on the path, oldest first, each with the id of its copy.
     pub replayed: Vec<(EntryId, EntryId)>,
@@ -56,9 +56,9 @@ impl Session {
         Ok(None)
     }
 
-    /// Undoes a compaction: appends a mark at the entry before it, and behind that a copy of each entry
-    /// that follows it, all with one write. The last of them is the leaf. Copies have new ids, also
-    /// where they name each other, and the present time; whatever else they hold is as it was.
+    /// Undoes a compaction. Appends a mark after the entry before the compaction, and then a copy of each entry that
+    /// follows it, with one write. The last one is the leaf. Copies have new ids, also in references to each other,
+    /// and the present time. Everything else is unchanged.
     ///
     /// Fails with `LeafMoved` if the leaf is not the one of the plan, with `BrokenEntry` where an
     /// entry cannot be copied, and as [`Session::append_all`] does.
@@ -91,7 +91,7 @@ impl Session {
         })
     }
 
-    /// So many ids that no entry has, each once.
+    /// `count` distinct new ids.
     fn new_ids(&self, count: usize) -> Vec<EntryId> {
         let mut taken = HashSet::new();
         let ids = std::iter::repeat_with(|| self.new_entry_id());
@@ -99,14 +99,15 @@ impl Session {
     }
 }
 
-/// Bytes of a line in which type, id, parent and timestamp stand, as this program writes them.
+/// Type, id, parent and timestamp are within this number of bytes, as this program writes them.
 const HEADER_BYTES: u64 = 512;
 
 impl Session {
-    /// Where `last`, the last entry of the file, is one of too few copies: the leaf before the undo.
+    /// The leaf before an interrupted undo, if `last`, the last entry of the file, is one of its copies and some are
+    /// missing.
     ///
-    /// The lines of one undo follow each other in the file, each the parent of the next, and have one
-    /// time; two short reads tell that the last line is none of them.
+    /// The lines of one undo are adjacent, each the parent of the next, and have the same timestamp. Two short reads
+    /// show that the last line is not one of them.
     pub(super) fn leaf_before_interrupted_undo(&self, last: &EntryId) -> Result<Option<EntryId>, StoreError> {
         let Some(mut slot) = self.find(last)? else {
             return Ok(None);
@@ -117,14 +118,14 @@ impl Session {
         };
         let mut marked: Option<(Mark, usize)> = None;
         for copies in 0.. {
-            // A copied mark of an older undo comes behind the one that began the write.
+            // A copied mark of an older undo comes after the one that began the write.
             if record.kind == EntryKind::Custom
                 && let Some(mark) = self.parse(&record).ok().and_then(|entry| Mark::of(&entry))
             {
                 marked = Some((mark, copies));
             }
             if !self.is_parent_known(slot, &record) {
-                // Where the mark itself is reached, that parent tells nothing more.
+                // At the mark itself, the parent gives no more information.
                 marked = marked.filter(|(_, before)| *before == copies);
                 break;
             }
@@ -143,15 +144,15 @@ impl Session {
         Ok(self.find(&mark.from_id)?.map(|_| mark.from_id))
     }
 
-    /// Whether the parent can be had without reading more of a large session. Its last line is whole,
-    /// so that a cut in the middle of an undo, which hardly ever falls between two lines, is not
-    /// worth it; a session that ends in a torn line is read wholly anyway.
-    fn is_parent_known(&self, slot: Slot, record: &Record) -> bool {
-        let tail = self.known.tail().filter(|_| matches!(slot, Slot::Tail(_)));
+    /// Whether the parent is known without reading more of a large session. The last line here is whole, and an
+    /// interrupted write hardly ever ends between two lines, so more reads are not worth it. A session that ends in a
+    /// torn line is read completely anyway.
+    fn is_parent_known(&self, slot: Position, record: &Record) -> bool {
+        let tail = self.known.tail().filter(|_| matches!(slot, Position::Tail(_)));
         tail.is_none_or(|tail| record.parent_id.as_ref().is_some_and(|id| tail.slot(id).is_some()))
     }
 
-    /// The timestamp of a line in the form that this program writes.
+    /// The timestamp of a line, if this program wrote it.
     fn own_timestamp(&self, record: &Record) -> Result<Option<String>, StoreError> {
         let span = Span { offset: record.span.offset, length: record.span.length.min(HEADER_BYTES) };
         let bytes = self.log.read(span).map_err(|source| self.read_error(source))?;

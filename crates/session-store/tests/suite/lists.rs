@@ -274,7 +274,7 @@ fn what_is_known_of_a_file_ends_with_the_file() {
     }
     assert_ne!(settled, reference);
 
-    for broken in ["", "{", "[]", r#"{"form":1,"files":[{"path":"x"}]}"#, r#"{"form":9,"files":[]}"#] {
+    for broken in ["", "{", "[]", r#"{"form":2,"files":[{"path":"x"}]}"#, r#"{"form":9,"files":[]}"#] {
         fs::write(&cache, broken).unwrap();
         assert_eq!(store(agent.path()).list(&of("/w")).unwrap(), reference, "{broken}");
     }

@@ -211,6 +211,25 @@ fn a_leaf_whose_body_is_broken_is_none() {
 }
 
 #[test]
+fn broken_entries_of_the_end_are_numbered_in_any_order() {
+    let broken = |own: &str, parent: &str| user(own, Some(parent), "x").replace("\"x\"", "x");
+    let mut lines = settled_chain(2000);
+    for (own, parent) in [("b1", "000007cf"), ("b2", "b1"), ("b3", "b2")] {
+        lines.extend([broken(own, parent), String::new()]);
+    }
+    lines.push(user("leaf", Some("b3"), "x"));
+    for place in Place::all(text(&lines).as_bytes()) {
+        let session = open(&place, 0).unwrap();
+        let line = |own: &str| match session.entry(&id(own)) {
+            Err(StoreError::BrokenEntry { line, .. }) => line,
+            outcome => panic!("{outcome:?}"),
+        };
+        assert_eq!(["b2", "b3", "b1", "b1", "b3"].map(line), [2004, 2006, 2002, 2002, 2006]);
+        assert_eq!(session.entry_count(), None, "the whole index is not needed for that");
+    }
+}
+
+#[test]
 fn foreign_entries_are_told_where_the_end_is_all_that_is_known() {
     for place in Place::all(text(&settled_chain(1000)).as_bytes()) {
         let mut session = open(&place, 0).unwrap();

@@ -1,21 +1,13 @@
 //! The tables of languages with spaces between words, in lower case and without punctuation. A new
 //! language is a new row of [`LANGUAGES`], and lines in the table of tests.
 
-mod english;
-mod french;
-mod german;
-mod italian;
-mod portuguese;
-mod russian;
-mod spanish;
-
-use english::ENGLISH;
-use french::FRENCH;
-use german::GERMAN;
-use italian::ITALIAN;
-use portuguese::PORTUGUESE;
-use russian::RUSSIAN;
-use spanish::SPANISH;
+use super::english::ENGLISH;
+use super::french::FRENCH;
+use super::german::GERMAN;
+use super::italian::ITALIAN;
+use super::portuguese::PORTUGUESE;
+use super::russian::RUSSIAN;
+use super::spanish::SPANISH;
 
 /// Words of a language that make a constraint.
 #[derive(Debug)]
@@ -49,7 +41,7 @@ pub(super) struct Negation {
     pub(super) except: &'static [&'static str],
 }
 
-const NONE: Language = Language {
+pub(super) const NONE: Language = Language {
     anywhere: &[],
     starts: &[],
     commands: &[],

@@ -177,3 +177,12 @@ fn a_sentence_that_is_too_long_is_looked_at_in_parts() {
     let long = format!("The history of this project is long{}; never rename it", " and told elsewhere".repeat(30));
     assert_eq!(constraints(&long).collect::<Vec<_>>(), ["never rename it"]);
 }
+
+#[test]
+fn cues_of_scripts_have_wide_characters() {
+    for script in &scripts::SCRIPTS {
+        for cue in [script.cues, script.stresses, script.ends].concat() {
+            assert!(cue.bytes().any(|byte| byte >= 0xE3), "{cue}");
+        }
+    }
+}

@@ -1,11 +1,12 @@
 //! Words with a role in withdrawals, one table for each language, in lower case and without
 //! punctuation. If phrases overlap, the longest one counts.
 
-mod scripts;
-mod spaced;
-
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use super::super::terms::TextHashing;
+use super::{scripts, spaced};
 
 /// The role of a phrase in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,29 +74,48 @@ pub(super) enum Word {
 
 /// The phrases of a language.
 pub(super) struct Table {
-    cues: &'static [(Cue, &'static [&'static str])],
+    pub(super) cues: &'static [(Cue, &'static [&'static str])],
     /// Words without a meaning of their own.
-    fillers: &'static [&'static str],
+    pub(super) fillers: &'static [&'static str],
 }
 
-/// The prepared table of a language.
-pub(super) struct Language {
+/// A prepared table, of a language without spaces or of all languages with spaces.
+struct Phrases {
     /// Phrases by their first word; in scripts without spaces, by their first character.
-    phrases: HashMap<String, Vec<Phrase>>,
-    /// Whether it has no spaces between words.
-    pub(super) is_unspaced: bool,
-    /// Whether its verbs come last.
-    pub(super) is_verb_last: bool,
+    by_start: HashMap<&'static str, Vec<Phrase>, TextHashing>,
 }
 
 struct Phrase {
     words: Vec<&'static str>,
     cue: Option<Cue>,
+    /// Its row in [`spaced::TABLES`].
+    language: usize,
 }
 
-static SPACED: LazyLock<Vec<Language>> = LazyLock::new(|| spaced::TABLES.iter().map(Language::spaced).collect());
-static CHINESE: LazyLock<Language> = LazyLock::new(|| Language::unspaced(&scripts::CHINESE, false));
-static JAPANESE: LazyLock<Language> = LazyLock::new(|| Language::unspaced(&scripts::JAPANESE, true));
+/// A language of a sentence.
+#[derive(Clone, Copy)]
+pub(super) enum Language {
+    /// A row of [`spaced::TABLES`].
+    Spaced(usize),
+    Chinese,
+    Japanese,
+}
+
+/// The words of a sentence, in lower case; `None` between clauses.
+type Words<'a> = Vec<Option<Cow<'a, str>>>;
+
+/// A sentence and its language.
+pub(super) struct Sentence<'a> {
+    text: &'a str,
+    pub(super) language: Language,
+    /// Empty in languages without spaces.
+    words: Words<'a>,
+}
+
+static SPACED: LazyLock<Phrases> =
+    LazyLock::new(|| Phrases::of(spaced::TABLES, |phrase| phrase.split(' ').collect(), |words| words[0]));
+static CHINESE: LazyLock<Phrases> = LazyLock::new(|| Phrases::unspaced(&scripts::CHINESE));
+static JAPANESE: LazyLock<Phrases> = LazyLock::new(|| Phrases::unspaced(&scripts::JAPANESE));
 
 /// Marks between clauses.
 const MARKS: &[char] = &[
@@ -111,71 +131,119 @@ const QUOTES: &[char] = &[
 const ELIDED: &[&str] = &["l'", "d'", "n'", "j'", "c'", "s'", "m'", "t'", "qu'"];
 
 impl Language {
-    /// The language that knows most words of a sentence.
-    pub(super) fn of(sentence: &str) -> &'static Self {
-        let has = |low: char, high: char| sentence.chars().any(|character| (low..=high).contains(&character));
-        if has('\u{3040}', '\u{30ff}') {
-            return &JAPANESE;
-        }
-        if has('\u{4e00}', '\u{9fff}') {
-            return &CHINESE;
-        }
-        let words = spaced_words(sentence);
-        let known = |language: &Language| {
-            let is_known = |at: usize| words[at].as_deref().is_some() && language.phrase(&words[at..]).is_some();
-            (0..words.len()).filter(|at| is_known(*at)).count()
+    /// Whether it has no spaces between words.
+    pub(super) fn is_unspaced(self) -> bool {
+        !matches!(self, Self::Spaced(_))
+    }
+
+    /// Whether its verbs come last.
+    pub(super) fn is_verb_last(self) -> bool {
+        matches!(self, Self::Japanese)
+    }
+}
+
+impl<'a> Sentence<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let has = |low: char, high: char| text.chars().any(|character| (low..=high).contains(&character));
+        // The characters of both scripts begin with such bytes.
+        let is_wide = text.bytes().any(|byte| byte >= 0xE3);
+        let language = match is_wide {
+            true if has('\u{3040}', '\u{30ff}') => Language::Japanese,
+            true if has('\u{4e00}', '\u{9fff}') => Language::Chinese,
+            _ => {
+                let words = spaced_words(text);
+                return Self { text, language: Language::Spaced(SPACED.most_known(&words)), words };
+            }
         };
-        let counts = SPACED.iter().map(|language| (known(language), language));
-        // Among equals, the first.
-        let best = counts.reduce(|best, other| if other.0 > best.0 { other } else { best });
-        best.map_or(&CHINESE, |(_, language)| language)
+        Self { text, language, words: Vec::new() }
     }
 
-    fn spaced(table: &Table) -> Self {
-        let mut language = Self { phrases: HashMap::new(), is_unspaced: false, is_verb_last: false };
-        language.fill(table, |phrase| phrase.split(' ').collect(), |words| words[0].to_owned());
-        language
+    /// Whether a word in any language may withdraw, permit or choose something.
+    pub(super) fn may_act(&self) -> bool {
+        let acts = |phrase: &Phrase| phrase.cue.is_some_and(Cue::acts);
+        let mut words = self.words.iter().flatten();
+        self.language.is_unspaced()
+            || words.any(|word| SPACED.by_start.get(&**word).is_some_and(|phrases| phrases.iter().any(acts)))
     }
 
-    fn unspaced(table: &Table, is_verb_last: bool) -> Self {
-        let mut language = Self { phrases: HashMap::new(), is_unspaced: true, is_verb_last };
-        language.fill(table, |phrase| vec![phrase], |words| words[0].chars().take(1).collect());
-        language
-    }
-
-    fn fill(
-        &mut self,
-        table: &Table,
-        words: impl Fn(&'static str) -> Vec<&'static str>,
-        key: impl Fn(&[&'static str]) -> String,
-    ) {
-        let cues = table.cues.iter().flat_map(|(cue, phrases)| phrases.iter().map(|phrase| (Some(*cue), *phrase)));
-        for (cue, phrase) in cues.chain(table.fillers.iter().map(|phrase| (None, *phrase))) {
-            let words = words(phrase);
-            self.phrases.entry(key(&words)).or_default().push(Phrase { words, cue });
+    /// The parts of the sentence.
+    pub(super) fn parts(&self) -> Vec<Word> {
+        match self.language {
+            Language::Spaced(language) => SPACED.read(&self.words, language),
+            Language::Chinese => CHINESE.read_script(self.text),
+            Language::Japanese => JAPANESE.read_script(self.text),
         }
-        for phrases in self.phrases.values_mut() {
+    }
+}
+
+impl Cue {
+    /// Whether a sentence without such a cue has no effect on earlier ones.
+    fn acts(self) -> bool {
+        matches!(
+            self,
+            Self::Use
+                | Self::Switch
+                | Self::Replace
+                | Self::Becomes
+                | Self::Drop
+                | Self::Permit
+                | Self::Not
+                | Self::NoMore
+                | Self::Instead
+                | Self::InsteadBefore
+        )
+    }
+}
+
+impl Phrases {
+    fn unspaced(table: &'static Table) -> Self {
+        let first = |phrase: &'static str| phrase.chars().next().map_or(0, char::len_utf8);
+        Self::of(std::slice::from_ref(table), |phrase| vec![phrase], |words| &words[0][..first(words[0])])
+    }
+
+    fn of(
+        tables: &'static [Table],
+        words: fn(&'static str) -> Vec<&'static str>,
+        start: impl Fn(&[&'static str]) -> &'static str,
+    ) -> Self {
+        let mut by_start: HashMap<&'static str, Vec<Phrase>, TextHashing> = HashMap::default();
+        for (language, table) in tables.iter().enumerate() {
+            let cues = table.cues.iter().flat_map(|(cue, phrases)| phrases.iter().map(|phrase| (Some(*cue), *phrase)));
+            for (cue, phrase) in cues.chain(table.fillers.iter().map(|phrase| (None, *phrase))) {
+                let words = words(phrase);
+                by_start.entry(start(&words)).or_default().push(Phrase { words, cue, language });
+            }
+        }
+        for phrases in by_start.values_mut() {
             phrases
                 .sort_by_key(|phrase| std::cmp::Reverse(phrase.words.iter().map(|word| word.len() + 1).sum::<usize>()));
         }
+        Self { by_start }
     }
 
-    /// The longest phrase with which `words` begin.
-    fn phrase(&self, words: &[Option<String>]) -> Option<&Phrase> {
+    /// The language that knows most words; among equals, the first.
+    fn most_known(&self, words: &[Option<Cow<'_, str>>]) -> usize {
+        let mut counts = vec![0; spaced::TABLES.len()];
+        for at in 0..words.len() {
+            let mut known = 0_u8;
+            for phrase in words[at].as_deref().and_then(|first| self.by_start.get(first)).into_iter().flatten() {
+                if known & 1 << phrase.language == 0 && phrase.begins(&words[at..]) {
+                    known |= 1 << phrase.language;
+                    counts[phrase.language] += 1;
+                }
+            }
+        }
+        let most = counts.iter().max().copied().unwrap_or(0);
+        counts.iter().position(|count| *count == most).unwrap_or(0)
+    }
+
+    /// The longest phrase of a language with which `words` begin.
+    fn phrase(&self, words: &[Option<Cow<'_, str>>], language: usize) -> Option<&Phrase> {
         let first = words.first()?.as_deref()?;
-        let begins = |phrase: &&Phrase| {
-            phrase.words.len() <= words.len()
-                && phrase.words.iter().zip(words).all(|(own, word)| word.as_deref() == Some(*own))
-        };
-        self.phrases.get(first)?.iter().find(begins)
+        self.by_start.get(first)?.iter().find(|phrase| phrase.language == language && phrase.begins(words))
     }
 
-    /// The parts of a sentence.
-    pub(super) fn words(&self, sentence: &str) -> Vec<Word> {
-        if self.is_unspaced { self.script_words(sentence) } else { self.read(&spaced_words(sentence)) }
-    }
-
-    fn read(&self, words: &[Option<String>]) -> Vec<Word> {
+    fn read(&self, words: &[Option<Cow<'_, str>>], language: usize) -> Vec<Word> {
         let mut read = Vec::new();
         let mut at = 0;
         while let Some(word) = words.get(at) {
@@ -184,13 +252,13 @@ impl Language {
                 at += 1;
                 continue;
             };
-            match self.phrase(&words[at..]) {
+            match self.phrase(&words[at..], language) {
                 Some(phrase) => {
                     read.extend(phrase.cue.map(Word::Cue));
                     at += phrase.words.len();
                 }
                 None => {
-                    read.push(Word::Term(word.clone()));
+                    read.push(Word::Term(word.clone().into_owned()));
                     at += 1;
                 }
             }
@@ -198,13 +266,13 @@ impl Language {
         read
     }
 
-    fn script_words(&self, sentence: &str) -> Vec<Word> {
+    fn read_script(&self, sentence: &str) -> Vec<Word> {
         let lower = sentence.to_lowercase();
         let mut read = Vec::new();
         let mut term = String::new();
         let mut rest = lower.as_str();
         while let Some(character) = rest.chars().next() {
-            let known = self.phrases.get(character.encode_utf8(&mut [0; 4]) as &str);
+            let known = self.by_start.get(character.encode_utf8(&mut [0; 4]) as &str);
             let known = known.and_then(|phrases| phrases.iter().find(|phrase| rest.starts_with(phrase.words[0])));
             let is_joined = term.is_empty() || term.is_ascii() == character.is_ascii();
             if let Some(phrase) = known {
@@ -229,6 +297,12 @@ impl Language {
     }
 }
 
+impl Phrase {
+    fn begins(&self, words: &[Option<Cow<'_, str>>]) -> bool {
+        self.words.len() <= words.len() && self.words.iter().zip(words).all(|(own, word)| word.as_deref() == Some(*own))
+    }
+}
+
 fn end_term(term: &mut String, read: &mut Vec<Word>) {
     let own = std::mem::take(term);
     let own = own.trim_end_matches(['.', '/']);
@@ -237,27 +311,32 @@ fn end_term(term: &mut String, read: &mut Vec<Word>) {
     }
 }
 
-/// The words of a sentence, in lower case; `None` between clauses.
-fn spaced_words(sentence: &str) -> Vec<Option<String>> {
+fn spaced_words<'a>(sentence: &'a str) -> Words<'a> {
     let mut words = Vec::new();
     for part in sentence.split_whitespace() {
         let is_edge = |character: char| MARKS.contains(&character) || QUOTES.contains(&character);
         let bare = part.trim_start_matches(is_edge);
-        if part[..part.len() - bare.len()].contains(MARKS) || part == "-" {
+        if part.len() > bare.len() && part[..part.len() - bare.len()].contains(MARKS) || part == "-" {
             words.push(None);
         }
         let core = bare.trim_end_matches(|character| is_edge(character) || character == '.');
-        let ends = bare[core.len()..].contains(|character| character == '.' || MARKS.contains(&character));
+        let behind = &bare[core.len()..];
+        let ends = behind.contains(|character| character == '.' || MARKS.contains(&character));
         let core = if core.len() > 1 { core.trim_end_matches('/') } else { core };
-        let word = core.to_lowercase().replace('\u{2019}', "'");
-        let elided = ELIDED.iter().find(|elided| word.starts_with(**elided));
-        let (before, word) = elided.map_or(("", word.as_str()), |elided| word.split_at(elided.len()));
-        words.extend(
-            [before, word]
-                .into_iter()
-                .filter(|word| word.contains(char::is_alphanumeric))
-                .map(|word| Some(word.to_owned())),
-        );
+        let is_lower = core.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+        let mut push = |word: Cow<'a, str>| {
+            if word.contains(char::is_alphanumeric) {
+                words.push(Some(word));
+            }
+        };
+        if is_lower && !core.contains('\'') {
+            push(Cow::Borrowed(core));
+        } else {
+            let word = core.to_lowercase().replace('\u{2019}', "'");
+            let elided = ELIDED.iter().find(|elided| word.starts_with(**elided));
+            let (before, word) = elided.map_or(("", word.as_str()), |elided| word.split_at(elided.len()));
+            [before, word].into_iter().for_each(|word| push(Cow::Owned(word.to_owned())));
+        }
         if ends {
             words.push(None);
         }

@@ -1,0 +1,105 @@
+//! Finds the transcripts that `compactd import` reads: a file, or all transcripts of a directory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use compaction_core::transcripts::Agent;
+
+use crate::cli::failure::Failure;
+
+/// Maximum depth of directories below the imported one.
+const MAX_DEPTH: usize = 12;
+
+/// A transcript on the disk.
+#[derive(Debug)]
+pub(super) struct Transcript {
+    pub(super) path: PathBuf,
+    /// The files with their names, for a transcript of many files.
+    pub(super) files: Option<(Agent, Vec<(String, PathBuf)>)>,
+}
+
+/// The transcript at a path. A session in opencode's storage has many files.
+pub(super) fn transcript_at(path: &Path) -> Transcript {
+    let storage = path.ancestors().nth(3).filter(|root| path.starts_with(root.join("session")));
+    let files = storage.and_then(|root| opencode_files(root, path)).map(|files| (Agent::OpenCode, files));
+    Transcript { path: path.to_owned(), files }
+}
+
+/// Finds the files below a directory that may be transcripts. Also returns the number of other files.
+pub(super) fn transcripts_in(directory: &Path) -> Result<(Vec<Transcript>, usize), Failure> {
+    let (mut found, mut skipped) = (Vec::new(), 0);
+    let mut waiting = vec![(directory.to_owned(), 0)];
+    while let Some((directory, depth)) = waiting.pop() {
+        let names = sorted(&directory)?;
+        let has = |name: &str| names.iter().any(|path| path.file_name().is_some_and(|found| found == name));
+        if has("session") && has("message") {
+            let projects = sorted(&directory.join("session"))?;
+            for project in projects.iter().filter(|path| is_directory(path)) {
+                found.extend(sorted(project)?.iter().map(|path| transcript_at(path)));
+            }
+            continue;
+        }
+        if let Some(files) = events_in(&directory, &names)? {
+            found.push(Transcript { path: directory, files: Some((Agent::OpenHands, files)) });
+            continue;
+        }
+        for path in names {
+            let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+            if is_directory(&path) {
+                if depth < MAX_DEPTH {
+                    waiting.push((path, depth + 1));
+                }
+            } else if matches!(extension, "jsonl" | "json" | "md") {
+                found.push(Transcript { path, files: None });
+            } else {
+                skipped += 1;
+            }
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok((found, skipped))
+}
+
+/// Whether a path is a directory. Links are not followed, because they may form cycles.
+fn is_directory(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+fn sorted(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |source| Failure::File { path: directory.to_owned(), source };
+    let entries = std::fs::read_dir(directory).map_err(failed)?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(failed)?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// The files of a session in opencode's storage: the session, its messages and their parts.
+fn opencode_files(root: &Path, session: &Path) -> Option<Vec<(String, PathBuf)>> {
+    let id = session.file_stem()?;
+    let messages = sorted(&root.join("message").join(id)).ok()?;
+    let mut files = vec![session.to_owned()];
+    for message in messages {
+        let parts = message.file_stem().map(|id| root.join("part").join(id));
+        files.push(message);
+        files.extend(parts.and_then(|parts| sorted(&parts).ok()).unwrap_or_default());
+    }
+    let named = |path: PathBuf| Some((path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/"), path));
+    Some(files.into_iter().filter_map(named).collect())
+}
+
+/// The events of an OpenHands conversation, in order. `None` if the directory holds no conversation.
+fn events_in(directory: &Path, names: &[PathBuf]) -> Result<Option<Vec<(String, PathBuf)>>, Failure> {
+    let events = directory.join("events");
+    let names = if is_directory(&events) { &sorted(&events)? } else { names };
+    let number = |path: &PathBuf| {
+        let stem = path.file_stem()?.to_str()?;
+        let digits = stem.strip_prefix("event-").map_or(stem, |rest| rest.split('-').next().unwrap_or_default());
+        digits.parse::<u64>().ok().filter(|_| path.extension().is_some_and(|extension| extension == "json"))
+    };
+    let mut numbered: Vec<(u64, &PathBuf)> = names.iter().filter_map(|path| Some((number(path)?, path))).collect();
+    numbered.sort();
+    let name = |path: &Path| path.file_name().map(|name| format!("events/{}", name.to_string_lossy()));
+    let files = numbered.into_iter().filter_map(|(_, path)| Some((name(path)?, path.clone())));
+    let files: Vec<(String, PathBuf)> = files.collect();
+    Ok(Some(files).filter(|files| !files.is_empty()))
+}

@@ -1,0 +1,522 @@
+//! Reads transcripts of other agents into session entries (docs/transcripts.md).
+//!
+//! [`detect`] finds the agent from the first bytes of a transcript. [`identify`] finds the conversation. An
+//! [`Import`] takes the bytes in pieces and returns entries. A `custom` entry keeps every record of the transcript (a
+//! line, an element of a document, or a file), and [`original`] returns the bytes of the record. The messages of a
+//! record follow it. Records that this version does not understand are kept too.
+
+mod claude_code;
+mod codex;
+mod cursor;
+mod markdown;
+mod opencode;
+mod openhands;
+mod records;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+
+use uuid::Uuid;
+
+use crate::entry::EntryId;
+use crate::json::{self, Json};
+use records::{Cut, Cutter, Record};
+use tree::{Tree, count_at, text_at, time_of};
+
+pub use records::original;
+
+/// `customType` of the entries that keep records.
+pub const RECORD_TYPE: &str = "compactd.transcript";
+/// `customType` of the entry that ends an import.
+pub const IMPORT_TYPE: &str = "compactd.import";
+/// Number of bytes at the start of a transcript that [`detect`] and [`identify`] read.
+pub const HEAD_BYTES: usize = 1 << 20;
+/// Maximum bytes of a record.
+const MAX_RECORD: usize = 192 << 20;
+/// Number of records that detection reads.
+const FIRST_RECORDS: usize = 64;
+/// Namespace of session ids (UUIDv5).
+const NAMESPACE: Uuid = Uuid::from_u128(0x7d0c_5f3e_94a1_4b6b_8f27_31c2_e0a8_5d49);
+
+/// An agent whose transcripts are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Agent {
+    /// Claude Code: lines of JSON.
+    ClaudeCode,
+    /// Codex: lines of JSON, a rollout.
+    Codex,
+    /// opencode: the document of `opencode export`, or the files of its storage.
+    OpenCode,
+    /// OpenHands: a trajectory, or a directory of events.
+    OpenHands,
+    /// aider: the chat history, in Markdown.
+    Aider,
+    /// Cursor: an exported chat in Markdown or JSON, or an agent's transcript.
+    Cursor,
+    /// pi: a session file, which is one of ours.
+    Pi,
+}
+
+/// Agents and their names.
+const AGENTS: [(Agent, &str); 7] = [
+    (Agent::ClaudeCode, "claude-code"),
+    (Agent::Codex, "codex"),
+    (Agent::OpenCode, "opencode"),
+    (Agent::OpenHands, "openhands"),
+    (Agent::Aider, "aider"),
+    (Agent::Cursor, "cursor"),
+    (Agent::Pi, "pi"),
+];
+
+impl Agent {
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        AGENTS.iter().find_map(|(agent, name)| (*agent == self).then_some(*name)).unwrap_or_default()
+    }
+
+    /// The agent with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        AGENTS.iter().find_map(|(agent, known)| (*known == name).then_some(*agent))
+    }
+
+    /// The names of all agents.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        AGENTS.iter().map(|(_, name)| *name)
+    }
+}
+
+/// The physical form of a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Lines of JSON.
+    Lines,
+    /// One JSON document.
+    Document,
+    /// Text for people.
+    Text,
+    /// A directory of files.
+    Files,
+}
+
+/// The conversation of a transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The agent that wrote it.
+    pub agent: Agent,
+    /// Its physical form.
+    pub shape: Shape,
+    /// The agent's own id for the conversation.
+    pub id: String,
+    /// The working directory that the transcript names.
+    pub cwd: Option<String>,
+    /// Start of the conversation in epoch milliseconds.
+    pub time: Option<i64>,
+}
+
+impl Source {
+    /// The id of the session for this conversation. Every import gives the same id.
+    pub fn session_id(&self) -> String {
+        self.uuid().to_string()
+    }
+
+    fn uuid(&self) -> Uuid {
+        Uuid::new_v5(&NAMESPACE, format!("{}/{}", self.agent.name(), self.id).as_bytes())
+    }
+}
+
+/// The JSON objects among the first records of a transcript.
+struct Head {
+    values: Vec<Json<'static>>,
+    /// The document without the elements of its list.
+    document: Option<Json<'static>>,
+    /// Whether the document is a list.
+    is_list: bool,
+    shape: Shape,
+}
+
+impl Head {
+    fn of(head: &[u8]) -> Self {
+        let mut lines = Cutter::new(Cut::Lines);
+        lines.feed(head);
+        let records = std::iter::from_fn(|| lines.next()).take(FIRST_RECORDS).collect::<Vec<_>>();
+        let values: Vec<Json<'static>> = records.iter().chain(lines.end(false).iter()).filter_map(object_of).collect();
+        let is_document = |value: &Json<'_>| matches!(value, Json::Object(_)) && !has_lists(value);
+        if values.first().is_some_and(is_document) {
+            return Self { values, document: None, is_list: false, shape: Shape::Lines };
+        }
+        let mut elements = Cutter::new(Cut::Elements);
+        elements.feed(head);
+        let first = elements.next();
+        let rest = std::iter::from_fn(|| elements.next()).take(FIRST_RECORDS);
+        let values: Vec<Json<'static>> = first.iter().chain(&rest.collect::<Vec<_>>()).filter_map(object_of).collect();
+        let document = first.and_then(|record| String::from_utf8(record.before).ok());
+        let is_list = document.as_ref().is_some_and(|before| before.trim() == "[");
+        // The text before the first element is a complete object once its list and the object are closed.
+        let document = document.or_else(|| std::str::from_utf8(head).ok().map(str::to_owned));
+        let closed = |text: &String| [format!("{text}]}}"), text.clone()].iter().find_map(|text| parse(text));
+        Self { values, document: document.as_ref().and_then(closed), is_list, shape: Shape::Document }
+    }
+
+    /// The document, if there is one, and the records.
+    fn all(&self) -> impl Iterator<Item = &Json<'static>> {
+        self.document.iter().chain(&self.values)
+    }
+}
+
+fn parse(text: &str) -> Option<Json<'static>> {
+    Json::parse(text).ok().map(Json::into_owned)
+}
+
+fn object_of(record: &Record) -> Option<Json<'static>> {
+    parse(record.text()?).filter(|json| matches!(json, Json::Object(_)))
+}
+
+fn has_lists(value: &Json<'_>) -> bool {
+    let is_list = |key: &str| matches!(value.get(key), Some(Json::Array(_)));
+    is_list("messages") || is_list("conversation") || is_list("bubbles") || is_list("trajectory") || is_list("history")
+}
+
+/// Finds the agent that wrote a transcript. `head` is the start of the transcript, [`HEAD_BYTES`] at most.
+pub fn detect(head: &[u8]) -> Option<Agent> {
+    let text = String::from_utf8_lossy(&head[..head.len().min(HEAD_BYTES)]);
+    if let Some(agent) = markdown::detect(&text) {
+        return Some(agent);
+    }
+    let head = Head::of(head);
+    if let Some(document) = &head.document
+        && !head.is_list
+    {
+        let found = [
+            (opencode::is_document(document), Agent::OpenCode),
+            (openhands::is_document(document), Agent::OpenHands),
+            (cursor::is_document(document), Agent::Cursor),
+        ];
+        if let Some((_, agent)) = found.into_iter().find(|(is_found, _)| *is_found) {
+            return Some(agent);
+        }
+    }
+    head.values.iter().find_map(|value| {
+        let found = [
+            (is_pi(value), Agent::Pi),
+            (codex::is_line(value), Agent::Codex),
+            (openhands::is_event(value), Agent::OpenHands),
+            (claude_code::is_line(value), Agent::ClaudeCode),
+            (cursor::is_message(value), Agent::Cursor),
+            (opencode::is_message(value), Agent::OpenCode),
+        ];
+        found.into_iter().find_map(|(is_found, agent)| is_found.then_some(agent))
+    })
+}
+
+fn is_pi(value: &Json<'_>) -> bool {
+    text_at(value, &["type"]) == Some("session") && value.get("id").is_some() && value.get("cwd").is_some()
+}
+
+/// Finds the conversation of a transcript that begins with `head`.
+///
+/// `name` is the file name without its extension. Some agents name the conversation only there. `directory` is the
+/// directory of the file. Some agents keep the transcript in the working directory.
+pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Source {
+    let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
+    match agent {
+        Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
+        Agent::Cursor if markdown::detect(&String::from_utf8_lossy(head)).is_some() => {}
+        _ => {
+            let head = Head::of(head);
+            source.shape = match agent {
+                Agent::ClaudeCode | Agent::Codex | Agent::Pi => Shape::Lines,
+                Agent::OpenCode => Shape::Document,
+                _ => head.shape,
+            };
+            for value in head.all() {
+                let (id, cwd, time) = match agent {
+                    Agent::ClaudeCode => claude_code::identify(value),
+                    Agent::Codex => codex::identify(value),
+                    Agent::OpenCode => opencode::identify(value),
+                    Agent::OpenHands => openhands::identify(value),
+                    Agent::Cursor => cursor::identify(value),
+                    Agent::Aider | Agent::Pi => (
+                        text_at(value, &["id"]).map(str::to_owned),
+                        text_at(value, &["cwd"]).map(str::to_owned),
+                        time_of(value.get("timestamp")),
+                    ),
+                };
+                source.id = if source.id.is_empty() { id.unwrap_or_default() } else { source.id };
+                source.cwd = source.cwd.or(cwd);
+                source.time = source.time.or(time);
+            }
+        }
+    }
+    let is_named_by_file = agent == Agent::ClaudeCode && (Uuid::parse_str(name).is_ok() || name.starts_with("agent-"));
+    if source.id.is_empty() || is_named_by_file {
+        source.id = name.to_owned();
+    }
+    source
+}
+
+/// A session entry that an import produced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// Its id. Every import gives the same id.
+    pub id: EntryId,
+    /// Its parent; `None` for a root.
+    pub parent: Option<EntryId>,
+    /// Its type.
+    pub kind: &'static str,
+    /// Its members, a JSON object.
+    pub members: String,
+    /// Its time in epoch milliseconds.
+    pub timestamp: i64,
+}
+
+/// Counts of an import.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Records: lines, elements of a document, or files.
+    pub records: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Calls of tools in them.
+    pub tool_calls: u64,
+    /// Messages that are results of tools.
+    pub tool_results: u64,
+    /// Compactions of the agent.
+    pub compactions: u64,
+    /// Branches: the conversation continued from an earlier entry.
+    pub branches: u64,
+    /// Records of subagents inside the transcript of their parent.
+    pub sidechains: u64,
+    /// Records that could not be parsed. They are kept.
+    pub unreadable: u64,
+    /// Records of unknown kinds, by kind. They are kept.
+    pub unknown: BTreeMap<String, u64>,
+    /// Records whose parent is missing from the transcript. They follow the previous record.
+    pub missing_parents: u64,
+    /// Record numbers and reasons of the first records that could not be parsed.
+    pub problems: Vec<(u64, String)>,
+}
+
+/// An earlier import, read from the entry that ended it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Earlier {
+    /// Number of complete records of the transcript.
+    pub records: u64,
+    /// Digest of their contents.
+    pub digest: u64,
+    /// Whether the last record had no line end yet.
+    pub is_unended: bool,
+}
+
+/// The imported contents of a session that is updated.
+#[derive(Debug, Clone, Default)]
+pub struct Existing {
+    /// Ids of its entries.
+    pub ids: HashSet<String>,
+    /// Earlier imports into it, oldest first.
+    pub imports: Vec<Earlier>,
+}
+
+/// Why a transcript cannot be imported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TranscriptError {
+    /// A record exceeds the maximum length of a session line.
+    #[error("record {record} has more than {limit} bytes")]
+    TooLong {
+        /// The record, counted from 1.
+        record: u64,
+        /// Maximum bytes of a record.
+        limit: usize,
+    },
+    /// The transcript does not begin with the records that were imported before.
+    #[error("one of the first {records} records is not what it was when they were imported")]
+    Changed {
+        /// Records that were imported.
+        records: u64,
+    },
+    /// The transcript has fewer records than were imported.
+    #[error("it has {found} records, fewer than the {records} that were imported")]
+    Shrunk {
+        /// Records that were imported.
+        records: u64,
+        /// Records that it has.
+        found: u64,
+    },
+}
+
+/// Reads the records of one agent.
+trait Reader: std::fmt::Debug + Send {
+    /// Takes the next record, keeps it, and adds the messages that are complete.
+    fn read(&mut self, record: Record, tree: &mut Tree);
+
+    /// Adds the message that is still waiting for records.
+    fn flush(&mut self, tree: &mut Tree);
+}
+
+/// Turns a transcript into entries.
+#[derive(Debug)]
+pub struct Import {
+    reader: Box<dyn Reader>,
+    cutter: Cutter,
+    tree: Tree,
+    earlier: VecDeque<Earlier>,
+    /// The most recent earlier import.
+    last: Option<Earlier>,
+    digest: Digest,
+    /// Number of complete records so far.
+    records: u64,
+    is_unended: bool,
+    is_text: bool,
+}
+
+impl Import {
+    /// Starts an import of `source`. Records before the first timestamp get `time`, in epoch milliseconds.
+    /// `existing` describes the session that is updated.
+    ///
+    /// Returns `None` for [`Agent::Pi`], whose files are sessions.
+    pub fn new(source: &Source, time: i64, existing: Existing) -> Option<Self> {
+        let reader: Box<dyn Reader> = match (source.agent, source.shape) {
+            (Agent::ClaudeCode, _) => Box::new(claude_code::ClaudeCode::new(&source.id)),
+            (Agent::Codex, _) => Box::new(codex::Codex::default()),
+            (Agent::OpenCode, _) => Box::new(opencode::OpenCode::default()),
+            (Agent::OpenHands, _) => Box::new(openhands::OpenHands::default()),
+            (Agent::Aider, _) => Box::new(markdown::Markdown::aider()),
+            (Agent::Cursor, Shape::Text) => Box::new(markdown::Markdown::cursor()),
+            (Agent::Cursor, _) => Box::new(cursor::Cursor),
+            (Agent::Pi, _) => return None,
+        };
+        let cut = if source.shape == Shape::Document { Cut::Elements } else { Cut::Lines };
+        Some(Self {
+            reader,
+            cutter: Cutter::new(cut),
+            tree: Tree::new(source.uuid(), existing.ids, source.time.unwrap_or(time)),
+            last: existing.imports.last().copied(),
+            earlier: existing.imports.into(),
+            digest: Digest::default(),
+            records: 0,
+            is_unended: false,
+            is_text: source.shape == Shape::Text,
+        })
+    }
+
+    /// Takes the next bytes of the transcript.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), TranscriptError> {
+        self.cutter.feed(bytes);
+        while let Some(record) = self.cutter.next() {
+            self.record(record)?;
+        }
+        if self.cutter.pending() > MAX_RECORD {
+            return Err(TranscriptError::TooLong { record: self.records + 1, limit: MAX_RECORD });
+        }
+        Ok(())
+    }
+
+    /// Takes the next file of a transcript that is many files.
+    pub fn file(&mut self, name: &str, content: Vec<u8>) -> Result<(), TranscriptError> {
+        let number = self.records + 1;
+        self.record(Record { number, lines: 1, file: Some(name.to_owned()), content, ..Record::default() })
+    }
+
+    /// Ends the transcript. Fails if the transcript has fewer records than an earlier import.
+    pub fn end(&mut self) -> Result<(), TranscriptError> {
+        if let Some(record) = self.cutter.end(self.is_text) {
+            self.record(record)?;
+        }
+        self.reader.flush(&mut self.tree);
+        match self.last {
+            Some(last) if self.records < last.records => {
+                Err(TranscriptError::Shrunk { records: last.records, found: self.records })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn record(&mut self, record: Record) -> Result<(), TranscriptError> {
+        self.tree.report.bytes += (record.before.len() + record.content.len() + record.end.len()) as u64;
+        self.tree.report.records += 1;
+        if record.is_partial {
+            self.tree.keep(&record);
+            if self.cutter.is_torn() {
+                self.tree.problem("the transcript ends before it is complete");
+            }
+            return Ok(());
+        }
+        self.records = record.number;
+        self.digest.add(&record.before);
+        self.digest.add(&record.content);
+        self.is_unended = record.end.is_empty() && record.file.is_none() && record.before.is_empty();
+        let end = record.end.clone();
+        self.reader.read(record, &mut self.tree);
+        while let Some(earlier) = self.earlier.pop_front_if(|earlier| earlier.records <= self.records) {
+            self.end_earlier(earlier, &end)?;
+        }
+        Ok(())
+    }
+
+    /// Repeats the end of an earlier import at this record, so that all entries get the same ids again.
+    fn end_earlier(&mut self, earlier: Earlier, end: &[u8]) -> Result<(), TranscriptError> {
+        self.reader.flush(&mut self.tree);
+        if earlier.records == self.records && earlier.digest != self.digest.0 {
+            return Err(TranscriptError::Changed { records: earlier.records });
+        }
+        if earlier.is_unended && !end.is_empty() && self.earlier.is_empty() {
+            let number = self.records;
+            self.tree.keep_end(&Record { number, lines: 1, end: end.to_vec(), ..Record::default() });
+        }
+        Ok(())
+    }
+
+    /// Takes the new entries since the last call. Entries that the session already holds are left out.
+    pub fn take(&mut self) -> Vec<Imported> {
+        self.tree.take()
+    }
+
+    /// The counts so far.
+    pub fn report(&self) -> &Report {
+        &self.tree.report
+    }
+
+    /// The entry that ends this import. The next import reads it with [`earlier_import`].
+    pub fn mark(&mut self) -> Imported {
+        let tip = self.tree.tip().map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str()));
+        let members = format!(
+            "{{\"customType\":\"{IMPORT_TYPE}\",\"data\":{{\"records\":{},\"digest\":\"{:016x}\",\"unended\":{},\
+             \"tip\":{tip}}}}}",
+            self.records, self.digest.0, self.is_unended,
+        );
+        self.tree.mark(&members)
+    }
+}
+
+/// Reads the entry that ended an import. Returns the import and its last entry. `data` is the member `data`.
+pub fn earlier_import(data: &str) -> Option<(Earlier, Option<EntryId>)> {
+    let data = Json::parse(data).ok()?;
+    let earlier = Earlier {
+        records: count_at(&data, &["records"]),
+        digest: u64::from_str_radix(text_at(&data, &["digest"])?, 16).ok()?,
+        is_unended: data.get("unended").and_then(Json::as_bool)?,
+    };
+    Some((earlier, text_at(&data, &["tip"]).map(EntryId::new)))
+}
+
+/// A digest of the records so far (FNV-1a). Sessions store it, so the algorithm must not change.
+#[derive(Debug, Clone, Copy)]
+struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Digest {
+    fn add(&mut self, bytes: &[u8]) {
+        // The length separates the records: other cuts of the same bytes give another digest.
+        for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Transcripts of Claude Code: lines of JSON in `~/.claude/projects/<directory>/<session>.jsonl`.
+//!
+//! A transcript is a tree: lines name their parents. Each block of an answer has its own line, and the results of
+//! parallel calls have different lines as parents. The reader joins these lines to one answer with its results.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use super::Reader;
+use super::records::Record;
+use super::tree::{Group, Tree, count_at, items, text_at, time_of, value_at};
+use crate::formats::Format;
+use crate::json::{self, Json, RawObject};
+
+/// Types of lines without a message.
+const WITHOUT_MESSAGE: [&str; 24] = [
+    "agent-color",
+    "agent-name",
+    "agent-setting",
+    "ai-title",
+    "attachment",
+    "attribution-snapshot",
+    "content-replacement",
+    "custom-title",
+    "file-history-delta",
+    "file-history-snapshot",
+    "last-prompt",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "progress",
+    "queue-operation",
+    "relocated",
+    "started",
+    "summary",
+    "system",
+    "tag",
+    "task-summary",
+    "worktree-state",
+    "result",
+];
+
+/// Whether a line is from Claude Code.
+pub(super) fn is_line(value: &Json<'_>) -> bool {
+    let kind = text_at(value, &["type"]).unwrap_or_default();
+    let is_message = matches!(kind, "user" | "assistant" | "system") && value.get("uuid").is_some();
+    is_message || (WITHOUT_MESSAGE.contains(&kind) && (value.get("sessionId").is_some() || kind == "summary"))
+}
+
+/// Id, working directory and time that a line names.
+pub(super) fn identify(value: &Json<'_>) -> (Option<String>, Option<String>, Option<i64>) {
+    let text = |key: &str| text_at(value, &[key]).map(str::to_owned);
+    // In the transcript of a subagent, `sessionId` is the parent's session.
+    let agent = text("agentId").filter(|_| is_sidechain(value)).map(|agent| format!("agent-{agent}"));
+    (agent.or(text("sessionId")), text("cwd"), time_of(value.get("timestamp")))
+}
+
+fn is_sidechain(line: &Json<'_>) -> bool {
+    is_true(line, "isSidechain")
+}
+
+fn is_true(line: &Json<'_>, key: &str) -> bool {
+    line.get(key).and_then(Json::as_bool).unwrap_or(false)
+}
+
+/// Hash of a line's id. A long transcript has many lines, so the reader keeps hashes instead of ids.
+fn hash(uuid: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    uuid.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// An answer that may have more lines.
+#[derive(Debug)]
+struct Pending {
+    /// The provider's id of the answer.
+    id: Option<String>,
+    /// Its first line.
+    record: u64,
+    /// The blocks so far, each a JSON text.
+    blocks: Vec<String>,
+    /// The message of the last line, without its content. It has the final usage and stop reason.
+    message: String,
+    error: Option<String>,
+    /// Whether an earlier entry holds the start of the answer.
+    is_continued: bool,
+}
+
+/// A compaction boundary. The line with the summary follows it.
+#[derive(Debug, Default)]
+struct Boundary {
+    tokens: u64,
+    /// The group of the first message that the compaction kept.
+    head: Option<Group>,
+    /// Hash of the last line that the compaction kept.
+    tail: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ClaudeCode {
+    /// The group of each line, by the hash of its id.
+    groups: HashMap<u64, Group>,
+    pending: Option<Pending>,
+    /// Id and group of the last answer.
+    last_answer: Option<(String, Group)>,
+    boundary: Option<Boundary>,
+    /// Whether the transcript belongs to a subagent. All of its lines are marked as sidechain.
+    is_subagent: bool,
+}
+
+impl ClaudeCode {
+    /// Creates a reader for the conversation `id`.
+    pub(super) fn new(id: &str) -> Self {
+        Self { is_subagent: id.starts_with("agent-"), ..Self::default() }
+    }
+
+    /// Moves to the group of the line's parent.
+    fn place(&mut self, line: &Json<'_>, tree: &mut Tree) {
+        let parent = ["parentUuid", "logicalParentUuid"].into_iter().find_map(|key| text_at(line, &[key]));
+        match parent.map(|parent| self.groups.get(&hash(parent)).copied()) {
+            Some(Some(group)) if group != tree.group() => {
+                self.flush(tree);
+                tree.go_to(group);
+            }
+            Some(Some(_)) => {}
+            // The line stays after the previous line.
+            Some(None) => tree.report.missing_parents += 1,
+            None => {
+                let is_message = matches!(text_at(line, &["type"]), Some("user" | "assistant"));
+                if is_message && !is_true(line, "isCompactSummary") && tree.report.messages > 0 {
+                    self.flush(tree);
+                    tree.go_to(Group::ROOT);
+                }
+            }
+        }
+    }
+
+    fn boundary_of(&self, line: &Json<'static>) -> Boundary {
+        let tokens = count_at(line, &["compactMetadata", "preTokens"]);
+        let segment = |key: &str| text_at(line, &["compactMetadata", "preservedSegment", key]);
+        let messages =
+            value_at(line, &["compactMetadata", "preservedMessages"]).map_or(&[][..], |kept| items(kept, "uuids"));
+        let head = segment("headUuid").or_else(|| messages.first()?.as_str());
+        let tail = segment("tailUuid").or_else(|| messages.last()?.as_str());
+        Boundary { tokens, head: head.and_then(|head| self.groups.get(&hash(head)).copied()), tail: tail.map(hash) }
+    }
+
+    fn take_note(&mut self, line: &Json<'_>, tree: &Tree) {
+        if let Some(uuid) = text_at(line, &["uuid"]) {
+            self.groups.insert(hash(uuid), tree.group());
+        }
+    }
+
+    fn user(&mut self, line: &Json<'static>, text: &str, tree: &mut Tree) {
+        let Some(content) = line.get("message").and_then(|message| message.get("content")) else {
+            tree.problem("a line of the type `user` has no `message.content`");
+            return;
+        };
+        if is_true(line, "isCompactSummary") {
+            let summary = text_of(content);
+            let boundary = self.boundary.take().unwrap_or_default();
+            let first_kept = boundary.head.and_then(|group| tree.start_of(group).cloned());
+            tree.add_compaction(&summary, first_kept, boundary.tokens);
+            // Later lines may name the last kept line as their parent. They belong after the compaction.
+            self.groups.extend(boundary.tail.map(|tail| (tail, tree.group())));
+            return;
+        }
+        if let Some(message) = member(text, "message") {
+            let message =
+                format!("{{\"role\":\"user\",\"content\":{}}}", member(&message, "content").unwrap_or_default());
+            tree.add_read(Format::Anthropic, &[&message], |_| ());
+        }
+    }
+
+    fn assistant(&mut self, line: &Json<'static>, text: &str, is_continued: bool, tree: &mut Tree) {
+        let Some(message) = member(text, "message") else {
+            tree.problem("a line of the type `assistant` has no `message`");
+            return;
+        };
+        let content = member(&message, "content").unwrap_or_default();
+        let blocks = match serde_json::from_str::<Vec<Box<serde_json::value::RawValue>>>(&content) {
+            Ok(blocks) => blocks.iter().map(|block| block.get().to_owned()).collect(),
+            Err(_) if content.starts_with('"') => vec![format!("{{\"type\":\"text\",\"text\":{content}}}")],
+            Err(_) => {
+                tree.problem("a line of the type `assistant` has no list of blocks as `message.content`");
+                return;
+            }
+        };
+        let id = text_at(line, &["message", "id"]).map(str::to_owned);
+        let is_error = is_true(line, "isApiErrorMessage");
+        let error = value_at(line, &["message", "content"]).filter(|_| is_error).map(text_of);
+        let mut outline = RawObject::parse(&message).map(RawObject::into_owned).unwrap_or_default();
+        outline.remove("content");
+        match &mut self.pending {
+            Some(pending) => {
+                pending.blocks.extend(blocks);
+                pending.message = outline.to_json();
+            }
+            None => {
+                self.last_answer = id.clone().map(|id| (id, tree.group()));
+                self.pending = Some(Pending {
+                    id,
+                    record: tree.record(),
+                    blocks,
+                    message: outline.to_json(),
+                    error,
+                    is_continued,
+                });
+            }
+        }
+    }
+}
+
+impl Reader for ClaudeCode {
+    fn read(&mut self, record: Record, tree: &mut Tree) {
+        let Some(line) = tree.object_of(&record) else { return };
+        let text = record.text().unwrap_or_default();
+        let kind = text_at(&line, &["type"]).unwrap_or_default();
+        if is_sidechain(&line) && !self.is_subagent {
+            tree.report.sidechains += 1;
+            tree.keep(&record);
+            return;
+        }
+        let id = text_at(&line, &["message", "id"]);
+        let is_answer = kind == "assistant";
+        let is_same_answer =
+            is_answer && id.is_some() && self.pending.as_ref().is_some_and(|pending| pending.id.as_deref() == id);
+        if matches!(kind, "user" | "assistant") && !is_same_answer {
+            self.flush(tree);
+        }
+        if line.get("uuid").is_some() {
+            self.place(&line, tree);
+        }
+        if let Some(time) = time_of(line.get("timestamp")) {
+            tree.time = time;
+        }
+        let is_continued = is_answer
+            && self
+                .last_answer
+                .as_ref()
+                .is_some_and(|(last, group)| Some(last.as_str()) == id && *group == tree.group());
+        let is_prompt = kind == "user" && !has_results(&line);
+        if is_prompt || (is_answer && !is_same_answer && !is_continued) {
+            tree.begin_group();
+        }
+        tree.keep(&record);
+        match kind {
+            "user" if is_true(&line, "isVisibleInTranscriptOnly") && !is_true(&line, "isCompactSummary") => {}
+            "user" => self.user(&line, text, tree),
+            "assistant" => self.assistant(&line, text, is_continued, tree),
+            "system" if text_at(&line, &["subtype"]) == Some("compact_boundary") => {
+                self.boundary = Some(self.boundary_of(&line));
+            }
+            "custom-title" | "ai-title" => {
+                if let Some(title) = ["customTitle", "aiTitle"].into_iter().find_map(|key| text_at(&line, &[key])) {
+                    tree.add_name(title);
+                }
+            }
+            kind if WITHOUT_MESSAGE.contains(&kind) => {}
+            kind => tree.unknown(kind),
+        }
+        self.take_note(&line, tree);
+    }
+
+    fn flush(&mut self, tree: &mut Tree) {
+        let Some(pending) = self.pending.take() else { return };
+        let mut message = RawObject::default();
+        message.set("role", "\"assistant\"");
+        message.set("content", format!("[{}]", pending.blocks.join(",")));
+        let outline = RawObject::parse(&pending.message).unwrap_or_default();
+        for key in ["model", "stop_reason"] {
+            if let Some(value) = outline.get(key).filter(|value| value.starts_with('"')) {
+                message.set(key, value.to_owned());
+            }
+        }
+        if let Some(usage) = outline.get("usage").filter(|usage| usage.starts_with('{') && !pending.is_continued) {
+            message.set("usage", usage.to_owned());
+        }
+        let error = pending.error;
+        tree.begin(pending.record);
+        tree.add_read(Format::Anthropic, &[&message.to_json()], |message| {
+            if let Some(error) = &error {
+                message.set("content", "[]");
+                message.set("stopReason", "\"error\"");
+                message.set("errorMessage", json::encode_string(error));
+            }
+        });
+    }
+}
+
+fn has_results(line: &Json<'static>) -> bool {
+    let is_result = |block: &Json<'_>| text_at(block, &["type"]) == Some("tool_result");
+    line.get("message").is_some_and(|message| items(message, "content").iter().any(is_result))
+}
+
+/// The text of member `key` in the JSON text of an object.
+fn member(object: &str, key: &str) -> Option<String> {
+    Some(RawObject::parse(object).ok()?.get(key)?.to_owned())
+}
+
+/// The text of content: a string, or the text blocks of a list.
+pub(super) fn text_of(content: &Json<'_>) -> String {
+    match content {
+        Json::String(text) => text.clone().into_owned(),
+        Json::Array(blocks) => {
+            let texts: Vec<&str> = blocks.iter().filter_map(|block| text_at(block, &["text"])).collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
