@@ -28,10 +28,10 @@ class AppendEntryParams(TypedDict):
     # The session.
     sessionId: str
 
-    # The entry.
+    # The entry to append.
     entry: NewEntry
 
-    # The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    # The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     expectedLeafId: NotRequired[str | None]
 
 
@@ -45,10 +45,10 @@ class AppendMessageParams(TypedDict):
     # The message.
     message: AnyMessage
 
-    # The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    # The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     expectedLeafId: NotRequired[str | None]
 
-    # The shape of the message; `pi` by default.
+    # Format of the message. Default: `pi`.
     format: NotRequired[MessageFormat | None]
 
 
@@ -56,19 +56,19 @@ class AppendMessageParams(TypedDict):
 class AppendMessageResult(TypedDict):
     """Result of `appendMessage`."""
 
-    # The new entry; the last one, where the message became several.
+    # The new entry, or the last one if the message became several.
     entryId: str
 
-    # The leaf afterwards.
+    # The new leaf.
     leafId: str
 
-    # The compaction that the server has begun because of this message, or why it has not.
+    # The compaction that the server has begun because of this message, or why it has not begun.
     compaction: NotRequired[AutomaticCompaction | None]
 
-    # Usage of the context, where the session's model is known.
+    # Usage of the context, if the session's model is known.
     contextUsage: NotRequired[ContextUsage | None]
 
-    # The new entries, where the message became several: an entry holds one result of a tool.
+    # The new entries, if the message became several: an entry holds one tool result.
     entryIds: NotRequired[list[str]]
 
 
@@ -82,10 +82,10 @@ class AppendMessagesParams(TypedDict):
     # The messages, oldest first; at least one, at most 10000.
     messages: list[AnyMessage]
 
-    # The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    # The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     expectedLeafId: NotRequired[str | None]
 
-    # The shape of the messages; `pi` by default.
+    # Format of the messages. Default: `pi`.
     format: NotRequired[MessageFormat | None]
 
 
@@ -93,21 +93,21 @@ class AppendMessagesParams(TypedDict):
 class AppendMessagesResult(TypedDict):
     """Result of `appendMessages`."""
 
-    # The new entries, oldest first. A message may become several, and items of one answer become
+    # The new entries, oldest first. One message may become several entries, and several items of
+    # one answer become
     # one.
     entryIds: list[str]
 
-    # For each entry the position of the message that it holds; of the first one, where it holds
-    # several.
+    # For each entry the index of its message, or of its first message.
     sources: list[int]
 
-    # The leaf afterwards.
+    # The new leaf.
     leafId: str
 
-    # The compaction that the server has begun because of these messages, or why it has not.
+    # The compaction that the server has begun because of these messages, or why it has not begun.
     compaction: NotRequired[AutomaticCompaction | None]
 
-    # Usage of the context, where the session's model is known.
+    # Usage of the context, if the session's model is known.
     contextUsage: NotRequired[ContextUsage | None]
 
 
@@ -118,15 +118,15 @@ class AppendedResult(TypedDict):
     # The new entry.
     entryId: str
 
-    # The leaf afterwards.
+    # The new leaf.
     leafId: str
 
 
 @final
 class AutoCompactionOptions(TypedDict):
-    """How a session is compacted by itself."""
+    """Automatic compaction of a session."""
 
-    # The model that the session's requests go to.
+    # The model of the session's requests.
     model: Model
 
 
@@ -137,48 +137,49 @@ class AutomaticCompaction(TypedDict):
     # Why it is due: `threshold` or `overflow`.
     reason: CompactionReason
 
-    # Whether the request that failed is worth another try once the compaction is done.
+    # Whether to repeat the failed request after the compaction.
     willRetry: bool
 
     # Tokens of the context.
     contextTokens: int
 
-    # More tokens than this are too many.
+    # Maximum number of tokens. More make a compaction due.
     threshold: int
 
-    # Tool results that were shortened in the context at once; their entries keep the whole.
+    # Tool results that were shortened in the context at once. Their entries keep the whole results.
     clipped: NotRequired[list[ClippedResult]]
 
-    # Why it could not begin, as `compactionEnd` tells it.
+    # Why it could not begin, as in `compactionEnd`.
     error: NotRequired[ErrorBody | None]
 
-    # The input. After an answer that a server gave to a part of the context: the least that the
-    # context
-    # has.
+    # The input. If the provider answered a part of the context: the minimum size of the context.
     inputTokens: NotRequired[int | None]
 
-    # The most that the provider takes, of input or of input and output together. After an answer
-    # that a
-    # server gave to a part of the context: what it read.
+    # Maximum that the provider accepts, of input or of input and output together. If the provider
+    # answered a part of
+    # the context: the number of tokens that it read.
     limit: NotRequired[int | None]
 
-    # Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
-    # the one that runs already.
+    # Id of the operation. `compactionEnd` reports its outcome. With `operationInProgress`, the id
+    # of the running
+    # operation.
     operationId: NotRequired[str | None]
 
-    # The output that was asked for.
+    # The requested output.
     requestedOutputTokens: NotRequired[int | None]
 
-    # Why nothing is done: `operationInProgress` (it is looked at again when that operation ends),
-    # `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person),
-    # `overflowRecoveryTried` (a `compactionEnd` tells a person what to do), `outputTooLarge` (the
-    # output
-    # that was asked for fills the limit, so that no context is small enough), `otherModel` (another
-    # model
-    # refused it), `olderThanCompaction`, `alreadyCompacted`, or `disabled`.
+    # Why nothing is done: `operationInProgress` (checked again when that operation ends),
+    # `failedRepeatedly`,
+    # `undone` (a compaction was undone since the person's last message), `overflowRecoveryTried` (a
+    # `compactionEnd`
+    # explains what a person can do), `outputTooLarge` (the requested output fills the limit, so no
+    # context is small
+    # enough), `otherModel` (another model refused the context), `olderThanCompaction`,
+    # `alreadyCompacted`, or
+    # `disabled`.
     skipped: NotRequired[str | None]
 
-    # Until when it is not tried, after several failures in a row.
+    # When automatic compaction resumes after several failures in a row.
     until: NotRequired[str | None]
 
 
@@ -189,16 +190,16 @@ class BranchSummaryEnd(TypedDict):
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
     # Whether it was cancelled.
     aborted: bool
 
-    # Why it failed.
+    # The error, if it failed.
     error: NotRequired[ErrorBody | None]
 
-    # What came of it.
+    # The result, unless it failed.
     result: NotRequired[NavigationResult | None]
 
 
@@ -209,16 +210,16 @@ class BranchSummaryStart(TypedDict):
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
     # The entry to go to.
     targetId: str
 
-    # The leaf that is left.
+    # The leaf that would be left.
     oldLeafId: str | None
 
-    # Estimated tokens that the summary reads.
+    # Estimated input tokens of the summary.
     estimatedTokens: int
 
 
@@ -226,7 +227,7 @@ class BranchSummaryStart(TypedDict):
 class CancelResult(TypedDict):
     """The client's answer to `sessionBeforeFork`."""
 
-    # Whether the operation shall not happen.
+    # Whether to cancel the operation.
     cancel: NotRequired[bool | None]
 
 
@@ -240,10 +241,10 @@ class CheckCompactionParams(TypedDict):
     # The model of the next request.
     model: Model
 
-    # The assistant message to judge; the last one of the context by default.
+    # The assistant message to judge. Default: the last one of the context.
     message: NotRequired[Message | None]
 
-    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    # Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     settings: NotRequired[FreeObject | None]
 
 
@@ -251,10 +252,10 @@ class CheckCompactionParams(TypedDict):
 class CheckCompactionResult(TypedDict):
     """Result of `checkCompaction`."""
 
-    # What to do.
+    # The decision.
     action: CompactionAction
 
-    # Whether the failed request is worth another try after the compaction.
+    # Whether to repeat the failed request after the compaction.
     willRetry: bool
 
     # Tokens of the context.
@@ -263,39 +264,39 @@ class CheckCompactionResult(TypedDict):
     # Tokens above which the threshold is crossed.
     threshold: int
 
-    # The input. After an answer that a server gave to a part of the context: the least that the
-    # context
-    # has.
+    # The input. If the provider answered a part of the context: the minimum size of the context.
     inputTokens: NotRequired[int | None]
 
-    # Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
-    # if that is not known.
+    # Tokens of recent context that a compaction would keep verbatim, adapted to the window. Absent
+    # if the window is
+    # not known.
     keepRecentTokens: NotRequired[int | None]
 
-    # The most that the provider takes, of input or of input and output together. After an answer
-    # that a
-    # server gave to a part of the context: what it read.
+    # Maximum that the provider accepts, of input or of input and output together. If the provider
+    # answered a part of
+    # the context: the number of tokens that it read.
     limit: NotRequired[int | None]
 
-    # Why.
+    # The reason.
     reason: NotRequired[CompactionReason | None]
 
-    # The output that was asked for.
+    # The requested output.
     requestedOutputTokens: NotRequired[int | None]
 
-    # Tokens of the window that stay free, as they fit it; absent if the window is not known.
+    # Tokens of the window that stay free, adapted to the window. Absent if the window is not known.
     reserveTokens: NotRequired[int | None]
 
-    # Why nothing is done although something might seem due: as `skipped` of `appendMessage`, or
+    # Why nothing is done although something might seem due: one of the values of `skipped` in
+    # `appendMessage`, or
     # `unknownWindow`, `aborted`.
     skipped: NotRequired[str | None]
 
 
 @final
 class CheckSessionParams(TypedDict):
-    """Parameters of `checkSession`: an open session or a file."""
+    """Parameters of `checkSession`. Either `sessionId` or `path` is required."""
 
-    # Path of a file; used if no session is named.
+    # Path of a file. Ignored if a session is named.
     path: NotRequired[str | None]
 
     # An open session.
@@ -306,25 +307,25 @@ class CheckSessionParams(TypedDict):
 class CheckSessionResult(TypedDict):
     """Result of `checkSession`."""
 
-    # What was odd, bodies included.
+    # Problems in the file, including those in bodies.
     diagnostics: list[Diagnostic]
 
 
 @final
 class ClientCapabilities(TypedDict):
-    """What a client answers."""
+    """Requests that a client answers, and notifications that it wants."""
 
-    # The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId`
-    # and
-    # `timestamp`. Default: true.
+    # The client wants whole entries in `entryAppended`, not only `type`, `id`, `parentId` and
+    # `timestamp`. Default:
+    # true.
     entryBodies: NotRequired[bool | None]
 
     # Names of the hooks that the client answers.
     hooks: NotRequired[list[str]]
 
     # The client wants `details.compactd.ledger` in the results of compactions. Default: true. The
-    # stored entry has
-    # it anyway.
+    # stored entry always
+    # has it.
     ledgers: NotRequired[bool | None]
 
     # The client wants progress notifications. Default: true.
@@ -333,11 +334,11 @@ class ClientCapabilities(TypedDict):
     # The client answers `summarize`.
     summarize: NotRequired[bool]
 
-    # Modes of `summarize` that the client answers: `transcript` always, `continue` if it is named
+    # Modes of `summarize` that the client answers: `transcript` always, `continue` if it is listed
     # here. A client
-    # that continues must be able to send the conversation again as its last request had it, with
-    # the same model,
-    # prompt and tools.
+    # that continues must be able to repeat the conversation as in its last request, with the same
+    # model, prompt and
+    # tools.
     summarizeModes: NotRequired[list[str]]
 
 
@@ -354,17 +355,17 @@ class ClientInfo(TypedDict):
 
 @final
 class ClippedResult(TypedDict):
-    """A tool result that was shortened in the context, because it is larger than what the window
-    leaves.
+    """A tool result that was shortened in the context because it is larger than the room in the
+    window.
     """
 
-    # The entry of the result, which keeps the whole of it.
+    # The entry of the result. It keeps the whole result.
     entryId: str
 
     # Its tokens before.
     tokensBefore: int
 
-    # Its tokens afterwards.
+    # Its tokens after.
     tokensAfter: int
 
 
@@ -372,31 +373,31 @@ class ClippedResult(TypedDict):
 class CompactMessagesParams(TypedDict):
     """Parameters of `compactMessages`."""
 
-    # The whole context, oldest message first; at most 10000. With `previous`: the messages that the
-    # call
-    # gave which gave it, and what came since.
+    # The whole context, oldest message first; at most 10000. With `previous`: the messages of the
+    # result that
+    # contained it, and the later ones.
     messages: list[AnyMessage]
 
-    # Whether a summary is taken that is no smaller than what it replaces.
+    # Whether to accept a summary that is not smaller than what it replaces.
     force: NotRequired[bool]
 
-    # The shape of the messages; `pi` by default.
+    # Format of the messages. Default: `pi`.
     format: NotRequired[MessageFormat | None]
 
-    # What the summary should look at.
+    # What the summary should focus on.
     instructions: NotRequired[str | None]
 
-    # The model that the messages go to: the new context leaves room for its answers.
+    # The model for which the messages are. The new context leaves room for its answers.
     model: NotRequired[Model | None]
 
-    # What the last such call for this conversation gave as `previous`.
+    # `previous` in the last result for this conversation.
     previous: NotRequired[FreeObject | None]
 
     # Compaction settings for this call.
     settings: NotRequired[FreeObject | None]
 
-    # The summarizer for this call, instead of the configured one, or a list of them: the next one
-    # writes where one fails.
+    # The summarizer for this call, instead of the configured one, or a list: if one fails, the next
+    # one is asked.
     summarizer: NotRequired[SummarizerChoice | None]
 
 
@@ -404,20 +405,20 @@ class CompactMessagesParams(TypedDict):
 class CompactMessagesResult(TypedDict):
     """Result of `compactMessages`."""
 
-    # The messages of the new context: instructions that led the messages, the summary, and what
-    # stays.
+    # The messages of the new context: leading instructions, the summary, and the messages that
+    # stay.
     messages: list[AnyMessage]
 
-    # Position among the messages given of the oldest one that stays.
+    # Index in the request of the oldest message that stays.
     keptFrom: int
 
-    # For the next call; its members are nobody's business but ours.
+    # Opaque value for the next call.
     previous: FreeObject
 
     # The compaction. Its entry ids are those of a copy that ended with the call.
     report: CompactionResult
 
-    # Instructions from between the messages, for interfaces that take them beside the messages.
+    # Instructions from between the messages, for interfaces that take them separately.
     system: NotRequired[str | None]
 
 
@@ -428,40 +429,41 @@ class CompactParams(TypedDict):
     # The session.
     sessionId: str
 
-    # Whether the compaction is written (true, the default). With false the result is that of a
-    # compaction
-    # of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
-    # `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+    # Whether to write the compaction (true, the default). If false, a copy in memory is compacted
+    # and the session
+    # does not change. `firstKeptEntryId` and `details` contain entry ids of the session; `entryId`
+    # names no entry.
+    # The notifications contain a session id of the copy.
     commit: NotRequired[bool | None]
 
-    # What the summary should look at.
+    # What the summary should focus on.
     customInstructions: NotRequired[str | None]
 
-    # The oldest entry that stays verbatim, in place of the one that the settings give.
+    # The oldest entry to keep verbatim, instead of the one that follows from the settings.
     firstKeptEntryId: NotRequired[str | None]
 
-    # Whether a summary is taken that is no smaller than what it replaces.
+    # Whether to accept a summary that is not smaller than what it replaces.
     force: NotRequired[bool]
 
-    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    # Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     settings: NotRequired[FreeObject | None]
 
-    # The summarizer for this call, instead of the configured one, or a list of them: the next one
-    # writes where one fails.
+    # The summarizer for this call, instead of the configured one, or a list: if one fails, the next
+    # one is asked.
     summarizer: NotRequired[SummarizerChoice | None]
 
     # A summary that the client wrote.
     summary: NotRequired[GivenSummary | None]
 
-    # Whether to answer when the compaction is done (true, the default) or at once.
+    # Whether to answer when the compaction is finished (true, the default) or at once.
     wait: NotRequired[bool | None]
 
 
-# Result of `compact`; only `operationId` with `wait: false`.
+# Result of `compact`. With `wait: false` it contains only `operationId`.
 CompactResult: TypeAlias = "CompactionResult | StartedResult"
 
 
-# What to do.
+# The decision.
 CompactionAction: TypeAlias = Literal["none", "compact"]
 
 
@@ -474,33 +476,33 @@ class CompactionEnd(TypedDict):
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
-    # Why it happened.
+    # The reason.
     reason: CompactionReason
 
     # Whether it was cancelled.
     aborted: bool
 
-    # Whether the failed request is worth another try.
+    # Whether to repeat the failed request.
     willRetry: bool
 
-    # Tool results that were shortened in the context where that was enough.
+    # Tool results that were shortened in the context, if that was enough.
     clipped: NotRequired[list[ClippedResult]]
 
-    # Why it failed.
+    # The error, if it failed.
     error: NotRequired[ErrorBody | None]
 
-    # Until when the session is not compacted by itself, after several failures in a row.
+    # When automatic compaction resumes after several failures in a row.
     pausedUntil: NotRequired[str | None]
 
-    # What came of it; absent where shortening tool results was enough.
+    # The result. Absent if it failed, or if shortening tool results was enough.
     result: NotRequired[CompactionResult | None]
 
-    # Given, and true, where the server began the compaction and the context ends with a tool result
-    # or
-    # an answer that was cut: the agent has work left, and nobody but the host resumes it.
+    # Present and true if the server began the compaction and the context ends with a tool result or
+    # an answer that
+    # was cut off. The agent has work left, and the host must resume it.
     unfinished: NotRequired[bool | None]
 
 
@@ -510,17 +512,17 @@ CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow"]
 
 @final
 class CompactionResult(TypedDict):
-    """A compaction that is done."""
+    """A finished compaction."""
 
     # The compaction entry.
     entryId: str
 
-    # Its summary. Without a model, all of it (text, context of a split turn, lists of files) stays
-    # within 0.8 of
-    # `reserveTokens`. A model's text is bounded by what the model is asked for; lists of files
-    # behind it take a tenth
-    # of `reserveTokens` at most, and facts that it lacks a tenth of its own tokens, or fill it up
-    # to 1,000 tokens.
+    # Its summary. Without a model, the whole summary (text, context of a split turn, lists of
+    # files) stays within 0.8
+    # of `reserveTokens`. With a model, the request limits the text. Lists of files after it take at
+    # most a tenth of
+    # `reserveTokens`. Facts that it lacks take at most a tenth of its own tokens, or fill it up to
+    # 1,000 tokens.
     summary: str
 
     # The oldest entry that stays verbatim.
@@ -529,66 +531,66 @@ class CompactionResult(TypedDict):
     # Tokens of the context before.
     tokensBefore: int
 
-    # Tokens of the context after, estimated: no provider has counted it yet.
+    # Estimated tokens of the context after. No provider has counted them yet.
     tokensAfter: int
 
-    # Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's
-    # count, where
-    # there is one.
+    # Tokens of the context before, estimated in the same way as `tokensAfter`. `tokensBefore` is
+    # the provider's count
+    # if there is one.
     estimatedTokensBefore: int
 
-    # The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
-    # together, whose paths have at most 256 KiB: modified files before those that were only read,
-    # and the ones
-    # touched last before the rest. `compactd.filesLeftOut` counts the others, where there are any;
-    # a file that was
-    # left out and came back counts.
+    # The entry's `details`. `readFiles` and `modifiedFiles` contain at most 2,000 files together,
+    # with at most 256
+    # KiB of paths: modified files before files that were only read, and recently used files first.
+    # `compactd.filesLeftOut` counts the others, if there are any. A file that was left out and is
+    # used again counts
+    # again.
     details: FreeObject
 
-    # Whether a hook or the client gave the summary.
+    # Whether a hook or the client provided the summary.
     fromHook: bool
 
-    # Who wrote the summary.
+    # Name of the summarizer that wrote the summary.
     summarizer: str
 
-    # Requests that were made, failed ones included.
+    # Number of requests, including failed ones.
     attempts: int
 
     # One or two sentences for a user interface.
     brief: str
 
-    # How much is there, by class.
+    # The shares that are kept, by class.
     retention: Retention
 
-    # How much the summary alone held, before what it lacked was added.
+    # The shares that the summary contained before missing facts were added.
     retentionBeforeRepair: Retention
 
-    # One figure for the retention, from 0 to 1: the weighted mean of the classes that have
+    # One number for the retention, from 0 to 1: the weighted mean of the classes that have
     # something to keep.
-    # Statements count 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
+    # Weights: statements 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
     score: float
 
-    # What the summary alone lacked, and what it says that nothing supports.
+    # What the summary itself lacked, and what it claims without support.
     lossReport: LossReport
 
-    # Summarizers that were asked before that one, and why they did not write it.
+    # Summarizers that were asked earlier, and why they failed.
     failures: NotRequired[list[SummarizerFailure]]
 
-    # Secrets that were taken out of what the model was told and said, by rule.
+    # Number of secrets that were removed from the requests and the answers, by rule.
     redactions: NotRequired[dict[str, int]]
 
-    # How models were asked for the summary, and what either way takes: one for each part of it.
+    # How each part of the summary was requested, and what either way costs.
     summaryRequests: NotRequired[list[SummaryRequestReport]]
 
-    # What the summary cost.
+    # Usage of the summary.
     usage: NotRequired[FreeObject | None]
 
 
 @final
 class CompactionSettings(TypedDict):
-    """Settings that decided a preparation."""
+    """Settings that determined a preparation."""
 
-    # Whether compaction may start by itself.
+    # Whether automatic compaction is enabled.
     enabled: bool
 
     # Tokens of the window that stay free.
@@ -597,7 +599,7 @@ class CompactionSettings(TypedDict):
     # Tokens of recent context that stay verbatim.
     keepRecentTokens: int
 
-    # Percent of the window over which compaction is due, if that is set.
+    # Percentage of the window above which compaction is due, if it is set.
     thresholdPercent: NotRequired[int | None]
 
 
@@ -608,10 +610,10 @@ class CompactionStart(TypedDict):
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
-    # Why it happens.
+    # The reason.
     reason: CompactionReason
 
     # Tokens of the context.
@@ -626,13 +628,13 @@ ContextFormat: TypeAlias = Literal["agent", "llm", "openai", "openai-responses",
 class ContextTokens(TypedDict):
     """Tokens of a context."""
 
-    # The sum.
+    # The total.
     tokens: int
 
-    # Tokens of the last usage that can be trusted.
+    # Tokens of the last reliable usage.
     usageTokens: int
 
-    # Estimates for the messages after it.
+    # Estimated tokens of the messages after it.
     trailingTokens: int
 
 
@@ -640,7 +642,7 @@ class ContextTokens(TypedDict):
 class ContextUsage(TypedDict):
     """How full a window is."""
 
-    # Tokens of the context; null between a compaction and the first answer after it.
+    # Tokens of the context. Null between a compaction and the first answer after it.
     tokens: int | None
 
     # Size of the window in tokens.
@@ -654,23 +656,23 @@ class ContextUsage(TypedDict):
 class ContinueSessionParams(TypedDict):
     """Parameters of `continueSession`."""
 
-    # Compacts the session by itself for this model.
+    # Switches automatic compaction on, for this model.
     autoCompaction: NotRequired[AutoCompactionOptions | None]
 
-    # Working directory whose most recent session is opened; that of `initialize` by default.
+    # Working directory whose most recent session is opened. Default: that of `initialize`.
     cwd: NotRequired[str | None]
 
 
 @final
 class ContinuedConversation(TypedDict):
-    """The part of a conversation that is continued for its summary."""
+    """The part of a conversation that is continued to get its summary."""
 
-    # The last entry that is part of it.
+    # Its last entry.
     lastEntryId: str
 
-    # How many messages it has: the first ones of `getContext` in `llm` format. An answer with tool
-    # calls is
-    # never the last one without their results.
+    # Number of messages: the first ones of `getContext` in `llm` format. It never ends between an
+    # answer with tool
+    # calls and their results.
     messages: int
 
     # The oldest entry that the compaction keeps.
@@ -681,21 +683,19 @@ class ContinuedConversation(TypedDict):
 class CreateSessionParams(TypedDict):
     """Parameters of `createSession`."""
 
-    # Compacts the session by itself for this model.
+    # Switches automatic compaction on, for this model.
     autoCompaction: NotRequired[AutoCompactionOptions | None]
 
-    # Working directory of the session; that of `initialize` by default.
+    # Working directory of the session. Default: that of `initialize`.
     cwd: NotRequired[str | None]
 
-    # Whether the session is kept in memory alone.
+    # Whether to keep the session in memory only.
     ephemeral: NotRequired[bool]
 
-    # The shape of the messages; `pi` by default.
+    # Format of the messages. Default: `pi`.
     format: NotRequired[MessageFormat | None]
 
-    # Messages that the session begins with, oldest first; at most 10000. Their entries are not told
-    # by
-    # `entryAppended`.
+    # The first messages of the session, oldest first; at most 10000. They cause no `entryAppended`.
     messages: NotRequired[list[AnyMessage]]
 
     # Name of the session.
@@ -704,34 +704,34 @@ class CreateSessionParams(TypedDict):
     # Path of the session that this one continues.
     parentSession: NotRequired[str | None]
 
-    # Path of the file, instead of one that is made up; it must not exist.
+    # Path of the file, instead of a generated one. It must not exist.
     path: NotRequired[str | None]
 
     # A flat directory for the file.
     sessionDir: NotRequired[str | None]
 
-    # Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`,
-    # `_` and `-`,
-    # 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+    # Id of the session, instead of a generated one: letters, digits and, not at the ends, `.`, `_`
+    # and `-`; at most
+    # 128. The id of an open session, or of another session of the directory, is refused (1009).
     sessionId: NotRequired[str | None]
 
 
 @final
 class Diagnostic(TypedDict):
-    """Something odd in a session that was read around."""
+    """A problem in a session. Reading continued after it."""
 
-    # What it is.
+    # The kind of the problem.
     kind: str
 
-    # What a person reads.
+    # Message for a person.
     message: str
 
     # Line of the file, counted from 1.
     line: NotRequired[int | None]
 
 
-# What was passed over.
-DiagnosticKind: TypeAlias = Literal["unknownMember", "unknownSetting"]
+# The kind of a problem.
+DiagnosticKind: TypeAlias = Literal["unknownMember", "unknownSetting", "sessionReplaced", "sessionDeleted", "sessionUnreadable"]
 
 
 @final
@@ -741,7 +741,7 @@ class EntriesResult(TypedDict):
     # The entries.
     entries: list[Entry]
 
-    # Present if there are more, in `getEntries` with a `limit`.
+    # Present if there are more entries, in `getEntries` with a `limit`.
     nextCursor: NotRequired[str | None]
 
 
@@ -752,7 +752,9 @@ Entry: TypeAlias = dict[str, Any]
 
 @final
 class EntryAppended(TypedDict):
-    """`entryAppended`: an entry was written, whoever caused it."""
+    """`entryAppended`: an entry was written by a call, or, in a session with a subscription, by
+    another program.
+    """
 
     # The session.
     sessionId: str
@@ -763,7 +765,7 @@ class EntryAppended(TypedDict):
 
 @final
 class EntryParams(TypedDict):
-    """Parameters of calls that name one entry."""
+    """Parameters of calls for one entry."""
 
     # The session.
     sessionId: str
@@ -774,15 +776,15 @@ class EntryParams(TypedDict):
 
 @final
 class ErrorBody(TypedDict):
-    """An error, as a reply would hold it."""
+    """An error, as in a reply."""
 
     # Code of the error.
     code: int
 
-    # What a person reads.
+    # Message for a person.
     message: str
 
-    # `kind`, `reason` and `retryable`, and the ids and numbers needed to act.
+    # `kind`, `reason` and `retryable`, and the ids and numbers that a caller needs.
     data: ErrorData
 
 
@@ -794,13 +796,13 @@ ErrorData: TypeAlias = dict[str, Any]
 class EstimateTokensParams(TypedDict):
     """Parameters of `estimateTokens`: messages or a text."""
 
-    # The shape of the messages; `pi` by default.
+    # Format of the messages. Default: `pi`.
     format: NotRequired[MessageFormat | None]
 
-    # Messages, as stored or as models get them, or in the shape that `format` names.
+    # Messages, as stored, in LLM format, or in the format that `format` names; at most 10000.
     messages: NotRequired[list[AnyMessage] | None]
 
-    # A text; used if there are no messages.
+    # A text. Ignored if there are messages.
     text: NotRequired[str | None]
 
 
@@ -814,12 +816,12 @@ class EstimateTokensResult(TypedDict):
 
 @final
 class FileOperations(TypedDict):
-    """Paths by what was done to them, sorted."""
+    """Paths by operation, sorted."""
 
     # Files that were read.
     read: list[str]
 
-    # Files that were written whole.
+    # Files that were written as a whole.
     written: list[str]
 
     # Files that were edited.
@@ -828,14 +830,12 @@ class FileOperations(TypedDict):
 
 @final
 class Forecast(TypedDict):
-    """What a compaction would keep by itself, as far as that is known before a summary is
-    written.
-    """
+    """What a compaction would keep, as far as it is known before the summary is written."""
 
-    # How much any summary keeps at least, once it is repaired.
+    # The minimum that any summary keeps after its repair.
     retention: Retention
 
-    # One figure for it, from 0 to 1.
+    # One number for it, from 0 to 1.
     score: float
 
 
@@ -853,7 +853,7 @@ class ForkSessionParams(TypedDict):
     # The entry at which the fork ends.
     entryId: str
 
-    # Whether the fork ends before or at the entry; before by default.
+    # Whether the fork ends before or at the entry. Default: before.
     position: NotRequired[ForkPosition]
 
 
@@ -867,7 +867,7 @@ class GetBranchParams(TypedDict):
     # The session.
     sessionId: str
 
-    # The end of the branch; the leaf by default.
+    # The leaf of the branch. Default: the current leaf.
     leafId: NotRequired[str | None]
 
 
@@ -878,13 +878,13 @@ class GetContextParams(TypedDict):
     # The session.
     sessionId: str
 
-    # An entry up to which the caller has the context already.
+    # The last entry of the context that the caller already has.
     after: NotRequired[str | None]
 
-    # Format of the messages; `agent` by default.
+    # Format of the messages. Default: `agent`.
     format: NotRequired[ContextFormat | None]
 
-    # The end of the branch; the leaf by default.
+    # The leaf of the branch. Default: the current leaf.
     leafId: NotRequired[str | None]
 
 
@@ -895,7 +895,7 @@ class GetContextResult(TypedDict):
     # What the model sees.
     messages: list[AnyMessage]
 
-    # The end of the branch.
+    # The leaf of the branch.
     leafId: str | None
 
     # The thinking level at the leaf.
@@ -904,16 +904,16 @@ class GetContextResult(TypedDict):
     # The model at the leaf.
     model: ModelName | None
 
-    # What the whole context weighs.
+    # Tokens of the whole context.
     tokens: ContextTokens
 
     # With `after`: whether `messages` holds only what follows that entry.
     delta: NotRequired[bool | None]
 
-    # What was odd: unknown first kept entries, broken bodies, results without calls.
+    # Problems: unknown first kept entries, broken bodies, results without calls.
     diagnostics: NotRequired[list[Diagnostic]]
 
-    # The instructions, for interfaces that take them beside the messages.
+    # The instructions, for interfaces that take them separately.
     system: NotRequired[str | None]
 
 
@@ -924,7 +924,7 @@ class GetContextUsageParams(TypedDict):
     # The session.
     sessionId: str
 
-    # The model whose window counts.
+    # The model whose window is used.
     model: WindowModel
 
 
@@ -935,18 +935,19 @@ class GetEntriesParams(TypedDict):
     # The session.
     sessionId: str
 
-    # Where the last page ended: its `nextCursor`, or the id of any entry. The first page by
-    # default.
+    # `nextCursor` of the previous page, or the id of any entry. Default: the first page.
     cursor: NotRequired[str | None]
 
-    # Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
+    # Ids of the wanted entries, at most 1000. The result has their order, and the other parameters
+    # are ignored.
+    # Repeated entries may hold 8 MiB together.
     ids: NotRequired[list[str] | None]
 
-    # Entries per page; all by default.
+    # Maximum number of entries. Default: all.
     limit: NotRequired[int | None]
 
-    # Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after
-    # which to start.
+    # Deprecated since 1.1 in favour of `cursor`, which takes precedence: the entry after which to
+    # start.
     since: NotRequired[str | None]
 
 
@@ -965,7 +966,7 @@ class GetPinsParams(TypedDict):
     # The session.
     sessionId: str
 
-    # The end of a branch; the leaf by default.
+    # The leaf of a branch. Default: the current leaf.
     leafId: NotRequired[str | None]
 
 
@@ -976,10 +977,10 @@ class GetPinsResult(TypedDict):
     # The pinned entries of the branch, root first.
     pins: list[PinnedEntry]
 
-    # What they take together.
+    # Their tokens together.
     tokens: int
 
-    # What they may take together.
+    # Maximum number of their tokens.
     maxTokens: int
 
 
@@ -987,10 +988,10 @@ class GetPinsResult(TypedDict):
 class GetTreeResult(TypedDict):
     """Result of `getTree`."""
 
-    # The leaf.
+    # The current leaf.
     leafId: str | None
 
-    # All entries in file order; never nested, so that depth has no limit.
+    # All entries in file order. The list is flat, so its depth has no limit.
     nodes: list[TreeNode]
 
 
@@ -1004,7 +1005,7 @@ class GivenBranchSummary(TypedDict):
     # Members for the entry's `details`.
     details: NotRequired[FreeObject | None]
 
-    # What the summary cost.
+    # Usage of the summary.
     usage: NotRequired[Usage | None]
 
 
@@ -1018,13 +1019,13 @@ class GivenSummary(TypedDict):
     # Members for the entry's `details`.
     details: NotRequired[FreeObject | None]
 
-    # The oldest entry that stays verbatim; that of the preparation by default.
+    # The oldest entry to keep verbatim. Default: that of the preparation.
     firstKeptEntryId: NotRequired[str | None]
 
-    # Tokens of the context before; used from hooks alone, else they are counted.
+    # Tokens of the context before. Used only in answers to hooks; otherwise they are counted.
     tokensBefore: NotRequired[int | None]
 
-    # What the summary cost.
+    # Usage of the summary.
     usage: NotRequired[Usage | None]
 
 
@@ -1042,22 +1043,22 @@ class InitializeParams(TypedDict):
     # Who the client is.
     clientInfo: ClientInfo
 
-    # Agent directory; `$PI_CODING_AGENT_DIR`, then `~/.pi/agent` by default.
+    # Agent directory. Default: `$PI_CODING_AGENT_DIR`, then `~/.pi/agent`.
     agentDir: NotRequired[str | None]
 
-    # What the client answers.
+    # Requests that the client answers, and notifications that it wants.
     capabilities: NotRequired[ClientCapabilities]
 
-    # Working directory for sessions that name none; the server's own by default.
+    # Working directory of sessions that name none. Default: that of the server.
     cwd: NotRequired[str | None]
 
-    # Process id of the parent; when it dies, the server ends.
+    # Process id of the parent. The server ends when the parent dies.
     processId: NotRequired[int | None]
 
     # A flat directory of sessions, instead of one per working directory.
     sessionDir: NotRequired[str | None]
 
-    # Settings over those of the settings files.
+    # Settings that override the settings files.
     settings: NotRequired[FreeObject | None]
 
 
@@ -1065,23 +1066,24 @@ class InitializeParams(TypedDict):
 class InitializeResult(TypedDict):
     """Result of `initialize`."""
 
-    # Version of the protocol that is spoken: 1.
+    # Version of the protocol: 1.
     protocolVersion: int
 
-    # Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this
+    # Minor version of the protocol: 1. Each minor version serves clients of the earlier ones. 1.0
+    # does not have this
     # member.
     protocolMinorVersion: int
 
     # Who the server is.
     serverInfo: ServerInfo
 
-    # What the server does.
+    # What the server offers.
     capabilities: ServerCapabilities
 
-    # The settings in force: defaults, files and `initialize.settings` merged.
+    # The current settings: defaults, files and `initialize.settings` merged.
     settings: FreeObject
 
-    # Settings files that could not be read, and other oddities.
+    # Settings files that could not be read, unknown names, and other problems.
     diagnostics: list[str]
 
 
@@ -1092,10 +1094,10 @@ class LeafChanged(TypedDict):
     # The session.
     sessionId: str
 
-    # The leaf.
+    # The new leaf.
     leafId: str | None
 
-    # The leaf before.
+    # The old leaf.
     oldLeafId: str | None
 
 
@@ -1106,13 +1108,13 @@ class ListSessionsParams(TypedDict):
     # Whether to list the sessions of all working directories.
     all: NotRequired[bool]
 
-    # Where the last page ended: its `nextCursor`.
+    # `nextCursor` of the previous page.
     cursor: NotRequired[str | None]
 
-    # Working directory whose sessions are listed; that of `initialize` by default.
+    # Working directory whose sessions are listed. Default: that of `initialize`.
     cwd: NotRequired[str | None]
 
-    # Sessions per page.
+    # Maximum number of sessions.
     limit: NotRequired[int | None]
 
     # A flat directory of sessions.
@@ -1126,53 +1128,53 @@ class ListSessionsResult(TypedDict):
     # Sessions, newest activity first.
     sessions: list[SessionSummary]
 
-    # Present if there are more.
+    # Present if there are more sessions.
     nextCursor: NotRequired[str | None]
 
 
 @final
 class LossReport(TypedDict):
-    """What a summary lacks, and what is doubtful in it; the most telling first."""
+    """What a summary lacks and what is doubtful in it, the most important items first."""
 
-    # Paths that are missing.
+    # Missing paths.
     files: list[str]
 
-    # Identifiers that are missing.
+    # Missing identifiers.
     identifiers: list[str]
 
-    # Errors that are missing.
+    # Missing errors.
     errors: list[LostError]
 
-    # Requests that are missing.
+    # Missing requests.
     requests: list[LostItem]
 
-    # Constraints and preferences that are missing.
+    # Missing constraints and preferences.
     constraints: list[LostItem]
 
-    # Of the sentences that said most those that are missing.
+    # Missing ones of the most informative sentences.
     statements: list[LostItem]
 
-    # Requests and constraints of which only a part is there.
+    # Requests and constraints that are only partly kept.
     clipped: list[LostItem]
 
-    # Names in the summary that stand nowhere in what it was made from: not in the compacted
-    # messages, the
-    # summary before it, the messages that stay, or what earlier compactions stored. Checked are
-    # paths with a
-    # file's ending or a root, names of files, identifiers with an underscore or with capitals
-    # inside after small
-    # letters, tickets and codes of errors, hashes, versions of three parts, and numbers of at least
-    # three digits
-    # with a unit that are not said to be rough. Not checked are words, names of products,
-    # addresses, other
-    # numbers, and whether names are brought together rightly.
+    # Names in the summary that occur in none of its sources: the compacted messages, the previous
+    # summary, the
+    # messages that stay, and the ledgers of earlier compactions. Checked: paths with a file
+    # extension or a root, file
+    # names, identifiers with an underscore or with capital letters after small ones, tickets, error
+    # codes, hashes,
+    # versions with three parts, and numbers with at least three digits and a unit, unless they are
+    # marked as
+    # approximate. Not checked: words, product names, addresses, other numbers, and whether names
+    # are combined
+    # correctly.
     unsupported: list[str]
 
-    # Claims of the summary that are the reverse of what is known: in English, in prose as in lists,
-    # that a file
-    # that tools worked on was changed or was not, that tests, build, lint or a quoted command
-    # succeed, that
-    # something was committed or pushed. Sentences that wish, ask, or tell conditions claim nothing.
+    # Claims of the summary that contradict known facts. English only, in prose and in lists: that a
+    # file that tools
+    # worked on was or was not changed, that tests, a build, a linter or a quoted command succeed,
+    # that something was
+    # committed or pushed. Wishes, questions and conditions are not claims.
     reversed: list[ReversedFact]
 
 
@@ -1180,13 +1182,13 @@ class LossReport(TypedDict):
 class LostError(TypedDict):
     """An error that a summary lacks."""
 
-    # The line that tells best why.
+    # The line that explains the failure best.
     line: str
 
-    # Whether the same succeeded since.
+    # Whether the same operation succeeded later.
     resolved: bool
 
-    # The entries that it comes from.
+    # The entries that contain it.
     entryIds: list[str]
 
     # The path or command that failed.
@@ -1195,23 +1197,23 @@ class LostError(TypedDict):
 
 @final
 class LostItem(TypedDict):
-    """Words that a summary lacks."""
+    """A text that a summary lacks."""
 
-    # The words.
+    # The text.
     text: str
 
-    # The entries that they come from.
+    # The entries that contain it.
     entryIds: list[str]
 
 
 @final
 class MemoryStatus(TypedDict):
-    """What the server takes of the memory."""
+    """Memory use of the server."""
 
-    # Bytes that lie in memory; null where the system does not tell.
+    # Bytes in physical memory. Null if the system does not report them.
     residentBytes: int | None
 
-    # Bytes of address space that the process may have, where there is a limit.
+    # Maximum address space of the process in bytes, if it is limited.
     limitBytes: NotRequired[int | None]
 
 
@@ -1219,7 +1221,7 @@ class MemoryStatus(TypedDict):
 Message: TypeAlias = dict[str, Any]
 
 
-# A shape of messages.
+# A format of messages.
 MessageFormat: TypeAlias = Literal["pi", "openai", "openai-responses", "anthropic", "gemini", "ai-sdk"]
 
 
@@ -1240,15 +1242,15 @@ class Model(TypedDict):
     # Size of the window in tokens.
     contextWindow: int
 
-    # The longest answer that is asked of it, in tokens. An answer that stops for its length before
-    # it
-    # is a reason to compact and ask again, once.
+    # Maximum output that is requested of the model, in tokens. If an answer stops for its length
+    # before that, the
+    # server compacts and the request can be repeated, once.
     maxOutputTokens: NotRequired[int | None]
 
 
 @final
 class ModelName(TypedDict):
-    """A model, as entries name it."""
+    """A model, in the form of entries."""
 
     # Provider of the model.
     provider: str
@@ -1267,16 +1269,16 @@ class NavigateTreeParams(TypedDict):
     # The entry to go to.
     targetId: str
 
-    # What the summary should look at.
+    # What the summary should focus on.
     customInstructions: NotRequired[str | None]
 
     # A label for the summary, or for the target if there is none.
     label: NotRequired[str | None]
 
-    # Whether `customInstructions` stand in place of the usual ones.
+    # Whether `customInstructions` replace the default ones.
     replaceInstructions: NotRequired[bool]
 
-    # Whether to summarise the branch that is left.
+    # Whether to summarise the abandoned branch.
     summarize: NotRequired[bool]
 
     # The summarizer for this call.
@@ -1285,34 +1287,34 @@ class NavigateTreeParams(TypedDict):
     # A summary that the client wrote.
     summary: NotRequired[GivenBranchSummary | None]
 
-    # Whether to answer when the navigation is done (true, the default) or at once.
+    # Whether to answer when the navigation is finished (true, the default) or at once.
     wait: NotRequired[bool | None]
 
 
-# Result of `navigateTree`; only `operationId` with `wait: false`.
+# Result of `navigateTree`. With `wait: false` it contains only `operationId`.
 NavigateTreeResult: TypeAlias = "NavigationResult | StartedResult"
 
 
 @final
 class NavigationResult(TypedDict):
-    """A navigation that is done."""
+    """A finished navigation."""
 
-    # The leaf afterwards.
+    # The new leaf.
     leafId: str | None
 
-    # The leaf before.
+    # The old leaf.
     oldLeafId: str | None
 
-    # Whether the navigation was cancelled and nothing moved.
+    # Whether the navigation was cancelled. The leaf has not moved then.
     cancelled: bool
 
-    # Whether it was cancelled by ending its summary.
+    # Whether it was cancelled by aborting its summary.
     aborted: NotRequired[bool | None]
 
-    # The text that goes back into the editor.
+    # The text for the editor.
     editorText: NotRequired[str | None]
 
-    # The summary of the branch that was left.
+    # The summary of the abandoned branch.
     summaryEntry: NotRequired[Entry | None]
 
 
@@ -1332,11 +1334,11 @@ class NotContinued(TypedDict):
     # The reason.
     reason: NotContinuedReason
 
-    # The same for a person, with the numbers.
+    # The explanation for a person, with numbers.
     detail: str
 
 
-# Reasons for which a conversation is not continued, or a summary that it gave not taken.
+# Reasons why a conversation is not continued, or why its summary is not used.
 NotContinuedReason: TypeAlias = Literal["settings", "notSupported", "otherModel", "otherInterface", "promptUnknown", "notSeen", "tooLarge", "thinkingUnknown", "noCache", "cold", "missed", "dearer", "refused", "overflow", "truncated", "toolCall", "empty", "cutOff", "headings", "stopped"]
 
 
@@ -1350,10 +1352,10 @@ class OpenSessionParams(TypedDict):
     # Path of the session file.
     path: str
 
-    # Compacts the session by itself for this model.
+    # Switches automatic compaction on, for this model.
     autoCompaction: NotRequired[AutoCompactionOptions | None]
 
-    # Whether to open it for reading alone, without a lock.
+    # Whether to open it read-only, without a lock.
     readOnly: NotRequired[bool]
 
 
@@ -1361,25 +1363,25 @@ class OpenSessionParams(TypedDict):
 class OpenSessionResult(TypedDict):
     """Result of `createSession`, `openSession`, `continueSession` and `forkSession`."""
 
-    # The header's id; names the session in every later call.
+    # The id in the header. Every later call uses it.
     sessionId: str
 
     # The first line of the file.
     header: Header
 
-    # The leaf; null for a session without entries.
+    # The leaf. Null if the session has no entries.
     leafId: str | None
 
-    # Whether the session cannot be written.
+    # Whether the session is read-only.
     readOnly: bool
 
-    # What was odd.
+    # Problems in the file.
     diagnostics: list[Diagnostic]
 
-    # After a fork before a message: its text, for the editor.
+    # After a fork before a message: the text of the message, for the editor.
     editorText: NotRequired[str | None]
 
-    # Number of entries, where it is known without reading the whole file.
+    # Number of entries, if it is known without reading the whole file.
     entryCount: NotRequired[int | None]
 
     # The older version that the file has, if it was migrated in memory.
@@ -1396,17 +1398,17 @@ class OpenSessionStatus(TypedDict):
     # The session.
     sessionId: str
 
-    # Whether it cannot be written.
+    # Whether it is read-only.
     readOnly: bool
 
-    # Whether it is compacted by itself.
+    # Whether automatic compaction is on.
     autoCompaction: bool
 
     # Path of the file; absent for sessions in memory.
     path: NotRequired[str | None]
 
 
-# What an operation is at.
+# A phase of an operation.
 OperationPhase: TypeAlias = Literal["summarizing", "waiting", "committing"]
 
 
@@ -1417,16 +1419,16 @@ class OperationProgress(TypedDict):
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
-    # What is going on.
+    # The current phase.
     phase: OperationPhase
 
-    # The request that is running, counted from 1.
+    # Number of the running request, from 1.
     request: int
 
-    # Requests in all.
+    # Number of requests.
     requests: int
 
     # Output tokens of this request so far.
@@ -1438,36 +1440,35 @@ class OperationProgress(TypedDict):
 
 @final
 class OperationStatus(TypedDict):
-    """An operation that runs."""
+    """A running operation."""
 
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
 
 @final
 class Passage(TypedDict):
-    """Where a piece of an entry stands. A piece that crosses the border of two parts counts as
-    two.
+    """Position of a part of the text. A part that crosses the border of two parts of the entry
+    is listed as two.
     """
 
-    # The part of the entry that it is of.
+    # The part of the entry.
     part: PassagePart
 
-    # Where it begins in the entry's whole text, in UTF-16 units.
+    # Start in the entry's whole text, in UTF-16 units.
     start: int
 
-    # Where it ends there, in UTF-16 units.
+    # End in the entry's whole text, in UTF-16 units.
     end: int
 
-    # Where it begins in `text`, in UTF-16 units.
+    # Start in `text`, in UTF-16 units.
     offset: int
 
-    # The part's place in the list of the message's content blocks, from 0; absent where the content
-    # is
-    # no list.
+    # Index of the part in the message's content blocks, from 0. Absent if the content is not a
+    # list.
     block: NotRequired[int | None]
 
 
@@ -1482,10 +1483,10 @@ class PinEntryParams(TypedDict):
     # The session.
     sessionId: str
 
-    # An entry on the current path that gives the model a message.
+    # An entry on the current path that contains a message for the model.
     entryId: str
 
-    # Whether it is to be pinned (true) or unpinned.
+    # Whether to pin (true) or unpin the entry.
     pinned: bool
 
 
@@ -1496,16 +1497,16 @@ class PinEntryResult(TypedDict):
     # The entry.
     entryId: str
 
-    # Whether it is pinned now.
+    # Whether it is pinned.
     pinned: bool
 
     # All pinned entries of the path, root first.
     pins: list[PinnedEntry]
 
-    # What they take together.
+    # Their tokens together.
     tokens: int
 
-    # What they may take together (setting `compactd.pins.maxTokens`).
+    # Maximum number of their tokens (setting `compactd.pins.maxTokens`).
     maxTokens: int
 
 
@@ -1516,13 +1517,13 @@ class PinnedEntry(TypedDict):
     # The entry.
     entryId: str
 
-    # Estimated tokens that it takes behind a summary.
+    # Estimated tokens that it takes after a summary.
     tokens: int
 
 
 @final
 class Preparation(TypedDict):
-    """What would be compacted."""
+    """The part of a context that would be compacted."""
 
     # The oldest entry that stays verbatim.
     firstKeptEntryId: str
@@ -1542,17 +1543,17 @@ class Preparation(TypedDict):
     # The summary of the previous compaction.
     previousSummary: str | None
 
-    # Files that the summarised part touched.
+    # Files that the summarised part used.
     fileOps: FileOperations
 
-    # The settings that were used, as they fit the window where the session's model is known.
+    # The settings that were used, adapted to the window if the session's model is known.
     settings: CompactionSettings
 
     # The leaf of the branch.
     leafId: str
 
 
-# Parts of a preparation that can be asked for.
+# Parts of a preparation that a call can request.
 PreparationPart: TypeAlias = Literal["messages", "requests", "forecast"]
 
 
@@ -1568,19 +1569,19 @@ class PrepareCompactionParams(TypedDict):
     # program is missing. Nothing is asked or started.
     checkSummarizer: NotRequired[bool]
 
-    # What the summary should look at.
+    # What the summary should focus on.
     customInstructions: NotRequired[str | None]
 
-    # The oldest entry that would stay verbatim, in place of the one that the settings give.
+    # The oldest entry to keep verbatim, instead of the one that follows from the settings.
     firstKeptEntryId: NotRequired[str | None]
 
-    # What the result holds; all parts by default.
+    # Parts of the result. Default: all.
     include: NotRequired[list[PreparationPart] | None]
 
-    # The end of the branch; the leaf by default.
+    # The leaf of the branch. Default: the current leaf.
     leafId: NotRequired[str | None]
 
-    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    # Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     settings: NotRequired[FreeObject | None]
 
     # The summarizer whose requests are planned, instead of the configured one, or a list of them.
@@ -1591,31 +1592,31 @@ class PrepareCompactionParams(TypedDict):
 class PrepareCompactionResult(TypedDict):
     """Result of `prepareCompaction`."""
 
-    # What would be compacted; null if nothing would.
+    # The part that would be compacted. Null if nothing would be.
     preparation: Preparation | None
 
-    # The compaction that nothing follows, if that is the reason.
+    # The last compaction, if no message follows it.
     compactionId: NotRequired[str | None]
 
     # Tokens of the context, if nothing would be compacted.
     contextTokens: NotRequired[int | None]
 
-    # What would be kept at least of what the compacted part holds.
+    # The minimum that would be kept of the compacted part.
     forecast: NotRequired[Forecast | None]
 
-    # Tokens that are kept at least, if nothing would be compacted.
+    # Minimum number of tokens that are kept, if nothing would be compacted.
     keepRecentTokens: NotRequired[int | None]
 
-    # Messages that all would be kept, if nothing would be compacted.
+    # Number of messages, all of which would be kept, if nothing would be compacted.
     messages: NotRequired[int | None]
 
     # Why nothing would be compacted.
     reason: NotRequired[RefusalReason | None]
 
-    # What a summarizer would get, in order.
+    # The requests to a summarizer, in order.
     requests: NotRequired[list[SummaryRequest] | None]
 
-    # The tool call whose result has not come and from which on all has to stay, if that is the
+    # The tool call whose result is missing and from which everything must stay, if that is the
     # reason.
     toolCallId: NotRequired[str | None]
 
@@ -1630,7 +1631,7 @@ class PrepareNavigationParams(TypedDict):
     # The entry to go to.
     targetId: str
 
-    # The leaf to start from; the current one by default.
+    # The leaf to start from. Default: the current leaf.
     leafId: NotRequired[str | None]
 
 
@@ -1647,38 +1648,38 @@ class PrepareNavigationResult(TypedDict):
     # The deepest entry that both paths share.
     commonAncestorId: str | None
 
-    # The entries that would be left, oldest first.
+    # The entries that would be abandoned, oldest first.
     entriesToSummarize: list[str]
 
-    # The leaf afterwards; null for the place before the first entry.
+    # The new leaf. Null before the first entry.
     newLeafId: str | None
 
-    # Estimated tokens that a summary would read.
+    # Estimated input tokens of a summary.
     estimatedTokens: int
 
-    # The text that would go back into the editor.
+    # The text for the editor.
     editorText: NotRequired[str | None]
 
 
 @final
 class RecallParams(TypedDict):
-    """Parameters of `recall`: a question, or ids."""
+    """Parameters of `recall`. Either `query` or `entryIds` is required."""
 
     # The session.
     sessionId: str
 
-    # Entries that are wanted as they are, evicted or not, in this order.
+    # Ids of entries that are wanted whole, evicted or not. The result has their order.
     entryIds: NotRequired[list[str] | None]
 
-    # The end of a branch; the leaf by default.
+    # The leaf of a branch. Default: the current leaf.
     leafId: NotRequired[str | None]
 
-    # Tokens that the texts may have together, 1 or more; 2000 by default.
+    # Maximum number of tokens of all texts, at least 1. Default: 2000.
     maxTokens: NotRequired[int | None]
 
-    # Words that evicted entries are looked for with; those that answer best come first. Words that
-    # carry
-    # nothing do not count; a name of a file finds the calls that changed it first.
+    # Words to look for in evicted entries. Function words are ignored. The name of a file ranks the
+    # calls that
+    # changed it higher.
     query: NotRequired[str | None]
 
 
@@ -1686,19 +1687,19 @@ class RecallParams(TypedDict):
 class RecallResult(TypedDict):
     """Result of `recall`."""
 
-    # The entries, best first, or in the order in which they were asked for.
+    # The entries, best first, or in the requested order.
     entries: list[RecalledEntry]
 
     # Estimated tokens of their texts.
     tokens: int
 
-    # Entries that would answer as well, or were asked for, and of which nothing fits.
+    # Number of entries that match or were requested, and that do not fit.
     omitted: int
 
 
 @final
 class RecalledEntry(TypedDict):
-    """An entry that is given back."""
+    """An entry that was recalled."""
 
     # The entry.
     entryId: str
@@ -1709,24 +1710,23 @@ class RecalledEntry(TypedDict):
     # When it was written, ISO 8601.
     timestamp: str
 
-    # What it says. Of a question's answer the passages that answer, in their order, with a line
-    # `[…]`
-    # where something is left out.
+    # Its text. For a query: the matching passages in their order, with a line `[…]` for each
+    # omission.
     text: str
 
     # Estimated tokens of the text.
     tokens: int
 
-    # Whether anything of what it says is left out.
+    # Whether any part of the entry's text is missing.
     truncated: bool
 
-    # Where the pieces of the text stand in the entry; with a question alone.
+    # Positions of the parts of the text in the entry. Only for a query.
     passages: NotRequired[list[Passage] | None]
 
     # Role of its message.
     role: NotRequired[str | None]
 
-    # How well it answers; comparable within one result alone.
+    # Rank of the match. Comparable only within one result.
     score: NotRequired[float | None]
 
 
@@ -1748,83 +1748,87 @@ ReplayedEntry = TypedDict(
 
 @final
 class RequestDiagnostic(TypedDict):
-    """`diagnostic`: a part of a request was passed over, and the request served all the same.
-    Each part is told of
-    once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their
-    results.
+    """`diagnostic`: a part of a request was ignored, and the request was served all the same.
+    Each part is reported once.
+    `initialize` and `updateSettings` report it in the `diagnostics` of their results. In a
+    session with a subscription
+    it also reports problems with the file.
     """
 
-    # What it is.
+    # The kind of the problem.
     kind: DiagnosticKind
 
     # The method of the request.
     method: str
 
-    # Where it stands in the parameters.
+    # Path of the part in the parameters.
     path: str
 
-    # What a person reads.
+    # Message for a person.
     message: str
 
     # The known name that was probably meant.
     nearest: NotRequired[str | None]
 
+    # The session, if the problem is that of a session.
+    sessionId: NotRequired[str | None]
+
 
 @final
 class RequestEstimate(TypedDict):
-    """An estimate of what the input of requests takes."""
+    """An estimate of the input of requests."""
 
     # Input tokens.
     inputTokens: int
 
-    # What they cost at list prices, in US dollars; absent where the model's price is not known.
+    # Their cost at list prices, in US dollars. Absent if the price is not known.
     cost: NotRequired[float | None]
 
 
-# What a request to a summarizer is about.
+# What a request to a summarizer covers.
 RequestKind: TypeAlias = Literal["history", "turnPrefix", "branch"]
 
 
 @final
 class Retention(TypedDict):
-    """Parts that are there, from 0 to 1; 1 where there was nothing to keep.
+    """Shares that are kept, from 0 to 1; 1 if there was nothing to keep.
     
-    They are measured against what the compacted part held and what earlier compactions of the
-    branch knew, that
-    included which their ledgers could not store. Errors, requests, constraints and statements
-    count as told in
-    other words too: if one line, or 420 characters over lines, has most of their telling
-    words. Lines of nothing
-    but names and blocks of files tell nothing but names.
+    They are measured against the compacted part and everything that earlier compactions of
+    the branch knew, including
+    what their ledgers could not store. Errors, requests, constraints and statements may be
+    reworded: one counts if one
+    line, or 420 characters across lines, contains most of its significant words. Lines that
+    contain only names, and
+    lists of files, count only for names.
     """
 
-    # Files that tools touched, and paths that were named again and again.
+    # Files that tools used, and paths that occurred often.
     files: float
 
-    # Symbols, hashes, tickets and the like.
+    # Symbols, hashes, tickets and similar names.
     identifiers: float
 
-    # Lines of errors; those that were resolved weigh little.
+    # Lines of errors. Resolved errors have little weight.
     errors: float
 
-    # Requests; one that is told in part counts half.
+    # Requests. A partly kept request counts half.
     requests: float
 
-    # Constraints and preferences; likewise.
+    # Constraints and preferences. Partly kept ones count half.
     constraints: float
 
-    # The sentences that said most, by how much they said.
+    # The most informative sentences, weighted by their information.
     statements: float
 
 
 @final
 class ReversedFact(TypedDict):
-    """A statement that is the reverse of what is known."""
+    """A claim that contradicts a known fact."""
 
-    # What is known: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`.
+    # The known fact: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`.
     fact: str
 
-    # The file or command; `git commit` or `git push` where nothing was committed or pushed.
+    # The file or the command. If nothing was committed or pushed: `git commit` or `git push`.
     subject: str
 
 
@@ -1832,7 +1836,7 @@ class ReversedFact(TypedDict):
 class SearchHit(TypedDict):
     """An entry that a search found."""
 
-    # The session that it is in.
+    # The session that contains it.
     sessionId: str
 
     # The entry.
@@ -1847,38 +1851,40 @@ class SearchHit(TypedDict):
     # The text around the first match, on one line.
     preview: str
 
-    # Whether the entry is not in the context at its session's leaf: compacted or edited away, or on
+    # Whether the entry is not in the context at the leaf of its session: it was compacted, edited
+    # away, or is on
     # another branch.
     evicted: bool
 
-    # Path of the session's file, where there is one.
+    # Path of the session's file, if it has one.
     path: NotRequired[str | None]
 
     # Role of its message.
     role: NotRequired[str | None]
 
-    # How well it answers, where no entry has all words; comparable within one session alone.
+    # Rank of the match, if no entry contains all words. Comparable only within one session.
     score: NotRequired[float | None]
 
 
 @final
 class SearchSessionParams(TypedDict):
-    """Parameters of `searchSession`: an open session, or all."""
+    """Parameters of `searchSession`. Either `sessionId` or `all` is required."""
 
-    # Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
-    # Where no
-    # entry has all of three words or more, those that have the most of them are found.
+    # Words that must all occur, in any case. A phrase in double quotes counts as one word. If the
+    # query has at least
+    # three words and no entry contains all of them, the entries with the most matching words are
+    # found.
     query: str
 
-    # Whether to search all sessions, open or not, in place of one.
+    # Whether to search all sessions, open or not, instead of one.
     all: NotRequired[bool]
 
-    # Where the last page ended: its `nextCursor`. What is appended between two pages comes before
-    # both, so that a
-    # hit may come twice then, and none is left out.
+    # `nextCursor` of the previous page. Entries that are appended between two pages come first, so
+    # a hit may occur
+    # twice, but none is missed.
     cursor: NotRequired[str | None]
 
-    # Hits per page, from 1 to 1000; 50 by default.
+    # Maximum number of hits, from 1 to 1000. Default: 50.
     limit: NotRequired[int | None]
 
     # An open session.
@@ -1889,13 +1895,13 @@ class SearchSessionParams(TypedDict):
 class SearchSessionResult(TypedDict):
     """Result of `searchSession`."""
 
-    # Entries whose text has all words, newest first; where there are none, those that answer best.
+    # Entries that contain all words, newest first. If there are none, the best matches.
     hits: list[SearchHit]
 
-    # Deprecated since 1.1 in favour of `nextCursor`: whether there are more.
+    # Deprecated since 1.1 in favour of `nextCursor`: whether there are more hits.
     truncated: bool
 
-    # Present if there are more.
+    # Present if there are more hits.
     nextCursor: NotRequired[str | None]
 
 
@@ -1903,7 +1909,7 @@ class SearchSessionResult(TypedDict):
 class SerializeConversationParams(TypedDict):
     """Parameters of `serializeConversation`."""
 
-    # Messages in either format.
+    # Messages, as stored or in LLM format; at most 10000.
     messages: list[Message]
 
 
@@ -1917,7 +1923,7 @@ class SerializeConversationResult(TypedDict):
 
 @final
 class ServerCapabilities(TypedDict):
-    """What the server does."""
+    """What the server offers."""
 
     # Methods that it answers.
     methods: list[str]
@@ -1928,10 +1934,10 @@ class ServerCapabilities(TypedDict):
     # Hooks that it calls.
     hooks: list[str]
 
-    # Summarizers that it has.
+    # Summarizers that are available.
     summarizers: list[str]
 
-    # Modes in which it asks the client by `summarize`.
+    # Modes of `summarize` that it uses.
     summarizeModes: list[SummarizeMode]
 
 
@@ -1953,7 +1959,7 @@ class ServerStatus(TypedDict):
     # Who the server is.
     serverInfo: ServerInfo
 
-    # Version of the protocol that is spoken.
+    # Version of the protocol.
     protocolVersion: int
 
     # Its minor version.
@@ -1965,13 +1971,13 @@ class ServerStatus(TypedDict):
     # Milliseconds since the server started.
     uptimeMs: int
 
-    # Sessions that are open, by id.
+    # Open sessions, ordered by id.
     sessions: list[OpenSessionStatus]
 
-    # Compactions, navigations and forks that run.
+    # Running compactions, navigations and forks.
     operations: list[OperationStatus]
 
-    # What the server takes.
+    # Memory use of the server.
     memory: MemoryStatus
 
 
@@ -1982,33 +1988,33 @@ class SessionBeforeCompact(TypedDict):
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
-    # What would be compacted.
+    # The part that would be compacted.
     preparation: Preparation
 
     # The entries from the root to the leaf.
     branchEntries: list[Entry]
 
-    # Why it happens.
+    # The reason.
     reason: CompactionReason
 
-    # Whether the failed request is worth another try afterwards.
+    # Whether to repeat the failed request afterwards.
     willRetry: bool
 
-    # What the summary should look at.
+    # What the summary should focus on.
     customInstructions: NotRequired[str | None]
 
 
 @final
 class SessionBeforeCompactResult(TypedDict):
-    """The client's answer to `sessionBeforeCompact`; an empty object lets the compaction go on."""
+    """The client's answer to `sessionBeforeCompact`. An empty object continues the compaction."""
 
-    # Whether the compaction shall not happen.
+    # Whether to cancel the compaction.
     cancel: NotRequired[bool | None]
 
-    # The summary, in place of the summarizer's.
+    # A summary, instead of that of the summarizer.
     compaction: NotRequired[GivenSummary | None]
 
 
@@ -2022,7 +2028,7 @@ class SessionBeforeFork(TypedDict):
     # The entry at which the fork would end.
     entryId: str
 
-    # Whether it would end before or at the entry.
+    # Whether the fork would end before or at the entry.
     position: ForkPosition
 
 
@@ -2033,30 +2039,30 @@ class SessionBeforeTree(TypedDict):
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
-    # What would happen.
+    # The navigation.
     preparation: TreePreparation
 
 
 @final
 class SessionBeforeTreeResult(TypedDict):
-    """The client's answer to `sessionBeforeTree`; an empty object lets the navigation go on."""
+    """The client's answer to `sessionBeforeTree`. An empty object continues the navigation."""
 
-    # Whether the navigation shall not happen.
+    # Whether to cancel the navigation.
     cancel: NotRequired[bool | None]
 
-    # Instructions in place of the caller's.
+    # Instructions that replace those of the caller.
     customInstructions: NotRequired[str | None]
 
-    # A label in place of the caller's.
+    # A label that replaces that of the caller.
     label: NotRequired[str | None]
 
-    # Whether they stand in place of the usual ones.
+    # Whether they replace the default ones.
     replaceInstructions: NotRequired[bool | None]
 
-    # The summary, in place of the summarizer's, where one is wanted.
+    # A summary, instead of that of the summarizer, if one is wanted.
     summary: NotRequired[GivenBranchSummary | None]
 
 
@@ -2070,13 +2076,13 @@ class SessionChanged(TypedDict):
     # The entries that were added.
     entryIds: list[str]
 
-    # The leaf afterwards.
+    # The new leaf.
     leafId: str | None
 
 
 @final
 class SessionParams(TypedDict):
-    """Parameters of calls that name a session and nothing else."""
+    """Parameters of calls for one session."""
 
     # The session.
     sessionId: str
@@ -2084,12 +2090,12 @@ class SessionParams(TypedDict):
 
 @final
 class SessionStats(TypedDict):
-    """Result of `getSessionStats`. Everything is counted over the whole file, branches included."""
+    """Result of `getSessionStats`. The numbers cover the whole file, including all branches."""
 
     # Entries in the file.
     entryCount: int
 
-    # Messages of all roles.
+    # Messages with any role.
     messageCount: int
 
     # Messages of the person.
@@ -2110,10 +2116,10 @@ class SessionStats(TypedDict):
     # Branch summaries.
     branchSummaries: int
 
-    # Tokens, those of summaries included.
+    # Tokens, including those of summaries.
     tokens: TokenTotals
 
-    # Cost, that of summaries included, in the currency of the price list.
+    # Cost, including that of summaries, in the currency of the price list.
     cost: float
 
 
@@ -2170,16 +2176,36 @@ class SetSessionNameParams(TypedDict):
     # The session.
     sessionId: str
 
-    # The name; empty clears it.
+    # The name. An empty name removes it.
     name: str
 
 
 @final
 class StartedResult(TypedDict):
-    """An operation that runs."""
+    """A running operation."""
 
-    # Names the operation in notifications.
+    # Id of the operation in notifications.
     operationId: str
+
+
+@final
+class SubscribeParams(TypedDict):
+    """Parameters of `subscribe`."""
+
+    # The session.
+    sessionId: str
+
+    # The last entry in file order that the caller has. The entries after it are sent at once; at
+    # most 8 MiB.
+    since: NotRequired[str | None]
+
+
+@final
+class SubscribeResult(TypedDict):
+    """Result of `subscribe`."""
+
+    # The leaf.
+    leafId: str | None
 
 
 # How a model is asked for a summary.
@@ -2193,29 +2219,28 @@ class SummarizeParams(TypedDict):
     # The session.
     sessionId: str
 
-    # Names the operation.
+    # Id of the operation.
     operationId: str
 
-    # What the summary is about.
+    # What the summary covers.
     kind: RequestKind
 
-    # The system prompt; empty with `mode: "continue"`, where it is the conversation's own.
+    # The system prompt. Empty with `mode: "continue"`: the conversation has its own.
     systemPrompt: str
 
-    # The prompt; with `mode: "continue"` the user message that comes last.
+    # The prompt. With `mode: "continue"` it is the last user message.
     prompt: str
 
-    # Output tokens at most.
+    # Maximum number of output tokens.
     maxTokens: int
 
-    # With `mode: "continue"`: what is to be sent before `prompt`, as in the conversation's own
-    # requests, with
-    # their prompt and tools.
+    # With `mode: "continue"`: the messages to send before `prompt`, with the prompt and tools of
+    # the conversation.
     conversation: NotRequired[ContinuedConversation | None]
 
-    # How the model is to be asked: `transcript` where absent. `continue` comes only to clients that
-    # name it in
-    # `initialize`, and is followed by a request without it if the answer is an error or no summary.
+    # How to ask the model. Default: `transcript`. The server sends `continue` only to clients that
+    # list it in
+    # `initialize`. If the answer is an error or no summary, it sends a request without `mode`.
     mode: NotRequired[SummarizeMode | None]
 
 
@@ -2229,17 +2254,17 @@ class SummarizeResult(TypedDict):
     # Why the model stopped: stop, length, toolUse, error or aborted.
     stopReason: str
 
-    # What it cost.
+    # Usage of the summary.
     usage: NotRequired[Usage | None]
 
 
-# A summarizer, or several in the order in which they are asked.
+# A summarizer, or a list of them in the order in which they are asked.
 SummarizerChoice: TypeAlias = str | list[str]
 
 
 @final
 class SummarizerFailure(TypedDict):
-    """A summarizer that was asked in vain."""
+    """A summarizer that failed."""
 
     # Its name.
     summarizer: str
@@ -2247,10 +2272,10 @@ class SummarizerFailure(TypedDict):
     # The kind of the error: `summarizerFailed` or `summaryRejected`.
     kind: str
 
-    # What went wrong, for a person.
+    # The error message.
     cause: str
 
-    # Requests that were made.
+    # Number of requests.
     attempts: int
 
 
@@ -2258,7 +2283,7 @@ class SummarizerFailure(TypedDict):
 class SummaryRequest(TypedDict):
     """A request to a summarizer."""
 
-    # What it is about.
+    # What it covers.
     kind: RequestKind
 
     # The system prompt.
@@ -2267,7 +2292,7 @@ class SummaryRequest(TypedDict):
     # The prompt.
     prompt: str
 
-    # Output tokens at most.
+    # Maximum number of output tokens.
     maxTokens: int
 
     # Estimated input tokens.
@@ -2276,29 +2301,29 @@ class SummaryRequest(TypedDict):
 
 @final
 class SummaryRequestReport(TypedDict):
-    """How the summary of a compaction was asked for, and what either way takes."""
+    """How the summary of a compaction was requested, and what either way costs."""
 
-    # What the summary is about.
+    # What the summary covers.
     kind: RequestKind
 
-    # How the model was asked that wrote it.
+    # How the model that wrote it was asked.
     mode: SummarizeMode
 
-    # Input tokens that were read from the provider's cache, where the model told.
+    # Input tokens that were read from the provider's cache, if the provider reported them.
     cachedTokens: NotRequired[int | None]
 
-    # What continuing the conversation takes, if the provider has all of it in its cache.
+    # Cost of continuing the conversation, if the provider has all of it in its cache.
     continued: NotRequired[RequestEstimate | None]
 
-    # What all requests for this summary cost at list prices, in US dollars; absent where the
-    # model's usage or its
-    # price is not known.
+    # Cost of all requests for this summary at list prices, in US dollars. Absent if the usage or
+    # the price is not
+    # known.
     cost: NotRequired[float | None]
 
-    # Why the conversation was not continued, or why its summary was not taken.
+    # Why the conversation was not continued, or why its summary was not used.
     notContinued: NotRequired[NotContinued | None]
 
-    # What asking by transcripts takes; absent if no transcript fits the model.
+    # Cost of transcripts. Absent if no transcript fits the model.
     transcript: NotRequired[RequestEstimate | None]
 
 
@@ -2306,7 +2331,7 @@ class SummaryRequestReport(TypedDict):
 class TokenTotals(TypedDict):
     """Totals of tokens."""
 
-    # Input that came from no cache.
+    # Input that was not read from a cache.
     input: int
 
     # Output.
@@ -2318,7 +2343,7 @@ class TokenTotals(TypedDict):
     # Input written to a cache.
     cacheWrite: int
 
-    # All of it.
+    # The total.
     total: int
 
 
@@ -2335,13 +2360,13 @@ class TreeNode(TypedDict):
     # Type of the entry.
     type: str
 
-    # The start of its text, on one line.
+    # The beginning of its text, on one line.
     preview: str
 
     # When it was written, ISO 8601.
     timestamp: str
 
-    # Entries that follow it, oldest first.
+    # Its children, oldest first.
     children: list[str]
 
     # Its label.
@@ -2353,7 +2378,7 @@ class TreeNode(TypedDict):
 
 @final
 class TreePreparation(TypedDict):
-    """A navigation that would happen."""
+    """A navigation that is about to happen."""
 
     # The entry to go to.
     targetId: str
@@ -2364,19 +2389,19 @@ class TreePreparation(TypedDict):
     # The deepest entry that both paths share.
     commonAncestorId: str | None
 
-    # The entries that would be left, oldest first.
+    # The entries that would be abandoned, oldest first.
     entriesToSummarize: list[str]
 
     # Whether the caller asked for a summary.
     userWantsSummary: bool
 
-    # What the summary should look at.
+    # What the summary should focus on.
     customInstructions: NotRequired[str | None]
 
     # A label for the summary or the target.
     label: NotRequired[str | None]
 
-    # Whether `customInstructions` stand in place of the usual ones.
+    # Whether `customInstructions` replace the default ones.
     replaceInstructions: NotRequired[bool | None]
 
 
@@ -2387,7 +2412,7 @@ class UndoCompactionParams(TypedDict):
     # The session.
     sessionId: str
 
-    # A compaction on the current path; the last one by default.
+    # A compaction on the current path. Default: the last one.
     entryId: NotRequired[str | None]
 
 
@@ -2395,31 +2420,38 @@ class UndoCompactionParams(TypedDict):
 class UndoCompactionResult(TypedDict):
     """Result of `undoCompaction`."""
 
-    # The leaf afterwards: the last copy, or the mark that keeps the move where nothing followed the
-    # compaction.
+    # The new leaf: the last copy, or the navigation entry if nothing followed the compaction.
     leafId: str
 
-    # The leaf before.
+    # The old leaf.
     oldLeafId: str
 
     # The compaction that was undone.
     undoneEntryId: str
 
-    # The entries that followed the compaction, oldest first, each with its copy.
+    # The entries after the compaction, oldest first, each with its copy.
     replayed: list[ReplayedEntry]
+
+
+@final
+class UnsubscribeResult(TypedDict):
+    """Result of `unsubscribe`."""
+
+    # Whether there was a subscription.
+    wasSubscribed: bool
 
 
 @final
 class UpdateSettingsParams(TypedDict):
     """Parameters of `updateSettings`."""
 
-    # Compacts that session by itself for this model from now on; null ends it.
+    # Switches automatic compaction of that session on, for this model; null switches it off.
     autoCompaction: NotRequired[AutoCompactionOptions | None]
 
-    # The session that `autoCompaction` is about.
+    # The session to which `autoCompaction` applies.
     sessionId: NotRequired[str | None]
 
-    # Settings over all those in force: objects merge, other values replace.
+    # Settings that override all others. Objects are merged, other values are replaced.
     settings: NotRequired[FreeObject | None]
 
 
@@ -2427,10 +2459,10 @@ class UpdateSettingsParams(TypedDict):
 class UpdateSettingsResult(TypedDict):
     """Result of `updateSettings`."""
 
-    # The settings in force now.
+    # The current settings.
     settings: FreeObject
 
-    # Settings files that cannot be used as they are.
+    # Settings files that cannot be used, and unknown names.
     diagnostics: list[str]
 
 
@@ -2441,7 +2473,7 @@ Usage: TypeAlias = dict[str, Any]
 
 @final
 class WindowModel(TypedDict):
-    """A model of which only the window matters."""
+    """The window of a model."""
 
     # Size of the window in tokens.
     contextWindow: int
@@ -2449,16 +2481,16 @@ class WindowModel(TypedDict):
 
 # Codes of the errors by their kind.
 ERROR_CODES: Final[dict[str, int]] = {
-    # The message is not JSON; reading goes on at the next frame.
+    # The message is not JSON. Reading continues at the next frame.
     "parseError": -32700,
-    # The message is JSON, but no request, or it is over the size limit.
+    # The message is JSON, but not a valid request, or it is over the size limit.
     "invalidRequest": -32600,
     # There is no such method.
     "methodNotFound": -32601,
-    # A parameter is missing or wrong; `path` and `expected` say which and how.
+    # A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.
     "invalidParams": -32602,
     # A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
-    # `line`); the server goes on.
+    # `line`). The server continues.
     "internalError": -32603,
     # The first request must be `initialize`.
     "notInitialized": -32002,
@@ -2468,41 +2500,41 @@ ERROR_CODES: Final[dict[str, int]] = {
     "sessionNotFound": 1001,
     # The session has no entry with this id.
     "entryNotFound": 1002,
-    # Another process has the session open for writing; `pid` and `host` say which, if known.
+    # Another process has the session open for writing: `pid` and `host`, if known.
     "sessionLocked": 1003,
-    # The file is no session; it was left untouched. `detail` says why.
+    # The file is not a session. It was not changed. `detail` says why.
     "notASession": 1004,
-    # Writing failed, or the file exists; nothing was changed.
+    # Writing failed, or the file exists. Nothing was changed.
     "writeFailed": 1005,
-    # The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`:
-    # the result of a call that a compaction was to summarise came meanwhile.
+    # The leaf (`leafId`) is not the expected one (`expectedLeafId`). With `toolCallId`: the result
+    # of a call came while a compaction was about to summarise the call.
     "leafMoved": 1006,
-    # The session is open for reading alone.
+    # The session is read-only.
     "readOnly": 1007,
-    # Too many requests wait; send fewer at once.
+    # Too many requests are waiting. Send fewer at once.
     "serverBusy": 1008,
-    # Another session has the same id; `path` says which, if it has a file.
+    # Another session has the same id: `path`, if it has a file.
     "sessionIdInUse": 1009,
-    # Everything would be kept, also because the result of `toolCallId` has not come, or compacting
-    # did not help; `reason` and the numbers say why.
+    # Everything would be kept, for example because the result of `toolCallId` is missing, or
+    # compacting would not help. `reason` and the numbers say why.
     "nothingToCompact": 1101,
-    # Nothing that the model sees follows the last compaction.
+    # The model sees nothing after the last compaction.
     "alreadyCompacted": 1102,
-    # A compaction, navigation or fork runs on the session; `operationId` says which.
+    # A compaction, navigation or fork (`operationId`) is running on the session.
     "operationInProgress": 1103,
     # The summarizer failed: `cause`, `attempts`.
     "summarizerFailed": 1104,
-    # The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller
-    # (`reason` is `notSmaller`).
+    # The summary is empty, cut off, or incomplete (`detail`), or it is not smaller (`reason` is
+    # `notSmaller`).
     "summaryRejected": 1105,
     # A hook of the client cancelled the operation.
     "cancelledByHook": 1106,
-    # A hook of the client gave a wrong result.
+    # A hook of the client returned a wrong result.
     "invalidHookResult": 1107,
-    # The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins`
-    # say how many.
+    # The pinned entries would take too many tokens: `tokens`, `entryTokens`, `maxTokens` and
+    # `pins`.
     "pinBudgetExceeded": 1108,
-    # A setting is wrong; `path` says which.
+    # The setting `path` is wrong.
     "invalidSettings": 1201,
 }
 
@@ -2536,6 +2568,12 @@ class Calls:
 
     @overload
     def start(self, method: Literal["continueSession"], params: ContinueSessionParams) -> Pending[OpenSessionResult]: ...
+
+    @overload
+    def start(self, method: Literal["subscribe"], params: SubscribeParams) -> Pending[SubscribeResult]: ...
+
+    @overload
+    def start(self, method: Literal["unsubscribe"], params: SessionParams) -> Pending[UnsubscribeResult]: ...
 
     @overload
     def start(self, method: Literal["closeSession"], params: SessionParams) -> Pending[Null]: ...
@@ -2675,6 +2713,16 @@ class Calls:
     def request(
         self, method: Literal["continueSession"], params: ContinueSessionParams, timeout: float | None = None
     ) -> OpenSessionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["subscribe"], params: SubscribeParams, timeout: float | None = None
+    ) -> SubscribeResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["unsubscribe"], params: SessionParams, timeout: float | None = None
+    ) -> UnsubscribeResult: ...
 
     @overload
     def request(
@@ -2870,6 +2918,12 @@ class AsyncCalls:
 
     @overload
     async def request(self, method: Literal["continueSession"], params: ContinueSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["subscribe"], params: SubscribeParams) -> SubscribeResult: ...
+
+    @overload
+    async def request(self, method: Literal["unsubscribe"], params: SessionParams) -> UnsubscribeResult: ...
 
     @overload
     async def request(self, method: Literal["closeSession"], params: SessionParams) -> Null: ...

@@ -41,9 +41,9 @@ pub type AnyMessage = Value;
 pub struct AppendEntryParams {
     /// The session.
     pub session_id: String,
-    /// The entry.
+    /// The entry to append.
     pub entry: NewEntry,
-    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    /// The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_leaf_id: Option<String>,
 }
@@ -64,10 +64,10 @@ pub struct AppendMessageParams {
     pub session_id: String,
     /// The message.
     pub message: AnyMessage,
-    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    /// The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_leaf_id: Option<String>,
-    /// The shape of the message; `pi` by default.
+    /// Format of the message. Default: `pi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<MessageFormat>,
 }
@@ -84,17 +84,17 @@ impl AppendMessageParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppendMessageResult {
-    /// The new entry; the last one, where the message became several.
+    /// The new entry, or the last one if the message became several.
     pub entry_id: String,
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: String,
-    /// The compaction that the server has begun because of this message, or why it has not.
+    /// The compaction that the server has begun because of this message, or why it has not begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<AutomaticCompaction>,
-    /// Usage of the context, where the session's model is known.
+    /// Usage of the context, if the session's model is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
-    /// The new entries, where the message became several: an entry holds one result of a tool.
+    /// The new entries, if the message became several: an entry holds one tool result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_ids: Option<Vec<String>>,
 }
@@ -107,10 +107,10 @@ pub struct AppendMessagesParams {
     pub session_id: String,
     /// The messages, oldest first; at least one, at most 10000.
     pub messages: Vec<AnyMessage>,
-    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    /// The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_leaf_id: Option<String>,
-    /// The shape of the messages; `pi` by default.
+    /// Format of the messages. Default: `pi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<MessageFormat>,
 }
@@ -127,16 +127,18 @@ impl AppendMessagesParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppendMessagesResult {
-    /// The new entries, oldest first. A message may become several, and items of one answer become one.
+    /// The new entries, oldest first. One message may become several entries, and several items of one
+    /// answer become
+    /// one.
     pub entry_ids: Vec<String>,
-    /// For each entry the position of the message that it holds; of the first one, where it holds several.
+    /// For each entry the index of its message, or of its first message.
     pub sources: Vec<u64>,
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: String,
-    /// The compaction that the server has begun because of these messages, or why it has not.
+    /// The compaction that the server has begun because of these messages, or why it has not begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<AutomaticCompaction>,
-    /// Usage of the context, where the session's model is known.
+    /// Usage of the context, if the session's model is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
 }
@@ -147,15 +149,15 @@ pub struct AppendMessagesResult {
 pub struct AppendedResult {
     /// The new entry.
     pub entry_id: String,
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: String,
 }
 
-/// How a session is compacted by itself.
+/// Automatic compaction of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AutoCompactionOptions {
-    /// The model that the session's requests go to.
+    /// The model of the session's requests.
     pub model: Model,
 }
 
@@ -173,41 +175,46 @@ impl AutoCompactionOptions {
 pub struct AutomaticCompaction {
     /// Why it is due: `threshold` or `overflow`.
     pub reason: CompactionReason,
-    /// Whether the request that failed is worth another try once the compaction is done.
+    /// Whether to repeat the failed request after the compaction.
     pub will_retry: bool,
     /// Tokens of the context.
     pub context_tokens: u64,
-    /// More tokens than this are too many.
+    /// Maximum number of tokens. More make a compaction due.
     pub threshold: u64,
-    /// Tool results that were shortened in the context at once; their entries keep the whole.
+    /// Tool results that were shortened in the context at once. Their entries keep the whole results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clipped: Option<Vec<ClippedResult>>,
-    /// Why it could not begin, as `compactionEnd` tells it.
+    /// Why it could not begin, as in `compactionEnd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
-    /// The input. After an answer that a server gave to a part of the context: the least that the context
-    /// has.
+    /// The input. If the provider answered a part of the context: the minimum size of the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// The most that the provider takes, of input or of input and output together. After an answer that a
-    /// server gave to a part of the context: what it read.
+    /// Maximum that the provider accepts, of input or of input and output together. If the provider
+    /// answered a part of
+    /// the context: the number of tokens that it read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
-    /// the one that runs already.
+    /// Id of the operation. `compactionEnd` reports its outcome. With `operationInProgress`, the id of the
+    /// running
+    /// operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation_id: Option<String>,
-    /// The output that was asked for.
+    /// The requested output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_output_tokens: Option<u64>,
-    /// Why nothing is done: `operationInProgress` (it is looked at again when that operation ends),
-    /// `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person),
-    /// `overflowRecoveryTried` (a `compactionEnd` tells a person what to do), `outputTooLarge` (the output
-    /// that was asked for fills the limit, so that no context is small enough), `otherModel` (another model
-    /// refused it), `olderThanCompaction`, `alreadyCompacted`, or `disabled`.
+    /// Why nothing is done: `operationInProgress` (checked again when that operation ends),
+    /// `failedRepeatedly`,
+    /// `undone` (a compaction was undone since the person's last message), `overflowRecoveryTried` (a
+    /// `compactionEnd`
+    /// explains what a person can do), `outputTooLarge` (the requested output fills the limit, so no
+    /// context is small
+    /// enough), `otherModel` (another model refused the context), `olderThanCompaction`,
+    /// `alreadyCompacted`, or
+    /// `disabled`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// Until when it is not tried, after several failures in a row.
+    /// When automatic compaction resumes after several failures in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
@@ -218,14 +225,14 @@ pub struct AutomaticCompaction {
 pub struct BranchSummaryEnd {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
     /// Whether it was cancelled.
     pub aborted: bool,
-    /// Why it failed.
+    /// The error, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
-    /// What came of it.
+    /// The result, unless it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<NavigationResult>,
 }
@@ -236,13 +243,13 @@ pub struct BranchSummaryEnd {
 pub struct BranchSummaryStart {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
     /// The entry to go to.
     pub target_id: String,
-    /// The leaf that is left.
+    /// The leaf that would be left.
     pub old_leaf_id: Option<String>,
-    /// Estimated tokens that the summary reads.
+    /// Estimated input tokens of the summary.
     pub estimated_tokens: u64,
 }
 
@@ -250,7 +257,7 @@ pub struct BranchSummaryStart {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelResult {
-    /// Whether the operation shall not happen.
+    /// Whether to cancel the operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<bool>,
 }
@@ -263,10 +270,10 @@ pub struct CheckCompactionParams {
     pub session_id: String,
     /// The model of the next request.
     pub model: Model,
-    /// The assistant message to judge; the last one of the context by default.
+    /// The assistant message to judge. Default: the last one of the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Message>,
-    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    /// Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<FreeObject>,
 }
@@ -283,46 +290,48 @@ impl CheckCompactionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckCompactionResult {
-    /// What to do.
+    /// The decision.
     pub action: CompactionAction,
-    /// Whether the failed request is worth another try after the compaction.
+    /// Whether to repeat the failed request after the compaction.
     pub will_retry: bool,
     /// Tokens of the context.
     pub context_tokens: u64,
     /// Tokens above which the threshold is crossed.
     pub threshold: u64,
-    /// The input. After an answer that a server gave to a part of the context: the least that the context
-    /// has.
+    /// The input. If the provider answered a part of the context: the minimum size of the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
-    /// if that is not known.
+    /// Tokens of recent context that a compaction would keep verbatim, adapted to the window. Absent if the
+    /// window is
+    /// not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_recent_tokens: Option<u64>,
-    /// The most that the provider takes, of input or of input and output together. After an answer that a
-    /// server gave to a part of the context: what it read.
+    /// Maximum that the provider accepts, of input or of input and output together. If the provider
+    /// answered a part of
+    /// the context: the number of tokens that it read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<CompactionReason>,
-    /// The output that was asked for.
+    /// The requested output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_output_tokens: Option<u64>,
-    /// Tokens of the window that stay free, as they fit it; absent if the window is not known.
+    /// Tokens of the window that stay free, adapted to the window. Absent if the window is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve_tokens: Option<u64>,
-    /// Why nothing is done although something might seem due: as `skipped` of `appendMessage`, or
+    /// Why nothing is done although something might seem due: one of the values of `skipped` in
+    /// `appendMessage`, or
     /// `unknownWindow`, `aborted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
 }
 
-/// Parameters of `checkSession`: an open session or a file.
+/// Parameters of `checkSession`. Either `sessionId` or `path` is required.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckSessionParams {
-    /// Path of a file; used if no session is named.
+    /// Path of a file. Ignored if a session is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// An open session.
@@ -334,24 +343,25 @@ pub struct CheckSessionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckSessionResult {
-    /// What was odd, bodies included.
+    /// Problems in the file, including those in bodies.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What a client answers.
+/// Requests that a client answers, and notifications that it wants.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientCapabilities {
-    /// The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId` and
-    /// `timestamp`. Default: true.
+    /// The client wants whole entries in `entryAppended`, not only `type`, `id`, `parentId` and
+    /// `timestamp`. Default:
+    /// true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_bodies: Option<bool>,
     /// Names of the hooks that the client answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks: Option<Vec<String>>,
     /// The client wants `details.compactd.ledger` in the results of compactions. Default: true. The stored
-    /// entry has
-    /// it anyway.
+    /// entry always
+    /// has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledgers: Option<bool>,
     /// The client wants progress notifications. Default: true.
@@ -360,11 +370,11 @@ pub struct ClientCapabilities {
     /// The client answers `summarize`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarize: Option<bool>,
-    /// Modes of `summarize` that the client answers: `transcript` always, `continue` if it is named here. A
-    /// client
-    /// that continues must be able to send the conversation again as its last request had it, with the same
-    /// model,
-    /// prompt and tools.
+    /// Modes of `summarize` that the client answers: `transcript` always, `continue` if it is listed here.
+    /// A client
+    /// that continues must be able to repeat the conversation as in its last request, with the same model,
+    /// prompt and
+    /// tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarize_modes: Option<Vec<String>>,
 }
@@ -388,15 +398,15 @@ impl ClientInfo {
     }
 }
 
-/// A tool result that was shortened in the context, because it is larger than what the window leaves.
+/// A tool result that was shortened in the context because it is larger than the room in the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClippedResult {
-    /// The entry of the result, which keeps the whole of it.
+    /// The entry of the result. It keeps the whole result.
     pub entry_id: String,
     /// Its tokens before.
     pub tokens_before: u64,
-    /// Its tokens afterwards.
+    /// Its tokens after.
     pub tokens_after: u64,
 }
 
@@ -404,29 +414,30 @@ pub struct ClippedResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactMessagesParams {
-    /// The whole context, oldest message first; at most 10000. With `previous`: the messages that the call
-    /// gave which gave it, and what came since.
+    /// The whole context, oldest message first; at most 10000. With `previous`: the messages of the result
+    /// that
+    /// contained it, and the later ones.
     pub messages: Vec<AnyMessage>,
-    /// Whether a summary is taken that is no smaller than what it replaces.
+    /// Whether to accept a summary that is not smaller than what it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
-    /// The shape of the messages; `pi` by default.
+    /// Format of the messages. Default: `pi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<MessageFormat>,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The model that the messages go to: the new context leaves room for its answers.
+    /// The model for which the messages are. The new context leaves room for its answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// What the last such call for this conversation gave as `previous`.
+    /// `previous` in the last result for this conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<FreeObject>,
     /// Compaction settings for this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<FreeObject>,
-    /// The summarizer for this call, instead of the configured one, or a list of them: the next one
-    /// writes where one fails.
+    /// The summarizer for this call, instead of the configured one, or a list: if one fails, the next one
+    /// is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarizer: Option<SummarizerChoice>,
 }
@@ -452,15 +463,15 @@ impl CompactMessagesParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactMessagesResult {
-    /// The messages of the new context: instructions that led the messages, the summary, and what stays.
+    /// The messages of the new context: leading instructions, the summary, and the messages that stay.
     pub messages: Vec<AnyMessage>,
-    /// Position among the messages given of the oldest one that stays.
+    /// Index in the request of the oldest message that stays.
     pub kept_from: u64,
-    /// For the next call; its members are nobody's business but ours.
+    /// Opaque value for the next call.
     pub previous: FreeObject,
     /// The compaction. Its entry ids are those of a copy that ended with the call.
     pub report: CompactionResult,
-    /// Instructions from between the messages, for interfaces that take them beside the messages.
+    /// Instructions from between the messages, for interfaces that take them separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
 }
@@ -471,31 +482,33 @@ pub struct CompactMessagesResult {
 pub struct CompactParams {
     /// The session.
     pub session_id: String,
-    /// Whether the compaction is written (true, the default). With false the result is that of a compaction
-    /// of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
-    /// `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+    /// Whether to write the compaction (true, the default). If false, a copy in memory is compacted and the
+    /// session
+    /// does not change. `firstKeptEntryId` and `details` contain entry ids of the session; `entryId` names
+    /// no entry.
+    /// The notifications contain a session id of the copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<bool>,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_instructions: Option<String>,
-    /// The oldest entry that stays verbatim, in place of the one that the settings give.
+    /// The oldest entry to keep verbatim, instead of the one that follows from the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept_entry_id: Option<String>,
-    /// Whether a summary is taken that is no smaller than what it replaces.
+    /// Whether to accept a summary that is not smaller than what it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
-    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    /// Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<FreeObject>,
-    /// The summarizer for this call, instead of the configured one, or a list of them: the next one
-    /// writes where one fails.
+    /// The summarizer for this call, instead of the configured one, or a list: if one fails, the next one
+    /// is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarizer: Option<SummarizerChoice>,
     /// A summary that the client wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<GivenSummary>,
-    /// Whether to answer when the compaction is done (true, the default) or at once.
+    /// Whether to answer when the compaction is finished (true, the default) or at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<bool>,
 }
@@ -518,20 +531,20 @@ impl CompactParams {
     }
 }
 
-/// Result of `compact`; only `operationId` with `wait: false`.
+/// Result of `compact`. With `wait: false` it contains only `operationId`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CompactResult {
-    /// The compaction is done.
+    /// The compaction is finished.
     CompactionResult(Box<CompactionResult>),
-    /// The compaction runs; its outcome comes with `compactionEnd`.
+    /// The compaction is running. `compactionEnd` reports its outcome.
     StartedResult(Box<StartedResult>),
 }
 
-/// What to do.
+/// The decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompactionAction {
-    /// Nothing.
+    /// Do nothing.
     #[serde(rename = "none")]
     None,
     /// Compact.
@@ -559,28 +572,29 @@ impl CompactionAction {
 pub struct CompactionEnd {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// Why it happened.
+    /// The reason.
     pub reason: CompactionReason,
     /// Whether it was cancelled.
     pub aborted: bool,
-    /// Whether the failed request is worth another try.
+    /// Whether to repeat the failed request.
     pub will_retry: bool,
-    /// Tool results that were shortened in the context where that was enough.
+    /// Tool results that were shortened in the context, if that was enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clipped: Option<Vec<ClippedResult>>,
-    /// Why it failed.
+    /// The error, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
-    /// Until when the session is not compacted by itself, after several failures in a row.
+    /// When automatic compaction resumes after several failures in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<String>,
-    /// What came of it; absent where shortening tool results was enough.
+    /// The result. Absent if it failed, or if shortening tool results was enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<CompactionResult>,
-    /// Given, and true, where the server began the compaction and the context ends with a tool result or
-    /// an answer that was cut: the agent has work left, and nobody but the host resumes it.
+    /// Present and true if the server began the compaction and the context ends with a tool result or an
+    /// answer that
+    /// was cut off. The agent has work left, and the host must resume it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<bool>,
 }
@@ -588,13 +602,13 @@ pub struct CompactionEnd {
 /// Why a compaction happens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompactionReason {
-    /// Somebody asked for it.
+    /// A person or a program asked for it.
     #[serde(rename = "manual")]
     Manual,
-    /// The context came near the window.
+    /// The context came near the limit of the window.
     #[serde(rename = "threshold")]
     Threshold,
-    /// The model refused the context.
+    /// The provider refused the context as too large.
     #[serde(rename = "overflow")]
     Overflow,
     /// A value that only a newer server has.
@@ -614,79 +628,79 @@ impl CompactionReason {
     }
 }
 
-/// A compaction that is done.
+/// A finished compaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionResult {
     /// The compaction entry.
     pub entry_id: String,
-    /// Its summary. Without a model, all of it (text, context of a split turn, lists of files) stays within
-    /// 0.8 of
-    /// `reserveTokens`. A model's text is bounded by what the model is asked for; lists of files behind it
-    /// take a tenth
-    /// of `reserveTokens` at most, and facts that it lacks a tenth of its own tokens, or fill it up to
-    /// 1,000 tokens.
+    /// Its summary. Without a model, the whole summary (text, context of a split turn, lists of files)
+    /// stays within 0.8
+    /// of `reserveTokens`. With a model, the request limits the text. Lists of files after it take at most
+    /// a tenth of
+    /// `reserveTokens`. Facts that it lacks take at most a tenth of its own tokens, or fill it up to 1,000
+    /// tokens.
     pub summary: String,
     /// The oldest entry that stays verbatim.
     pub first_kept_entry_id: String,
     /// Tokens of the context before.
     pub tokens_before: u64,
-    /// Tokens of the context after, estimated: no provider has counted it yet.
+    /// Estimated tokens of the context after. No provider has counted them yet.
     pub tokens_after: u64,
-    /// Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's
-    /// count, where
-    /// there is one.
+    /// Tokens of the context before, estimated in the same way as `tokensAfter`. `tokensBefore` is the
+    /// provider's count
+    /// if there is one.
     pub estimated_tokens_before: u64,
-    /// The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
-    /// together, whose paths have at most 256 KiB: modified files before those that were only read, and the
-    /// ones
-    /// touched last before the rest. `compactd.filesLeftOut` counts the others, where there are any; a file
-    /// that was
-    /// left out and came back counts.
+    /// The entry's `details`. `readFiles` and `modifiedFiles` contain at most 2,000 files together, with at
+    /// most 256
+    /// KiB of paths: modified files before files that were only read, and recently used files first.
+    /// `compactd.filesLeftOut` counts the others, if there are any. A file that was left out and is used
+    /// again counts
+    /// again.
     pub details: FreeObject,
-    /// Whether a hook or the client gave the summary.
+    /// Whether a hook or the client provided the summary.
     pub from_hook: bool,
-    /// Who wrote the summary.
+    /// Name of the summarizer that wrote the summary.
     pub summarizer: String,
-    /// Requests that were made, failed ones included.
+    /// Number of requests, including failed ones.
     pub attempts: u64,
     /// One or two sentences for a user interface.
     pub brief: String,
-    /// How much is there, by class.
+    /// The shares that are kept, by class.
     pub retention: Retention,
-    /// How much the summary alone held, before what it lacked was added.
+    /// The shares that the summary contained before missing facts were added.
     pub retention_before_repair: Retention,
-    /// One figure for the retention, from 0 to 1: the weighted mean of the classes that have something to
+    /// One number for the retention, from 0 to 1: the weighted mean of the classes that have something to
     /// keep.
-    /// Statements count 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
+    /// Weights: statements 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
     pub score: f64,
-    /// What the summary alone lacked, and what it says that nothing supports.
+    /// What the summary itself lacked, and what it claims without support.
     pub loss_report: LossReport,
-    /// Summarizers that were asked before that one, and why they did not write it.
+    /// Summarizers that were asked earlier, and why they failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<Vec<SummarizerFailure>>,
-    /// Secrets that were taken out of what the model was told and said, by rule.
+    /// Number of secrets that were removed from the requests and the answers, by rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redactions: Option<BTreeMap<String, u64>>,
-    /// How models were asked for the summary, and what either way takes: one for each part of it.
+    /// How each part of the summary was requested, and what either way costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_requests: Option<Vec<SummaryRequestReport>>,
-    /// What the summary cost.
+    /// Usage of the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<FreeObject>,
 }
 
-/// Settings that decided a preparation.
+/// Settings that determined a preparation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSettings {
-    /// Whether compaction may start by itself.
+    /// Whether automatic compaction is enabled.
     pub enabled: bool,
     /// Tokens of the window that stay free.
     pub reserve_tokens: u64,
     /// Tokens of recent context that stay verbatim.
     pub keep_recent_tokens: u64,
-    /// Percent of the window over which compaction is due, if that is set.
+    /// Percentage of the window above which compaction is due, if it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_percent: Option<u64>,
 }
@@ -697,9 +711,9 @@ pub struct CompactionSettings {
 pub struct CompactionStart {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// Why it happens.
+    /// The reason.
     pub reason: CompactionReason,
     /// Tokens of the context.
     pub tokens_before: u64,
@@ -711,22 +725,25 @@ pub enum ContextFormat {
     /// Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages.
     #[serde(rename = "agent")]
     Agent,
-    /// User, assistant and toolResult alone, ready to send to a model: answers that failed or were aborted
-    /// are left out with the results of their calls, and every call has its result right behind it. The
-    /// calls of the last answer stay open, as their results may still come.
+    /// Only user, assistant and toolResult, ready to send to a model. Failed and aborted answers are left
+    /// out with the
+    /// results of their calls, and each call is directly followed by its result. Calls of the last answer
+    /// may have no
+    /// result yet.
     #[serde(rename = "llm")]
     Llm,
-    /// As `llm`, in the shape of OpenAI's chat completions, system messages included. So are the others:
-    /// a message that was appended in the shape comes back as it was.
+    /// As `llm`, in the format of OpenAI's chat completions, including system messages. This and the
+    /// following formats
+    /// return an appended message of the same format unchanged.
     #[serde(rename = "openai")]
     Openai,
     /// Items for OpenAI's `responses`.
     #[serde(rename = "openai-responses")]
     OpenaiResponses,
-    /// `messages` for Anthropic; the instructions come in `system`.
+    /// `messages` for Anthropic. The instructions are in `system`.
     #[serde(rename = "anthropic")]
     Anthropic,
-    /// `contents` for Gemini; the instructions come in `system`.
+    /// `contents` for Gemini. The instructions are in `system`.
     #[serde(rename = "gemini")]
     Gemini,
     /// Model messages of the AI SDK.
@@ -757,11 +774,11 @@ impl ContextFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextTokens {
-    /// The sum.
+    /// The total.
     pub tokens: u64,
-    /// Tokens of the last usage that can be trusted.
+    /// Tokens of the last reliable usage.
     pub usage_tokens: u64,
-    /// Estimates for the messages after it.
+    /// Estimated tokens of the messages after it.
     pub trailing_tokens: u64,
 }
 
@@ -769,7 +786,7 @@ pub struct ContextTokens {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
-    /// Tokens of the context; null between a compaction and the first answer after it.
+    /// Tokens of the context. Null between a compaction and the first answer after it.
     pub tokens: Option<u64>,
     /// Size of the window in tokens.
     pub context_window: u64,
@@ -781,23 +798,23 @@ pub struct ContextUsage {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContinueSessionParams {
-    /// Compacts the session by itself for this model.
+    /// Switches automatic compaction on, for this model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_compaction: Option<AutoCompactionOptions>,
-    /// Working directory whose most recent session is opened; that of `initialize` by default.
+    /// Working directory whose most recent session is opened. Default: that of `initialize`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }
 
-/// The part of a conversation that is continued for its summary.
+/// The part of a conversation that is continued to get its summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContinuedConversation {
-    /// The last entry that is part of it.
+    /// Its last entry.
     pub last_entry_id: String,
-    /// How many messages it has: the first ones of `getContext` in `llm` format. An answer with tool calls
-    /// is
-    /// never the last one without their results.
+    /// Number of messages: the first ones of `getContext` in `llm` format. It never ends between an answer
+    /// with tool
+    /// calls and their results.
     pub messages: u64,
     /// The oldest entry that the compaction keeps.
     pub first_kept_entry_id: String,
@@ -807,20 +824,19 @@ pub struct ContinuedConversation {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateSessionParams {
-    /// Compacts the session by itself for this model.
+    /// Switches automatic compaction on, for this model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_compaction: Option<AutoCompactionOptions>,
-    /// Working directory of the session; that of `initialize` by default.
+    /// Working directory of the session. Default: that of `initialize`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Whether the session is kept in memory alone.
+    /// Whether to keep the session in memory only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral: Option<bool>,
-    /// The shape of the messages; `pi` by default.
+    /// Format of the messages. Default: `pi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<MessageFormat>,
-    /// Messages that the session begins with, oldest first; at most 10000. Their entries are not told by
-    /// `entryAppended`.
+    /// The first messages of the session, oldest first; at most 10000. They cause no `entryAppended`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<AnyMessage>>,
     /// Name of the session.
@@ -829,33 +845,33 @@ pub struct CreateSessionParams {
     /// Path of the session that this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
-    /// Path of the file, instead of one that is made up; it must not exist.
+    /// Path of the file, instead of a generated one. It must not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// A flat directory for the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_dir: Option<String>,
-    /// Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`, `_`
-    /// and `-`,
-    /// 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+    /// Id of the session, instead of a generated one: letters, digits and, not at the ends, `.`, `_` and
+    /// `-`; at most
+    /// 128. The id of an open session, or of another session of the directory, is refused (1009).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
 }
 
-/// Something odd in a session that was read around.
+/// A problem in a session. Reading continued after it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// What it is.
+    /// The kind of the problem.
     pub kind: String,
-    /// What a person reads.
+    /// Message for a person.
     pub message: String,
     /// Line of the file, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
 
-/// What was passed over.
+/// The kind of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DiagnosticKind {
     /// A member that the method does not have.
@@ -864,6 +880,15 @@ pub enum DiagnosticKind {
     /// A setting that does not exist.
     #[serde(rename = "unknownSetting")]
     UnknownSetting,
+    /// The file of a subscription was truncated, rewritten, or replaced by another one.
+    #[serde(rename = "sessionReplaced")]
+    SessionReplaced,
+    /// The file of a subscription was deleted.
+    #[serde(rename = "sessionDeleted")]
+    SessionDeleted,
+    /// The file of a subscription cannot be read.
+    #[serde(rename = "sessionUnreadable")]
+    SessionUnreadable,
     /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
@@ -875,6 +900,9 @@ impl DiagnosticKind {
         match self {
             Self::UnknownMember => "unknownMember",
             Self::UnknownSetting => "unknownSetting",
+            Self::SessionReplaced => "sessionReplaced",
+            Self::SessionDeleted => "sessionDeleted",
+            Self::SessionUnreadable => "sessionUnreadable",
             Self::Other(text) => text,
         }
     }
@@ -886,7 +914,7 @@ impl DiagnosticKind {
 pub struct EntriesResult {
     /// The entries.
     pub entries: Vec<Entry>,
-    /// Present if there are more, in `getEntries` with a `limit`.
+    /// Present if there are more entries, in `getEntries` with a `limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -909,7 +937,8 @@ pub struct Entry {
     pub other: Map<String, Value>,
 }
 
-/// `entryAppended`: an entry was written, whoever caused it.
+/// `entryAppended`: an entry was written by a call, or, in a session with a subscription, by another
+/// program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryAppended {
@@ -919,7 +948,7 @@ pub struct EntryAppended {
     pub entry: Entry,
 }
 
-/// Parameters of calls that name one entry.
+/// Parameters of calls for one entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryParams {
@@ -937,15 +966,15 @@ impl EntryParams {
     }
 }
 
-/// An error, as a reply would hold it.
+/// An error, as in a reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorBody {
     /// Code of the error.
     pub code: i64,
-    /// What a person reads.
+    /// Message for a person.
     pub message: String,
-    /// `kind`, `reason` and `retryable`, and the ids and numbers needed to act.
+    /// `kind`, `reason` and `retryable`, and the ids and numbers that a caller needs.
     pub data: ErrorData,
 }
 
@@ -968,13 +997,13 @@ pub struct ErrorData {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateTokensParams {
-    /// The shape of the messages; `pi` by default.
+    /// Format of the messages. Default: `pi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<MessageFormat>,
-    /// Messages, as stored or as models get them, or in the shape that `format` names.
+    /// Messages, as stored, in LLM format, or in the format that `format` names; at most 10000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<AnyMessage>>,
-    /// A text; used if there are no messages.
+    /// A text. Ignored if there are messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -987,35 +1016,35 @@ pub struct EstimateTokensResult {
     pub tokens: u64,
 }
 
-/// Paths by what was done to them, sorted.
+/// Paths by operation, sorted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileOperations {
     /// Files that were read.
     pub read: Vec<String>,
-    /// Files that were written whole.
+    /// Files that were written as a whole.
     pub written: Vec<String>,
     /// Files that were edited.
     pub edited: Vec<String>,
 }
 
-/// What a compaction would keep by itself, as far as that is known before a summary is written.
+/// What a compaction would keep, as far as it is known before the summary is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Forecast {
-    /// How much any summary keeps at least, once it is repaired.
+    /// The minimum that any summary keeps after its repair.
     pub retention: Retention,
-    /// One figure for it, from 0 to 1.
+    /// One number for it, from 0 to 1.
     pub score: f64,
 }
 
 /// Where a fork ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ForkPosition {
-    /// Before the entry: a message's text goes back into the editor.
+    /// Before the entry. The text of a message goes back into the editor.
     #[serde(rename = "before")]
     Before,
-    /// At the entry, which is part of the fork.
+    /// At the entry, which becomes part of the fork.
     #[serde(rename = "at")]
     At,
     /// A value that only a newer server has.
@@ -1042,7 +1071,7 @@ pub struct ForkSessionParams {
     pub session_id: String,
     /// The entry at which the fork ends.
     pub entry_id: String,
-    /// Whether the fork ends before or at the entry; before by default.
+    /// Whether the fork ends before or at the entry. Default: before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<ForkPosition>,
 }
@@ -1064,7 +1093,7 @@ pub type FreeObject = Value;
 pub struct GetBranchParams {
     /// The session.
     pub session_id: String,
-    /// The end of the branch; the leaf by default.
+    /// The leaf of the branch. Default: the current leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf_id: Option<String>,
 }
@@ -1083,13 +1112,13 @@ impl GetBranchParams {
 pub struct GetContextParams {
     /// The session.
     pub session_id: String,
-    /// An entry up to which the caller has the context already.
+    /// The last entry of the context that the caller already has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Format of the messages; `agent` by default.
+    /// Format of the messages. Default: `agent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<ContextFormat>,
-    /// The end of the branch; the leaf by default.
+    /// The leaf of the branch. Default: the current leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf_id: Option<String>,
 }
@@ -1108,21 +1137,21 @@ impl GetContextParams {
 pub struct GetContextResult {
     /// What the model sees.
     pub messages: Vec<AnyMessage>,
-    /// The end of the branch.
+    /// The leaf of the branch.
     pub leaf_id: Option<String>,
     /// The thinking level at the leaf.
     pub thinking_level: String,
     /// The model at the leaf.
     pub model: Option<ModelName>,
-    /// What the whole context weighs.
+    /// Tokens of the whole context.
     pub tokens: ContextTokens,
     /// With `after`: whether `messages` holds only what follows that entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<bool>,
-    /// What was odd: unknown first kept entries, broken bodies, results without calls.
+    /// Problems: unknown first kept entries, broken bodies, results without calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Vec<Diagnostic>>,
-    /// The instructions, for interfaces that take them beside the messages.
+    /// The instructions, for interfaces that take them separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
 }
@@ -1133,7 +1162,7 @@ pub struct GetContextResult {
 pub struct GetContextUsageParams {
     /// The session.
     pub session_id: String,
-    /// The model whose window counts.
+    /// The model whose window is used.
     pub model: WindowModel,
 }
 
@@ -1151,17 +1180,18 @@ impl GetContextUsageParams {
 pub struct GetEntriesParams {
     /// The session.
     pub session_id: String,
-    /// Where the last page ended: its `nextCursor`, or the id of any entry. The first page by default.
+    /// `nextCursor` of the previous page, or the id of any entry. Default: the first page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
+    /// Ids of the wanted entries, at most 1000. The result has their order, and the other parameters are
+    /// ignored.
+    /// Repeated entries may hold 8 MiB together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<Vec<String>>,
-    /// Entries per page; all by default.
+    /// Maximum number of entries. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after which
-    /// to start.
+    /// Deprecated since 1.1 in favour of `cursor`, which takes precedence: the entry after which to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }
@@ -1188,7 +1218,7 @@ pub struct GetEntryResult {
 pub struct GetPinsParams {
     /// The session.
     pub session_id: String,
-    /// The end of a branch; the leaf by default.
+    /// The leaf of a branch. Default: the current leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf_id: Option<String>,
 }
@@ -1207,9 +1237,9 @@ impl GetPinsParams {
 pub struct GetPinsResult {
     /// The pinned entries of the branch, root first.
     pub pins: Vec<PinnedEntry>,
-    /// What they take together.
+    /// Their tokens together.
     pub tokens: u64,
-    /// What they may take together.
+    /// Maximum number of their tokens.
     pub max_tokens: u64,
 }
 
@@ -1217,9 +1247,9 @@ pub struct GetPinsResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetTreeResult {
-    /// The leaf.
+    /// The current leaf.
     pub leaf_id: Option<String>,
-    /// All entries in file order; never nested, so that depth has no limit.
+    /// All entries in file order. The list is flat, so its depth has no limit.
     pub nodes: Vec<TreeNode>,
 }
 
@@ -1232,7 +1262,7 @@ pub struct GivenBranchSummary {
     /// Members for the entry's `details`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<FreeObject>,
-    /// What the summary cost.
+    /// Usage of the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -1254,13 +1284,13 @@ pub struct GivenSummary {
     /// Members for the entry's `details`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<FreeObject>,
-    /// The oldest entry that stays verbatim; that of the preparation by default.
+    /// The oldest entry to keep verbatim. Default: that of the preparation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept_entry_id: Option<String>,
-    /// Tokens of the context before; used from hooks alone, else they are counted.
+    /// Tokens of the context before. Used only in answers to hooks; otherwise they are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
-    /// What the summary cost.
+    /// Usage of the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -1306,22 +1336,22 @@ pub struct InitializeParams {
     pub protocol_version: u64,
     /// Who the client is.
     pub client_info: ClientInfo,
-    /// Agent directory; `$PI_CODING_AGENT_DIR`, then `~/.pi/agent` by default.
+    /// Agent directory. Default: `$PI_CODING_AGENT_DIR`, then `~/.pi/agent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_dir: Option<String>,
-    /// What the client answers.
+    /// Requests that the client answers, and notifications that it wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<ClientCapabilities>,
-    /// Working directory for sessions that name none; the server's own by default.
+    /// Working directory of sessions that name none. Default: that of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Process id of the parent; when it dies, the server ends.
+    /// Process id of the parent. The server ends when the parent dies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_id: Option<u64>,
     /// A flat directory of sessions, instead of one per working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_dir: Option<String>,
-    /// Settings over those of the settings files.
+    /// Settings that override the settings files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<FreeObject>,
 }
@@ -1347,17 +1377,19 @@ impl InitializeParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// Version of the protocol that is spoken: 1.
+    /// Version of the protocol: 1.
     pub protocol_version: u64,
-    /// Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this member.
+    /// Minor version of the protocol: 1. Each minor version serves clients of the earlier ones. 1.0 does
+    /// not have this
+    /// member.
     pub protocol_minor_version: u64,
     /// Who the server is.
     pub server_info: ServerInfo,
-    /// What the server does.
+    /// What the server offers.
     pub capabilities: ServerCapabilities,
-    /// The settings in force: defaults, files and `initialize.settings` merged.
+    /// The current settings: defaults, files and `initialize.settings` merged.
     pub settings: FreeObject,
-    /// Settings files that could not be read, and other oddities.
+    /// Settings files that could not be read, unknown names, and other problems.
     pub diagnostics: Vec<String>,
 }
 
@@ -1367,9 +1399,9 @@ pub struct InitializeResult {
 pub struct LeafChanged {
     /// The session.
     pub session_id: String,
-    /// The leaf.
+    /// The new leaf.
     pub leaf_id: Option<String>,
-    /// The leaf before.
+    /// The old leaf.
     pub old_leaf_id: Option<String>,
 }
 
@@ -1380,13 +1412,13 @@ pub struct ListSessionsParams {
     /// Whether to list the sessions of all working directories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all: Option<bool>,
-    /// Where the last page ended: its `nextCursor`.
+    /// `nextCursor` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Working directory whose sessions are listed; that of `initialize` by default.
+    /// Working directory whose sessions are listed. Default: that of `initialize`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Sessions per page.
+    /// Maximum number of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// A flat directory of sessions.
@@ -1400,45 +1432,46 @@ pub struct ListSessionsParams {
 pub struct ListSessionsResult {
     /// Sessions, newest activity first.
     pub sessions: Vec<SessionSummary>,
-    /// Present if there are more.
+    /// Present if there are more sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// What a summary lacks, and what is doubtful in it; the most telling first.
+/// What a summary lacks and what is doubtful in it, the most important items first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LossReport {
-    /// Paths that are missing.
+    /// Missing paths.
     pub files: Vec<String>,
-    /// Identifiers that are missing.
+    /// Missing identifiers.
     pub identifiers: Vec<String>,
-    /// Errors that are missing.
+    /// Missing errors.
     pub errors: Vec<LostError>,
-    /// Requests that are missing.
+    /// Missing requests.
     pub requests: Vec<LostItem>,
-    /// Constraints and preferences that are missing.
+    /// Missing constraints and preferences.
     pub constraints: Vec<LostItem>,
-    /// Of the sentences that said most those that are missing.
+    /// Missing ones of the most informative sentences.
     pub statements: Vec<LostItem>,
-    /// Requests and constraints of which only a part is there.
+    /// Requests and constraints that are only partly kept.
     pub clipped: Vec<LostItem>,
-    /// Names in the summary that stand nowhere in what it was made from: not in the compacted messages, the
-    /// summary before it, the messages that stay, or what earlier compactions stored. Checked are paths
-    /// with a
-    /// file's ending or a root, names of files, identifiers with an underscore or with capitals inside
-    /// after small
-    /// letters, tickets and codes of errors, hashes, versions of three parts, and numbers of at least three
-    /// digits
-    /// with a unit that are not said to be rough. Not checked are words, names of products, addresses,
-    /// other
-    /// numbers, and whether names are brought together rightly.
+    /// Names in the summary that occur in none of its sources: the compacted messages, the previous
+    /// summary, the
+    /// messages that stay, and the ledgers of earlier compactions. Checked: paths with a file extension or
+    /// a root, file
+    /// names, identifiers with an underscore or with capital letters after small ones, tickets, error
+    /// codes, hashes,
+    /// versions with three parts, and numbers with at least three digits and a unit, unless they are marked
+    /// as
+    /// approximate. Not checked: words, product names, addresses, other numbers, and whether names are
+    /// combined
+    /// correctly.
     pub unsupported: Vec<String>,
-    /// Claims of the summary that are the reverse of what is known: in English, in prose as in lists, that
-    /// a file
-    /// that tools worked on was changed or was not, that tests, build, lint or a quoted command succeed,
-    /// that
-    /// something was committed or pushed. Sentences that wish, ask, or tell conditions claim nothing.
+    /// Claims of the summary that contradict known facts. English only, in prose and in lists: that a file
+    /// that tools
+    /// worked on was or was not changed, that tests, a build, a linter or a quoted command succeed, that
+    /// something was
+    /// committed or pushed. Wishes, questions and conditions are not claims.
     pub reversed: Vec<ReversedFact>,
 }
 
@@ -1446,34 +1479,34 @@ pub struct LossReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LostError {
-    /// The line that tells best why.
+    /// The line that explains the failure best.
     pub line: String,
-    /// Whether the same succeeded since.
+    /// Whether the same operation succeeded later.
     pub resolved: bool,
-    /// The entries that it comes from.
+    /// The entries that contain it.
     pub entry_ids: Vec<String>,
     /// The path or command that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
 }
 
-/// Words that a summary lacks.
+/// A text that a summary lacks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LostItem {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// The entries that they come from.
+    /// The entries that contain it.
     pub entry_ids: Vec<String>,
 }
 
-/// What the server takes of the memory.
+/// Memory use of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryStatus {
-    /// Bytes that lie in memory; null where the system does not tell.
+    /// Bytes in physical memory. Null if the system does not report them.
     pub resident_bytes: Option<u64>,
-    /// Bytes of address space that the process may have, where there is a limit.
+    /// Maximum address space of the process in bytes, if it is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_bytes: Option<u64>,
 }
@@ -1504,13 +1537,13 @@ impl Message {
     }
 }
 
-/// A shape of messages.
+/// A format of messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MessageFormat {
-    /// That of the session file.
+    /// The format of the session file.
     #[serde(rename = "pi")]
     Pi,
-    /// `messages` of OpenAI's chat completions, and of all servers that speak like it.
+    /// `messages` of OpenAI's chat completions and compatible servers.
     #[serde(rename = "openai")]
     Openai,
     /// Items of OpenAI's `responses`.
@@ -1522,7 +1555,7 @@ pub enum MessageFormat {
     /// `contents` of Gemini.
     #[serde(rename = "gemini")]
     Gemini,
-    /// Model messages of the AI SDK (version 5 and 6); its UI messages are read too.
+    /// Model messages of the AI SDK (versions 5 and 6). Its UI messages are accepted too.
     #[serde(rename = "ai-sdk")]
     AiSdk,
     /// A value that only a newer server has.
@@ -1577,8 +1610,9 @@ pub struct Model {
     pub id: String,
     /// Size of the window in tokens.
     pub context_window: u64,
-    /// The longest answer that is asked of it, in tokens. An answer that stops for its length before it
-    /// is a reason to compact and ask again, once.
+    /// Maximum output that is requested of the model, in tokens. If an answer stops for its length before
+    /// that, the
+    /// server compacts and the request can be repeated, once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
 }
@@ -1591,7 +1625,7 @@ impl Model {
     }
 }
 
-/// A model, as entries name it.
+/// A model, in the form of entries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelName {
@@ -1609,16 +1643,16 @@ pub struct NavigateTreeParams {
     pub session_id: String,
     /// The entry to go to.
     pub target_id: String,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_instructions: Option<String>,
     /// A label for the summary, or for the target if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Whether `customInstructions` stand in place of the usual ones.
+    /// Whether `customInstructions` replace the default ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace_instructions: Option<bool>,
-    /// Whether to summarise the branch that is left.
+    /// Whether to summarise the abandoned branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarize: Option<bool>,
     /// The summarizer for this call.
@@ -1627,7 +1661,7 @@ pub struct NavigateTreeParams {
     /// A summary that the client wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<GivenBranchSummary>,
-    /// Whether to answer when the navigation is done (true, the default) or at once.
+    /// Whether to answer when the navigation is finished (true, the default) or at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<bool>,
 }
@@ -1650,33 +1684,33 @@ impl NavigateTreeParams {
     }
 }
 
-/// Result of `navigateTree`; only `operationId` with `wait: false`.
+/// Result of `navigateTree`. With `wait: false` it contains only `operationId`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NavigateTreeResult {
-    /// The navigation is done.
+    /// The navigation is finished.
     NavigationResult(Box<NavigationResult>),
-    /// The navigation runs; its outcome comes with `branchSummaryEnd`.
+    /// The navigation is running. `branchSummaryEnd` reports its outcome.
     StartedResult(Box<StartedResult>),
 }
 
-/// A navigation that is done.
+/// A finished navigation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NavigationResult {
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: Option<String>,
-    /// The leaf before.
+    /// The old leaf.
     pub old_leaf_id: Option<String>,
-    /// Whether the navigation was cancelled and nothing moved.
+    /// Whether the navigation was cancelled. The leaf has not moved then.
     pub cancelled: bool,
-    /// Whether it was cancelled by ending its summary.
+    /// Whether it was cancelled by aborting its summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted: Option<bool>,
-    /// The text that goes back into the editor.
+    /// The text for the editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub editor_text: Option<String>,
-    /// The summary of the branch that was left.
+    /// The summary of the abandoned branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_entry: Option<Entry>,
 }
@@ -1694,56 +1728,56 @@ pub struct NoParams {}
 pub struct NotContinued {
     /// The reason.
     pub reason: NotContinuedReason,
-    /// The same for a person, with the numbers.
+    /// The explanation for a person, with numbers.
     pub detail: String,
 }
 
-/// Reasons for which a conversation is not continued, or a summary that it gave not taken.
+/// Reasons why a conversation is not continued, or why its summary is not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NotContinuedReason {
-    /// The settings ask for transcripts.
+    /// The settings require transcripts.
     #[serde(rename = "settings")]
     Settings,
-    /// The summarizer, or the client, cannot continue conversations.
+    /// The summarizer or the client cannot continue conversations.
     #[serde(rename = "notSupported")]
     NotSupported,
-    /// The conversation is another model's, or at another provider. That one shall not see it whole.
+    /// Another model or provider held the conversation, and must not see all of it now.
     #[serde(rename = "otherModel")]
     OtherModel,
     /// The conversation was held over another interface of the provider.
     #[serde(rename = "otherInterface")]
     OtherInterface,
-    /// The session does not hold prompt and tools, or not as one prompt that stands first.
+    /// The session does not contain prompt and tools, or not as one leading prompt.
     #[serde(rename = "promptUnknown")]
     PromptUnknown,
-    /// The last answer's request did not begin with all of it.
+    /// The request of the last answer did not begin with the whole conversation.
     #[serde(rename = "notSeen")]
     NotSeen,
     /// Conversation, instruction and summary do not fit the window together.
     #[serde(rename = "tooLarge")]
     TooLarge,
-    /// The conversation was held with thinking, and the settings of the summarizer do not say how.
+    /// The conversation was held with thinking, and the settings of the summarizer do not configure it.
     #[serde(rename = "thinkingUnknown")]
     ThinkingUnknown,
     /// The last answer's usage shows no cache.
     #[serde(rename = "noCache")]
     NoCache,
-    /// Its request was too long ago for the cache to have it still.
+    /// Its request is too old for the cache.
     #[serde(rename = "cold")]
     Cold,
-    /// The provider had nothing in its cache when a conversation was continued before.
+    /// The provider had nothing in its cache when a conversation was continued earlier.
     #[serde(rename = "missed")]
     Missed,
     /// A transcript is cheaper.
     #[serde(rename = "dearer")]
     Dearer,
-    /// The provider, or the client, has refused the request.
+    /// The provider or the client refused the request.
     #[serde(rename = "refused")]
     Refused,
-    /// The model called the request too large.
+    /// The provider refused the request as too large.
     #[serde(rename = "overflow")]
     Overflow,
-    /// The server has read a part of the request.
+    /// The provider read only a part of the request.
     #[serde(rename = "truncated")]
     Truncated,
     /// The model called a tool.
@@ -1758,7 +1792,7 @@ pub enum NotContinuedReason {
     /// The answer lacked headings twice.
     #[serde(rename = "headings")]
     Headings,
-    /// The model stopped for a reason of its provider's.
+    /// The model stopped for a reason of its provider.
     #[serde(rename = "stopped")]
     Stopped,
     /// A value that only a newer server has.
@@ -1804,10 +1838,10 @@ pub type Null = ();
 pub struct OpenSessionParams {
     /// Path of the session file.
     pub path: String,
-    /// Compacts the session by itself for this model.
+    /// Switches automatic compaction on, for this model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_compaction: Option<AutoCompactionOptions>,
-    /// Whether to open it for reading alone, without a lock.
+    /// Whether to open it read-only, without a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
 }
@@ -1824,20 +1858,20 @@ impl OpenSessionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenSessionResult {
-    /// The header's id; names the session in every later call.
+    /// The id in the header. Every later call uses it.
     pub session_id: String,
     /// The first line of the file.
     pub header: Header,
-    /// The leaf; null for a session without entries.
+    /// The leaf. Null if the session has no entries.
     pub leaf_id: Option<String>,
-    /// Whether the session cannot be written.
+    /// Whether the session is read-only.
     pub read_only: bool,
-    /// What was odd.
+    /// Problems in the file.
     pub diagnostics: Vec<Diagnostic>,
-    /// After a fork before a message: its text, for the editor.
+    /// After a fork before a message: the text of the message, for the editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub editor_text: Option<String>,
-    /// Number of entries, where it is known without reading the whole file.
+    /// Number of entries, if it is known without reading the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_count: Option<u64>,
     /// The older version that the file has, if it was migrated in memory.
@@ -1854,22 +1888,22 @@ pub struct OpenSessionResult {
 pub struct OpenSessionStatus {
     /// The session.
     pub session_id: String,
-    /// Whether it cannot be written.
+    /// Whether it is read-only.
     pub read_only: bool,
-    /// Whether it is compacted by itself.
+    /// Whether automatic compaction is on.
     pub auto_compaction: bool,
     /// Path of the file; absent for sessions in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
-/// What an operation is at.
+/// A phase of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OperationPhase {
     /// A summary is being written.
     #[serde(rename = "summarizing")]
     Summarizing,
-    /// A request failed and is made again after a while.
+    /// A request failed and will be repeated.
     #[serde(rename = "waiting")]
     Waiting,
     /// The entry is being written.
@@ -1898,13 +1932,13 @@ impl OperationPhase {
 pub struct OperationProgress {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What is going on.
+    /// The current phase.
     pub phase: OperationPhase,
-    /// The request that is running, counted from 1.
+    /// Number of the running request, from 1.
     pub request: u64,
-    /// Requests in all.
+    /// Number of requests.
     pub requests: u64,
     /// Output tokens of this request so far.
     pub output_tokens: u64,
@@ -1913,30 +1947,30 @@ pub struct OperationProgress {
     pub delta: Option<String>,
 }
 
-/// An operation that runs.
+/// A running operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationStatus {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
 }
 
-/// Where a piece of an entry stands. A piece that crosses the border of two parts counts as two.
+/// Position of a part of the text. A part that crosses the border of two parts of the entry is listed
+/// as two.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Passage {
-    /// The part of the entry that it is of.
+    /// The part of the entry.
     pub part: PassagePart,
-    /// Where it begins in the entry's whole text, in UTF-16 units.
+    /// Start in the entry's whole text, in UTF-16 units.
     pub start: u64,
-    /// Where it ends there, in UTF-16 units.
+    /// End in the entry's whole text, in UTF-16 units.
     pub end: u64,
-    /// Where it begins in `text`, in UTF-16 units.
+    /// Start in `text`, in UTF-16 units.
     pub offset: u64,
-    /// The part's place in the list of the message's content blocks, from 0; absent where the content is
-    /// no list.
+    /// Index of the part in the message's content blocks, from 0. Absent if the content is not a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<u64>,
 }
@@ -1944,19 +1978,19 @@ pub struct Passage {
 /// A part of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PassagePart {
-    /// Text, that of a tool result as well.
+    /// Text, including that of tool results.
     #[serde(rename = "text")]
     Text,
     /// A tool call: its name and arguments.
     #[serde(rename = "toolCall")]
     ToolCall,
-    /// An image, of which a mark is left.
+    /// An image, as a placeholder.
     #[serde(rename = "image")]
     Image,
     /// A command that the person ran.
     #[serde(rename = "command")]
     Command,
-    /// What that command printed.
+    /// The output of that command.
     #[serde(rename = "output")]
     Output,
     /// A summary.
@@ -1988,9 +2022,9 @@ impl PassagePart {
 pub struct PinEntryParams {
     /// The session.
     pub session_id: String,
-    /// An entry on the current path that gives the model a message.
+    /// An entry on the current path that contains a message for the model.
     pub entry_id: String,
-    /// Whether it is to be pinned (true) or unpinned.
+    /// Whether to pin (true) or unpin the entry.
     pub pinned: bool,
 }
 
@@ -2008,13 +2042,13 @@ impl PinEntryParams {
 pub struct PinEntryResult {
     /// The entry.
     pub entry_id: String,
-    /// Whether it is pinned now.
+    /// Whether it is pinned.
     pub pinned: bool,
     /// All pinned entries of the path, root first.
     pub pins: Vec<PinnedEntry>,
-    /// What they take together.
+    /// Their tokens together.
     pub tokens: u64,
-    /// What they may take together (setting `compactd.pins.maxTokens`).
+    /// Maximum number of their tokens (setting `compactd.pins.maxTokens`).
     pub max_tokens: u64,
 }
 
@@ -2024,11 +2058,11 @@ pub struct PinEntryResult {
 pub struct PinnedEntry {
     /// The entry.
     pub entry_id: String,
-    /// Estimated tokens that it takes behind a summary.
+    /// Estimated tokens that it takes after a summary.
     pub tokens: u64,
 }
 
-/// What would be compacted.
+/// The part of a context that would be compacted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preparation {
@@ -2044,24 +2078,24 @@ pub struct Preparation {
     pub tokens_before: u64,
     /// The summary of the previous compaction.
     pub previous_summary: Option<String>,
-    /// Files that the summarised part touched.
+    /// Files that the summarised part used.
     pub file_ops: FileOperations,
-    /// The settings that were used, as they fit the window where the session's model is known.
+    /// The settings that were used, adapted to the window if the session's model is known.
     pub settings: CompactionSettings,
     /// The leaf of the branch.
     pub leaf_id: String,
 }
 
-/// Parts of a preparation that can be asked for.
+/// Parts of a preparation that a call can request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PreparationPart {
-    /// The messages; without them the lists hold entry ids.
+    /// The messages. Without this part the lists contain entry ids.
     #[serde(rename = "messages")]
     Messages,
-    /// The requests that a summarizer would get.
+    /// The requests to a summarizer.
     #[serde(rename = "requests")]
     Requests,
-    /// What would be kept at least of what the compacted part holds.
+    /// The minimum that would be kept of the compacted part.
     #[serde(rename = "forecast")]
     Forecast,
     /// A value that only a newer server has.
@@ -2087,21 +2121,29 @@ impl PreparationPart {
 pub struct PrepareCompactionParams {
     /// The session.
     pub session_id: String,
-    /// What the summary should look at.
+    /// Whether to fail as `compact` would if no summarizer can write: its settings are incomplete, or its
+    /// key or
+    /// program is missing. Nothing is asked or started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_summarizer: Option<bool>,
+    /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_instructions: Option<String>,
-    /// The oldest entry that would stay verbatim, in place of the one that the settings give.
+    /// The oldest entry to keep verbatim, instead of the one that follows from the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept_entry_id: Option<String>,
-    /// What the result holds; all parts by default.
+    /// Parts of the result. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include: Option<Vec<PreparationPart>>,
-    /// The end of the branch; the leaf by default.
+    /// The leaf of the branch. Default: the current leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf_id: Option<String>,
-    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    /// Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<FreeObject>,
+    /// The summarizer whose requests are planned, instead of the configured one, or a list of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summarizer: Option<SummarizerChoice>,
 }
 
 impl PrepareCompactionParams {
@@ -2110,11 +2152,13 @@ impl PrepareCompactionParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
+            check_summarizer: None,
             custom_instructions: None,
             first_kept_entry_id: None,
             include: None,
             leaf_id: None,
             settings: None,
+            summarizer: None,
         }
     }
 }
@@ -2123,30 +2167,30 @@ impl PrepareCompactionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PrepareCompactionResult {
-    /// What would be compacted; null if nothing would.
+    /// The part that would be compacted. Null if nothing would be.
     pub preparation: Option<Preparation>,
-    /// The compaction that nothing follows, if that is the reason.
+    /// The last compaction, if no message follows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction_id: Option<String>,
     /// Tokens of the context, if nothing would be compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
-    /// What would be kept at least of what the compacted part holds.
+    /// The minimum that would be kept of the compacted part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
-    /// Tokens that are kept at least, if nothing would be compacted.
+    /// Minimum number of tokens that are kept, if nothing would be compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_recent_tokens: Option<u64>,
-    /// Messages that all would be kept, if nothing would be compacted.
+    /// Number of messages, all of which would be kept, if nothing would be compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
     /// Why nothing would be compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<RefusalReason>,
-    /// What a summarizer would get, in order.
+    /// The requests to a summarizer, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<SummaryRequest>>,
-    /// The tool call whose result has not come and from which on all has to stay, if that is the reason.
+    /// The tool call whose result is missing and from which everything must stay, if that is the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
 }
@@ -2159,7 +2203,7 @@ pub struct PrepareNavigationParams {
     pub session_id: String,
     /// The entry to go to.
     pub target_id: String,
-    /// The leaf to start from; the current one by default.
+    /// The leaf to start from. Default: the current leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf_id: Option<String>,
 }
@@ -2182,34 +2226,35 @@ pub struct PrepareNavigationResult {
     pub old_leaf_id: Option<String>,
     /// The deepest entry that both paths share.
     pub common_ancestor_id: Option<String>,
-    /// The entries that would be left, oldest first.
+    /// The entries that would be abandoned, oldest first.
     pub entries_to_summarize: Vec<String>,
-    /// The leaf afterwards; null for the place before the first entry.
+    /// The new leaf. Null before the first entry.
     pub new_leaf_id: Option<String>,
-    /// Estimated tokens that a summary would read.
+    /// Estimated input tokens of a summary.
     pub estimated_tokens: u64,
-    /// The text that would go back into the editor.
+    /// The text for the editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub editor_text: Option<String>,
 }
 
-/// Parameters of `recall`: a question, or ids.
+/// Parameters of `recall`. Either `query` or `entryIds` is required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecallParams {
     /// The session.
     pub session_id: String,
-    /// Entries that are wanted as they are, evicted or not, in this order.
+    /// Ids of entries that are wanted whole, evicted or not. The result has their order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_ids: Option<Vec<String>>,
-    /// The end of a branch; the leaf by default.
+    /// The leaf of a branch. Default: the current leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf_id: Option<String>,
-    /// Tokens that the texts may have together, 1 or more; 2000 by default.
+    /// Maximum number of tokens of all texts, at least 1. Default: 2000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Words that evicted entries are looked for with; those that answer best come first. Words that carry
-    /// nothing do not count; a name of a file finds the calls that changed it first.
+    /// Words to look for in evicted entries. Function words are ignored. The name of a file ranks the calls
+    /// that
+    /// changed it higher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
 }
@@ -2226,15 +2271,15 @@ impl RecallParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecallResult {
-    /// The entries, best first, or in the order in which they were asked for.
+    /// The entries, best first, or in the requested order.
     pub entries: Vec<RecalledEntry>,
     /// Estimated tokens of their texts.
     pub tokens: u64,
-    /// Entries that would answer as well, or were asked for, and of which nothing fits.
+    /// Number of entries that match or were requested, and that do not fit.
     pub omitted: u64,
 }
 
-/// An entry that is given back.
+/// An entry that was recalled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecalledEntry {
@@ -2244,20 +2289,19 @@ pub struct RecalledEntry {
     pub r#type: String,
     /// When it was written, ISO 8601.
     pub timestamp: String,
-    /// What it says. Of a question's answer the passages that answer, in their order, with a line `[…]`
-    /// where something is left out.
+    /// Its text. For a query: the matching passages in their order, with a line `[…]` for each omission.
     pub text: String,
     /// Estimated tokens of the text.
     pub tokens: u64,
-    /// Whether anything of what it says is left out.
+    /// Whether any part of the entry's text is missing.
     pub truncated: bool,
-    /// Where the pieces of the text stand in the entry; with a question alone.
+    /// Positions of the parts of the text in the entry. Only for a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<Passage>>,
     /// Role of its message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// How well it answers; comparable within one result alone.
+    /// Rank of the match. Comparable only within one result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }
@@ -2265,7 +2309,7 @@ pub struct RecalledEntry {
 /// Why nothing would be compacted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusalReason {
-    /// Nothing follows the last compaction.
+    /// No message follows the last compaction.
     #[serde(rename = "alreadyCompacted")]
     AlreadyCompacted,
     /// Everything would be kept.
@@ -2297,46 +2341,51 @@ pub struct ReplayedEntry {
     pub to: String,
 }
 
-/// `diagnostic`: a part of a request was passed over, and the request served all the same. Each part is
-/// told of
-/// once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their results.
+/// `diagnostic`: a part of a request was ignored, and the request was served all the same. Each part is
+/// reported once.
+/// `initialize` and `updateSettings` report it in the `diagnostics` of their results. In a session with
+/// a subscription
+/// it also reports problems with the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestDiagnostic {
-    /// What it is.
+    /// The kind of the problem.
     pub kind: DiagnosticKind,
     /// The method of the request.
     pub method: String,
-    /// Where it stands in the parameters.
+    /// Path of the part in the parameters.
     pub path: String,
-    /// What a person reads.
+    /// Message for a person.
     pub message: String,
     /// The known name that was probably meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
+    /// The session, if the problem is that of a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
-/// An estimate of what the input of requests takes.
+/// An estimate of the input of requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestEstimate {
     /// Input tokens.
     pub input_tokens: u64,
-    /// What they cost at list prices, in US dollars; absent where the model's price is not known.
+    /// Their cost at list prices, in US dollars. Absent if the price is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
 
-/// What a request to a summarizer is about.
+/// What a request to a summarizer covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestKind {
-    /// The conversation up to the turn that is cut.
+    /// The conversation before the turn that is cut.
     #[serde(rename = "history")]
     History,
     /// The first part of the turn that is cut.
     #[serde(rename = "turnPrefix")]
     TurnPrefix,
-    /// A branch that is left.
+    /// A branch that is abandoned.
     #[serde(rename = "branch")]
     Branch,
     /// A value that only a newer server has.
@@ -2356,39 +2405,39 @@ impl RequestKind {
     }
 }
 
-/// Parts that are there, from 0 to 1; 1 where there was nothing to keep.
+/// Shares that are kept, from 0 to 1; 1 if there was nothing to keep.
 ///
-/// They are measured against what the compacted part held and what earlier compactions of the branch
-/// knew, that
-/// included which their ledgers could not store. Errors, requests, constraints and statements count as
-/// told in
-/// other words too: if one line, or 420 characters over lines, has most of their telling words. Lines
-/// of nothing
-/// but names and blocks of files tell nothing but names.
+/// They are measured against the compacted part and everything that earlier compactions of the branch
+/// knew, including
+/// what their ledgers could not store. Errors, requests, constraints and statements may be reworded:
+/// one counts if one
+/// line, or 420 characters across lines, contains most of its significant words. Lines that contain
+/// only names, and
+/// lists of files, count only for names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retention {
-    /// Files that tools touched, and paths that were named again and again.
+    /// Files that tools used, and paths that occurred often.
     pub files: f64,
-    /// Symbols, hashes, tickets and the like.
+    /// Symbols, hashes, tickets and similar names.
     pub identifiers: f64,
-    /// Lines of errors; those that were resolved weigh little.
+    /// Lines of errors. Resolved errors have little weight.
     pub errors: f64,
-    /// Requests; one that is told in part counts half.
+    /// Requests. A partly kept request counts half.
     pub requests: f64,
-    /// Constraints and preferences; likewise.
+    /// Constraints and preferences. Partly kept ones count half.
     pub constraints: f64,
-    /// The sentences that said most, by how much they said.
+    /// The most informative sentences, weighted by their information.
     pub statements: f64,
 }
 
-/// A statement that is the reverse of what is known.
+/// A claim that contradicts a known fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReversedFact {
-    /// What is known: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`.
+    /// The known fact: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`.
     pub fact: String,
-    /// The file or command; `git commit` or `git push` where nothing was committed or pushed.
+    /// The file or the command. If nothing was committed or pushed: `git commit` or `git push`.
     pub subject: String,
 }
 
@@ -2396,7 +2445,7 @@ pub struct ReversedFact {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchHit {
-    /// The session that it is in.
+    /// The session that contains it.
     pub session_id: String,
     /// The entry.
     pub entry_id: String,
@@ -2406,37 +2455,38 @@ pub struct SearchHit {
     pub timestamp: String,
     /// The text around the first match, on one line.
     pub preview: String,
-    /// Whether the entry is not in the context at its session's leaf: compacted or edited away, or on
+    /// Whether the entry is not in the context at the leaf of its session: it was compacted, edited away,
+    /// or is on
     /// another branch.
     pub evicted: bool,
-    /// Path of the session's file, where there is one.
+    /// Path of the session's file, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Role of its message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// How well it answers, where no entry has all words; comparable within one session alone.
+    /// Rank of the match, if no entry contains all words. Comparable only within one session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }
 
-/// Parameters of `searchSession`: an open session, or all.
+/// Parameters of `searchSession`. Either `sessionId` or `all` is required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchSessionParams {
-    /// Words that must all occur, whatever their case; a phrase in double quotes counts as one word. Where
-    /// no
-    /// entry has all of three words or more, those that have the most of them are found.
+    /// Words that must all occur, in any case. A phrase in double quotes counts as one word. If the query
+    /// has at least
+    /// three words and no entry contains all of them, the entries with the most matching words are found.
     pub query: String,
-    /// Whether to search all sessions, open or not, in place of one.
+    /// Whether to search all sessions, open or not, instead of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all: Option<bool>,
-    /// Where the last page ended: its `nextCursor`. What is appended between two pages comes before both,
-    /// so that a
-    /// hit may come twice then, and none is left out.
+    /// `nextCursor` of the previous page. Entries that are appended between two pages come first, so a hit
+    /// may occur
+    /// twice, but none is missed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Hits per page, from 1 to 1000; 50 by default.
+    /// Maximum number of hits, from 1 to 1000. Default: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// An open session.
@@ -2456,11 +2506,11 @@ impl SearchSessionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchSessionResult {
-    /// Entries whose text has all words, newest first; where there are none, those that answer best.
+    /// Entries that contain all words, newest first. If there are none, the best matches.
     pub hits: Vec<SearchHit>,
-    /// Deprecated since 1.1 in favour of `nextCursor`: whether there are more.
+    /// Deprecated since 1.1 in favour of `nextCursor`: whether there are more hits.
     pub truncated: bool,
-    /// Present if there are more.
+    /// Present if there are more hits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -2469,7 +2519,7 @@ pub struct SearchSessionResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SerializeConversationParams {
-    /// Messages in either format.
+    /// Messages, as stored or in LLM format; at most 10000.
     pub messages: Vec<Message>,
 }
 
@@ -2489,7 +2539,7 @@ pub struct SerializeConversationResult {
     pub text: String,
 }
 
-/// What the server does.
+/// What the server offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerCapabilities {
@@ -2499,9 +2549,9 @@ pub struct ServerCapabilities {
     pub notifications: Vec<String>,
     /// Hooks that it calls.
     pub hooks: Vec<String>,
-    /// Summarizers that it has.
+    /// Summarizers that are available.
     pub summarizers: Vec<String>,
-    /// Modes in which it asks the client by `summarize`.
+    /// Modes of `summarize` that it uses.
     pub summarize_modes: Vec<SummarizeMode>,
 }
 
@@ -2521,7 +2571,7 @@ pub struct ServerInfo {
 pub struct ServerStatus {
     /// Who the server is.
     pub server_info: ServerInfo,
-    /// Version of the protocol that is spoken.
+    /// Version of the protocol.
     pub protocol_version: u64,
     /// Its minor version.
     pub protocol_minor_version: u64,
@@ -2529,11 +2579,11 @@ pub struct ServerStatus {
     pub process_id: u64,
     /// Milliseconds since the server started.
     pub uptime_ms: u64,
-    /// Sessions that are open, by id.
+    /// Open sessions, ordered by id.
     pub sessions: Vec<OpenSessionStatus>,
-    /// Compactions, navigations and forks that run.
+    /// Running compactions, navigations and forks.
     pub operations: Vec<OperationStatus>,
-    /// What the server takes.
+    /// Memory use of the server.
     pub memory: MemoryStatus,
 }
 
@@ -2543,29 +2593,29 @@ pub struct ServerStatus {
 pub struct SessionBeforeCompact {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What would be compacted.
+    /// The part that would be compacted.
     pub preparation: Preparation,
     /// The entries from the root to the leaf.
     pub branch_entries: Vec<Entry>,
-    /// Why it happens.
+    /// The reason.
     pub reason: CompactionReason,
-    /// Whether the failed request is worth another try afterwards.
+    /// Whether to repeat the failed request afterwards.
     pub will_retry: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_instructions: Option<String>,
 }
 
-/// The client's answer to `sessionBeforeCompact`; an empty object lets the compaction go on.
+/// The client's answer to `sessionBeforeCompact`. An empty object continues the compaction.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionBeforeCompactResult {
-    /// Whether the compaction shall not happen.
+    /// Whether to cancel the compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<bool>,
-    /// The summary, in place of the summarizer's.
+    /// A summary, instead of that of the summarizer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<GivenSummary>,
 }
@@ -2578,7 +2628,7 @@ pub struct SessionBeforeFork {
     pub session_id: String,
     /// The entry at which the fork would end.
     pub entry_id: String,
-    /// Whether it would end before or at the entry.
+    /// Whether the fork would end before or at the entry.
     pub position: ForkPosition,
 }
 
@@ -2588,29 +2638,29 @@ pub struct SessionBeforeFork {
 pub struct SessionBeforeTree {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What would happen.
+    /// The navigation.
     pub preparation: TreePreparation,
 }
 
-/// The client's answer to `sessionBeforeTree`; an empty object lets the navigation go on.
+/// The client's answer to `sessionBeforeTree`. An empty object continues the navigation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionBeforeTreeResult {
-    /// Whether the navigation shall not happen.
+    /// Whether to cancel the navigation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<bool>,
-    /// Instructions in place of the caller's.
+    /// Instructions that replace those of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_instructions: Option<String>,
-    /// A label in place of the caller's.
+    /// A label that replaces that of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Whether they stand in place of the usual ones.
+    /// Whether they replace the default ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace_instructions: Option<bool>,
-    /// The summary, in place of the summarizer's, where one is wanted.
+    /// A summary, instead of that of the summarizer, if one is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<GivenBranchSummary>,
 }
@@ -2623,11 +2673,11 @@ pub struct SessionChanged {
     pub session_id: String,
     /// The entries that were added.
     pub entry_ids: Vec<String>,
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: Option<String>,
 }
 
-/// Parameters of calls that name a session and nothing else.
+/// Parameters of calls for one session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionParams {
@@ -2643,13 +2693,13 @@ impl SessionParams {
     }
 }
 
-/// Result of `getSessionStats`. Everything is counted over the whole file, branches included.
+/// Result of `getSessionStats`. The numbers cover the whole file, including all branches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStats {
     /// Entries in the file.
     pub entry_count: u64,
-    /// Messages of all roles.
+    /// Messages with any role.
     pub message_count: u64,
     /// Messages of the person.
     pub user_messages: u64,
@@ -2663,9 +2713,9 @@ pub struct SessionStats {
     pub compactions: u64,
     /// Branch summaries.
     pub branch_summaries: u64,
-    /// Tokens, those of summaries included.
+    /// Tokens, including those of summaries.
     pub tokens: TokenTotals,
-    /// Cost, that of summaries included, in the currency of the price list.
+    /// Cost, including that of summaries, in the currency of the price list.
     pub cost: f64,
 }
 
@@ -2721,7 +2771,7 @@ impl SetLabelParams {
 pub struct SetSessionNameParams {
     /// The session.
     pub session_id: String,
-    /// The name; empty clears it.
+    /// The name. An empty name removes it.
     pub name: String,
 }
 
@@ -2733,23 +2783,51 @@ impl SetSessionNameParams {
     }
 }
 
-/// An operation that runs.
+/// A running operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartedResult {
-    /// Names the operation in notifications.
+    /// Id of the operation in notifications.
     pub operation_id: String,
+}
+
+/// Parameters of `subscribe`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscribeParams {
+    /// The session.
+    pub session_id: String,
+    /// The last entry in file order that the caller has. The entries after it are sent at once; at most 8
+    /// MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+impl SubscribeParams {
+    /// Takes the required members; optional members are absent.
+    #[must_use]
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self { session_id: session_id.into(), since: None }
+    }
+}
+
+/// Result of `subscribe`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscribeResult {
+    /// The leaf.
+    pub leaf_id: Option<String>,
 }
 
 /// How a model is asked for a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SummarizeMode {
-    /// By a prompt that holds the conversation as a text.
+    /// By a prompt that contains the conversation as text.
     #[serde(rename = "transcript")]
     Transcript,
-    /// By the conversation itself, as its model was last sent it, and one more message. What the provider
-    /// still
-    /// has of that conversation in its cache costs a part of the price.
+    /// By the conversation itself, as in the last request to its model, and one more message. Tokens that
+    /// the provider
+    /// has in its cache cost only a part of the price.
     #[serde(rename = "continue")]
     Continue,
     /// A value that only a newer server has.
@@ -2774,24 +2852,23 @@ impl SummarizeMode {
 pub struct SummarizeParams {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What the summary is about.
+    /// What the summary covers.
     pub kind: RequestKind,
-    /// The system prompt; empty with `mode: "continue"`, where it is the conversation's own.
+    /// The system prompt. Empty with `mode: "continue"`: the conversation has its own.
     pub system_prompt: String,
-    /// The prompt; with `mode: "continue"` the user message that comes last.
+    /// The prompt. With `mode: "continue"` it is the last user message.
     pub prompt: String,
-    /// Output tokens at most.
+    /// Maximum number of output tokens.
     pub max_tokens: u64,
-    /// With `mode: "continue"`: what is to be sent before `prompt`, as in the conversation's own requests,
-    /// with
-    /// their prompt and tools.
+    /// With `mode: "continue"`: the messages to send before `prompt`, with the prompt and tools of the
+    /// conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ContinuedConversation>,
-    /// How the model is to be asked: `transcript` where absent. `continue` comes only to clients that name
+    /// How to ask the model. Default: `transcript`. The server sends `continue` only to clients that list
     /// it in
-    /// `initialize`, and is followed by a request without it if the answer is an error or no summary.
+    /// `initialize`. If the answer is an error or no summary, it sends a request without `mode`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<SummarizeMode>,
 }
@@ -2804,7 +2881,7 @@ pub struct SummarizeResult {
     pub text: String,
     /// Why the model stopped: stop, length, toolUse, error or aborted.
     pub stop_reason: String,
-    /// What it cost.
+    /// Usage of the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -2817,13 +2894,13 @@ impl SummarizeResult {
     }
 }
 
-/// A summarizer, or several in the order in which they are asked.
+/// A summarizer, or a list of them in the order in which they are asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SummarizerChoice {
-    /// The name of one.
+    /// The name of one summarizer.
     Text(String),
-    /// The names of several.
+    /// The names of several summarizers.
     List(Vec<String>),
 }
 
@@ -2839,7 +2916,7 @@ impl From<String> for SummarizerChoice {
     }
 }
 
-/// A summarizer that was asked in vain.
+/// A summarizer that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SummarizerFailure {
@@ -2847,9 +2924,9 @@ pub struct SummarizerFailure {
     pub summarizer: String,
     /// The kind of the error: `summarizerFailed` or `summaryRejected`.
     pub kind: String,
-    /// What went wrong, for a person.
+    /// The error message.
     pub cause: String,
-    /// Requests that were made.
+    /// Number of requests.
     pub attempts: u64,
 }
 
@@ -2857,41 +2934,41 @@ pub struct SummarizerFailure {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryRequest {
-    /// What it is about.
+    /// What it covers.
     pub kind: RequestKind,
     /// The system prompt.
     pub system_prompt: String,
     /// The prompt.
     pub prompt: String,
-    /// Output tokens at most.
+    /// Maximum number of output tokens.
     pub max_tokens: u64,
     /// Estimated input tokens.
     pub estimated_tokens: u64,
 }
 
-/// How the summary of a compaction was asked for, and what either way takes.
+/// How the summary of a compaction was requested, and what either way costs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryRequestReport {
-    /// What the summary is about.
+    /// What the summary covers.
     pub kind: RequestKind,
-    /// How the model was asked that wrote it.
+    /// How the model that wrote it was asked.
     pub mode: SummarizeMode,
-    /// Input tokens that were read from the provider's cache, where the model told.
+    /// Input tokens that were read from the provider's cache, if the provider reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// What continuing the conversation takes, if the provider has all of it in its cache.
+    /// Cost of continuing the conversation, if the provider has all of it in its cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continued: Option<RequestEstimate>,
-    /// What all requests for this summary cost at list prices, in US dollars; absent where the model's
-    /// usage or its
-    /// price is not known.
+    /// Cost of all requests for this summary at list prices, in US dollars. Absent if the usage or the
+    /// price is not
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// Why the conversation was not continued, or why its summary was not taken.
+    /// Why the conversation was not continued, or why its summary was not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_continued: Option<NotContinued>,
-    /// What asking by transcripts takes; absent if no transcript fits the model.
+    /// Cost of transcripts. Absent if no transcript fits the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<RequestEstimate>,
 }
@@ -2900,7 +2977,7 @@ pub struct SummaryRequestReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenTotals {
-    /// Input that came from no cache.
+    /// Input that was not read from a cache.
     pub input: u64,
     /// Output.
     pub output: u64,
@@ -2908,7 +2985,7 @@ pub struct TokenTotals {
     pub cache_read: u64,
     /// Input written to a cache.
     pub cache_write: u64,
-    /// All of it.
+    /// The total.
     pub total: u64,
 }
 
@@ -2922,11 +2999,11 @@ pub struct TreeNode {
     pub parent_id: Option<String>,
     /// Type of the entry.
     pub r#type: String,
-    /// The start of its text, on one line.
+    /// The beginning of its text, on one line.
     pub preview: String,
     /// When it was written, ISO 8601.
     pub timestamp: String,
-    /// Entries that follow it, oldest first.
+    /// Its children, oldest first.
     pub children: Vec<String>,
     /// Its label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2936,7 +3013,7 @@ pub struct TreeNode {
     pub role: Option<String>,
 }
 
-/// A navigation that would happen.
+/// A navigation that is about to happen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreePreparation {
@@ -2946,17 +3023,17 @@ pub struct TreePreparation {
     pub old_leaf_id: Option<String>,
     /// The deepest entry that both paths share.
     pub common_ancestor_id: Option<String>,
-    /// The entries that would be left, oldest first.
+    /// The entries that would be abandoned, oldest first.
     pub entries_to_summarize: Vec<String>,
     /// Whether the caller asked for a summary.
     pub user_wants_summary: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_instructions: Option<String>,
     /// A label for the summary or the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Whether `customInstructions` stand in place of the usual ones.
+    /// Whether `customInstructions` replace the default ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace_instructions: Option<bool>,
 }
@@ -2967,7 +3044,7 @@ pub struct TreePreparation {
 pub struct UndoCompactionParams {
     /// The session.
     pub session_id: String,
-    /// A compaction on the current path; the last one by default.
+    /// A compaction on the current path. Default: the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_id: Option<String>,
 }
@@ -2984,28 +3061,35 @@ impl UndoCompactionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoCompactionResult {
-    /// The leaf afterwards: the last copy, or the mark that keeps the move where nothing followed the
-    /// compaction.
+    /// The new leaf: the last copy, or the navigation entry if nothing followed the compaction.
     pub leaf_id: String,
-    /// The leaf before.
+    /// The old leaf.
     pub old_leaf_id: String,
     /// The compaction that was undone.
     pub undone_entry_id: String,
-    /// The entries that followed the compaction, oldest first, each with its copy.
+    /// The entries after the compaction, oldest first, each with its copy.
     pub replayed: Vec<ReplayedEntry>,
+}
+
+/// Result of `unsubscribe`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnsubscribeResult {
+    /// Whether there was a subscription.
+    pub was_subscribed: bool,
 }
 
 /// Parameters of `updateSettings`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateSettingsParams {
-    /// Compacts that session by itself for this model from now on; null ends it.
+    /// Switches automatic compaction of that session on, for this model; null switches it off.
     #[serde(deserialize_with = "present", default, skip_serializing_if = "Option::is_none")]
     pub auto_compaction: Option<Option<AutoCompactionOptions>>,
-    /// The session that `autoCompaction` is about.
+    /// The session to which `autoCompaction` applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Settings over all those in force: objects merge, other values replace.
+    /// Settings that override all others. Objects are merged, other values are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<FreeObject>,
 }
@@ -3014,9 +3098,9 @@ pub struct UpdateSettingsParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateSettingsResult {
-    /// The settings in force now.
+    /// The current settings.
     pub settings: FreeObject,
-    /// Settings files that cannot be used as they are.
+    /// Settings files that cannot be used, and unknown names.
     pub diagnostics: Vec<String>,
 }
 
@@ -3048,7 +3132,7 @@ pub struct Usage {
     pub other: Map<String, Value>,
 }
 
-/// A model of which only the window matters.
+/// The window of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowModel {
@@ -3067,20 +3151,20 @@ impl WindowModel {
 /// The kinds of errors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
-    /// The message is not JSON; reading goes on at the next frame.
+    /// The message is not JSON. Reading continues at the next frame.
     #[serde(rename = "parseError")]
     ParseError,
-    /// The message is JSON, but no request, or it is over the size limit.
+    /// The message is JSON, but not a valid request, or it is over the size limit.
     #[serde(rename = "invalidRequest")]
     InvalidRequest,
     /// There is no such method.
     #[serde(rename = "methodNotFound")]
     MethodNotFound,
-    /// A parameter is missing or wrong; `path` and `expected` say which and how.
+    /// A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.
     #[serde(rename = "invalidParams")]
     InvalidParams,
     /// A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
-    /// `line`); the server goes on.
+    /// `line`). The server continues.
     #[serde(rename = "internalError")]
     InternalError,
     /// The first request must be `initialize`.
@@ -3095,56 +3179,55 @@ pub enum ErrorKind {
     /// The session has no entry with this id.
     #[serde(rename = "entryNotFound")]
     EntryNotFound,
-    /// Another process has the session open for writing; `pid` and `host` say which, if known.
+    /// Another process has the session open for writing: `pid` and `host`, if known.
     #[serde(rename = "sessionLocked")]
     SessionLocked,
-    /// The file is no session; it was left untouched. `detail` says why.
+    /// The file is not a session. It was not changed. `detail` says why.
     #[serde(rename = "notASession")]
     NotASession,
-    /// Writing failed, or the file exists; nothing was changed.
+    /// Writing failed, or the file exists. Nothing was changed.
     #[serde(rename = "writeFailed")]
     WriteFailed,
-    /// The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`: the
-    /// result of a call that a compaction was to summarise came meanwhile.
+    /// The leaf (`leafId`) is not the expected one (`expectedLeafId`). With `toolCallId`: the result of a
+    /// call came while a compaction was about to summarise the call.
     #[serde(rename = "leafMoved")]
     LeafMoved,
-    /// The session is open for reading alone.
+    /// The session is read-only.
     #[serde(rename = "readOnly")]
     ReadOnly,
-    /// Too many requests wait; send fewer at once.
+    /// Too many requests are waiting. Send fewer at once.
     #[serde(rename = "serverBusy")]
     ServerBusy,
-    /// Another session has the same id; `path` says which, if it has a file.
+    /// Another session has the same id: `path`, if it has a file.
     #[serde(rename = "sessionIdInUse")]
     SessionIdInUse,
-    /// Everything would be kept, also because the result of `toolCallId` has not come, or compacting did
-    /// not help; `reason` and the numbers say why.
+    /// Everything would be kept, for example because the result of `toolCallId` is missing, or compacting
+    /// would not help. `reason` and the numbers say why.
     #[serde(rename = "nothingToCompact")]
     NothingToCompact,
-    /// Nothing that the model sees follows the last compaction.
+    /// The model sees nothing after the last compaction.
     #[serde(rename = "alreadyCompacted")]
     AlreadyCompacted,
-    /// A compaction, navigation or fork runs on the session; `operationId` says which.
+    /// A compaction, navigation or fork (`operationId`) is running on the session.
     #[serde(rename = "operationInProgress")]
     OperationInProgress,
     /// The summarizer failed: `cause`, `attempts`.
     #[serde(rename = "summarizerFailed")]
     SummarizerFailed,
-    /// The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller (`reason`
-    /// is `notSmaller`).
+    /// The summary is empty, cut off, or incomplete (`detail`), or it is not smaller (`reason` is
+    /// `notSmaller`).
     #[serde(rename = "summaryRejected")]
     SummaryRejected,
     /// A hook of the client cancelled the operation.
     #[serde(rename = "cancelledByHook")]
     CancelledByHook,
-    /// A hook of the client gave a wrong result.
+    /// A hook of the client returned a wrong result.
     #[serde(rename = "invalidHookResult")]
     InvalidHookResult,
-    /// The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins` say
-    /// how many.
+    /// The pinned entries would take too many tokens: `tokens`, `entryTokens`, `maxTokens` and `pins`.
     #[serde(rename = "pinBudgetExceeded")]
     PinBudgetExceeded,
-    /// A setting is wrong; `path` says which.
+    /// The setting `path` is wrong.
     #[serde(rename = "invalidSettings")]
     InvalidSettings,
     /// A value that only a newer server has.
@@ -3254,7 +3337,7 @@ impl ErrorKind {
 
 /// One function for each method. They fail as [`Server::request`] does, and dropping a future cancels its request.
 impl Server {
-    /// Starts the conversation with the server; the first request.
+    /// Initializes the server. It must be the first request.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidRequest`], [`ErrorKind::InvalidSettings`].
@@ -3262,7 +3345,7 @@ impl Server {
         self.request("initialize", params).await
     }
 
-    /// Lays settings over those in force, or tells them; switches the automatic compaction of a session.
+    /// Changes or returns the settings, and switches automatic compaction of a session on or off.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidSettings`], [`ErrorKind::SessionNotFound`].
@@ -3270,17 +3353,17 @@ impl Server {
         self.request("updateSettings", params).await
     }
 
-    /// Answers at once, before `initialize` too: the server is there.
+    /// Answers at once, even before `initialize`.
     pub async fn ping(&self) -> Result<Null, ClientError> {
         self.request("ping", &serde_json::json!({})).await
     }
 
-    /// Tells the open sessions, running operations, memory and versions of the server.
+    /// Returns open sessions, running operations, memory use and versions of the server.
     pub async fn get_status(&self) -> Result<ServerStatus, ClientError> {
         self.request("getStatus", &serde_json::json!({})).await
     }
 
-    /// The OpenRPC document of this server.
+    /// Returns the OpenRPC document of this server.
     pub async fn rpc_discover(&self) -> Result<FreeObject, ClientError> {
         self.request("rpc.discover", &serde_json::json!({})).await
     }
@@ -3311,7 +3394,23 @@ impl Server {
         self.request("continueSession", params).await
     }
 
-    /// Flushes a session and frees its lock.
+    /// Sends each entry that another program writes into a session by `entryAppended`, when it happens.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`].
+    pub async fn subscribe(&self, params: &SubscribeParams) -> Result<SubscribeResult, ClientError> {
+        self.request("subscribe", params).await
+    }
+
+    /// Ends a subscription.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SessionNotFound`].
+    pub async fn unsubscribe(&self, params: &SessionParams) -> Result<UnsubscribeResult, ClientError> {
+        self.request("unsubscribe", params).await
+    }
+
+    /// Flushes a session and releases its lock.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::WriteFailed`].
@@ -3340,7 +3439,7 @@ impl Server {
         self.request("getSessionStats", params).await
     }
 
-    /// Reads every body of a session and tells what is odd.
+    /// Reads every body of a session and reports problems.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::NotASession`].
@@ -3357,7 +3456,7 @@ impl Server {
         self.request("appendMessage", params).await
     }
 
-    /// Appends messages at the leaf, all of them or none.
+    /// Appends all messages at the leaf, or none.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::WriteFailed`], [`ErrorKind::LeafMoved`],
@@ -3366,7 +3465,7 @@ impl Server {
         self.request("appendMessages", params).await
     }
 
-    /// Appends an entry that is no message at the leaf.
+    /// Appends an entry that is not a message at the leaf.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`], [`ErrorKind::WriteFailed`],
@@ -3375,7 +3474,7 @@ impl Server {
         self.request("appendEntry", params).await
     }
 
-    /// Gives one entry.
+    /// Returns one entry.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`].
@@ -3383,7 +3482,7 @@ impl Server {
         self.request("getEntry", params).await
     }
 
-    /// Gives entries in file order.
+    /// Returns entries in file order, or the entries with some ids.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`].
@@ -3391,7 +3490,7 @@ impl Server {
         self.request("getEntries", params).await
     }
 
-    /// Gives the entries from the root to a leaf.
+    /// Returns the entries from the root to a leaf.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`].
@@ -3399,7 +3498,7 @@ impl Server {
         self.request("getBranch", params).await
     }
 
-    /// Gives the tree as a flat list.
+    /// Returns the tree as a flat list.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`].
@@ -3407,7 +3506,7 @@ impl Server {
         self.request("getTree", params).await
     }
 
-    /// Finds entries by their text, also those that compactions took out of the context.
+    /// Finds entries by their text, including those that compactions took out of the context.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`].
@@ -3415,7 +3514,7 @@ impl Server {
         self.request("searchSession", params).await
     }
 
-    /// Gives back what compactions took out of the context, what answers a question best first.
+    /// Returns entries that compactions took out of the context, the best matches for a query first.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`].
@@ -3432,7 +3531,7 @@ impl Server {
         self.request("setLabel", params).await
     }
 
-    /// Gives what the model sees.
+    /// Returns what the model sees.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`].
@@ -3440,7 +3539,7 @@ impl Server {
         self.request("getContext", params).await
     }
 
-    /// Tells how full a window is.
+    /// Returns how full a window is.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`].
@@ -3453,7 +3552,7 @@ impl Server {
         self.request("estimateTokens", params).await
     }
 
-    /// Gives messages as the text that a summarizer reads.
+    /// Returns messages as the text that a summarizer reads.
     pub async fn serialize_conversation(
         &self,
         params: &SerializeConversationParams,
@@ -3461,7 +3560,7 @@ impl Server {
         self.request("serializeConversation", params).await
     }
 
-    /// Decides whether a compaction is due; changes nothing.
+    /// Decides whether a compaction is due. Changes nothing.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::InvalidSettings`].
@@ -3469,7 +3568,7 @@ impl Server {
         self.request("checkCompaction", params).await
     }
 
-    /// Tells what a compaction would do; changes nothing.
+    /// Describes what a compaction would do. Changes nothing.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`], [`ErrorKind::SummarizerFailed`],
@@ -3481,7 +3580,7 @@ impl Server {
         self.request("prepareCompaction", params).await
     }
 
-    /// Puts a summary in the place of the older part of the context.
+    /// Replaces the older part of the context by a summary.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`], [`ErrorKind::WriteFailed`],
@@ -3493,7 +3592,7 @@ impl Server {
         self.request("compact", params).await
     }
 
-    /// Compacts messages that the caller owns, without a session or a file.
+    /// Compacts messages of the caller, without a session or a file.
     ///
     /// # Errors
     /// [`ErrorKind::NothingToCompact`], [`ErrorKind::AlreadyCompacted`], [`ErrorKind::SummarizerFailed`],
@@ -3503,7 +3602,7 @@ impl Server {
         self.request("compactMessages", params).await
     }
 
-    /// Ends a running compaction or branch summary.
+    /// Aborts a running compaction or branch summary.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`].
@@ -3511,7 +3610,7 @@ impl Server {
         self.request("abortCompaction", params).await
     }
 
-    /// Brings back the context from before a compaction, with what came later, on a new branch.
+    /// Restores the context from before a compaction on a new branch, with the later entries.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`], [`ErrorKind::WriteFailed`],
@@ -3529,7 +3628,7 @@ impl Server {
         self.request("pinEntry", params).await
     }
 
-    /// Gives the pinned entries of a branch.
+    /// Returns the pinned entries of a branch.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`].
@@ -3537,7 +3636,7 @@ impl Server {
         self.request("getPins", params).await
     }
 
-    /// Tells what a navigation would do; changes nothing.
+    /// Describes what a navigation would do. Changes nothing.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`].
@@ -3548,7 +3647,7 @@ impl Server {
         self.request("prepareNavigation", params).await
     }
 
-    /// Moves the leaf to another place in the tree.
+    /// Moves the leaf to another entry of the tree.
     ///
     /// # Errors
     /// [`ErrorKind::SessionNotFound`], [`ErrorKind::EntryNotFound`], [`ErrorKind::WriteFailed`],
@@ -3573,25 +3672,25 @@ impl Server {
 /// A notification of the server, typed by its method.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// An entry was written, whoever caused it.
+    /// An entry was written by a call, or, in a session with a subscription, by another program.
     EntryAppended(Box<EntryAppended>),
     /// Another program added entries to the file.
     SessionChanged(Box<SessionChanged>),
-    /// A part of a request was passed over; the request is served all the same.
+    /// A part of a request was ignored. The request is served all the same.
     Diagnostic(Box<RequestDiagnostic>),
     /// A navigation moved the leaf.
     LeafChanged(Box<LeafChanged>),
     /// A compaction started.
     CompactionStart(Box<CompactionStart>),
-    /// A compaction goes on.
+    /// Progress of a compaction.
     CompactionProgress(Box<OperationProgress>),
-    /// A compaction ended; exactly one for every start.
+    /// A compaction ended. There is exactly one for each start.
     CompactionEnd(Box<CompactionEnd>),
     /// A branch summary started.
     BranchSummaryStart(Box<BranchSummaryStart>),
-    /// A branch summary goes on.
+    /// Progress of a branch summary.
     BranchSummaryProgress(Box<OperationProgress>),
-    /// A branch summary ended; exactly one for every start.
+    /// A branch summary ended. There is exactly one for each start.
     BranchSummaryEnd(Box<BranchSummaryEnd>),
     /// A value that only a newer server has.
     Other(Notification),
@@ -3622,13 +3721,13 @@ impl TryFrom<Notification> for Event {
 /// The capabilities of `initialize` say which methods the client answers. The other functions can be left out.
 #[async_trait]
 pub trait Hooks: Send + Sync {
-    /// The client's own model writes a summary; needs `capabilities.summarize`.
+    /// Asks the client's own model for a summary. Requires `capabilities.summarize`.
     async fn summarize(&self, params: SummarizeParams) -> Result<SummarizeResult, RpcError> {
         drop(params);
         Err(unanswered("summarize"))
     }
 
-    /// A hook before a compaction: cancel it, give the summary, or let it go on.
+    /// A hook before a compaction. It can cancel the compaction or provide the summary.
     async fn session_before_compact(
         &self,
         params: SessionBeforeCompact,
@@ -3637,7 +3736,7 @@ pub trait Hooks: Send + Sync {
         Err(unanswered("sessionBeforeCompact"))
     }
 
-    /// A hook before a navigation: cancel it, give summary, instructions or label, or let it go on.
+    /// A hook before a navigation. It can cancel the navigation or provide summary, instructions and label.
     async fn session_before_tree(
         &self,
         params: SessionBeforeTree,
@@ -3646,7 +3745,7 @@ pub trait Hooks: Send + Sync {
         Err(unanswered("sessionBeforeTree"))
     }
 
-    /// A hook before a fork: cancel it, or let it go on.
+    /// A hook before a fork. It can cancel the fork.
     async fn session_before_fork(&self, params: SessionBeforeFork) -> Result<Option<CancelResult>, RpcError> {
         drop(params);
         Err(unanswered("sessionBeforeFork"))

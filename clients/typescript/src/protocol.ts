@@ -20,9 +20,9 @@ export interface AnyMessage {
 export interface AppendEntryParams {
   /** The session. */
   sessionId: string;
-  /** The entry. */
+  /** The entry to append. */
   entry: NewEntry;
-  /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
+  /** The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`. */
   expectedLeafId?: string | null;
 }
 
@@ -32,23 +32,23 @@ export interface AppendMessageParams {
   sessionId: string;
   /** The message. */
   message: AnyMessage;
-  /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
+  /** The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`. */
   expectedLeafId?: string | null;
-  /** The shape of the message; `pi` by default. */
+  /** Format of the message. Default: `pi`. */
   format?: MessageFormat | null;
 }
 
 /** Result of `appendMessage`. */
 export interface AppendMessageResult {
-  /** The new entry; the last one, where the message became several. */
+  /** The new entry, or the last one if the message became several. */
   entryId: string;
-  /** The leaf afterwards. */
+  /** The new leaf. */
   leafId: string;
-  /** The compaction that the server has begun because of this message, or why it has not. */
+  /** The compaction that the server has begun because of this message, or why it has not begun. */
   compaction?: AutomaticCompaction | null;
-  /** Usage of the context, where the session's model is known. */
+  /** Usage of the context, if the session's model is known. */
   contextUsage?: ContextUsage | null;
-  /** The new entries, where the message became several: an entry holds one result of a tool. */
+  /** The new entries, if the message became several: an entry holds one tool result. */
   entryIds?: Array<string>;
 }
 
@@ -58,26 +58,27 @@ export interface AppendMessagesParams {
   sessionId: string;
   /** The messages, oldest first; at least one, at most 10000. */
   messages: Array<AnyMessage>;
-  /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
+  /** The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`. */
   expectedLeafId?: string | null;
-  /** The shape of the messages; `pi` by default. */
+  /** Format of the messages. Default: `pi`. */
   format?: MessageFormat | null;
 }
 
 /** Result of `appendMessages`. */
 export interface AppendMessagesResult {
-  /** The new entries, oldest first. A message may become several, and items of one answer become one. */
-  entryIds: Array<string>;
   /**
-   * For each entry the position of the message that it holds; of the first one, where it holds
-   * several.
+   * The new entries, oldest first. One message may become several entries, and several items of one
+   * answer become
+   * one.
    */
+  entryIds: Array<string>;
+  /** For each entry the index of its message, or of its first message. */
   sources: Array<number>;
-  /** The leaf afterwards. */
+  /** The new leaf. */
   leafId: string;
-  /** The compaction that the server has begun because of these messages, or why it has not. */
+  /** The compaction that the server has begun because of these messages, or why it has not begun. */
   compaction?: AutomaticCompaction | null;
-  /** Usage of the context, where the session's model is known. */
+  /** Usage of the context, if the session's model is known. */
   contextUsage?: ContextUsage | null;
 }
 
@@ -85,13 +86,13 @@ export interface AppendMessagesResult {
 export interface AppendedResult {
   /** The new entry. */
   entryId: string;
-  /** The leaf afterwards. */
+  /** The new leaf. */
   leafId: string;
 }
 
-/** How a session is compacted by itself. */
+/** Automatic compaction of a session. */
 export interface AutoCompactionOptions {
-  /** The model that the session's requests go to. */
+  /** The model of the session's requests. */
   model: Model;
 }
 
@@ -99,46 +100,45 @@ export interface AutoCompactionOptions {
 export interface AutomaticCompaction {
   /** Why it is due: `threshold` or `overflow`. */
   reason: CompactionReason;
-  /** Whether the request that failed is worth another try once the compaction is done. */
+  /** Whether to repeat the failed request after the compaction. */
   willRetry: boolean;
   /** Tokens of the context. */
   contextTokens: number;
-  /** More tokens than this are too many. */
+  /** Maximum number of tokens. More make a compaction due. */
   threshold: number;
-  /** Tool results that were shortened in the context at once; their entries keep the whole. */
+  /** Tool results that were shortened in the context at once. Their entries keep the whole results. */
   clipped?: Array<ClippedResult>;
-  /** Why it could not begin, as `compactionEnd` tells it. */
+  /** Why it could not begin, as in `compactionEnd`. */
   error?: ErrorBody | null;
-  /**
-   * The input. After an answer that a server gave to a part of the context: the least that the
-   * context
-   * has.
-   */
+  /** The input. If the provider answered a part of the context: the minimum size of the context. */
   inputTokens?: number | null;
   /**
-   * The most that the provider takes, of input or of input and output together. After an answer that
-   * a
-   * server gave to a part of the context: what it read.
+   * Maximum that the provider accepts, of input or of input and output together. If the provider
+   * answered a part of
+   * the context: the number of tokens that it read.
    */
   limit?: number | null;
   /**
-   * Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
-   * the one that runs already.
+   * Id of the operation. `compactionEnd` reports its outcome. With `operationInProgress`, the id of
+   * the running
+   * operation.
    */
   operationId?: string | null;
-  /** The output that was asked for. */
+  /** The requested output. */
   requestedOutputTokens?: number | null;
   /**
-   * Why nothing is done: `operationInProgress` (it is looked at again when that operation ends),
-   * `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person),
-   * `overflowRecoveryTried` (a `compactionEnd` tells a person what to do), `outputTooLarge` (the
-   * output
-   * that was asked for fills the limit, so that no context is small enough), `otherModel` (another
-   * model
-   * refused it), `olderThanCompaction`, `alreadyCompacted`, or `disabled`.
+   * Why nothing is done: `operationInProgress` (checked again when that operation ends),
+   * `failedRepeatedly`,
+   * `undone` (a compaction was undone since the person's last message), `overflowRecoveryTried` (a
+   * `compactionEnd`
+   * explains what a person can do), `outputTooLarge` (the requested output fills the limit, so no
+   * context is small
+   * enough), `otherModel` (another model refused the context), `olderThanCompaction`,
+   * `alreadyCompacted`, or
+   * `disabled`.
    */
   skipped?: string | null;
-  /** Until when it is not tried, after several failures in a row. */
+  /** When automatic compaction resumes after several failures in a row. */
   until?: string | null;
 }
 
@@ -146,13 +146,13 @@ export interface AutomaticCompaction {
 export interface BranchSummaryEnd {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
   /** Whether it was cancelled. */
   aborted: boolean;
-  /** Why it failed. */
+  /** The error, if it failed. */
   error?: ErrorBody | null;
-  /** What came of it. */
+  /** The result, unless it failed. */
   result?: NavigationResult | null;
 }
 
@@ -160,19 +160,19 @@ export interface BranchSummaryEnd {
 export interface BranchSummaryStart {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
   /** The entry to go to. */
   targetId: string;
-  /** The leaf that is left. */
+  /** The leaf that would be left. */
   oldLeafId: string | null;
-  /** Estimated tokens that the summary reads. */
+  /** Estimated input tokens of the summary. */
   estimatedTokens: number;
 }
 
 /** The client's answer to `sessionBeforeFork`. */
 export interface CancelResult {
-  /** Whether the operation shall not happen. */
+  /** Whether to cancel the operation. */
   cancel?: boolean | null;
 }
 
@@ -182,55 +182,53 @@ export interface CheckCompactionParams {
   sessionId: string;
   /** The model of the next request. */
   model: Model;
-  /** The assistant message to judge; the last one of the context by default. */
+  /** The assistant message to judge. Default: the last one of the context. */
   message?: Message | null;
-  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
+  /** Settings for this call: members of `compaction`, or an object like that of `updateSettings`. */
   settings?: FreeObject | null;
 }
 
 /** Result of `checkCompaction`. */
 export interface CheckCompactionResult {
-  /** What to do. */
+  /** The decision. */
   action: CompactionAction;
-  /** Whether the failed request is worth another try after the compaction. */
+  /** Whether to repeat the failed request after the compaction. */
   willRetry: boolean;
   /** Tokens of the context. */
   contextTokens: number;
   /** Tokens above which the threshold is crossed. */
   threshold: number;
-  /**
-   * The input. After an answer that a server gave to a part of the context: the least that the
-   * context
-   * has.
-   */
+  /** The input. If the provider answered a part of the context: the minimum size of the context. */
   inputTokens?: number | null;
   /**
-   * Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
-   * if that is not known.
+   * Tokens of recent context that a compaction would keep verbatim, adapted to the window. Absent if
+   * the window is
+   * not known.
    */
   keepRecentTokens?: number | null;
   /**
-   * The most that the provider takes, of input or of input and output together. After an answer that
-   * a
-   * server gave to a part of the context: what it read.
+   * Maximum that the provider accepts, of input or of input and output together. If the provider
+   * answered a part of
+   * the context: the number of tokens that it read.
    */
   limit?: number | null;
-  /** Why. */
+  /** The reason. */
   reason?: CompactionReason | null;
-  /** The output that was asked for. */
+  /** The requested output. */
   requestedOutputTokens?: number | null;
-  /** Tokens of the window that stay free, as they fit it; absent if the window is not known. */
+  /** Tokens of the window that stay free, adapted to the window. Absent if the window is not known. */
   reserveTokens?: number | null;
   /**
-   * Why nothing is done although something might seem due: as `skipped` of `appendMessage`, or
+   * Why nothing is done although something might seem due: one of the values of `skipped` in
+   * `appendMessage`, or
    * `unknownWindow`, `aborted`.
    */
   skipped?: string | null;
 }
 
-/** Parameters of `checkSession`: an open session or a file. */
+/** Parameters of `checkSession`. Either `sessionId` or `path` is required. */
 export interface CheckSessionParams {
-  /** Path of a file; used if no session is named. */
+  /** Path of a file. Ignored if a session is named. */
   path?: string | null;
   /** An open session. */
   sessionId?: string | null;
@@ -238,24 +236,24 @@ export interface CheckSessionParams {
 
 /** Result of `checkSession`. */
 export interface CheckSessionResult {
-  /** What was odd, bodies included. */
+  /** Problems in the file, including those in bodies. */
   diagnostics: Array<Diagnostic>;
 }
 
-/** What a client answers. */
+/** Requests that a client answers, and notifications that it wants. */
 export interface ClientCapabilities {
   /**
-   * The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId`
-   * and
-   * `timestamp`. Default: true.
+   * The client wants whole entries in `entryAppended`, not only `type`, `id`, `parentId` and
+   * `timestamp`. Default:
+   * true.
    */
   entryBodies?: boolean | null;
   /** Names of the hooks that the client answers. */
   hooks?: Array<string>;
   /**
    * The client wants `details.compactd.ledger` in the results of compactions. Default: true. The
-   * stored entry has
-   * it anyway.
+   * stored entry always
+   * has it.
    */
   ledgers?: boolean | null;
   /** The client wants progress notifications. Default: true. */
@@ -263,11 +261,11 @@ export interface ClientCapabilities {
   /** The client answers `summarize`. */
   summarize?: boolean;
   /**
-   * Modes of `summarize` that the client answers: `transcript` always, `continue` if it is named
+   * Modes of `summarize` that the client answers: `transcript` always, `continue` if it is listed
    * here. A client
-   * that continues must be able to send the conversation again as its last request had it, with the
-   * same model,
-   * prompt and tools.
+   * that continues must be able to repeat the conversation as in its last request, with the same
+   * model, prompt and
+   * tools.
    */
   summarizeModes?: Array<string>;
 }
@@ -281,59 +279,56 @@ export interface ClientInfo {
 }
 
 /**
- * A tool result that was shortened in the context, because it is larger than what the window
- * leaves.
+ * A tool result that was shortened in the context because it is larger than the room in the
+ * window.
  */
 export interface ClippedResult {
-  /** The entry of the result, which keeps the whole of it. */
+  /** The entry of the result. It keeps the whole result. */
   entryId: string;
   /** Its tokens before. */
   tokensBefore: number;
-  /** Its tokens afterwards. */
+  /** Its tokens after. */
   tokensAfter: number;
 }
 
 /** Parameters of `compactMessages`. */
 export interface CompactMessagesParams {
   /**
-   * The whole context, oldest message first; at most 10000. With `previous`: the messages that the
-   * call
-   * gave which gave it, and what came since.
+   * The whole context, oldest message first; at most 10000. With `previous`: the messages of the
+   * result that
+   * contained it, and the later ones.
    */
   messages: Array<AnyMessage>;
-  /** Whether a summary is taken that is no smaller than what it replaces. */
+  /** Whether to accept a summary that is not smaller than what it replaces. */
   force?: boolean;
-  /** The shape of the messages; `pi` by default. */
+  /** Format of the messages. Default: `pi`. */
   format?: MessageFormat | null;
-  /** What the summary should look at. */
+  /** What the summary should focus on. */
   instructions?: string | null;
-  /** The model that the messages go to: the new context leaves room for its answers. */
+  /** The model for which the messages are. The new context leaves room for its answers. */
   model?: Model | null;
-  /** What the last such call for this conversation gave as `previous`. */
+  /** `previous` in the last result for this conversation. */
   previous?: FreeObject | null;
   /** Compaction settings for this call. */
   settings?: FreeObject | null;
   /**
-   * The summarizer for this call, instead of the configured one, or a list of them: the next one
-   * writes where one fails.
+   * The summarizer for this call, instead of the configured one, or a list: if one fails, the next
+   * one is asked.
    */
   summarizer?: SummarizerChoice | null;
 }
 
 /** Result of `compactMessages`. */
 export interface CompactMessagesResult {
-  /**
-   * The messages of the new context: instructions that led the messages, the summary, and what
-   * stays.
-   */
+  /** The messages of the new context: leading instructions, the summary, and the messages that stay. */
   messages: Array<AnyMessage>;
-  /** Position among the messages given of the oldest one that stays. */
+  /** Index in the request of the oldest message that stays. */
   keptFrom: number;
-  /** For the next call; its members are nobody's business but ours. */
+  /** Opaque value for the next call. */
   previous: FreeObject;
   /** The compaction. Its entry ids are those of a copy that ended with the call. */
   report: CompactionResult;
-  /** Instructions from between the messages, for interfaces that take them beside the messages. */
+  /** Instructions from between the messages, for interfaces that take them separately. */
   system?: string | null;
 }
 
@@ -342,37 +337,38 @@ export interface CompactParams {
   /** The session. */
   sessionId: string;
   /**
-   * Whether the compaction is written (true, the default). With false the result is that of a
-   * compaction
-   * of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
-   * `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+   * Whether to write the compaction (true, the default). If false, a copy in memory is compacted and
+   * the session
+   * does not change. `firstKeptEntryId` and `details` contain entry ids of the session; `entryId`
+   * names no entry.
+   * The notifications contain a session id of the copy.
    */
   commit?: boolean | null;
-  /** What the summary should look at. */
+  /** What the summary should focus on. */
   customInstructions?: string | null;
-  /** The oldest entry that stays verbatim, in place of the one that the settings give. */
+  /** The oldest entry to keep verbatim, instead of the one that follows from the settings. */
   firstKeptEntryId?: string | null;
-  /** Whether a summary is taken that is no smaller than what it replaces. */
+  /** Whether to accept a summary that is not smaller than what it replaces. */
   force?: boolean;
-  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
+  /** Settings for this call: members of `compaction`, or an object like that of `updateSettings`. */
   settings?: FreeObject | null;
   /**
-   * The summarizer for this call, instead of the configured one, or a list of them: the next one
-   * writes where one fails.
+   * The summarizer for this call, instead of the configured one, or a list: if one fails, the next
+   * one is asked.
    */
   summarizer?: SummarizerChoice | null;
   /** A summary that the client wrote. */
   summary?: GivenSummary | null;
-  /** Whether to answer when the compaction is done (true, the default) or at once. */
+  /** Whether to answer when the compaction is finished (true, the default) or at once. */
   wait?: boolean | null;
 }
 
-/** Result of `compact`; only `operationId` with `wait: false`. */
+/** Result of `compact`. With `wait: false` it contains only `operationId`. */
 export type CompactResult = CompactionResult | StartedResult;
 
-/** What to do. */
+/** The decision. */
 export type CompactionAction =
-  /** Nothing. */
+  /** Do nothing. */
   | "none"
   /** Compact. */
   | "compact";
@@ -381,49 +377,49 @@ export type CompactionAction =
 export interface CompactionEnd {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
-  /** Why it happened. */
+  /** The reason. */
   reason: CompactionReason;
   /** Whether it was cancelled. */
   aborted: boolean;
-  /** Whether the failed request is worth another try. */
+  /** Whether to repeat the failed request. */
   willRetry: boolean;
-  /** Tool results that were shortened in the context where that was enough. */
+  /** Tool results that were shortened in the context, if that was enough. */
   clipped?: Array<ClippedResult>;
-  /** Why it failed. */
+  /** The error, if it failed. */
   error?: ErrorBody | null;
-  /** Until when the session is not compacted by itself, after several failures in a row. */
+  /** When automatic compaction resumes after several failures in a row. */
   pausedUntil?: string | null;
-  /** What came of it; absent where shortening tool results was enough. */
+  /** The result. Absent if it failed, or if shortening tool results was enough. */
   result?: CompactionResult | null;
   /**
-   * Given, and true, where the server began the compaction and the context ends with a tool result
-   * or
-   * an answer that was cut: the agent has work left, and nobody but the host resumes it.
+   * Present and true if the server began the compaction and the context ends with a tool result or
+   * an answer that
+   * was cut off. The agent has work left, and the host must resume it.
    */
   unfinished?: boolean | null;
 }
 
 /** Why a compaction happens. */
 export type CompactionReason =
-  /** Somebody asked for it. */
+  /** A person or a program asked for it. */
   | "manual"
-  /** The context came near the window. */
+  /** The context came near the limit of the window. */
   | "threshold"
-  /** The model refused the context. */
+  /** The provider refused the context as too large. */
   | "overflow";
 
-/** A compaction that is done. */
+/** A finished compaction. */
 export interface CompactionResult {
   /** The compaction entry. */
   entryId: string;
   /**
-   * Its summary. Without a model, all of it (text, context of a split turn, lists of files) stays
-   * within 0.8 of
-   * `reserveTokens`. A model's text is bounded by what the model is asked for; lists of files behind
-   * it take a tenth
-   * of `reserveTokens` at most, and facts that it lacks a tenth of its own tokens, or fill it up to
+   * Its summary. Without a model, the whole summary (text, context of a split turn, lists of files)
+   * stays within 0.8
+   * of `reserveTokens`. With a model, the request limits the text. Lists of files after it take at
+   * most a tenth of
+   * `reserveTokens`. Facts that it lacks take at most a tenth of its own tokens, or fill it up to
    * 1,000 tokens.
    */
   summary: string;
@@ -431,62 +427,62 @@ export interface CompactionResult {
   firstKeptEntryId: string;
   /** Tokens of the context before. */
   tokensBefore: number;
-  /** Tokens of the context after, estimated: no provider has counted it yet. */
+  /** Estimated tokens of the context after. No provider has counted them yet. */
   tokensAfter: number;
   /**
-   * Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's
-   * count, where
-   * there is one.
+   * Tokens of the context before, estimated in the same way as `tokensAfter`. `tokensBefore` is the
+   * provider's count
+   * if there is one.
    */
   estimatedTokensBefore: number;
   /**
-   * The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
-   * together, whose paths have at most 256 KiB: modified files before those that were only read, and
-   * the ones
-   * touched last before the rest. `compactd.filesLeftOut` counts the others, where there are any; a
-   * file that was
-   * left out and came back counts.
+   * The entry's `details`. `readFiles` and `modifiedFiles` contain at most 2,000 files together,
+   * with at most 256
+   * KiB of paths: modified files before files that were only read, and recently used files first.
+   * `compactd.filesLeftOut` counts the others, if there are any. A file that was left out and is
+   * used again counts
+   * again.
    */
   details: FreeObject;
-  /** Whether a hook or the client gave the summary. */
+  /** Whether a hook or the client provided the summary. */
   fromHook: boolean;
-  /** Who wrote the summary. */
+  /** Name of the summarizer that wrote the summary. */
   summarizer: string;
-  /** Requests that were made, failed ones included. */
+  /** Number of requests, including failed ones. */
   attempts: number;
   /** One or two sentences for a user interface. */
   brief: string;
-  /** How much is there, by class. */
+  /** The shares that are kept, by class. */
   retention: Retention;
-  /** How much the summary alone held, before what it lacked was added. */
+  /** The shares that the summary contained before missing facts were added. */
   retentionBeforeRepair: Retention;
   /**
-   * One figure for the retention, from 0 to 1: the weighted mean of the classes that have something
+   * One number for the retention, from 0 to 1: the weighted mean of the classes that have something
    * to keep.
-   * Statements count 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
+   * Weights: statements 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
    */
   score: number;
-  /** What the summary alone lacked, and what it says that nothing supports. */
+  /** What the summary itself lacked, and what it claims without support. */
   lossReport: LossReport;
-  /** Summarizers that were asked before that one, and why they did not write it. */
+  /** Summarizers that were asked earlier, and why they failed. */
   failures?: Array<SummarizerFailure>;
-  /** Secrets that were taken out of what the model was told and said, by rule. */
+  /** Number of secrets that were removed from the requests and the answers, by rule. */
   redactions?: Record<string, number>;
-  /** How models were asked for the summary, and what either way takes: one for each part of it. */
+  /** How each part of the summary was requested, and what either way costs. */
   summaryRequests?: Array<SummaryRequestReport>;
-  /** What the summary cost. */
+  /** Usage of the summary. */
   usage?: FreeObject | null;
 }
 
-/** Settings that decided a preparation. */
+/** Settings that determined a preparation. */
 export interface CompactionSettings {
-  /** Whether compaction may start by itself. */
+  /** Whether automatic compaction is enabled. */
   enabled: boolean;
   /** Tokens of the window that stay free. */
   reserveTokens: number;
   /** Tokens of recent context that stay verbatim. */
   keepRecentTokens: number;
-  /** Percent of the window over which compaction is due, if that is set. */
+  /** Percentage of the window above which compaction is due, if it is set. */
   thresholdPercent?: number | null;
 }
 
@@ -494,9 +490,9 @@ export interface CompactionSettings {
 export interface CompactionStart {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
-  /** Why it happens. */
+  /** The reason. */
   reason: CompactionReason;
   /** Tokens of the context. */
   tokensBefore: number;
@@ -507,40 +503,41 @@ export type ContextFormat =
   /** Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages. */
   | "agent"
   /**
-   * User, assistant and toolResult alone, ready to send to a model: answers that failed or were
-   * aborted
-   * are left out with the results of their calls, and every call has its result right behind it. The
-   * calls of the last answer stay open, as their results may still come.
+   * Only user, assistant and toolResult, ready to send to a model. Failed and aborted answers are
+   * left out with the
+   * results of their calls, and each call is directly followed by its result. Calls of the last
+   * answer may have no
+   * result yet.
    */
   | "llm"
   /**
-   * As `llm`, in the shape of OpenAI's chat completions, system messages included. So are the
-   * others:
-   * a message that was appended in the shape comes back as it was.
+   * As `llm`, in the format of OpenAI's chat completions, including system messages. This and the
+   * following formats
+   * return an appended message of the same format unchanged.
    */
   | "openai"
   /** Items for OpenAI's `responses`. */
   | "openai-responses"
-  /** `messages` for Anthropic; the instructions come in `system`. */
+  /** `messages` for Anthropic. The instructions are in `system`. */
   | "anthropic"
-  /** `contents` for Gemini; the instructions come in `system`. */
+  /** `contents` for Gemini. The instructions are in `system`. */
   | "gemini"
   /** Model messages of the AI SDK. */
   | "ai-sdk";
 
 /** Tokens of a context. */
 export interface ContextTokens {
-  /** The sum. */
+  /** The total. */
   tokens: number;
-  /** Tokens of the last usage that can be trusted. */
+  /** Tokens of the last reliable usage. */
   usageTokens: number;
-  /** Estimates for the messages after it. */
+  /** Estimated tokens of the messages after it. */
   trailingTokens: number;
 }
 
 /** How full a window is. */
 export interface ContextUsage {
-  /** Tokens of the context; null between a compaction and the first answer after it. */
+  /** Tokens of the context. Null between a compaction and the first answer after it. */
   tokens: number | null;
   /** Size of the window in tokens. */
   contextWindow: number;
@@ -550,20 +547,20 @@ export interface ContextUsage {
 
 /** Parameters of `continueSession`. */
 export interface ContinueSessionParams {
-  /** Compacts the session by itself for this model. */
+  /** Switches automatic compaction on, for this model. */
   autoCompaction?: AutoCompactionOptions | null;
-  /** Working directory whose most recent session is opened; that of `initialize` by default. */
+  /** Working directory whose most recent session is opened. Default: that of `initialize`. */
   cwd?: string | null;
 }
 
-/** The part of a conversation that is continued for its summary. */
+/** The part of a conversation that is continued to get its summary. */
 export interface ContinuedConversation {
-  /** The last entry that is part of it. */
+  /** Its last entry. */
   lastEntryId: string;
   /**
-   * How many messages it has: the first ones of `getContext` in `llm` format. An answer with tool
-   * calls is
-   * never the last one without their results.
+   * Number of messages: the first ones of `getContext` in `llm` format. It never ends between an
+   * answer with tool
+   * calls and their results.
    */
   messages: number;
   /** The oldest entry that the compaction keeps. */
@@ -572,58 +569,60 @@ export interface ContinuedConversation {
 
 /** Parameters of `createSession`. */
 export interface CreateSessionParams {
-  /** Compacts the session by itself for this model. */
+  /** Switches automatic compaction on, for this model. */
   autoCompaction?: AutoCompactionOptions | null;
-  /** Working directory of the session; that of `initialize` by default. */
+  /** Working directory of the session. Default: that of `initialize`. */
   cwd?: string | null;
-  /** Whether the session is kept in memory alone. */
+  /** Whether to keep the session in memory only. */
   ephemeral?: boolean;
-  /** The shape of the messages; `pi` by default. */
+  /** Format of the messages. Default: `pi`. */
   format?: MessageFormat | null;
-  /**
-   * Messages that the session begins with, oldest first; at most 10000. Their entries are not told
-   * by
-   * `entryAppended`.
-   */
+  /** The first messages of the session, oldest first; at most 10000. They cause no `entryAppended`. */
   messages?: Array<AnyMessage>;
   /** Name of the session. */
   name?: string | null;
   /** Path of the session that this one continues. */
   parentSession?: string | null;
-  /** Path of the file, instead of one that is made up; it must not exist. */
+  /** Path of the file, instead of a generated one. It must not exist. */
   path?: string | null;
   /** A flat directory for the file. */
   sessionDir?: string | null;
   /**
-   * Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`,
-   * `_` and `-`,
-   * 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+   * Id of the session, instead of a generated one: letters, digits and, not at the ends, `.`, `_`
+   * and `-`; at most
+   * 128. The id of an open session, or of another session of the directory, is refused (1009).
    */
   sessionId?: string | null;
 }
 
-/** Something odd in a session that was read around. */
+/** A problem in a session. Reading continued after it. */
 export interface Diagnostic {
-  /** What it is. */
+  /** The kind of the problem. */
   kind: string;
-  /** What a person reads. */
+  /** Message for a person. */
   message: string;
   /** Line of the file, counted from 1. */
   line?: number | null;
 }
 
-/** What was passed over. */
+/** The kind of a problem. */
 export type DiagnosticKind =
   /** A member that the method does not have. */
   | "unknownMember"
   /** A setting that does not exist. */
-  | "unknownSetting";
+  | "unknownSetting"
+  /** The file of a subscription was truncated, rewritten, or replaced by another one. */
+  | "sessionReplaced"
+  /** The file of a subscription was deleted. */
+  | "sessionDeleted"
+  /** The file of a subscription cannot be read. */
+  | "sessionUnreadable";
 
 /** Result of `getEntries` and `getBranch`. */
 export interface EntriesResult {
   /** The entries. */
   entries: Array<Entry>;
-  /** Present if there are more, in `getEntries` with a `limit`. */
+  /** Present if there are more entries, in `getEntries` with a `limit`. */
   nextCursor?: string | null;
 }
 
@@ -640,7 +639,10 @@ export interface Entry {
   [member: string]: unknown;
 }
 
-/** `entryAppended`: an entry was written, whoever caused it. */
+/**
+ * `entryAppended`: an entry was written by a call, or, in a session with a subscription, by
+ * another program.
+ */
 export interface EntryAppended {
   /** The session. */
   sessionId: string;
@@ -648,7 +650,7 @@ export interface EntryAppended {
   entry: Entry;
 }
 
-/** Parameters of calls that name one entry. */
+/** Parameters of calls for one entry. */
 export interface EntryParams {
   /** The session. */
   sessionId: string;
@@ -656,13 +658,13 @@ export interface EntryParams {
   entryId: string;
 }
 
-/** An error, as a reply would hold it. */
+/** An error, as in a reply. */
 export interface ErrorBody {
   /** Code of the error. */
   code: number;
-  /** What a person reads. */
+  /** Message for a person. */
   message: string;
-  /** `kind`, `reason` and `retryable`, and the ids and numbers needed to act. */
+  /** `kind`, `reason` and `retryable`, and the ids and numbers that a caller needs. */
   data: ErrorData;
 }
 
@@ -679,11 +681,11 @@ export interface ErrorData {
 
 /** Parameters of `estimateTokens`: messages or a text. */
 export interface EstimateTokensParams {
-  /** The shape of the messages; `pi` by default. */
+  /** Format of the messages. Default: `pi`. */
   format?: MessageFormat | null;
-  /** Messages, as stored or as models get them, or in the shape that `format` names. */
+  /** Messages, as stored, in LLM format, or in the format that `format` names; at most 10000. */
   messages?: Array<AnyMessage> | null;
-  /** A text; used if there are no messages. */
+  /** A text. Ignored if there are messages. */
   text?: string | null;
 }
 
@@ -693,29 +695,29 @@ export interface EstimateTokensResult {
   tokens: number;
 }
 
-/** Paths by what was done to them, sorted. */
+/** Paths by operation, sorted. */
 export interface FileOperations {
   /** Files that were read. */
   read: Array<string>;
-  /** Files that were written whole. */
+  /** Files that were written as a whole. */
   written: Array<string>;
   /** Files that were edited. */
   edited: Array<string>;
 }
 
-/** What a compaction would keep by itself, as far as that is known before a summary is written. */
+/** What a compaction would keep, as far as it is known before the summary is written. */
 export interface Forecast {
-  /** How much any summary keeps at least, once it is repaired. */
+  /** The minimum that any summary keeps after its repair. */
   retention: Retention;
-  /** One figure for it, from 0 to 1. */
+  /** One number for it, from 0 to 1. */
   score: number;
 }
 
 /** Where a fork ends. */
 export type ForkPosition =
-  /** Before the entry: a message's text goes back into the editor. */
+  /** Before the entry. The text of a message goes back into the editor. */
   | "before"
-  /** At the entry, which is part of the fork. */
+  /** At the entry, which becomes part of the fork. */
   | "at";
 
 /** Parameters of `forkSession`. */
@@ -724,7 +726,7 @@ export interface ForkSessionParams {
   sessionId: string;
   /** The entry at which the fork ends. */
   entryId: string;
-  /** Whether the fork ends before or at the entry; before by default. */
+  /** Whether the fork ends before or at the entry. Default: before. */
   position?: ForkPosition;
 }
 
@@ -734,7 +736,7 @@ export type FreeObject = { [member: string]: unknown };
 export interface GetBranchParams {
   /** The session. */
   sessionId: string;
-  /** The end of the branch; the leaf by default. */
+  /** The leaf of the branch. Default: the current leaf. */
   leafId?: string | null;
 }
 
@@ -742,11 +744,11 @@ export interface GetBranchParams {
 export interface GetContextParams {
   /** The session. */
   sessionId: string;
-  /** An entry up to which the caller has the context already. */
+  /** The last entry of the context that the caller already has. */
   after?: string | null;
-  /** Format of the messages; `agent` by default. */
+  /** Format of the messages. Default: `agent`. */
   format?: ContextFormat | null;
-  /** The end of the branch; the leaf by default. */
+  /** The leaf of the branch. Default: the current leaf. */
   leafId?: string | null;
 }
 
@@ -754,19 +756,19 @@ export interface GetContextParams {
 export interface GetContextResult {
   /** What the model sees. */
   messages: Array<AnyMessage>;
-  /** The end of the branch. */
+  /** The leaf of the branch. */
   leafId: string | null;
   /** The thinking level at the leaf. */
   thinkingLevel: string;
   /** The model at the leaf. */
   model: ModelName | null;
-  /** What the whole context weighs. */
+  /** Tokens of the whole context. */
   tokens: ContextTokens;
   /** With `after`: whether `messages` holds only what follows that entry. */
   delta?: boolean | null;
-  /** What was odd: unknown first kept entries, broken bodies, results without calls. */
+  /** Problems: unknown first kept entries, broken bodies, results without calls. */
   diagnostics?: Array<Diagnostic>;
-  /** The instructions, for interfaces that take them beside the messages. */
+  /** The instructions, for interfaces that take them separately. */
   system?: string | null;
 }
 
@@ -774,7 +776,7 @@ export interface GetContextResult {
 export interface GetContextUsageParams {
   /** The session. */
   sessionId: string;
-  /** The model whose window counts. */
+  /** The model whose window is used. */
   model: WindowModel;
 }
 
@@ -782,15 +784,19 @@ export interface GetContextUsageParams {
 export interface GetEntriesParams {
   /** The session. */
   sessionId: string;
-  /** Where the last page ended: its `nextCursor`, or the id of any entry. The first page by default. */
+  /** `nextCursor` of the previous page, or the id of any entry. Default: the first page. */
   cursor?: string | null;
-  /** Ids of the entries that are wanted, at most 1000, in this order; used in place of the others. */
+  /**
+   * Ids of the wanted entries, at most 1000. The result has their order, and the other parameters
+   * are ignored.
+   * Repeated entries may hold 8 MiB together.
+   */
   ids?: Array<string> | null;
-  /** Entries per page; all by default. */
+  /** Maximum number of entries. Default: all. */
   limit?: number | null;
   /**
-   * Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after
-   * which to start.
+   * Deprecated since 1.1 in favour of `cursor`, which takes precedence: the entry after which to
+   * start.
    */
   since?: string | null;
 }
@@ -805,7 +811,7 @@ export interface GetEntryResult {
 export interface GetPinsParams {
   /** The session. */
   sessionId: string;
-  /** The end of a branch; the leaf by default. */
+  /** The leaf of a branch. Default: the current leaf. */
   leafId?: string | null;
 }
 
@@ -813,17 +819,17 @@ export interface GetPinsParams {
 export interface GetPinsResult {
   /** The pinned entries of the branch, root first. */
   pins: Array<PinnedEntry>;
-  /** What they take together. */
+  /** Their tokens together. */
   tokens: number;
-  /** What they may take together. */
+  /** Maximum number of their tokens. */
   maxTokens: number;
 }
 
 /** Result of `getTree`. */
 export interface GetTreeResult {
-  /** The leaf. */
+  /** The current leaf. */
   leafId: string | null;
-  /** All entries in file order; never nested, so that depth has no limit. */
+  /** All entries in file order. The list is flat, so its depth has no limit. */
   nodes: Array<TreeNode>;
 }
 
@@ -833,7 +839,7 @@ export interface GivenBranchSummary {
   summary: string;
   /** Members for the entry's `details`. */
   details?: FreeObject | null;
-  /** What the summary cost. */
+  /** Usage of the summary. */
   usage?: Usage | null;
 }
 
@@ -843,11 +849,11 @@ export interface GivenSummary {
   summary: string;
   /** Members for the entry's `details`. */
   details?: FreeObject | null;
-  /** The oldest entry that stays verbatim; that of the preparation by default. */
+  /** The oldest entry to keep verbatim. Default: that of the preparation. */
   firstKeptEntryId?: string | null;
-  /** Tokens of the context before; used from hooks alone, else they are counted. */
+  /** Tokens of the context before. Used only in answers to hooks; otherwise they are counted. */
   tokensBefore?: number | null;
-  /** What the summary cost. */
+  /** Usage of the summary. */
   usage?: Usage | null;
 }
 
@@ -868,36 +874,37 @@ export interface InitializeParams {
   protocolVersion: number;
   /** Who the client is. */
   clientInfo: ClientInfo;
-  /** Agent directory; `$PI_CODING_AGENT_DIR`, then `~/.pi/agent` by default. */
+  /** Agent directory. Default: `$PI_CODING_AGENT_DIR`, then `~/.pi/agent`. */
   agentDir?: string | null;
-  /** What the client answers. */
+  /** Requests that the client answers, and notifications that it wants. */
   capabilities?: ClientCapabilities;
-  /** Working directory for sessions that name none; the server's own by default. */
+  /** Working directory of sessions that name none. Default: that of the server. */
   cwd?: string | null;
-  /** Process id of the parent; when it dies, the server ends. */
+  /** Process id of the parent. The server ends when the parent dies. */
   processId?: number | null;
   /** A flat directory of sessions, instead of one per working directory. */
   sessionDir?: string | null;
-  /** Settings over those of the settings files. */
+  /** Settings that override the settings files. */
   settings?: FreeObject | null;
 }
 
 /** Result of `initialize`. */
 export interface InitializeResult {
-  /** Version of the protocol that is spoken: 1. */
+  /** Version of the protocol: 1. */
   protocolVersion: number;
   /**
-   * Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this
+   * Minor version of the protocol: 1. Each minor version serves clients of the earlier ones. 1.0
+   * does not have this
    * member.
    */
   protocolMinorVersion: number;
   /** Who the server is. */
   serverInfo: ServerInfo;
-  /** What the server does. */
+  /** What the server offers. */
   capabilities: ServerCapabilities;
-  /** The settings in force: defaults, files and `initialize.settings` merged. */
+  /** The current settings: defaults, files and `initialize.settings` merged. */
   settings: FreeObject;
-  /** Settings files that could not be read, and other oddities. */
+  /** Settings files that could not be read, unknown names, and other problems. */
   diagnostics: Array<string>;
 }
 
@@ -905,9 +912,9 @@ export interface InitializeResult {
 export interface LeafChanged {
   /** The session. */
   sessionId: string;
-  /** The leaf. */
+  /** The new leaf. */
   leafId: string | null;
-  /** The leaf before. */
+  /** The old leaf. */
   oldLeafId: string | null;
 }
 
@@ -915,11 +922,11 @@ export interface LeafChanged {
 export interface ListSessionsParams {
   /** Whether to list the sessions of all working directories. */
   all?: boolean;
-  /** Where the last page ended: its `nextCursor`. */
+  /** `nextCursor` of the previous page. */
   cursor?: string | null;
-  /** Working directory whose sessions are listed; that of `initialize` by default. */
+  /** Working directory whose sessions are listed. Default: that of `initialize`. */
   cwd?: string | null;
-  /** Sessions per page. */
+  /** Maximum number of sessions. */
   limit?: number | null;
   /** A flat directory of sessions. */
   sessionDir?: string | null;
@@ -929,75 +936,75 @@ export interface ListSessionsParams {
 export interface ListSessionsResult {
   /** Sessions, newest activity first. */
   sessions: Array<SessionSummary>;
-  /** Present if there are more. */
+  /** Present if there are more sessions. */
   nextCursor?: string | null;
 }
 
-/** What a summary lacks, and what is doubtful in it; the most telling first. */
+/** What a summary lacks and what is doubtful in it, the most important items first. */
 export interface LossReport {
-  /** Paths that are missing. */
+  /** Missing paths. */
   files: Array<string>;
-  /** Identifiers that are missing. */
+  /** Missing identifiers. */
   identifiers: Array<string>;
-  /** Errors that are missing. */
+  /** Missing errors. */
   errors: Array<LostError>;
-  /** Requests that are missing. */
+  /** Missing requests. */
   requests: Array<LostItem>;
-  /** Constraints and preferences that are missing. */
+  /** Missing constraints and preferences. */
   constraints: Array<LostItem>;
-  /** Of the sentences that said most those that are missing. */
+  /** Missing ones of the most informative sentences. */
   statements: Array<LostItem>;
-  /** Requests and constraints of which only a part is there. */
+  /** Requests and constraints that are only partly kept. */
   clipped: Array<LostItem>;
   /**
-   * Names in the summary that stand nowhere in what it was made from: not in the compacted messages,
-   * the
-   * summary before it, the messages that stay, or what earlier compactions stored. Checked are paths
-   * with a
-   * file's ending or a root, names of files, identifiers with an underscore or with capitals inside
-   * after small
-   * letters, tickets and codes of errors, hashes, versions of three parts, and numbers of at least
-   * three digits
-   * with a unit that are not said to be rough. Not checked are words, names of products, addresses,
-   * other
-   * numbers, and whether names are brought together rightly.
+   * Names in the summary that occur in none of its sources: the compacted messages, the previous
+   * summary, the
+   * messages that stay, and the ledgers of earlier compactions. Checked: paths with a file extension
+   * or a root, file
+   * names, identifiers with an underscore or with capital letters after small ones, tickets, error
+   * codes, hashes,
+   * versions with three parts, and numbers with at least three digits and a unit, unless they are
+   * marked as
+   * approximate. Not checked: words, product names, addresses, other numbers, and whether names are
+   * combined
+   * correctly.
    */
   unsupported: Array<string>;
   /**
-   * Claims of the summary that are the reverse of what is known: in English, in prose as in lists,
-   * that a file
-   * that tools worked on was changed or was not, that tests, build, lint or a quoted command
-   * succeed, that
-   * something was committed or pushed. Sentences that wish, ask, or tell conditions claim nothing.
+   * Claims of the summary that contradict known facts. English only, in prose and in lists: that a
+   * file that tools
+   * worked on was or was not changed, that tests, a build, a linter or a quoted command succeed,
+   * that something was
+   * committed or pushed. Wishes, questions and conditions are not claims.
    */
   reversed: Array<ReversedFact>;
 }
 
 /** An error that a summary lacks. */
 export interface LostError {
-  /** The line that tells best why. */
+  /** The line that explains the failure best. */
   line: string;
-  /** Whether the same succeeded since. */
+  /** Whether the same operation succeeded later. */
   resolved: boolean;
-  /** The entries that it comes from. */
+  /** The entries that contain it. */
   entryIds: Array<string>;
   /** The path or command that failed. */
   subject?: string | null;
 }
 
-/** Words that a summary lacks. */
+/** A text that a summary lacks. */
 export interface LostItem {
-  /** The words. */
+  /** The text. */
   text: string;
-  /** The entries that they come from. */
+  /** The entries that contain it. */
   entryIds: Array<string>;
 }
 
-/** What the server takes of the memory. */
+/** Memory use of the server. */
 export interface MemoryStatus {
-  /** Bytes that lie in memory; null where the system does not tell. */
+  /** Bytes in physical memory. Null if the system does not report them. */
   residentBytes: number | null;
-  /** Bytes of address space that the process may have, where there is a limit. */
+  /** Maximum address space of the process in bytes, if it is limited. */
   limitBytes?: number | null;
 }
 
@@ -1015,11 +1022,11 @@ export interface Message {
   [member: string]: unknown;
 }
 
-/** A shape of messages. */
+/** A format of messages. */
 export type MessageFormat =
-  /** That of the session file. */
+  /** The format of the session file. */
   | "pi"
-  /** `messages` of OpenAI's chat completions, and of all servers that speak like it. */
+  /** `messages` of OpenAI's chat completions and compatible servers. */
   | "openai"
   /** Items of OpenAI's `responses`. */
   | "openai-responses"
@@ -1027,7 +1034,7 @@ export type MessageFormat =
   | "anthropic"
   /** `contents` of Gemini. */
   | "gemini"
-  /** Model messages of the AI SDK (version 5 and 6); its UI messages are read too. */
+  /** Model messages of the AI SDK (versions 5 and 6). Its UI messages are accepted too. */
   | "ai-sdk";
 
 /** A message, or the id of its entry. */
@@ -1042,13 +1049,14 @@ export interface Model {
   /** Size of the window in tokens. */
   contextWindow: number;
   /**
-   * The longest answer that is asked of it, in tokens. An answer that stops for its length before it
-   * is a reason to compact and ask again, once.
+   * Maximum output that is requested of the model, in tokens. If an answer stops for its length
+   * before that, the
+   * server compacts and the request can be repeated, once.
    */
   maxOutputTokens?: number | null;
 }
 
-/** A model, as entries name it. */
+/** A model, in the form of entries. */
 export interface ModelName {
   /** Provider of the model. */
   provider: string;
@@ -1062,38 +1070,38 @@ export interface NavigateTreeParams {
   sessionId: string;
   /** The entry to go to. */
   targetId: string;
-  /** What the summary should look at. */
+  /** What the summary should focus on. */
   customInstructions?: string | null;
   /** A label for the summary, or for the target if there is none. */
   label?: string | null;
-  /** Whether `customInstructions` stand in place of the usual ones. */
+  /** Whether `customInstructions` replace the default ones. */
   replaceInstructions?: boolean;
-  /** Whether to summarise the branch that is left. */
+  /** Whether to summarise the abandoned branch. */
   summarize?: boolean;
   /** The summarizer for this call. */
   summarizer?: SummarizerChoice | null;
   /** A summary that the client wrote. */
   summary?: GivenBranchSummary | null;
-  /** Whether to answer when the navigation is done (true, the default) or at once. */
+  /** Whether to answer when the navigation is finished (true, the default) or at once. */
   wait?: boolean | null;
 }
 
-/** Result of `navigateTree`; only `operationId` with `wait: false`. */
+/** Result of `navigateTree`. With `wait: false` it contains only `operationId`. */
 export type NavigateTreeResult = NavigationResult | StartedResult;
 
-/** A navigation that is done. */
+/** A finished navigation. */
 export interface NavigationResult {
-  /** The leaf afterwards. */
+  /** The new leaf. */
   leafId: string | null;
-  /** The leaf before. */
+  /** The old leaf. */
   oldLeafId: string | null;
-  /** Whether the navigation was cancelled and nothing moved. */
+  /** Whether the navigation was cancelled. The leaf has not moved then. */
   cancelled: boolean;
-  /** Whether it was cancelled by ending its summary. */
+  /** Whether it was cancelled by aborting its summary. */
   aborted?: boolean | null;
-  /** The text that goes back into the editor. */
+  /** The text for the editor. */
   editorText?: string | null;
-  /** The summary of the branch that was left. */
+  /** The summary of the abandoned branch. */
   summaryEntry?: Entry | null;
 }
 
@@ -1110,41 +1118,41 @@ export type NoParams = Record<string, never>;
 export interface NotContinued {
   /** The reason. */
   reason: NotContinuedReason;
-  /** The same for a person, with the numbers. */
+  /** The explanation for a person, with numbers. */
   detail: string;
 }
 
-/** Reasons for which a conversation is not continued, or a summary that it gave not taken. */
+/** Reasons why a conversation is not continued, or why its summary is not used. */
 export type NotContinuedReason =
-  /** The settings ask for transcripts. */
+  /** The settings require transcripts. */
   | "settings"
-  /** The summarizer, or the client, cannot continue conversations. */
+  /** The summarizer or the client cannot continue conversations. */
   | "notSupported"
-  /** The conversation is another model's, or at another provider. That one shall not see it whole. */
+  /** Another model or provider held the conversation, and must not see all of it now. */
   | "otherModel"
   /** The conversation was held over another interface of the provider. */
   | "otherInterface"
-  /** The session does not hold prompt and tools, or not as one prompt that stands first. */
+  /** The session does not contain prompt and tools, or not as one leading prompt. */
   | "promptUnknown"
-  /** The last answer's request did not begin with all of it. */
+  /** The request of the last answer did not begin with the whole conversation. */
   | "notSeen"
   /** Conversation, instruction and summary do not fit the window together. */
   | "tooLarge"
-  /** The conversation was held with thinking, and the settings of the summarizer do not say how. */
+  /** The conversation was held with thinking, and the settings of the summarizer do not configure it. */
   | "thinkingUnknown"
   /** The last answer's usage shows no cache. */
   | "noCache"
-  /** Its request was too long ago for the cache to have it still. */
+  /** Its request is too old for the cache. */
   | "cold"
-  /** The provider had nothing in its cache when a conversation was continued before. */
+  /** The provider had nothing in its cache when a conversation was continued earlier. */
   | "missed"
   /** A transcript is cheaper. */
   | "dearer"
-  /** The provider, or the client, has refused the request. */
+  /** The provider or the client refused the request. */
   | "refused"
-  /** The model called the request too large. */
+  /** The provider refused the request as too large. */
   | "overflow"
-  /** The server has read a part of the request. */
+  /** The provider read only a part of the request. */
   | "truncated"
   /** The model called a tool. */
   | "toolCall"
@@ -1154,7 +1162,7 @@ export type NotContinuedReason =
   | "cutOff"
   /** The answer lacked headings twice. */
   | "headings"
-  /** The model stopped for a reason of its provider's. */
+  /** The model stopped for a reason of its provider. */
   | "stopped";
 
 export type Null = null;
@@ -1163,27 +1171,27 @@ export type Null = null;
 export interface OpenSessionParams {
   /** Path of the session file. */
   path: string;
-  /** Compacts the session by itself for this model. */
+  /** Switches automatic compaction on, for this model. */
   autoCompaction?: AutoCompactionOptions | null;
-  /** Whether to open it for reading alone, without a lock. */
+  /** Whether to open it read-only, without a lock. */
   readOnly?: boolean;
 }
 
 /** Result of `createSession`, `openSession`, `continueSession` and `forkSession`. */
 export interface OpenSessionResult {
-  /** The header's id; names the session in every later call. */
+  /** The id in the header. Every later call uses it. */
   sessionId: string;
   /** The first line of the file. */
   header: Header;
-  /** The leaf; null for a session without entries. */
+  /** The leaf. Null if the session has no entries. */
   leafId: string | null;
-  /** Whether the session cannot be written. */
+  /** Whether the session is read-only. */
   readOnly: boolean;
-  /** What was odd. */
+  /** Problems in the file. */
   diagnostics: Array<Diagnostic>;
-  /** After a fork before a message: its text, for the editor. */
+  /** After a fork before a message: the text of the message, for the editor. */
   editorText?: string | null;
-  /** Number of entries, where it is known without reading the whole file. */
+  /** Number of entries, if it is known without reading the whole file. */
   entryCount?: number | null;
   /** The older version that the file has, if it was migrated in memory. */
   migratedFrom?: number | null;
@@ -1195,19 +1203,19 @@ export interface OpenSessionResult {
 export interface OpenSessionStatus {
   /** The session. */
   sessionId: string;
-  /** Whether it cannot be written. */
+  /** Whether it is read-only. */
   readOnly: boolean;
-  /** Whether it is compacted by itself. */
+  /** Whether automatic compaction is on. */
   autoCompaction: boolean;
   /** Path of the file; absent for sessions in memory. */
   path?: string | null;
 }
 
-/** What an operation is at. */
+/** A phase of an operation. */
 export type OperationPhase =
   /** A summary is being written. */
   | "summarizing"
-  /** A request failed and is made again after a while. */
+  /** A request failed and will be repeated. */
   | "waiting"
   /** The entry is being written. */
   | "committing";
@@ -1216,13 +1224,13 @@ export type OperationPhase =
 export interface OperationProgress {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
-  /** What is going on. */
+  /** The current phase. */
   phase: OperationPhase;
-  /** The request that is running, counted from 1. */
+  /** Number of the running request, from 1. */
   request: number;
-  /** Requests in all. */
+  /** Number of requests. */
   requests: number;
   /** Output tokens of this request so far. */
   outputTokens: number;
@@ -1230,43 +1238,42 @@ export interface OperationProgress {
   delta?: string | null;
 }
 
-/** An operation that runs. */
+/** A running operation. */
 export interface OperationStatus {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
 }
 
-/** Where a piece of an entry stands. A piece that crosses the border of two parts counts as two. */
+/**
+ * Position of a part of the text. A part that crosses the border of two parts of the entry is
+ * listed as two.
+ */
 export interface Passage {
-  /** The part of the entry that it is of. */
+  /** The part of the entry. */
   part: PassagePart;
-  /** Where it begins in the entry's whole text, in UTF-16 units. */
+  /** Start in the entry's whole text, in UTF-16 units. */
   start: number;
-  /** Where it ends there, in UTF-16 units. */
+  /** End in the entry's whole text, in UTF-16 units. */
   end: number;
-  /** Where it begins in `text`, in UTF-16 units. */
+  /** Start in `text`, in UTF-16 units. */
   offset: number;
-  /**
-   * The part's place in the list of the message's content blocks, from 0; absent where the content
-   * is
-   * no list.
-   */
+  /** Index of the part in the message's content blocks, from 0. Absent if the content is not a list. */
   block?: number | null;
 }
 
 /** A part of an entry. */
 export type PassagePart =
-  /** Text, that of a tool result as well. */
+  /** Text, including that of tool results. */
   | "text"
   /** A tool call: its name and arguments. */
   | "toolCall"
-  /** An image, of which a mark is left. */
+  /** An image, as a placeholder. */
   | "image"
   /** A command that the person ran. */
   | "command"
-  /** What that command printed. */
+  /** The output of that command. */
   | "output"
   /** A summary. */
   | "summary";
@@ -1275,9 +1282,9 @@ export type PassagePart =
 export interface PinEntryParams {
   /** The session. */
   sessionId: string;
-  /** An entry on the current path that gives the model a message. */
+  /** An entry on the current path that contains a message for the model. */
   entryId: string;
-  /** Whether it is to be pinned (true) or unpinned. */
+  /** Whether to pin (true) or unpin the entry. */
   pinned: boolean;
 }
 
@@ -1285,13 +1292,13 @@ export interface PinEntryParams {
 export interface PinEntryResult {
   /** The entry. */
   entryId: string;
-  /** Whether it is pinned now. */
+  /** Whether it is pinned. */
   pinned: boolean;
   /** All pinned entries of the path, root first. */
   pins: Array<PinnedEntry>;
-  /** What they take together. */
+  /** Their tokens together. */
   tokens: number;
-  /** What they may take together (setting `compactd.pins.maxTokens`). */
+  /** Maximum number of their tokens (setting `compactd.pins.maxTokens`). */
   maxTokens: number;
 }
 
@@ -1299,11 +1306,11 @@ export interface PinEntryResult {
 export interface PinnedEntry {
   /** The entry. */
   entryId: string;
-  /** Estimated tokens that it takes behind a summary. */
+  /** Estimated tokens that it takes after a summary. */
   tokens: number;
 }
 
-/** What would be compacted. */
+/** The part of a context that would be compacted. */
 export interface Preparation {
   /** The oldest entry that stays verbatim. */
   firstKeptEntryId: string;
@@ -1317,21 +1324,21 @@ export interface Preparation {
   tokensBefore: number;
   /** The summary of the previous compaction. */
   previousSummary: string | null;
-  /** Files that the summarised part touched. */
+  /** Files that the summarised part used. */
   fileOps: FileOperations;
-  /** The settings that were used, as they fit the window where the session's model is known. */
+  /** The settings that were used, adapted to the window if the session's model is known. */
   settings: CompactionSettings;
   /** The leaf of the branch. */
   leafId: string;
 }
 
-/** Parts of a preparation that can be asked for. */
+/** Parts of a preparation that a call can request. */
 export type PreparationPart =
-  /** The messages; without them the lists hold entry ids. */
+  /** The messages. Without this part the lists contain entry ids. */
   | "messages"
-  /** The requests that a summarizer would get. */
+  /** The requests to a summarizer. */
   | "requests"
-  /** What would be kept at least of what the compacted part holds. */
+  /** The minimum that would be kept of the compacted part. */
   | "forecast";
 
 /** Parameters of `prepareCompaction`. */
@@ -1344,15 +1351,15 @@ export interface PrepareCompactionParams {
    * program is missing. Nothing is asked or started.
    */
   checkSummarizer?: boolean;
-  /** What the summary should look at. */
+  /** What the summary should focus on. */
   customInstructions?: string | null;
-  /** The oldest entry that would stay verbatim, in place of the one that the settings give. */
+  /** The oldest entry to keep verbatim, instead of the one that follows from the settings. */
   firstKeptEntryId?: string | null;
-  /** What the result holds; all parts by default. */
+  /** Parts of the result. Default: all. */
   include?: Array<PreparationPart> | null;
-  /** The end of the branch; the leaf by default. */
+  /** The leaf of the branch. Default: the current leaf. */
   leafId?: string | null;
-  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
+  /** Settings for this call: members of `compaction`, or an object like that of `updateSettings`. */
   settings?: FreeObject | null;
   /** The summarizer whose requests are planned, instead of the configured one, or a list of them. */
   summarizer?: SummarizerChoice | null;
@@ -1360,24 +1367,24 @@ export interface PrepareCompactionParams {
 
 /** Result of `prepareCompaction`. */
 export interface PrepareCompactionResult {
-  /** What would be compacted; null if nothing would. */
+  /** The part that would be compacted. Null if nothing would be. */
   preparation: Preparation | null;
-  /** The compaction that nothing follows, if that is the reason. */
+  /** The last compaction, if no message follows it. */
   compactionId?: string | null;
   /** Tokens of the context, if nothing would be compacted. */
   contextTokens?: number | null;
-  /** What would be kept at least of what the compacted part holds. */
+  /** The minimum that would be kept of the compacted part. */
   forecast?: Forecast | null;
-  /** Tokens that are kept at least, if nothing would be compacted. */
+  /** Minimum number of tokens that are kept, if nothing would be compacted. */
   keepRecentTokens?: number | null;
-  /** Messages that all would be kept, if nothing would be compacted. */
+  /** Number of messages, all of which would be kept, if nothing would be compacted. */
   messages?: number | null;
   /** Why nothing would be compacted. */
   reason?: RefusalReason | null;
-  /** What a summarizer would get, in order. */
+  /** The requests to a summarizer, in order. */
   requests?: Array<SummaryRequest> | null;
   /**
-   * The tool call whose result has not come and from which on all has to stay, if that is the
+   * The tool call whose result is missing and from which everything must stay, if that is the
    * reason.
    */
   toolCallId?: string | null;
@@ -1389,7 +1396,7 @@ export interface PrepareNavigationParams {
   sessionId: string;
   /** The entry to go to. */
   targetId: string;
-  /** The leaf to start from; the current one by default. */
+  /** The leaf to start from. Default: the current leaf. */
   leafId?: string | null;
 }
 
@@ -1401,45 +1408,45 @@ export interface PrepareNavigationResult {
   oldLeafId: string | null;
   /** The deepest entry that both paths share. */
   commonAncestorId: string | null;
-  /** The entries that would be left, oldest first. */
+  /** The entries that would be abandoned, oldest first. */
   entriesToSummarize: Array<string>;
-  /** The leaf afterwards; null for the place before the first entry. */
+  /** The new leaf. Null before the first entry. */
   newLeafId: string | null;
-  /** Estimated tokens that a summary would read. */
+  /** Estimated input tokens of a summary. */
   estimatedTokens: number;
-  /** The text that would go back into the editor. */
+  /** The text for the editor. */
   editorText?: string | null;
 }
 
-/** Parameters of `recall`: a question, or ids. */
+/** Parameters of `recall`. Either `query` or `entryIds` is required. */
 export interface RecallParams {
   /** The session. */
   sessionId: string;
-  /** Entries that are wanted as they are, evicted or not, in this order. */
+  /** Ids of entries that are wanted whole, evicted or not. The result has their order. */
   entryIds?: Array<string> | null;
-  /** The end of a branch; the leaf by default. */
+  /** The leaf of a branch. Default: the current leaf. */
   leafId?: string | null;
-  /** Tokens that the texts may have together, 1 or more; 2000 by default. */
+  /** Maximum number of tokens of all texts, at least 1. Default: 2000. */
   maxTokens?: number | null;
   /**
-   * Words that evicted entries are looked for with; those that answer best come first. Words that
-   * carry
-   * nothing do not count; a name of a file finds the calls that changed it first.
+   * Words to look for in evicted entries. Function words are ignored. The name of a file ranks the
+   * calls that
+   * changed it higher.
    */
   query?: string | null;
 }
 
 /** Result of `recall`. */
 export interface RecallResult {
-  /** The entries, best first, or in the order in which they were asked for. */
+  /** The entries, best first, or in the requested order. */
   entries: Array<RecalledEntry>;
   /** Estimated tokens of their texts. */
   tokens: number;
-  /** Entries that would answer as well, or were asked for, and of which nothing fits. */
+  /** Number of entries that match or were requested, and that do not fit. */
   omitted: number;
 }
 
-/** An entry that is given back. */
+/** An entry that was recalled. */
 export interface RecalledEntry {
   /** The entry. */
   entryId: string;
@@ -1448,25 +1455,25 @@ export interface RecalledEntry {
   /** When it was written, ISO 8601. */
   timestamp: string;
   /**
-   * What it says. Of a question's answer the passages that answer, in their order, with a line `[…]`
-   * where something is left out.
+   * Its text. For a query: the matching passages in their order, with a line `[…]` for each
+   * omission.
    */
   text: string;
   /** Estimated tokens of the text. */
   tokens: number;
-  /** Whether anything of what it says is left out. */
+  /** Whether any part of the entry's text is missing. */
   truncated: boolean;
-  /** Where the pieces of the text stand in the entry; with a question alone. */
+  /** Positions of the parts of the text in the entry. Only for a query. */
   passages?: Array<Passage> | null;
   /** Role of its message. */
   role?: string | null;
-  /** How well it answers; comparable within one result alone. */
+  /** Rank of the match. Comparable only within one result. */
   score?: number | null;
 }
 
 /** Why nothing would be compacted. */
 export type RefusalReason =
-  /** Nothing follows the last compaction. */
+  /** No message follows the last compaction. */
   | "alreadyCompacted"
   /** Everything would be kept. */
   | "nothingToCompact";
@@ -1480,77 +1487,81 @@ export interface ReplayedEntry {
 }
 
 /**
- * `diagnostic`: a part of a request was passed over, and the request served all the same. Each
- * part is told of
- * once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their results.
+ * `diagnostic`: a part of a request was ignored, and the request was served all the same. Each
+ * part is reported once.
+ * `initialize` and `updateSettings` report it in the `diagnostics` of their results. In a session
+ * with a subscription
+ * it also reports problems with the file.
  */
 export interface RequestDiagnostic {
-  /** What it is. */
+  /** The kind of the problem. */
   kind: DiagnosticKind;
   /** The method of the request. */
   method: string;
-  /** Where it stands in the parameters. */
+  /** Path of the part in the parameters. */
   path: string;
-  /** What a person reads. */
+  /** Message for a person. */
   message: string;
   /** The known name that was probably meant. */
   nearest?: string | null;
+  /** The session, if the problem is that of a session. */
+  sessionId?: string | null;
 }
 
-/** An estimate of what the input of requests takes. */
+/** An estimate of the input of requests. */
 export interface RequestEstimate {
   /** Input tokens. */
   inputTokens: number;
-  /** What they cost at list prices, in US dollars; absent where the model's price is not known. */
+  /** Their cost at list prices, in US dollars. Absent if the price is not known. */
   cost?: number | null;
 }
 
-/** What a request to a summarizer is about. */
+/** What a request to a summarizer covers. */
 export type RequestKind =
-  /** The conversation up to the turn that is cut. */
+  /** The conversation before the turn that is cut. */
   | "history"
   /** The first part of the turn that is cut. */
   | "turnPrefix"
-  /** A branch that is left. */
+  /** A branch that is abandoned. */
   | "branch";
 
 /**
- * Parts that are there, from 0 to 1; 1 where there was nothing to keep.
+ * Shares that are kept, from 0 to 1; 1 if there was nothing to keep.
  * 
- * They are measured against what the compacted part held and what earlier compactions of the
- * branch knew, that
- * included which their ledgers could not store. Errors, requests, constraints and statements count
- * as told in
- * other words too: if one line, or 420 characters over lines, has most of their telling words.
- * Lines of nothing
- * but names and blocks of files tell nothing but names.
+ * They are measured against the compacted part and everything that earlier compactions of the
+ * branch knew, including
+ * what their ledgers could not store. Errors, requests, constraints and statements may be
+ * reworded: one counts if one
+ * line, or 420 characters across lines, contains most of its significant words. Lines that contain
+ * only names, and
+ * lists of files, count only for names.
  */
 export interface Retention {
-  /** Files that tools touched, and paths that were named again and again. */
+  /** Files that tools used, and paths that occurred often. */
   files: number;
-  /** Symbols, hashes, tickets and the like. */
+  /** Symbols, hashes, tickets and similar names. */
   identifiers: number;
-  /** Lines of errors; those that were resolved weigh little. */
+  /** Lines of errors. Resolved errors have little weight. */
   errors: number;
-  /** Requests; one that is told in part counts half. */
+  /** Requests. A partly kept request counts half. */
   requests: number;
-  /** Constraints and preferences; likewise. */
+  /** Constraints and preferences. Partly kept ones count half. */
   constraints: number;
-  /** The sentences that said most, by how much they said. */
+  /** The most informative sentences, weighted by their information. */
   statements: number;
 }
 
-/** A statement that is the reverse of what is known. */
+/** A claim that contradicts a known fact. */
 export interface ReversedFact {
-  /** What is known: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`. */
+  /** The known fact: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`. */
   fact: string;
-  /** The file or command; `git commit` or `git push` where nothing was committed or pushed. */
+  /** The file or the command. If nothing was committed or pushed: `git commit` or `git push`. */
   subject: string;
 }
 
 /** An entry that a search found. */
 export interface SearchHit {
-  /** The session that it is in. */
+  /** The session that contains it. */
   sessionId: string;
   /** The entry. */
   entryId: string;
@@ -1561,35 +1572,37 @@ export interface SearchHit {
   /** The text around the first match, on one line. */
   preview: string;
   /**
-   * Whether the entry is not in the context at its session's leaf: compacted or edited away, or on
+   * Whether the entry is not in the context at the leaf of its session: it was compacted, edited
+   * away, or is on
    * another branch.
    */
   evicted: boolean;
-  /** Path of the session's file, where there is one. */
+  /** Path of the session's file, if it has one. */
   path?: string | null;
   /** Role of its message. */
   role?: string | null;
-  /** How well it answers, where no entry has all words; comparable within one session alone. */
+  /** Rank of the match, if no entry contains all words. Comparable only within one session. */
   score?: number | null;
 }
 
-/** Parameters of `searchSession`: an open session, or all. */
+/** Parameters of `searchSession`. Either `sessionId` or `all` is required. */
 export interface SearchSessionParams {
   /**
-   * Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
-   * Where no
-   * entry has all of three words or more, those that have the most of them are found.
+   * Words that must all occur, in any case. A phrase in double quotes counts as one word. If the
+   * query has at least
+   * three words and no entry contains all of them, the entries with the most matching words are
+   * found.
    */
   query: string;
-  /** Whether to search all sessions, open or not, in place of one. */
+  /** Whether to search all sessions, open or not, instead of one. */
   all?: boolean;
   /**
-   * Where the last page ended: its `nextCursor`. What is appended between two pages comes before
-   * both, so that a
-   * hit may come twice then, and none is left out.
+   * `nextCursor` of the previous page. Entries that are appended between two pages come first, so a
+   * hit may occur
+   * twice, but none is missed.
    */
   cursor?: string | null;
-  /** Hits per page, from 1 to 1000; 50 by default. */
+  /** Maximum number of hits, from 1 to 1000. Default: 50. */
   limit?: number | null;
   /** An open session. */
   sessionId?: string | null;
@@ -1597,17 +1610,17 @@ export interface SearchSessionParams {
 
 /** Result of `searchSession`. */
 export interface SearchSessionResult {
-  /** Entries whose text has all words, newest first; where there are none, those that answer best. */
+  /** Entries that contain all words, newest first. If there are none, the best matches. */
   hits: Array<SearchHit>;
-  /** Deprecated since 1.1 in favour of `nextCursor`: whether there are more. */
+  /** Deprecated since 1.1 in favour of `nextCursor`: whether there are more hits. */
   truncated: boolean;
-  /** Present if there are more. */
+  /** Present if there are more hits. */
   nextCursor?: string | null;
 }
 
 /** Parameters of `serializeConversation`. */
 export interface SerializeConversationParams {
-  /** Messages in either format. */
+  /** Messages, as stored or in LLM format; at most 10000. */
   messages: Array<Message>;
 }
 
@@ -1617,7 +1630,7 @@ export interface SerializeConversationResult {
   text: string;
 }
 
-/** What the server does. */
+/** What the server offers. */
 export interface ServerCapabilities {
   /** Methods that it answers. */
   methods: Array<string>;
@@ -1625,9 +1638,9 @@ export interface ServerCapabilities {
   notifications: Array<string>;
   /** Hooks that it calls. */
   hooks: Array<string>;
-  /** Summarizers that it has. */
+  /** Summarizers that are available. */
   summarizers: Array<string>;
-  /** Modes in which it asks the client by `summarize`. */
+  /** Modes of `summarize` that it uses. */
   summarizeModes: Array<SummarizeMode>;
 }
 
@@ -1643,7 +1656,7 @@ export interface ServerInfo {
 export interface ServerStatus {
   /** Who the server is. */
   serverInfo: ServerInfo;
-  /** Version of the protocol that is spoken. */
+  /** Version of the protocol. */
   protocolVersion: number;
   /** Its minor version. */
   protocolMinorVersion: number;
@@ -1651,11 +1664,11 @@ export interface ServerStatus {
   processId: number;
   /** Milliseconds since the server started. */
   uptimeMs: number;
-  /** Sessions that are open, by id. */
+  /** Open sessions, ordered by id. */
   sessions: Array<OpenSessionStatus>;
-  /** Compactions, navigations and forks that run. */
+  /** Running compactions, navigations and forks. */
   operations: Array<OperationStatus>;
-  /** What the server takes. */
+  /** Memory use of the server. */
   memory: MemoryStatus;
 }
 
@@ -1663,25 +1676,25 @@ export interface ServerStatus {
 export interface SessionBeforeCompact {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
-  /** What would be compacted. */
+  /** The part that would be compacted. */
   preparation: Preparation;
   /** The entries from the root to the leaf. */
   branchEntries: Array<Entry>;
-  /** Why it happens. */
+  /** The reason. */
   reason: CompactionReason;
-  /** Whether the failed request is worth another try afterwards. */
+  /** Whether to repeat the failed request afterwards. */
   willRetry: boolean;
-  /** What the summary should look at. */
+  /** What the summary should focus on. */
   customInstructions?: string | null;
 }
 
-/** The client's answer to `sessionBeforeCompact`; an empty object lets the compaction go on. */
+/** The client's answer to `sessionBeforeCompact`. An empty object continues the compaction. */
 export interface SessionBeforeCompactResult {
-  /** Whether the compaction shall not happen. */
+  /** Whether to cancel the compaction. */
   cancel?: boolean | null;
-  /** The summary, in place of the summarizer's. */
+  /** A summary, instead of that of the summarizer. */
   compaction?: GivenSummary | null;
 }
 
@@ -1691,7 +1704,7 @@ export interface SessionBeforeFork {
   sessionId: string;
   /** The entry at which the fork would end. */
   entryId: string;
-  /** Whether it would end before or at the entry. */
+  /** Whether the fork would end before or at the entry. */
   position: ForkPosition;
 }
 
@@ -1699,23 +1712,23 @@ export interface SessionBeforeFork {
 export interface SessionBeforeTree {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
-  /** What would happen. */
+  /** The navigation. */
   preparation: TreePreparation;
 }
 
-/** The client's answer to `sessionBeforeTree`; an empty object lets the navigation go on. */
+/** The client's answer to `sessionBeforeTree`. An empty object continues the navigation. */
 export interface SessionBeforeTreeResult {
-  /** Whether the navigation shall not happen. */
+  /** Whether to cancel the navigation. */
   cancel?: boolean | null;
-  /** Instructions in place of the caller's. */
+  /** Instructions that replace those of the caller. */
   customInstructions?: string | null;
-  /** A label in place of the caller's. */
+  /** A label that replaces that of the caller. */
   label?: string | null;
-  /** Whether they stand in place of the usual ones. */
+  /** Whether they replace the default ones. */
   replaceInstructions?: boolean | null;
-  /** The summary, in place of the summarizer's, where one is wanted. */
+  /** A summary, instead of that of the summarizer, if one is wanted. */
   summary?: GivenBranchSummary | null;
 }
 
@@ -1725,21 +1738,21 @@ export interface SessionChanged {
   sessionId: string;
   /** The entries that were added. */
   entryIds: Array<string>;
-  /** The leaf afterwards. */
+  /** The new leaf. */
   leafId: string | null;
 }
 
-/** Parameters of calls that name a session and nothing else. */
+/** Parameters of calls for one session. */
 export interface SessionParams {
   /** The session. */
   sessionId: string;
 }
 
-/** Result of `getSessionStats`. Everything is counted over the whole file, branches included. */
+/** Result of `getSessionStats`. The numbers cover the whole file, including all branches. */
 export interface SessionStats {
   /** Entries in the file. */
   entryCount: number;
-  /** Messages of all roles. */
+  /** Messages with any role. */
   messageCount: number;
   /** Messages of the person. */
   userMessages: number;
@@ -1753,9 +1766,9 @@ export interface SessionStats {
   compactions: number;
   /** Branch summaries. */
   branchSummaries: number;
-  /** Tokens, those of summaries included. */
+  /** Tokens, including those of summaries. */
   tokens: TokenTotals;
-  /** Cost, that of summaries included, in the currency of the price list. */
+  /** Cost, including that of summaries, in the currency of the price list. */
   cost: number;
 }
 
@@ -1795,24 +1808,41 @@ export interface SetLabelParams {
 export interface SetSessionNameParams {
   /** The session. */
   sessionId: string;
-  /** The name; empty clears it. */
+  /** The name. An empty name removes it. */
   name: string;
 }
 
-/** An operation that runs. */
+/** A running operation. */
 export interface StartedResult {
-  /** Names the operation in notifications. */
+  /** Id of the operation in notifications. */
   operationId: string;
+}
+
+/** Parameters of `subscribe`. */
+export interface SubscribeParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * The last entry in file order that the caller has. The entries after it are sent at once; at most
+   * 8 MiB.
+   */
+  since?: string | null;
+}
+
+/** Result of `subscribe`. */
+export interface SubscribeResult {
+  /** The leaf. */
+  leafId: string | null;
 }
 
 /** How a model is asked for a summary. */
 export type SummarizeMode =
-  /** By a prompt that holds the conversation as a text. */
+  /** By a prompt that contains the conversation as text. */
   | "transcript"
   /**
-   * By the conversation itself, as its model was last sent it, and one more message. What the
-   * provider still
-   * has of that conversation in its cache costs a part of the price.
+   * By the conversation itself, as in the last request to its model, and one more message. Tokens
+   * that the provider
+   * has in its cache cost only a part of the price.
    */
   | "continue";
 
@@ -1820,26 +1850,25 @@ export type SummarizeMode =
 export interface SummarizeParams {
   /** The session. */
   sessionId: string;
-  /** Names the operation. */
+  /** Id of the operation. */
   operationId: string;
-  /** What the summary is about. */
+  /** What the summary covers. */
   kind: RequestKind;
-  /** The system prompt; empty with `mode: "continue"`, where it is the conversation's own. */
+  /** The system prompt. Empty with `mode: "continue"`: the conversation has its own. */
   systemPrompt: string;
-  /** The prompt; with `mode: "continue"` the user message that comes last. */
+  /** The prompt. With `mode: "continue"` it is the last user message. */
   prompt: string;
-  /** Output tokens at most. */
+  /** Maximum number of output tokens. */
   maxTokens: number;
   /**
-   * With `mode: "continue"`: what is to be sent before `prompt`, as in the conversation's own
-   * requests, with
-   * their prompt and tools.
+   * With `mode: "continue"`: the messages to send before `prompt`, with the prompt and tools of the
+   * conversation.
    */
   conversation?: ContinuedConversation | null;
   /**
-   * How the model is to be asked: `transcript` where absent. `continue` comes only to clients that
-   * name it in
-   * `initialize`, and is followed by a request without it if the answer is an error or no summary.
+   * How to ask the model. Default: `transcript`. The server sends `continue` only to clients that
+   * list it in
+   * `initialize`. If the answer is an error or no summary, it sends a request without `mode`.
    */
   mode?: SummarizeMode | null;
 }
@@ -1850,64 +1879,64 @@ export interface SummarizeResult {
   text: string;
   /** Why the model stopped: stop, length, toolUse, error or aborted. */
   stopReason: string;
-  /** What it cost. */
+  /** Usage of the summary. */
   usage?: Usage | null;
 }
 
-/** A summarizer, or several in the order in which they are asked. */
+/** A summarizer, or a list of them in the order in which they are asked. */
 export type SummarizerChoice = string | Array<string>;
 
-/** A summarizer that was asked in vain. */
+/** A summarizer that failed. */
 export interface SummarizerFailure {
   /** Its name. */
   summarizer: string;
   /** The kind of the error: `summarizerFailed` or `summaryRejected`. */
   kind: string;
-  /** What went wrong, for a person. */
+  /** The error message. */
   cause: string;
-  /** Requests that were made. */
+  /** Number of requests. */
   attempts: number;
 }
 
 /** A request to a summarizer. */
 export interface SummaryRequest {
-  /** What it is about. */
+  /** What it covers. */
   kind: RequestKind;
   /** The system prompt. */
   systemPrompt: string;
   /** The prompt. */
   prompt: string;
-  /** Output tokens at most. */
+  /** Maximum number of output tokens. */
   maxTokens: number;
   /** Estimated input tokens. */
   estimatedTokens: number;
 }
 
-/** How the summary of a compaction was asked for, and what either way takes. */
+/** How the summary of a compaction was requested, and what either way costs. */
 export interface SummaryRequestReport {
-  /** What the summary is about. */
+  /** What the summary covers. */
   kind: RequestKind;
-  /** How the model was asked that wrote it. */
+  /** How the model that wrote it was asked. */
   mode: SummarizeMode;
-  /** Input tokens that were read from the provider's cache, where the model told. */
+  /** Input tokens that were read from the provider's cache, if the provider reported them. */
   cachedTokens?: number | null;
-  /** What continuing the conversation takes, if the provider has all of it in its cache. */
+  /** Cost of continuing the conversation, if the provider has all of it in its cache. */
   continued?: RequestEstimate | null;
   /**
-   * What all requests for this summary cost at list prices, in US dollars; absent where the model's
-   * usage or its
-   * price is not known.
+   * Cost of all requests for this summary at list prices, in US dollars. Absent if the usage or the
+   * price is not
+   * known.
    */
   cost?: number | null;
-  /** Why the conversation was not continued, or why its summary was not taken. */
+  /** Why the conversation was not continued, or why its summary was not used. */
   notContinued?: NotContinued | null;
-  /** What asking by transcripts takes; absent if no transcript fits the model. */
+  /** Cost of transcripts. Absent if no transcript fits the model. */
   transcript?: RequestEstimate | null;
 }
 
 /** Totals of tokens. */
 export interface TokenTotals {
-  /** Input that came from no cache. */
+  /** Input that was not read from a cache. */
   input: number;
   /** Output. */
   output: number;
@@ -1915,7 +1944,7 @@ export interface TokenTotals {
   cacheRead: number;
   /** Input written to a cache. */
   cacheWrite: number;
-  /** All of it. */
+  /** The total. */
   total: number;
 }
 
@@ -1927,11 +1956,11 @@ export interface TreeNode {
   parentId: string | null;
   /** Type of the entry. */
   type: string;
-  /** The start of its text, on one line. */
+  /** The beginning of its text, on one line. */
   preview: string;
   /** When it was written, ISO 8601. */
   timestamp: string;
-  /** Entries that follow it, oldest first. */
+  /** Its children, oldest first. */
   children: Array<string>;
   /** Its label. */
   label?: string | null;
@@ -1939,7 +1968,7 @@ export interface TreeNode {
   role?: string | null;
 }
 
-/** A navigation that would happen. */
+/** A navigation that is about to happen. */
 export interface TreePreparation {
   /** The entry to go to. */
   targetId: string;
@@ -1947,15 +1976,15 @@ export interface TreePreparation {
   oldLeafId: string | null;
   /** The deepest entry that both paths share. */
   commonAncestorId: string | null;
-  /** The entries that would be left, oldest first. */
+  /** The entries that would be abandoned, oldest first. */
   entriesToSummarize: Array<string>;
   /** Whether the caller asked for a summary. */
   userWantsSummary: boolean;
-  /** What the summary should look at. */
+  /** What the summary should focus on. */
   customInstructions?: string | null;
   /** A label for the summary or the target. */
   label?: string | null;
-  /** Whether `customInstructions` stand in place of the usual ones. */
+  /** Whether `customInstructions` replace the default ones. */
   replaceInstructions?: boolean | null;
 }
 
@@ -1963,40 +1992,43 @@ export interface TreePreparation {
 export interface UndoCompactionParams {
   /** The session. */
   sessionId: string;
-  /** A compaction on the current path; the last one by default. */
+  /** A compaction on the current path. Default: the last one. */
   entryId?: string | null;
 }
 
 /** Result of `undoCompaction`. */
 export interface UndoCompactionResult {
-  /**
-   * The leaf afterwards: the last copy, or the mark that keeps the move where nothing followed the
-   * compaction.
-   */
+  /** The new leaf: the last copy, or the navigation entry if nothing followed the compaction. */
   leafId: string;
-  /** The leaf before. */
+  /** The old leaf. */
   oldLeafId: string;
   /** The compaction that was undone. */
   undoneEntryId: string;
-  /** The entries that followed the compaction, oldest first, each with its copy. */
+  /** The entries after the compaction, oldest first, each with its copy. */
   replayed: Array<ReplayedEntry>;
+}
+
+/** Result of `unsubscribe`. */
+export interface UnsubscribeResult {
+  /** Whether there was a subscription. */
+  wasSubscribed: boolean;
 }
 
 /** Parameters of `updateSettings`. */
 export interface UpdateSettingsParams {
-  /** Compacts that session by itself for this model from now on; null ends it. */
+  /** Switches automatic compaction of that session on, for this model; null switches it off. */
   autoCompaction?: AutoCompactionOptions | null;
-  /** The session that `autoCompaction` is about. */
+  /** The session to which `autoCompaction` applies. */
   sessionId?: string | null;
-  /** Settings over all those in force: objects merge, other values replace. */
+  /** Settings that override all others. Objects are merged, other values are replaced. */
   settings?: FreeObject | null;
 }
 
 /** Result of `updateSettings`. */
 export interface UpdateSettingsResult {
-  /** The settings in force now. */
+  /** The current settings. */
   settings: FreeObject;
-  /** Settings files that cannot be used as they are. */
+  /** Settings files that cannot be used, and unknown names. */
   diagnostics: Array<string>;
 }
 
@@ -2015,7 +2047,7 @@ export interface Usage {
   [member: string]: unknown;
 }
 
-/** A model of which only the window matters. */
+/** The window of a model. */
 export interface WindowModel {
   /** Size of the window in tokens. */
   contextWindow: number;
@@ -2023,20 +2055,17 @@ export interface WindowModel {
 
 /** Parameters and result of every method. */
 export interface Methods {
-  /** Starts the conversation with the server; the first request. */
+  /** Initializes the server. It must be the first request. */
   initialize: { params: InitializeParams; result: InitializeResult };
-  /**
-   * Lays settings over those in force, or tells them; switches the automatic compaction of a
-   * session.
-   */
+  /** Changes or returns the settings, and switches automatic compaction of a session on or off. */
   updateSettings: { params: UpdateSettingsParams; result: UpdateSettingsResult };
-  /** Ends all operations and closes all sessions; the notification `exit` follows. */
+  /** Ends all operations and closes all sessions. The notification `exit` follows. */
   shutdown: { params: NoParams; result: Null };
-  /** Answers at once, before `initialize` too: the server is there. */
+  /** Answers at once, even before `initialize`. */
   ping: { params: NoParams; result: Null };
-  /** Tells the open sessions, running operations, memory and versions of the server. */
+  /** Returns open sessions, running operations, memory use and versions of the server. */
   getStatus: { params: NoParams; result: ServerStatus };
-  /** The OpenRPC document of this server. */
+  /** Returns the OpenRPC document of this server. */
   "rpc.discover": { params: NoParams; result: FreeObject };
   /** Creates a session and opens it. */
   createSession: { params: CreateSessionParams; result: OpenSessionResult };
@@ -2044,7 +2073,11 @@ export interface Methods {
   openSession: { params: OpenSessionParams; result: OpenSessionResult };
   /** Opens the most recent session of a working directory. */
   continueSession: { params: ContinueSessionParams; result: OpenSessionResult };
-  /** Flushes a session and frees its lock. */
+  /** Sends each entry that another program writes into a session by `entryAppended`, when it happens. */
+  subscribe: { params: SubscribeParams; result: SubscribeResult };
+  /** Ends a subscription. */
+  unsubscribe: { params: SessionParams; result: UnsubscribeResult };
+  /** Flushes a session and releases its lock. */
   closeSession: { params: SessionParams; result: Null };
   /** Lists sessions, newest activity first. */
   listSessions: { params: ListSessionsParams; result: ListSessionsResult };
@@ -2052,55 +2085,55 @@ export interface Methods {
   setSessionName: { params: SetSessionNameParams; result: AppendedResult };
   /** Counts messages, tokens and cost of a session. */
   getSessionStats: { params: SessionParams; result: SessionStats };
-  /** Reads every body of a session and tells what is odd. */
+  /** Reads every body of a session and reports problems. */
   checkSession: { params: CheckSessionParams; result: CheckSessionResult };
   /** Appends a message at the leaf. */
   appendMessage: { params: AppendMessageParams; result: AppendMessageResult };
-  /** Appends messages at the leaf, all of them or none. */
+  /** Appends all messages at the leaf, or none. */
   appendMessages: { params: AppendMessagesParams; result: AppendMessagesResult };
-  /** Appends an entry that is no message at the leaf. */
+  /** Appends an entry that is not a message at the leaf. */
   appendEntry: { params: AppendEntryParams; result: AppendedResult };
-  /** Gives one entry. */
+  /** Returns one entry. */
   getEntry: { params: EntryParams; result: GetEntryResult };
-  /** Gives entries in file order. */
+  /** Returns entries in file order, or the entries with some ids. */
   getEntries: { params: GetEntriesParams; result: EntriesResult };
-  /** Gives the entries from the root to a leaf. */
+  /** Returns the entries from the root to a leaf. */
   getBranch: { params: GetBranchParams; result: EntriesResult };
-  /** Gives the tree as a flat list. */
+  /** Returns the tree as a flat list. */
   getTree: { params: SessionParams; result: GetTreeResult };
-  /** Finds entries by their text, also those that compactions took out of the context. */
+  /** Finds entries by their text, including those that compactions took out of the context. */
   searchSession: { params: SearchSessionParams; result: SearchSessionResult };
-  /** Gives back what compactions took out of the context, what answers a question best first. */
+  /** Returns entries that compactions took out of the context, the best matches for a query first. */
   recall: { params: RecallParams; result: RecallResult };
   /** Sets or clears the label of an entry. */
   setLabel: { params: SetLabelParams; result: AppendedResult };
-  /** Gives what the model sees. */
+  /** Returns what the model sees. */
   getContext: { params: GetContextParams; result: GetContextResult };
-  /** Tells how full a window is. */
+  /** Returns how full a window is. */
   getContextUsage: { params: GetContextUsageParams; result: ContextUsage };
   /** Estimates the tokens of messages or of a text. */
   estimateTokens: { params: EstimateTokensParams; result: EstimateTokensResult };
-  /** Gives messages as the text that a summarizer reads. */
+  /** Returns messages as the text that a summarizer reads. */
   serializeConversation: { params: SerializeConversationParams; result: SerializeConversationResult };
-  /** Decides whether a compaction is due; changes nothing. */
+  /** Decides whether a compaction is due. Changes nothing. */
   checkCompaction: { params: CheckCompactionParams; result: CheckCompactionResult };
-  /** Tells what a compaction would do; changes nothing. */
+  /** Describes what a compaction would do. Changes nothing. */
   prepareCompaction: { params: PrepareCompactionParams; result: PrepareCompactionResult };
-  /** Puts a summary in the place of the older part of the context. */
+  /** Replaces the older part of the context by a summary. */
   compact: { params: CompactParams; result: CompactResult };
-  /** Compacts messages that the caller owns, without a session or a file. */
+  /** Compacts messages of the caller, without a session or a file. */
   compactMessages: { params: CompactMessagesParams; result: CompactMessagesResult };
-  /** Ends a running compaction or branch summary. */
+  /** Aborts a running compaction or branch summary. */
   abortCompaction: { params: SessionParams; result: AbortResult };
-  /** Brings back the context from before a compaction, with what came later, on a new branch. */
+  /** Restores the context from before a compaction on a new branch, with the later entries. */
   undoCompaction: { params: UndoCompactionParams; result: UndoCompactionResult };
   /** Pins an entry, so that every compaction keeps it verbatim, or unpins it. */
   pinEntry: { params: PinEntryParams; result: PinEntryResult };
-  /** Gives the pinned entries of a branch. */
+  /** Returns the pinned entries of a branch. */
   getPins: { params: GetPinsParams; result: GetPinsResult };
-  /** Tells what a navigation would do; changes nothing. */
+  /** Describes what a navigation would do. Changes nothing. */
   prepareNavigation: { params: PrepareNavigationParams; result: PrepareNavigationResult };
-  /** Moves the leaf to another place in the tree. */
+  /** Moves the leaf to another entry of the tree. */
   navigateTree: { params: NavigateTreeParams; result: NavigateTreeResult };
   /** Copies one branch of a session into a new file and opens it. */
   forkSession: { params: ForkSessionParams; result: OpenSessionResult };
@@ -2108,41 +2141,41 @@ export interface Methods {
 
 /** Parameters of every notification. */
 export interface Notifications {
-  /** An entry was written, whoever caused it. */
+  /** An entry was written by a call, or, in a session with a subscription, by another program. */
   entryAppended: EntryAppended;
   /** Another program added entries to the file. */
   sessionChanged: SessionChanged;
-  /** A part of a request was passed over; the request is served all the same. */
+  /** A part of a request was ignored. The request is served all the same. */
   diagnostic: RequestDiagnostic;
   /** A navigation moved the leaf. */
   leafChanged: LeafChanged;
   /** A compaction started. */
   compactionStart: CompactionStart;
-  /** A compaction goes on. */
+  /** Progress of a compaction. */
   compactionProgress: OperationProgress;
-  /** A compaction ended; exactly one for every start. */
+  /** A compaction ended. There is exactly one for each start. */
   compactionEnd: CompactionEnd;
   /** A branch summary started. */
   branchSummaryStart: BranchSummaryStart;
-  /** A branch summary goes on. */
+  /** Progress of a branch summary. */
   branchSummaryProgress: OperationProgress;
-  /** A branch summary ended; exactly one for every start. */
+  /** A branch summary ended. There is exactly one for each start. */
   branchSummaryEnd: BranchSummaryEnd;
 }
 
 /** Codes of the errors by their kind. */
 export const errorCodes = {
-  /** The message is not JSON; reading goes on at the next frame. */
+  /** The message is not JSON. Reading continues at the next frame. */
   parseError: -32700,
-  /** The message is JSON, but no request, or it is over the size limit. */
+  /** The message is JSON, but not a valid request, or it is over the size limit. */
   invalidRequest: -32600,
   /** There is no such method. */
   methodNotFound: -32601,
-  /** A parameter is missing or wrong; `path` and `expected` say which and how. */
+  /** A parameter is missing or wrong. `path` names it, and `expected` describes a correct value. */
   invalidParams: -32602,
   /**
    * A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
-   * `line`); the server goes on.
+   * `line`). The server continues.
    */
   internalError: -32603,
   /** The first request must be `initialize`. */
@@ -2153,49 +2186,46 @@ export const errorCodes = {
   sessionNotFound: 1001,
   /** The session has no entry with this id. */
   entryNotFound: 1002,
-  /** Another process has the session open for writing; `pid` and `host` say which, if known. */
+  /** Another process has the session open for writing: `pid` and `host`, if known. */
   sessionLocked: 1003,
-  /** The file is no session; it was left untouched. `detail` says why. */
+  /** The file is not a session. It was not changed. `detail` says why. */
   notASession: 1004,
-  /** Writing failed, or the file exists; nothing was changed. */
+  /** Writing failed, or the file exists. Nothing was changed. */
   writeFailed: 1005,
   /**
-   * The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`:
-   * the result of a call that a compaction was to summarise came meanwhile.
+   * The leaf (`leafId`) is not the expected one (`expectedLeafId`). With `toolCallId`: the result of
+   * a call came while a compaction was about to summarise the call.
    */
   leafMoved: 1006,
-  /** The session is open for reading alone. */
+  /** The session is read-only. */
   readOnly: 1007,
-  /** Too many requests wait; send fewer at once. */
+  /** Too many requests are waiting. Send fewer at once. */
   serverBusy: 1008,
-  /** Another session has the same id; `path` says which, if it has a file. */
+  /** Another session has the same id: `path`, if it has a file. */
   sessionIdInUse: 1009,
   /**
-   * Everything would be kept, also because the result of `toolCallId` has not come, or compacting
-   * did not help; `reason` and the numbers say why.
+   * Everything would be kept, for example because the result of `toolCallId` is missing, or
+   * compacting would not help. `reason` and the numbers say why.
    */
   nothingToCompact: 1101,
-  /** Nothing that the model sees follows the last compaction. */
+  /** The model sees nothing after the last compaction. */
   alreadyCompacted: 1102,
-  /** A compaction, navigation or fork runs on the session; `operationId` says which. */
+  /** A compaction, navigation or fork (`operationId`) is running on the session. */
   operationInProgress: 1103,
   /** The summarizer failed: `cause`, `attempts`. */
   summarizerFailed: 1104,
   /**
-   * The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller
-   * (`reason` is `notSmaller`).
+   * The summary is empty, cut off, or incomplete (`detail`), or it is not smaller (`reason` is
+   * `notSmaller`).
    */
   summaryRejected: 1105,
   /** A hook of the client cancelled the operation. */
   cancelledByHook: 1106,
-  /** A hook of the client gave a wrong result. */
+  /** A hook of the client returned a wrong result. */
   invalidHookResult: 1107,
-  /**
-   * The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins`
-   * say how many.
-   */
+  /** The pinned entries would take too many tokens: `tokens`, `entryTokens`, `maxTokens` and `pins`. */
   pinBudgetExceeded: 1108,
-  /** A setting is wrong; `path` says which. */
+  /** The setting `path` is wrong. */
   invalidSettings: 1201,
 } as const;
 

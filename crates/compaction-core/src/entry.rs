@@ -335,6 +335,33 @@ impl Entry {
         Ok(Self { line, raw: OnceLock::new(), header, kind_name, timestamp, body })
     }
 
+    /// A new entry for a message, equal to what [`Entry::parse`] returns for its line. `None` if the line would not
+    /// have the usual form, or the message needs the time of the entry.
+    pub fn of_message(
+        id: &EntryId,
+        parent_id: Option<&EntryId>,
+        timestamp: &str,
+        message: Arc<Message>,
+    ) -> Option<Self> {
+        let is_plain =
+            |text: &str| text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
+        let names = [Some(id.as_str()), parent_id.map(EntryId::as_str), Some(timestamp)];
+        let is_usual = names.into_iter().flatten().all(is_plain) && !has_line_breaks(message.raw().get());
+        (is_usual && message.timestamp().is_some()).then(|| Self {
+            line: None,
+            raw: OnceLock::new(),
+            header: EntryHeader {
+                id: id.clone(),
+                parent_id: parent_id.cloned(),
+                kind: EntryKind::Message,
+                role: Some(Role::from_name(message.role())),
+            },
+            kind_name: Cow::Borrowed("message"),
+            timestamp: timestamp.into(),
+            body: EntryBody::Message(message),
+        })
+    }
+
     /// Reads the line of a plain message. Behind the name `message` there is only one value and the
     /// closing brace, so there are no other members.
     fn parse_plain(line: &str) -> Option<Self> {
@@ -525,7 +552,11 @@ const HEADER_CAPACITY: usize = 192;
 /// Replaces line breaks in a JSON text by spaces. Line breaks in strings are always escaped, so only
 /// white space between tokens changes.
 pub fn one_line(json: String) -> String {
-    if memchr2(b'\n', b'\r', json.as_bytes()).is_some() { json.replace(['\n', '\r'], " ") } else { json }
+    if has_line_breaks(&json) { json.replace(['\n', '\r'], " ") } else { json }
+}
+
+fn has_line_breaks(json: &str) -> bool {
+    memchr2(b'\n', b'\r', json.as_bytes()).is_some()
 }
 
 /// Epoch milliseconds of an ISO 8601 time; `None` for other text.
@@ -656,6 +687,37 @@ pub fn plain_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_becomes_the_entry_that_its_line_is_read_as() {
+        let time = "2025-11-20T23:33:01.544Z";
+        let check = |id: &str, parent: Option<&str>, message: &str, is_usual: bool| {
+            let (id, parent) = (EntryId::new(id), parent.map(EntryId::new));
+            let message = Arc::new(Message::from_json(message).unwrap());
+            let made = Entry::of_message(&id, parent.as_ref(), time, message);
+            assert_eq!(made.is_some(), is_usual, "{id} {parent:?}");
+            let Some(made) = made else { return };
+            let read = Entry::parse(&made.line()).unwrap();
+            assert_eq!((read.line(), read.header(), read.timestamp()), (made.line(), made.header(), made.timestamp()));
+            let (read, made) = (read.message().unwrap(), made.message().unwrap());
+            assert_eq!(
+                (read.raw().get(), read.timestamp(), read.body()),
+                (made.raw().get(), made.timestamp(), made.body())
+            );
+        };
+        check("a1", None, r#"{"role":"user","content":"x","timestamp":7}"#, true);
+        check(
+            "a1",
+            Some("b 2"),
+            r#"{"role":"toolResult","toolCallId":"c","content":null,"timestamp":1.5,"x":[{}]}"#,
+            true,
+        );
+        check("a1", Some("b2"), r#"{"role":"assistant","content":[{"type":"text","text":"\n"}],"timestamp":7}"#, true);
+        check("a1", None, r#"{"role":"user","content":"x"}"#, false);
+        check("a1", None, "{\"role\":\"user\",\n\"content\":\"x\",\"timestamp\":7}", false);
+        check("a\"1", None, r#"{"role":"user","content":"x","timestamp":7}"#, false);
+        check("a1", Some("é"), r#"{"role":"user","content":"x","timestamp":7}"#, false);
+    }
 
     #[test]
     fn timestamps_have_milliseconds_and_come_back() {

@@ -90,6 +90,17 @@ impl Message {
         }
     }
 
+    /// As [`Message::from_sent`]. Also returns whether role, time, content and all blocks have a form that contexts
+    /// show, which is found in the same pass over the text. `false` does not mean that one has not.
+    pub fn from_sent_checked(raw: Box<RawValue>) -> Result<(Self, bool), NotAnObject> {
+        match Outline::read_checked(raw.get()) {
+            Some((outline, true)) => {
+                Ok((Self { raw, outline, entry_time: None, body: OnceLock::new(), tokens: OnceLock::new() }, true))
+            }
+            _ => Self::from_sent(raw).map(|message| (message, false)),
+        }
+    }
+
     fn new(raw: Box<RawValue>, timestamp: Option<i64>, body: Body) -> Self {
         let (outline, body) = (Outline::of(timestamp, &body, false), Box::new(body).into());
         Self { raw, outline, entry_time: None, body, tokens: OnceLock::new() }

@@ -55,6 +55,8 @@ pub struct OpenSession {
     is_quick: bool,
     /// Notified by stores that watch for foreign writes.
     changed: Arc<Notify>,
+    /// Present while the host wants each entry that others write.
+    subscription: Mutex<Option<CancellationToken>>,
 }
 
 #[derive(Debug)]
@@ -96,6 +98,7 @@ impl OpenSession {
             is_closing: AtomicBool::new(false),
             closed: CancellationToken::new(),
             changed,
+            subscription: Mutex::default(),
             is_quick: session.is_quick(),
             is_read_only: AtomicBool::new(session.is_read_only()),
             is_private: false,
@@ -114,6 +117,25 @@ impl OpenSession {
     /// Waits until the store reports a foreign change.
     pub async fn changed(&self) {
         self.changed.notified().await;
+    }
+
+    /// Sends each entry that others write to the host from now on, until the token is cancelled. A subscription
+    /// before this one ends.
+    pub fn subscribe(&self) -> CancellationToken {
+        self.unsubscribe();
+        let subscription = self.closed.child_token();
+        *self.subscription.lock().unwrap_or_else(PoisonError::into_inner) = Some(subscription.clone());
+        subscription
+    }
+
+    /// Ends the subscription. Returns whether there was one.
+    pub fn unsubscribe(&self) -> bool {
+        let subscription = self.subscription.lock().unwrap_or_else(PoisonError::into_inner).take();
+        subscription.inspect(CancellationToken::cancel).is_some()
+    }
+
+    fn is_subscribed(&self) -> bool {
+        self.subscription.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Whether calls are as fast as a local disk.
@@ -454,12 +476,30 @@ impl<'a> SessionAccess<'a> {
         self.open.store_failure(error)
     }
 
+    /// Sends entries of others to the host, as long as it has room. The event after them names all.
+    fn announce_foreign_entries(&self, ids: &[EntryId]) {
+        for id in ids {
+            if !self.engine.host.has_room() {
+                return;
+            }
+            match self.session.entries_by_id(std::slice::from_ref(id)) {
+                Ok(entries) => entries.into_iter().for_each(|entry| {
+                    self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry });
+                }),
+                Err(error) => tracing::warn!(%error, session = self.open.id, "an entry of others cannot be read"),
+            }
+        }
+    }
+
     fn announce_foreign(&self, foreign: Option<ForeignChange>) {
         let Some(foreign) = foreign else {
             return;
         };
         self.open.auto_compaction.forget_context();
         let ForeignChange { entry_ids, leaf_id } = foreign;
+        if self.open.is_subscribed() {
+            self.announce_foreign_entries(&entry_ids);
+        }
         self.notify(Event::SessionChanged { session_id: self.open.id.clone(), entry_ids, leaf_id });
     }
 }

@@ -1,9 +1,9 @@
-//! Who must wait behind the opening of sessions.
+//! What is known of calls between their arrival and their turn: openings that others wait for, queues by session
+//! id, and operations that can be ended before they begin.
 //!
-//! A call lines up for its session when it arrives. While the session is not open, or a call ahead
-//! may open it, close it or open it anew, there is nothing to line up for yet. Such calls stand in
-//! one line for each session id, and later calls for the id join it until it is empty, so that none
-//! overtakes another on the way to the session.
+//! A call joins the queue of its session when it arrives. While the session is not open, or an earlier call may open,
+//! close or reopen it, there is no session to queue for. Such calls wait in one queue per session id, and later calls
+//! for the id join that queue until it is empty, so that no call overtakes another on the way to the session.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -11,20 +11,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use session_store::Locator;
 use tokio::sync::RwLock;
+use tokio_util::sync::CancellationToken;
 
-/// What an opening call may do something about.
+/// What an opening call may open, close or reopen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Concern {
+pub(crate) enum OpeningTarget {
     /// The session with this id.
     Session(String),
-    /// A session whose locator has this name, in whatever directory: links have many names for one,
-    /// and nobody can ask the store here. Waiting in vain does no harm.
+    /// A session whose locator has this name, in any directory. Links give one file many names, and the store cannot be
+    /// asked here. An unnecessary wait does no harm.
     Named(OsString),
     /// Any session that a store can find again.
     AnyStored,
 }
 
-/// The lines of calls, and the opening calls that are not done.
+/// The queues by session id, and the opening calls that have not finished.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     state: Mutex<State>,
@@ -32,38 +33,38 @@ pub(crate) struct Arrivals {
 
 #[derive(Debug, Default)]
 struct State {
-    lines: HashMap<String, Line>,
-    /// How many opening calls have arrived for each concern and are not done.
-    openings: HashMap<Concern, usize>,
+    queues: HashMap<String, IdQueue>,
+    /// Number of unfinished opening calls for each target.
+    openings: HashMap<OpeningTarget, usize>,
 }
 
-/// The line for one id; gone when nobody stands in it.
+/// The queue for one id. It is removed when it is empty.
 #[derive(Debug, Default)]
-struct Line {
+struct IdQueue {
     turn: Arc<RwLock<()>>,
     members: usize,
 }
 
 impl Arrivals {
-    /// Whether a call for an open session may line up for it at once. `locator` is the session's.
-    pub(crate) fn may_pass(&self, id: &str, locator: Option<&Locator>) -> bool {
+    /// Whether a call for an open session may queue for the session at once. `locator` is that of the session.
+    pub(crate) fn can_queue_directly(&self, id: &str, locator: Option<&Locator>) -> bool {
         let state = self.lock();
-        (state.lines.is_empty() || !state.lines.contains_key(id))
-            && (state.openings.is_empty() || !state.is_concerned(id, locator))
+        (state.queues.is_empty() || !state.queues.contains_key(id))
+            && (state.openings.is_empty() || !state.may_be_affected(id, locator))
     }
 
-    /// Joins the line for a session id, with the lock that gives each its turn.
-    pub(crate) fn join(self: &Arc<Self>, id: &str) -> (Member, Arc<RwLock<()>>) {
+    /// Joins the queue for a session id. Returns the lock that gives each member its turn.
+    pub(crate) fn join(self: &Arc<Self>, id: &str) -> (QueueMember, Arc<RwLock<()>>) {
         let mut state = self.lock();
-        let line = state.lines.entry(id.to_owned()).or_default();
-        line.members += 1;
-        (Member { arrivals: Arc::clone(self), id: id.to_owned() }, Arc::clone(&line.turn))
+        let queue = state.queues.entry(id.to_owned()).or_default();
+        queue.members += 1;
+        (QueueMember { arrivals: Arc::clone(self), id: id.to_owned() }, Arc::clone(&queue.turn))
     }
 
-    /// Notes an opening call that has arrived.
-    pub(crate) fn announce(self: &Arc<Self>, concern: Concern) -> Announced {
+    /// Records an opening call that has arrived.
+    pub(crate) fn add_opening(self: &Arc<Self>, concern: OpeningTarget) -> PendingOpening {
         *self.lock().openings.entry(concern.clone()).or_default() += 1;
-        Announced { arrivals: Arc::clone(self), concern }
+        PendingOpening { arrivals: Arc::clone(self), concern }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -72,42 +73,43 @@ impl Arrivals {
 }
 
 impl State {
-    fn is_concerned(&self, id: &str, locator: Option<&Locator>) -> bool {
-        let is_announced = |concern| self.openings.contains_key(&concern);
+    fn may_be_affected(&self, id: &str, locator: Option<&Locator>) -> bool {
+        let is_pending = |concern| self.openings.contains_key(&concern);
         let name = locator.and_then(Locator::name);
-        is_announced(Concern::Session(id.to_owned()))
-            || name
-                .is_some_and(|name| is_announced(Concern::Named(name.to_owned())) || is_announced(Concern::AnyStored))
+        is_pending(OpeningTarget::Session(id.to_owned()))
+            || name.is_some_and(|name| {
+                is_pending(OpeningTarget::Named(name.to_owned())) || is_pending(OpeningTarget::AnyStored)
+            })
     }
 }
 
-/// A call in a line; dropped when it has lined up for its session, or waits no more.
+/// A call in a queue. It is dropped when the call is queued for its session, or gives up.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct QueueMember {
     arrivals: Arc<Arrivals>,
     id: String,
 }
 
-impl Drop for Member {
+impl Drop for QueueMember {
     fn drop(&mut self) {
         let mut state = self.arrivals.lock();
-        if let Some(line) = state.lines.get_mut(&self.id) {
-            line.members -= 1;
-            if line.members == 0 {
-                state.lines.remove(&self.id);
+        if let Some(queue) = state.queues.get_mut(&self.id) {
+            queue.members -= 1;
+            if queue.members == 0 {
+                state.queues.remove(&self.id);
             }
         }
     }
 }
 
-/// An opening call that has arrived; dropped when what it does is done.
+/// An opening call that has arrived. It is dropped when the call has finished.
 #[derive(Debug)]
-pub(crate) struct Announced {
+pub(crate) struct PendingOpening {
     arrivals: Arc<Arrivals>,
-    concern: Concern,
+    concern: OpeningTarget,
 }
 
-impl Drop for Announced {
+impl Drop for PendingOpening {
     fn drop(&mut self) {
         let mut state = self.arrivals.lock();
         if let Some(count) = state.openings.get_mut(&self.concern) {
@@ -119,28 +121,116 @@ impl Drop for Announced {
     }
 }
 
+/// Operations that have arrived and not begun, by session. Each can be ended before it begins, even while its session
+/// is being opened.
+#[derive(Debug, Default)]
+pub(crate) struct PendingOperations {
+    by_session: Mutex<HashMap<String, Vec<CancellationToken>>>,
+}
+
+impl PendingOperations {
+    /// Records the operation of a call that has arrived.
+    pub(crate) fn add(self: &Arc<Self>, session_id: String) -> PendingOperation {
+        let abort = CancellationToken::new();
+        self.lock().entry(session_id.clone()).or_default().push(abort.clone());
+        PendingOperation { operations: Arc::clone(self), session_id, abort }
+    }
+
+    /// Ends the operations of a session that have not begun. Returns whether there were any.
+    pub(crate) fn abort(&self, session_id: &str) -> bool {
+        let by_session = self.lock();
+        let waiting = by_session.get(session_id);
+        waiting.is_some_and(|waiting| {
+            waiting.iter().for_each(CancellationToken::cancel);
+            !waiting.is_empty()
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<CancellationToken>>> {
+        self.by_session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An operation that has arrived. It is dropped when its call ends.
+#[derive(Debug)]
+pub(crate) struct PendingOperation {
+    operations: Arc<PendingOperations>,
+    session_id: String,
+    abort: CancellationToken,
+}
+
+impl PendingOperation {
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.abort.is_cancelled()
+    }
+}
+
+impl Drop for PendingOperation {
+    fn drop(&mut self) {
+        let mut by_session = self.operations.lock();
+        let Some(waiting) = by_session.get_mut(&self.session_id) else {
+            return;
+        };
+        // It does not matter which token is removed: cancelling one cancels all that are there.
+        if let Some(found) = waiting.iter().position(|abort| abort.is_cancelled() == self.abort.is_cancelled()) {
+            waiting.swap_remove(found);
+        }
+        if waiting.is_empty() {
+            by_session.remove(&self.session_id);
+        }
+    }
+}
+
+/// What a call waits for, declared for each method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Nothing.
+    Free,
+    /// Every later call waits for it.
+    Barrier,
+    /// It adds sessions. One such call runs at a time, and calls for an unknown session wait for it.
+    Opening,
+    /// It reads one session: concurrently with other reads, after the changes that arrived before it.
+    Read,
+    /// It changes one session, in the order of arrival.
+    Write,
+}
+
+impl Scope {
+    /// The scope's name in the generated documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Free => "free",
+            Scope::Barrier => "barrier",
+            Scope::Opening => "opening",
+            Scope::Read => "read",
+            Scope::Write => "write",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_sessions_that_are_concerned_wait() {
-        let named = |name: &str| Concern::Named(name.into());
+        let named = |name: &str| OpeningTarget::Named(name.into());
         let locator = &Locator::from("/a/x.jsonl");
-        for (concern, locator, may_pass) in [
+        for (concern, locator, can_queue_directly) in [
             (named("x.jsonl"), Some(locator), false),
             (named("y.jsonl"), Some(locator), true),
             (named("x.jsonl"), None, true),
-            (Concern::AnyStored, Some(locator), false),
-            (Concern::AnyStored, None, true),
-            (Concern::Session("s".to_owned()), None, false),
-            (Concern::Session("t".to_owned()), Some(locator), true),
+            (OpeningTarget::AnyStored, Some(locator), false),
+            (OpeningTarget::AnyStored, None, true),
+            (OpeningTarget::Session("s".to_owned()), None, false),
+            (OpeningTarget::Session("t".to_owned()), Some(locator), true),
         ] {
             let arrivals = Arc::new(Arrivals::default());
-            let announced = arrivals.announce(concern.clone());
-            assert_eq!(arrivals.may_pass("s", locator), may_pass, "{concern:?} {locator:?}");
-            drop(announced);
-            assert!(arrivals.may_pass("s", locator), "{concern:?} is done");
+            let opening = arrivals.add_opening(concern.clone());
+            assert_eq!(arrivals.can_queue_directly("s", locator), can_queue_directly, "{concern:?} {locator:?}");
+            drop(opening);
+            assert!(arrivals.can_queue_directly("s", locator), "{concern:?} is done");
         }
     }
 
@@ -151,10 +241,10 @@ mod tests {
         let (second, same) = arrivals.join("s");
         assert!(Arc::ptr_eq(&turn, &same));
         drop(first);
-        assert!(!arrivals.may_pass("s", None));
-        assert!(arrivals.may_pass("t", None));
+        assert!(!arrivals.can_queue_directly("s", None));
+        assert!(arrivals.can_queue_directly("t", None));
         drop(second);
-        assert!(arrivals.may_pass("s", None));
-        assert!(arrivals.lock().lines.is_empty());
+        assert!(arrivals.can_queue_directly("s", None));
+        assert!(arrivals.lock().queues.is_empty());
     }
 }

@@ -1,33 +1,38 @@
-//! One call: what it may touch, in which order, and how it is cancelled.
+//! One call: what it can access, in which order, and how it is cancelled.
 //!
-//! A call that reads or changes a session lines up for it when it arrives, in the server's loop,
-//! before anything waits. The lock is fair, so that calls on one session take effect in the order
-//! in which they came, however long they wait elsewhere.
+//! A call that reads or changes a session is queued for the session when it arrives, in the server's loop, before
+//! anything waits. The lock is fair, so calls on one session take effect in the order of arrival, however long they
+//! wait elsewhere.
 
 use std::future::Future;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use compaction_engine::session::{self, Turn};
+use compaction_engine::session::{self, OpenSession, SessionAccess, Slot, Turn};
 use compaction_engine::threads;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use serde::ser::Error as _;
+use serde_json::Value;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
+use crate::arrivals::PendingOperation;
 use crate::errors::RpcError;
-use crate::params;
-use crate::pending_operations::PendingOperation;
+use crate::params::Params;
 use crate::server::Server;
-use crate::session::{OpenSession, SessionAccess, Slot};
 use crate::ticket::{OpeningTurn, Ticket};
 use crate::transport::RawId;
 use crate::unknown::{self, UnknownName};
 use crate::wire::DiagnosticKind;
 
-/// What a handler gets beside its parameters.
+/// Maximum size of a text that the server's loop reads or writes itself. Handing work to a thread takes about as long
+/// as reading this many bytes.
+pub(crate) const SHORT_BYTES: usize = 1 << 16;
+
+/// What a handler gets besides its parameters.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// The server.
@@ -36,22 +41,29 @@ pub struct CallContext {
     pub(crate) method: &'static str,
     /// Cancelled when the client cancels the request, or the server ends.
     pub cancel: CancellationToken,
-    ticket: Arc<Mutex<Option<Ticket>>>,
-    /// Held until the reply is queued, see [`CallContext::hold_permit`].
-    permit: Arc<Mutex<Option<SemaphorePermit<'static>>>>,
     pending: Option<Arc<PendingOperation>>,
     is_in_batch: bool,
     id: Option<RawId>,
-    params: Arc<Mutex<Option<Box<RawValue>>>>,
-    reply: Arc<Mutex<Option<String>>>,
-    /// What the result has to tell of, where the method's results have diagnostics.
-    unknown: Arc<Mutex<Vec<UnknownName>>>,
+    state: Arc<Mutex<CallState>>,
+}
+
+/// The parts of a call that are taken out once.
+#[derive(Debug, Default)]
+struct CallState {
+    params: Params,
+    ticket: Option<Ticket>,
+    /// Held until the reply is queued, see [`CallContext::hold_permit`].
+    permit: Option<SemaphorePermit<'static>>,
+    reply: Option<String>,
+    /// Unknown members that the result reports.
+    unknown: Vec<UnknownName>,
 }
 
 /// Methods whose results have diagnostics.
-const TELL_BY_RESULT: [&str; 2] = ["initialize", "updateSettings"];
+const WITH_DIAGNOSTICS: [&str; 2] = ["initialize", "updateSettings"];
 
 impl CallContext {
+    #[expect(clippy::too_many_arguments, reason = "one caller gathers them")]
     pub(crate) fn new(
         server: Arc<Server>,
         method: &'static str,
@@ -60,73 +72,82 @@ impl CallContext {
         pending: Option<PendingOperation>,
         is_in_batch: bool,
         id: Option<RawId>,
+        params: Params,
     ) -> Self {
-        let (ticket, pending) = (Arc::new(Mutex::new(ticket)), pending.map(Arc::new));
-        let (permit, params, reply, unknown) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        Self { server, method, cancel, ticket, permit, pending, is_in_batch, id, params, reply, unknown }
+        let state = CallState { params, ticket, ..CallState::default() };
+        let pending = pending.map(Arc::new);
+        Self { server, method, cancel, pending, is_in_batch, id, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Keeps the parameters until they are read.
-    pub(crate) fn give_params(&self, params: Option<Box<RawValue>>) {
-        *self.params.lock().unwrap_or_else(PoisonError::into_inner) = params;
+    fn state(&self) -> MutexGuard<'_, CallState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the parameters, once: they may be large, and what is made of them is held beside them. The client is
-    /// told of members that nothing reads.
-    pub(crate) fn read_params<P: DeserializeOwned + JsonSchema>(&self) -> Result<P, RpcError> {
-        let params = self.params.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (params, unread) = params::parse_and_note::<P>(params.as_deref().map(RawValue::get))?;
-        self.note_unknown(DiagnosticKind::UnknownMember, unknown::members::<P>(&unread));
+    /// Reads the parameters, once, and reports unknown members to the client. `schema` is the schema of `P`; it is
+    /// generated when it is first needed.
+    pub(crate) async fn read_params<P>(&self, schema: &OnceLock<Value>) -> Result<P, RpcError>
+    where
+        P: DeserializeOwned + JsonSchema + Send + 'static,
+    {
+        let params = std::mem::take(&mut self.state().params);
+        let (params, unread) = blocking_if_long(params.bytes(), move || params.read_and_note::<P>()).await?;
+        if !unread.is_empty() {
+            let schema = schema.get_or_init(unknown::schema_of::<P>);
+            self.report_unknown(DiagnosticKind::UnknownMember, unknown::members(schema, &unread));
+        }
         Ok(params)
     }
 
-    /// Tells the client of names that nothing reads: in the result, where it has diagnostics, else by `diagnostic`.
-    pub(crate) fn note_unknown(&self, kind: DiagnosticKind, names: Vec<UnknownName>) {
-        if names.is_empty() {
+    /// Reports unknown names to the client: in the result, where it has diagnostics, otherwise by `diagnostic`.
+    pub(crate) fn report_unknown(&self, kind: DiagnosticKind, names: Vec<UnknownName>) {
+        if WITH_DIAGNOSTICS.contains(&self.method) {
+            self.state().unknown.extend(names);
             return;
         }
-        if TELL_BY_RESULT.contains(&self.method) {
-            self.unknown.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
-            return;
-        }
-        for diagnostic in self.server.told.news(self.method, kind, names) {
+        for diagnostic in self.server.reported.new_diagnostics(self.method, kind, names) {
             self.server.notify("diagnostic", &diagnostic);
         }
     }
 
-    /// What the result has to tell of members that nothing reads.
+    /// The unknown members that the result reports.
     pub(crate) fn unknown_members(&self) -> Vec<String> {
-        let names = std::mem::take(&mut *self.unknown.lock().unwrap_or_else(PoisonError::into_inner));
+        let names = std::mem::take(&mut self.state().unknown);
         names.iter().map(|name| format!("{}: {}", self.method, name.message("member"))).collect()
     }
 
-    /// Writes the reply with its result, which may be large, once and as it is sent. A call without
-    /// id gets none.
-    pub(crate) fn write_reply<R: Serialize>(&self, result: &R) -> Result<(), RpcError> {
+    /// Writes the reply as it is sent. A call without an id gets none. A long reply is written on a thread.
+    pub(crate) async fn write_reply<R: Serialize + Send + 'static>(&self, result: R) -> Result<(), RpcError> {
         let Some(id) = &self.id else {
             return Ok(());
         };
-        let mut reply = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get()).into_bytes();
-        let written = serde_json::to_writer(&mut reply, result).map_err(|error| error.to_string());
-        reply.push(b'}');
-        let reply = written.and_then(|()| String::from_utf8(reply).map_err(|error| error.to_string()));
-        let reply = reply.map_err(|message| RpcError::Internal { message })?;
-        *self.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
+        let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get());
+        let reply = match written_reply(start.clone(), &result, SHORT_BYTES) {
+            Ok(reply) => Ok(reply),
+            // If the result cannot be written at all, the second attempt reports the error.
+            Err(_) => {
+                let write = move || written_reply(start, &result, usize::MAX);
+                // The permit that the call holds covers this work. Waiting for a second one could deadlock.
+                let has_permit = self.state().permit.is_some();
+                if has_permit { threads::run(write).await? } else { threads::run_with_permit(true, write).await? }
+            }
+        };
+        let reply = reply.map_err(|error| RpcError::Internal { message: error.to_string() })?;
+        self.state().reply = Some(reply);
         Ok(())
     }
 
-    /// Where [`CallContext::write_reply`] puts the reply.
-    pub(crate) fn reply(&self) -> Arc<Mutex<Option<String>>> {
-        Arc::clone(&self.reply)
+    /// Takes the reply that [`CallContext::write_reply`] wrote.
+    pub(crate) fn take_reply(&self) -> Option<String> {
+        self.state().reply.take()
     }
 
-    /// Whether the operation that this call asks for was ended before it began.
+    /// Whether the operation of this call was aborted before it began.
     pub(crate) fn was_aborted(&self) -> bool {
         self.server.closing.is_cancelled() || self.pending.as_ref().is_some_and(|pending| pending.is_aborted())
     }
 
-    /// Runs `work` with the session of the call, for reading, on a thread for blocking work.
-    /// Cancelling ends the wait at once; the thread finishes by itself.
+    /// Reads the session of the call by `work`, on a thread for blocking work. Cancelling ends the wait at once; the
+    /// thread finishes in the background.
     pub async fn read<T, W>(&self, work: W) -> Result<T, RpcError>
     where
         T: Send + 'static,
@@ -134,36 +155,35 @@ impl CallContext {
     {
         let reading = async {
             match self.ticket()?.resolved(&self.server).await? {
-                Ticket::Read(session, place) => {
-                    let guard = place.guard().await;
+                Ticket::Read(session, lock) => {
+                    let guard = lock.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
                     let work = match read(Arc::clone(&session), guard, work).await? {
                         Ok(done) => return Ok(done),
                         Err(work) => work,
                     };
-                    // Who waits for a session has no place among those that work: the one that it
-                    // waits for may need it.
-                    drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
+                    // A call that waits for a session holds no permit: the call that it waits for may need it.
+                    drop(self.state().permit.take());
                     let guard = Arc::clone(&session.slot).write_owned().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
-                Ticket::Write(session, place) => {
-                    let guard = place.guard().await;
+                Ticket::Write(session, lock) => {
+                    let guard = lock.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
-                Ticket::Opening(..) | Ticket::Later(..) => Err(no_ticket()),
+                Ticket::Opening(..) | Ticket::Unresolved(..) => Err(no_ticket()),
             }
         };
         self.unless_cancelled(reading).await
     }
 
-    /// Runs `work` with the session of the call, for changing it. It can be cancelled while it
-    /// waits for its turn; once it has begun, its outcome is what the caller learns.
+    /// Changes the session of the call by `work`. The call can be cancelled while it waits for its turn. Once `work`
+    /// has begun, its outcome is the result.
     pub async fn write<T, W>(&self, work: W) -> Result<T, RpcError>
     where
         T: Send + 'static,
@@ -173,15 +193,15 @@ impl CallContext {
         change(Arc::clone(&self.server), session, guard, work).await
     }
 
-    /// As [`CallContext::write`], for work that appends one short line: it is done at once where the
-    /// session is settled, as handing it to another thread costs more than the write.
+    /// As [`CallContext::write`], for work that appends one short line. If the session is settled, the work is done
+    /// here, because handing it to a thread costs more than the write.
     pub(crate) async fn write_briefly<T, W>(&self, work: W) -> Result<T, RpcError>
     where
         T: Send + 'static,
         W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
     {
         let (session, mut guard) = self.unless_cancelled(self.write_guard()).await?;
-        // A look at the context for a compaction that may be due can take long.
+        // Checking whether a compaction is due can take long.
         let is_brief = session.auto_compaction.model().is_none();
         if !is_brief || !guard.as_mut().is_some_and(session_store::Session::is_settled) {
             return change(Arc::clone(&self.server), session, guard, work).await;
@@ -196,10 +216,10 @@ impl CallContext {
 
     /// Waits for the turn to change the session of the call.
     pub(crate) async fn write_guard(&self) -> Result<(Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>), RpcError> {
-        let Ticket::Write(session, place) = self.ticket()?.resolved(&self.server).await? else {
+        let Ticket::Write(session, lock) = self.ticket()?.resolved(&self.server).await? else {
             return Err(no_ticket());
         };
-        let guard = place.guard().await;
+        let guard = lock.guard().await;
         session.check_not_closing()?;
         Ok((session, guard))
     }
@@ -207,15 +227,15 @@ impl CallContext {
     /// Waits for the turn to add sessions.
     pub(crate) async fn opening_turn(&self) -> Result<OpeningTurn, RpcError> {
         match self.ticket()? {
-            Ticket::Opening(place, announced) => {
-                self.unless_cancelled(async { Ok(OpeningTurn::of(place, announced).await) }).await
+            Ticket::Opening(lock, opening) => {
+                self.unless_cancelled(async { Ok(OpeningTurn::of(lock, opening).await) }).await
             }
             _ => Err(no_ticket()),
         }
     }
 
-    /// Waits for the turn to read an open session. Only those who have the turn to add sessions may
-    /// line up for one so late.
+    /// Waits for the turn to read an open session. Only calls that have the turn to add sessions may queue for a
+    /// session so late.
     pub(crate) async fn read_guard(
         &self,
         session_id: &str,
@@ -228,7 +248,7 @@ impl CallContext {
         Ok((session, guard))
     }
 
-    /// Runs `work`, or fails with `requestCancelled` when the call is cancelled first.
+    /// Runs `work`, or fails with `requestCancelled` if the call is cancelled first.
     pub async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
         tokio::select! {
             biased;
@@ -237,14 +257,13 @@ impl CallContext {
         }
     }
 
-    /// Waits until the client has read enough and few enough calls work, and keeps the place until
-    /// the reply is queued. Only those that hold all locks they need may wait here, so that none
-    /// waits for another.
+    /// Waits until the client has read enough and few enough calls work, and keeps the permit until the reply is
+    /// queued. Only calls that hold all locks they need may wait here, so that no call waits for another.
     async fn hold_permit(&self, session: &OpenSession) -> Result<(), RpcError> {
         let permit = threads::permit(session.is_quick()).await;
         self.server.output_ready().await;
-        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
-        // A batch is sent once it is whole, so that waiting for the client would be in vain.
+        self.state().permit = permit;
+        // A batch is sent when it is complete, so waiting for the client would not help.
         if self.is_in_batch {
             self.server.batch_room()?;
         }
@@ -252,8 +271,34 @@ impl CallContext {
     }
 
     fn ticket(&self) -> Result<Ticket, RpcError> {
-        let ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner).take();
-        ticket.ok_or_else(no_ticket)
+        self.state().ticket.take().ok_or_else(no_ticket)
+    }
+}
+
+/// Writes a reply of at most `limit` bytes. Fails as soon as it gets longer.
+fn written_reply(start: String, result: &impl Serialize, limit: usize) -> serde_json::Result<String> {
+    let mut reply = Bounded { bytes: start.into_bytes(), limit };
+    serde_json::to_writer(&mut reply, result)?;
+    reply.bytes.push(b'}');
+    String::from_utf8(reply.bytes).map_err(serde_json::Error::custom)
+}
+
+struct Bounded {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.limit.saturating_sub(self.bytes.len()) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -261,8 +306,8 @@ fn no_ticket() -> RpcError {
     RpcError::invalid_params("sessionId", "a value: the member is required")
 }
 
-/// Changes a session whose lock is held, on a thread for blocking work. What must reach the disk has
-/// reached it when this returns; the session is free for others while the disk works.
+/// Changes a session whose lock is held, on a thread for blocking work. When this returns, everything that must reach
+/// the disk has reached it. Other calls can use the session while the disk works.
 async fn change<T, W>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
@@ -276,15 +321,22 @@ where
     session::change(Arc::clone(server.engine()?), session, guard, work).await
 }
 
-/// Runs `work` on a thread for blocking work, once few enough calls work; a panic in it becomes an
-/// internal error.
+/// Runs `work` on a thread for blocking work, once few enough calls work. A panic becomes an internal error.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
     blocking_in(true, work).await
 }
 
-/// As [`blocking`], for work in a store or a session that is quick or not.
+/// Runs `work` on a text of `bytes` bytes: here if the text is short, otherwise as [`blocking`] does.
+pub(crate) async fn blocking_if_long<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
+) -> Result<T, RpcError> {
+    if bytes <= SHORT_BYTES { work() } else { blocking(work).await }
+}
+
+/// As [`blocking`], for work in a store or session that is quick or slow.
 pub(crate) async fn blocking_in<T: Send + 'static>(
     is_quick: bool,
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
@@ -292,9 +344,8 @@ pub(crate) async fn blocking_in<T: Send + 'static>(
     threads::run_with_permit(is_quick, work).await?
 }
 
-/// Runs `work` with the session, or gives it back where another program has cut the session: that has to
-/// be read anew first, which takes the session for changing it, out of line, as nothing of it can be
-/// read in line.
+/// Runs `work` with the session. If another program has truncated the session, gives `work` back: the session must be
+/// reread first, which needs the write lock.
 async fn read<T, W>(
     session: Arc<OpenSession>,
     guard: OwnedRwLockReadGuard<Slot>,
@@ -311,7 +362,7 @@ where
     .await
 }
 
-/// Runs `work` with the session, once what other programs did to it was read.
+/// Runs `work` with the session after reading what other programs have changed.
 async fn read_refreshed<T, W>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
@@ -336,7 +387,7 @@ async fn on_thread<T: Send + 'static>(
     threads::run(work).await?
 }
 
-/// Runs `work` here; a panic in it becomes an internal error, as on a thread of its own.
+/// Runs `work` here. A panic becomes an internal error, as it does on a thread.
 fn catch_panic<T>(work: impl FnOnce() -> Result<T, RpcError>) -> Result<T, RpcError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(RpcError::Internal { message: "the handler panicked".to_owned() }))

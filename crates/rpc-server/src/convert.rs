@@ -1,6 +1,4 @@
-//! From what the rooms below return to what the wire holds; the only place that knows both.
-
-mod engine;
+//! Conversion between the types of the store, the core and the engine and the types of the wire.
 
 use std::sync::Arc;
 
@@ -13,12 +11,17 @@ use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{Projection, ProjectionDiagnostic};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::ContextTokens;
+use compaction_engine::host::{
+    BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, GivenBranchSummary, GivenSummary,
+    Navigation,
+};
+use compaction_engine::models::{Estimate, Reason, RequestReport};
+use compaction_engine::session::AgentModel;
+use compaction_engine::{CompactionRequest, DueCompaction, NavigationRequest, WindowUsage};
 use serde_json::value::RawValue;
 
-use crate::errors::RpcError;
+use crate::errors::{RpcError, failure};
 use crate::wire;
-
-pub(crate) use engine::*;
 
 /// An entry as stored.
 pub(crate) fn entry(entry: &Arc<Entry>) -> wire::Entry {
@@ -32,9 +35,14 @@ pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
 
 /// A message that a client sent; `path` names the parameter.
 pub(crate) fn read_message(message: impl Into<Box<RawValue>>, path: &str) -> Result<Message, RpcError> {
+    read_checked_message(message, path).map(|(message, _)| message)
+}
+
+/// As [`read_message`]. Also returns whether the message surely passes the checks of appended messages.
+pub(crate) fn read_checked_message(message: impl Into<Box<RawValue>>, path: &str) -> Result<(Message, bool), RpcError> {
     let message: Box<RawValue> = message.into();
     let is_object = message.get().starts_with('{');
-    Message::from_sent(message).map_err(|_| match is_object {
+    Message::from_sent_checked(message).map_err(|_| match is_object {
         true => RpcError::invalid_params(format!("{path}.role"), "the role: a string"),
         false => RpcError::invalid_params(path, "a message: an object with a string role"),
     })
@@ -130,7 +138,7 @@ pub(crate) fn preparation(preparation: &Preparation, with_messages: bool) -> wir
     }
 }
 
-/// The reason why nothing would be compacted, as the result of a dry run.
+/// The reason why nothing would be compacted, as a result of `prepareCompaction`.
 pub(crate) fn refusal(refusal: &Refusal) -> wire::PrepareCompactionResult {
     let mut result = wire::PrepareCompactionResult {
         preparation: None,
@@ -184,7 +192,7 @@ fn compaction_settings(settings: CompactionSettings) -> wire::CompactionSettings
     }
 }
 
-/// A JSON object that was made here.
+/// A JSON object that the server made.
 pub(crate) fn free_object(value: &serde_json::Value) -> wire::FreeObject {
     raw(value).into()
 }
@@ -215,7 +223,7 @@ pub(crate) fn stats(stats: &session_store::SessionStats) -> wire::SessionStats {
     }
 }
 
-/// How much is kept.
+/// The shares of the contents that a summary keeps.
 pub(crate) fn retention(retention: &Retention) -> wire::Retention {
     wire::Retention {
         files: retention.files,
@@ -227,7 +235,7 @@ pub(crate) fn retention(retention: &Retention) -> wire::Retention {
     }
 }
 
-/// What a summary lacks.
+/// The items that a summary lacks.
 pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
     let ids = |sources: &Sources| sources.ids().iter().map(ToString::to_string).collect::<Vec<_>>();
     let item = |text: &str, sources: &Sources| wire::LostItem { text: text.to_owned(), entry_ids: ids(sources) };
@@ -253,18 +261,235 @@ pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
         errors: report.errors.iter().map(error).collect(),
         requests: report.requests.iter().map(|request| item(&request.text, &request.sources)).collect(),
         constraints: report.constraints.iter().map(|note| item(&note.text, &note.sources)).collect(),
-        statements: report.statements.iter().map(|said| item(&said.text, &said.sources)).collect(),
+        statements: report.statements.iter().map(|statement| item(&statement.text, &statement.sources)).collect(),
         clipped: report.clipped.iter().map(|clipped| item(&clipped.text, &clipped.sources)).collect(),
         unsupported: report.unsupported.clone(),
         reversed: report.reversed.iter().map(reversed).collect(),
     }
 }
 
-/// The sizes that a provider named of a request that it refused.
+/// The sizes that a provider named when it refused a request.
 pub(crate) fn refused_size(reported: &Reported) -> wire::RefusedSize {
     wire::RefusedSize {
         limit: reported.limit,
         input_tokens: reported.counted(),
         requested_output_tokens: reported.output,
+    }
+}
+
+impl From<wire::Model> for AgentModel {
+    fn from(model: wire::Model) -> Self {
+        let wire::Model { provider, id, context_window, max_output_tokens } = model;
+        Self { provider, id, context_window, max_output_tokens }
+    }
+}
+
+impl From<CompactionReason> for wire::CompactionReason {
+    fn from(reason: CompactionReason) -> Self {
+        match reason {
+            CompactionReason::Manual => Self::Manual,
+            CompactionReason::Threshold => Self::Threshold,
+            CompactionReason::Overflow => Self::Overflow,
+        }
+    }
+}
+
+impl From<wire::CompactParams> for CompactionRequest {
+    fn from(params: wire::CompactParams) -> Self {
+        let mut request = Self::default();
+        request.custom_instructions = params.custom_instructions;
+        request.summary = params.summary.map(given_summary);
+        request.first_kept_entry_id = params.first_kept_entry_id.map(EntryId::new);
+        request.force = params.force;
+        request
+    }
+}
+
+impl From<wire::NavigateTreeParams> for NavigationRequest {
+    fn from(params: wire::NavigateTreeParams) -> Self {
+        let mut request = Self::to(EntryId::new(params.target_id));
+        request.summarize = params.summarize;
+        request.custom_instructions = params.custom_instructions;
+        request.replace_instructions = params.replace_instructions;
+        request.label = params.label;
+        request.summary = params.summary.map(given_branch_summary);
+        request.waits = params.wait.unwrap_or(true);
+        request
+    }
+}
+
+impl From<BeforeCompaction> for wire::SessionBeforeCompact {
+    fn from(question: BeforeCompaction) -> Self {
+        Self {
+            session_id: question.session_id,
+            operation_id: question.operation_id,
+            preparation: preparation(&question.preparation, true),
+            branch_entries: question.branch.iter().map(entry).collect(),
+            custom_instructions: question.custom_instructions,
+            reason: question.reason.into(),
+            will_retry: question.will_retry,
+        }
+    }
+}
+
+impl From<BeforeNavigation> for wire::SessionBeforeTree {
+    fn from(question: BeforeNavigation) -> Self {
+        Self {
+            session_id: question.session_id,
+            operation_id: question.operation_id,
+            preparation: wire::TreePreparation {
+                target_id: question.target_id.to_string(),
+                old_leaf_id: id(question.old_leaf_id.as_ref()),
+                common_ancestor_id: id(question.common_ancestor_id.as_ref()),
+                entries_to_summarize: question.abandoned.iter().map(EntryId::to_string).collect(),
+                user_wants_summary: question.wants_summary,
+                custom_instructions: question.custom_instructions,
+                replace_instructions: question.replace_instructions.then_some(true),
+                label: question.label,
+            },
+        }
+    }
+}
+
+/// A summary that a client wrote.
+pub(crate) fn given_summary(given: wire::GivenSummary) -> GivenSummary {
+    GivenSummary {
+        summary: given.summary,
+        first_kept_entry_id: given.first_kept_entry_id.map(EntryId::new),
+        tokens_before: given.tokens_before,
+        details: given.details.as_ref().map(wire::FreeObject::to_raw),
+        usage: given.usage.as_ref().map(wire::Usage::to_raw),
+    }
+}
+
+/// A branch summary that a client wrote.
+pub(crate) fn given_branch_summary(given: wire::GivenBranchSummary) -> GivenBranchSummary {
+    GivenBranchSummary {
+        summary: given.summary,
+        details: given.details.as_ref().map(wire::FreeObject::to_raw),
+        usage: given.usage.as_ref().map(wire::Usage::to_raw),
+    }
+}
+
+/// A compaction that is done.
+pub(crate) fn compaction(compaction: &Compaction) -> wire::CompactionResult {
+    let account = &compaction.account;
+    wire::CompactionResult {
+        entry_id: compaction.entry_id.to_string(),
+        summary: compaction.summary.clone(),
+        first_kept_entry_id: compaction.first_kept_entry_id.to_string(),
+        tokens_before: compaction.tokens_before,
+        tokens_after: compaction.tokens_after,
+        estimated_tokens_before: compaction.estimated_tokens_before,
+        details: free(&compaction.details),
+        usage: compaction.usage.as_deref().map(free),
+        from_hook: compaction.from_hook,
+        summarizer: compaction.summarizer.clone(),
+        attempts: compaction.attempts,
+        failures: compaction.failures.iter().map(failure).collect(),
+        summary_requests: compaction.requests.iter().map(request_report).collect(),
+        redactions: compaction.redactions.clone(),
+        account: wire::CompactionAccount {
+            brief: account.brief.clone(),
+            retention: retention(&account.retention),
+            retention_before_repair: retention(&account.loss.retention),
+            score: account.retention.score(),
+            loss_report: loss_report(&account.loss),
+        },
+    }
+}
+
+fn free(raw: &RawValue) -> wire::FreeObject {
+    raw.into()
+}
+
+/// A navigation that is done.
+pub(crate) fn navigation(navigation: Navigation) -> wire::NavigationResult {
+    wire::NavigationResult {
+        leaf_id: id(navigation.leaf_id.as_ref()),
+        old_leaf_id: id(navigation.old_leaf_id.as_ref()),
+        editor_text: navigation.editor_text,
+        summary_entry: navigation.summary_entry.as_ref().map(entry),
+        cancelled: navigation.is_cancelled,
+        aborted: navigation.is_aborted.then_some(true),
+    }
+}
+
+/// A tool result that was shortened.
+pub(crate) fn clipped(clipped: &ClippedResult) -> wire::ClippedResult {
+    let ClippedResult { entry_id, tokens_before, tokens_after } = clipped;
+    wire::ClippedResult { entry_id: entry_id.to_string(), tokens_before: *tokens_before, tokens_after: *tokens_after }
+}
+
+/// A compaction that is due.
+pub(crate) fn due(due: DueCompaction) -> wire::AutomaticCompaction {
+    wire::AutomaticCompaction {
+        operation_id: due.operation_id,
+        reason: due.reason.into(),
+        will_retry: due.will_retry,
+        skipped: due.skipped.map(str::to_owned),
+        until: due.until,
+        error: due.error.map(|error| RpcError::from(error).to_body()),
+        clipped: due.clipped.iter().map(clipped).collect(),
+        context_tokens: due.context_tokens,
+        threshold: due.threshold,
+        refused: refused_size(&due.reported),
+    }
+}
+
+/// How full a window is.
+pub(crate) fn usage(usage: WindowUsage) -> wire::ContextUsage {
+    let WindowUsage { tokens, context_window } = usage;
+    let percent = tokens.map(|tokens| tokens as f64 / context_window as f64 * 100.0);
+    wire::ContextUsage { tokens, context_window, percent }
+}
+
+/// How a summary was requested.
+fn request_report(report: &RequestReport) -> wire::SummaryRequestReport {
+    let dollars = |cost: f64| (cost * 1_000_000.0).round() / 1_000_000.0;
+    let estimate = |estimate: Estimate| {
+        let cost = estimate.cost.map(dollars);
+        wire::RequestEstimate { input_tokens: estimate.tokens, cost }
+    };
+    wire::SummaryRequestReport {
+        kind: report.kind.into(),
+        mode: match report.is_continued {
+            true => wire::SummarizeMode::Continue,
+            false => wire::SummarizeMode::Transcript,
+        },
+        not_continued: report
+            .obstacle
+            .as_ref()
+            .map(|obstacle| wire::NotContinued { reason: reason(obstacle.reason), detail: obstacle.detail.clone() }),
+        transcript: report.transcript.map(estimate),
+        continued: report.continued.map(estimate),
+        cached_tokens: report.cached_tokens,
+        cost: report.cost.map(dollars),
+    }
+}
+
+fn reason(reason: Reason) -> wire::NotContinuedReason {
+    use wire::NotContinuedReason as Wire;
+    match reason {
+        Reason::Settings => Wire::Settings,
+        Reason::NotSupported => Wire::NotSupported,
+        Reason::OtherModel => Wire::OtherModel,
+        Reason::OtherInterface => Wire::OtherInterface,
+        Reason::PromptUnknown => Wire::PromptUnknown,
+        Reason::NotSeen => Wire::NotSeen,
+        Reason::TooLarge => Wire::TooLarge,
+        Reason::ThinkingUnknown => Wire::ThinkingUnknown,
+        Reason::NoCache => Wire::NoCache,
+        Reason::Cold => Wire::Cold,
+        Reason::Missed => Wire::Missed,
+        Reason::Dearer => Wire::Dearer,
+        Reason::Refused => Wire::Refused,
+        Reason::Overflow => Wire::Overflow,
+        Reason::Truncated => Wire::Truncated,
+        Reason::ToolCall => Wire::ToolCall,
+        Reason::Empty => Wire::Empty,
+        Reason::CutOff => Wire::CutOff,
+        Reason::Headings => Wire::Headings,
+        Reason::Stopped => Wire::Stopped,
     }
 }

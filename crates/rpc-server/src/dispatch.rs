@@ -1,4 +1,4 @@
-//! From messages to calls: ids, batches, cancellation, limits, panics.
+//! From messages to calls: ids, batches, cancellation, limits and panics.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -15,23 +15,21 @@ use tokio_util::sync::CancellationToken;
 use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::methods::{self, Scope};
-use crate::named::Named;
-use crate::params;
 use crate::server::Server;
-use crate::ticket::Ticket;
+use crate::ticket::{RoutingParams, Ticket};
 use crate::transport::{Call, Incoming, Outbound, Part, RawId};
 use crate::unknown;
 use crate::wire::{CancelParams, NoParams};
 
-/// Requests that may run or wait at once.
+/// Maximum number of requests that run or wait.
 const MAX_REQUESTS: usize = 1024;
-/// Bytes of parameters that they may hold together.
+/// Maximum number of bytes of their parameters.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
 
-/// What running requests get to end before a `shutdown`.
+/// Time that running requests get to end before a `shutdown`.
 const OPERATIONS_END: Duration = Duration::from_secs(5);
 
-/// Serves messages by the registered methods.
+/// Serves messages with the registered methods.
 #[derive(Debug)]
 pub struct Dispatcher {
     server: Arc<Server>,
@@ -40,18 +38,18 @@ pub struct Dispatcher {
     running: Arc<Running>,
 }
 
-/// What the client said beyond calls.
+/// A message's effect on the server's loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// Nothing.
     None,
-    /// `exit`, which is a notification; sent as a request it is answered.
+    /// The client sent `exit`. It is a notification; if it comes as a request, it is answered.
     Exit,
 }
 
 #[derive(Debug, Default)]
 struct Running {
-    /// Requests that can be cancelled. An id that a client uses twice at once names both.
+    /// Requests that can be cancelled. If a client uses an id twice at once, the id names both.
     by_id: Mutex<HashMap<RawId, Vec<CancellationToken>>>,
     count: AtomicUsize,
     bytes: AtomicUsize,
@@ -66,8 +64,7 @@ impl Dispatcher {
         Ok(Self { server, outbound, methods: module.into(), running: Arc::default() })
     }
 
-    /// Starts what a message asks for, in the order of arrival. Waits only for calls that
-    /// everything after them depends on.
+    /// Starts the calls of a message in the order of arrival. Waits only for calls that all later calls depend on.
     pub async fn accept(&self, incoming: Incoming) -> Signal {
         match incoming {
             Incoming::Single(part) => self.accept_part(part, &Reply::Single(self.outbound.clone())).await,
@@ -127,7 +124,7 @@ impl Dispatcher {
     }
 
     fn cancel(&self, call: &Call, reply: &Reply) {
-        let outcome = params::parse::<CancelParams>(call.params.as_deref().map(|params| params.get()));
+        let outcome = call.params.read::<CancelParams>();
         let cancelled = outcome.map(|params| self.running.cancel(params.id.0.get()));
         let Some(id) = &call.id else {
             return reply.send(None);
@@ -140,10 +137,10 @@ impl Dispatcher {
 
     async fn start(&self, call: Call, reply: Reply) {
         let id = call.id.clone();
-        // A call that will be refused ends nothing.
+        // A call that will be refused must not end anything.
         if call.method == "shutdown"
             && self.check_lifecycle("shutdown").is_ok()
-            && params::parse::<NoParams>(Some(params_of(&call))).is_ok()
+            && call.params.read::<NoParams>().is_ok()
         {
             self.end_operations().await;
         }
@@ -156,16 +153,16 @@ impl Dispatcher {
                     outbound.flush();
                 });
                 if scope == Scope::Barrier {
-                    // A panic was turned into a reply inside the task.
+                    // The task has turned a panic into a reply.
                     let _ = task.await;
                 }
             }
         }
     }
 
-    /// Ends what runs before `shutdown` is served, so that its reply is the last one.
+    /// Ends everything that runs before `shutdown` is served, so that its reply is the last one.
     async fn end_operations(&self) {
-        // Operations whose turn is yet to come end as soon as they begin.
+        // Operations that have not begun end as soon as they begin.
         self.server.closing.cancel();
         self.server.abort_operations();
         let ending = async {
@@ -177,7 +174,7 @@ impl Dispatcher {
         }
     }
 
-    /// Checks a call and takes its place in line.
+    /// Checks a call and queues it.
     fn prepare(
         &self,
         call: Call,
@@ -190,22 +187,19 @@ impl Dispatcher {
             let nearest = unknown::nearest(&call.method, methods::METHODS.iter().map(|(name, _)| *name));
             return Err(RpcError::MethodNotFound { method: call.method, nearest });
         };
-        let params = params_of(&call);
-        let named = Named::of(params);
-        // A shutdown has ended what runs. Nothing may refuse it after that.
+        let (routing, bytes) = (RoutingParams::of(&call.params), call.params.bytes());
+        // A `shutdown` has ended everything that ran, so it must not be refused any more.
         if call.method != "shutdown" {
-            self.running.check_room(params.len())?;
+            self.running.check_room(bytes)?;
         }
-        let admission = Running::admit(&self.running, call.id.clone(), params.len(), &self.server.end);
-        let pending = named.operation(&call.method, &self.server);
-        let concern = named.concern(&call.method, &self.server);
-        let ticket = Ticket::take(&self.server, scope, named.session_id, concern);
+        let admission = Running::admit(&self.running, call.id.clone(), bytes, &self.server.end);
+        let pending = routing.operation(&call.method, &self.server);
+        let target = routing.target(&call.method, &self.server);
+        let ticket = Ticket::take(&self.server, scope, routing.session_id, target);
         let (server, cancel, id) = (Arc::clone(&self.server), admission.cancel.clone(), call.id.clone());
-        let context = CallContext::new(server, method, cancel, ticket, pending, is_in_batch, id);
-        let written = context.reply();
-        context.give_params(call.params);
+        let context = CallContext::new(server, method, cancel, ticket, pending, is_in_batch, id, call.params);
         let mut extensions = Extensions::new();
-        extensions.insert(context);
+        extensions.insert(context.clone());
         let outbound = self.outbound.clone();
         let serve = async move {
             outbound.ready().await;
@@ -214,9 +208,8 @@ impl Dispatcher {
             let response = AssertUnwindSafe(response).catch_unwind().await;
             drop(admission);
             let id = id?;
-            let written = written.lock().unwrap_or_else(PoisonError::into_inner).take();
             Some(match response {
-                Ok(response) => written.unwrap_or_else(|| reply_from(&id, &response)),
+                Ok(response) => context.take_reply().unwrap_or_else(|| reply_from(&id, &response)),
                 Err(_) => error_reply(Some(&id), &RpcError::Internal { message: "the handler panicked".to_owned() }),
             })
         };
@@ -234,11 +227,7 @@ impl Dispatcher {
     }
 }
 
-fn params_of(call: &Call) -> &str {
-    call.params.as_deref().map_or("{}", |params| params.get())
-}
-
-/// A request that was let in; leaving, it makes room for another.
+/// A request that was admitted. Dropping it makes room for another one.
 struct Admission {
     running: Arc<Running>,
     id: Option<RawId>,
@@ -247,7 +236,7 @@ struct Admission {
 }
 
 impl Running {
-    /// Fails if a request with parameters of so many bytes is one too many.
+    /// Fails if there is no room for a request with parameters of `bytes` bytes.
     fn check_room(&self, bytes: usize) -> Result<(), RpcError> {
         let waiting = self.count.load(Ordering::Acquire);
         let held = self.bytes.load(Ordering::Acquire).saturating_add(bytes);
@@ -283,7 +272,7 @@ impl Drop for Admission {
     fn drop(&mut self) {
         if let Some(id) = &self.id {
             let mut by_id = self.running.lock();
-            // Tokens of one id are interchangeable here: whichever is removed, as many stay as run.
+            // The tokens of one id are interchangeable here: whichever is removed, one stays for each running request.
             if by_id.get_mut(id).is_some_and(|tokens| {
                 tokens.pop();
                 tokens.is_empty()
@@ -305,7 +294,7 @@ enum Reply {
 }
 
 impl Reply {
-    /// Sends a reply; `None` where there is nothing to say.
+    /// Sends a reply, if there is one.
     fn send(&self, reply: Option<String>) {
         match self {
             Reply::Single(outbound) => {
@@ -318,7 +307,7 @@ impl Reply {
     }
 }
 
-/// The replies to a batch, sent together when the last part is done.
+/// The replies to a batch. They are sent together when the last part is done.
 #[derive(Debug)]
 struct Batch {
     outbound: Outbound,
@@ -329,7 +318,7 @@ struct Batch {
 struct BatchState {
     missing: usize,
     replies: Vec<String>,
-    /// Bytes of the replies.
+    /// Number of bytes of the replies.
     held: usize,
 }
 
@@ -362,8 +351,8 @@ fn error_reply(id: Option<&RawId>, error: &RpcError) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{body}}}")
 }
 
-/// The registry knows only some ids, so that it answers under id 0; the client's own id, as it was
-/// written, takes its place.
+/// The registry supports only some ids, so it answers under id 0. This function puts the client's own id in its place,
+/// exactly as it was written.
 fn reply_from(id: &RawId, response: &MethodResponse) -> String {
     const START: &str = "{\"jsonrpc\":\"2.0\",\"id\":0,";
     let json = response.as_ref();

@@ -1,16 +1,15 @@
-//! Errors on the wire: one table of codes and kinds, one place where the errors of the rooms below
-//! become them (protocol/README.md, "Errors").
+//! Errors on the wire: one table of codes and kinds, and the conversion of the errors of the store and the engine
+//! (protocol/README.md, "Errors").
 
-mod engine;
-
-use compaction_engine::EngineError;
+use compaction_core::entry::EntryId;
+use compaction_core::preparation::Refusal;
+use compaction_engine::session::OpenSession;
+use compaction_engine::{EngineError, ErrorKind, SummarizerFailure};
 use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
 use session_store::StoreError;
 
-use crate::wire::{ErrorBody, PinnedEntry};
-
-pub(crate) use engine::failure;
+use crate::wire::{self, ErrorBody, PinnedEntry};
 
 /// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -74,7 +73,7 @@ macro_rules! kinds {
             $(#[doc = $meaning] $kind),*
         }
 
-        /// Codes, kinds and what they mean, as clients find them in the generated documents.
+        /// Codes, kinds and meanings, as the generated documents list them.
         pub const TABLE: &[(i32, &str, &str)] = &[$(($code, $name, $meaning)),*];
 
         impl Kind {
@@ -97,15 +96,15 @@ macro_rules! kinds {
 
 kinds! {
     ParseError -32700 "parseError"
-        "The message is not JSON; reading goes on at the next frame.";
+        "The message is not JSON. Reading continues at the next frame.";
     InvalidRequest -32600 "invalidRequest"
-        "The message is JSON, but no request, or it is over the size limit.";
+        "The message is JSON, but not a valid request, or it is over the size limit.";
     MethodNotFound -32601 "methodNotFound"
         "There is no such method.";
     InvalidParams -32602 "invalidParams"
-        "A parameter is missing or wrong; `path` and `expected` say which and how.";
+        "A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.";
     InternalError -32603 "internalError"
-        "A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`, `line`); the server goes on.";
+        "A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`, `line`). The server continues.";
     NotInitialized -32002 "notInitialized"
         "The first request must be `initialize`.";
     RequestCancelled -32800 "requestCancelled"
@@ -115,37 +114,37 @@ kinds! {
     EntryNotFound 1002 "entryNotFound"
         "The session has no entry with this id.";
     SessionLocked 1003 "sessionLocked"
-        "Another process has the session open for writing; `pid` and `host` say which, if known.";
+        "Another process has the session open for writing: `pid` and `host`, if known.";
     NotASession 1004 "notASession"
-        "The file is no session; it was left untouched. `detail` says why.";
+        "The file is not a session. It was not changed. `detail` says why.";
     WriteFailed 1005 "writeFailed"
-        "Writing failed, or the file exists; nothing was changed.";
+        "Writing failed, or the file exists. Nothing was changed.";
     LeafMoved 1006 "leafMoved"
-        "The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`: the result of a call that a compaction was to summarise came meanwhile.";
+        "The leaf (`leafId`) is not the expected one (`expectedLeafId`). With `toolCallId`: the result of a call came while a compaction was about to summarise the call.";
     ReadOnly 1007 "readOnly"
-        "The session is open for reading alone.";
+        "The session is read-only.";
     ServerBusy 1008 "serverBusy"
-        "Too many requests wait; send fewer at once.";
+        "Too many requests are waiting. Send fewer at once.";
     SessionIdInUse 1009 "sessionIdInUse"
-        "Another session has the same id; `path` says which, if it has a file.";
+        "Another session has the same id: `path`, if it has a file.";
     NothingToCompact 1101 "nothingToCompact"
-        "Everything would be kept, also because the result of `toolCallId` has not come, or compacting did not help; `reason` and the numbers say why.";
+        "Everything would be kept, for example because the result of `toolCallId` is missing, or compacting would not help. `reason` and the numbers say why.";
     AlreadyCompacted 1102 "alreadyCompacted"
-        "Nothing that the model sees follows the last compaction.";
+        "The model sees nothing after the last compaction.";
     OperationInProgress 1103 "operationInProgress"
-        "A compaction, navigation or fork runs on the session; `operationId` says which.";
+        "A compaction, navigation or fork (`operationId`) is running on the session.";
     SummarizerFailed 1104 "summarizerFailed"
         "The summarizer failed: `cause`, `attempts`.";
     SummaryRejected 1105 "summaryRejected"
-        "The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller (`reason` is `notSmaller`).";
+        "The summary is empty, cut off, or incomplete (`detail`), or it is not smaller (`reason` is `notSmaller`).";
     CancelledByHook 1106 "cancelledByHook"
         "A hook of the client cancelled the operation.";
     InvalidHookResult 1107 "invalidHookResult"
-        "A hook of the client gave a wrong result.";
+        "A hook of the client returned a wrong result.";
     PinBudgetExceeded 1108 "pinBudgetExceeded"
-        "The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins` say how many.";
+        "The pinned entries would take too many tokens: `tokens`, `entryTokens`, `maxTokens` and `pins`.";
     InvalidSettings 1201 "invalidSettings"
-        "A setting is wrong; `path` says which.";
+        "The setting `path` is wrong.";
 }
 
 fn id_or_root(id: &Option<String>) -> &str {
@@ -153,7 +152,7 @@ fn id_or_root(id: &Option<String>) -> &str {
 }
 
 impl RpcError {
-    /// An envelope that is no request.
+    /// A message that is not a valid request.
     pub fn invalid_request(message: &str) -> Self {
         Self::InvalidRequest { message: message.to_owned() }
     }
@@ -194,7 +193,7 @@ impl RpcError {
         self.kind().code()
     }
 
-    /// Which error of its kind it is, for programs, and whether the same call, sent again later, may succeed.
+    /// The name of the reason, for programs, and whether the same call may succeed later.
     pub fn nature(&self) -> (&'static str, bool) {
         match self {
             Self::Parse { .. } => ("notJson", false),
@@ -220,12 +219,11 @@ impl RpcError {
             Self::BatchTooLarge => ("batchTooLarge", false),
             Self::SessionIdInUse { .. } => ("sessionIdInUse", false),
             Self::PinBudgetExceeded { .. } => ("pinBudgetExceeded", false),
-            Self::Engine(error) => engine::nature(error),
+            Self::Engine(error) => engine_nature(error),
         }
     }
 
-    /// The error's `data`: its kind, its reason, whether it is worth another try, and the ids and numbers needed to
-    /// act.
+    /// The error's `data`: kind, reason, whether a retry may succeed, and the ids and numbers that a caller needs.
     pub fn data(&self) -> Value {
         let mut data = self.details();
         let (reason, is_retryable) = self.nature();
@@ -269,17 +267,17 @@ impl RpcError {
             Self::LeafMoved { expected, actual } => json!({ "expectedLeafId": expected, "leafId": actual }),
             Self::ServerBusy { waiting, limit } => json!({ "waiting": waiting, "limit": limit }),
             Self::SessionIdInUse { session_id, path } => json!({ "sessionId": session_id, "path": path }),
-            Self::Engine(error) => engine::details(error),
+            Self::Engine(error) => engine_details(error),
         }
     }
 
-    /// The error as a reply or a notification holds it.
+    /// The error as a reply or a notification contains it.
     pub fn to_body(&self) -> ErrorBody {
         let data = serde_json::value::to_raw_value(&self.data()).expect("a tree of JSON values can be written");
         ErrorBody { code: self.code(), message: self.to_string(), data: data.into() }
     }
 
-    /// An error of the store, met while serving `session_id`.
+    /// An error of the store that occurred while serving `session_id`.
     pub fn from_store(error: &StoreError, session_id: &str) -> Self {
         let message = EngineError::sentence(error);
         match error {
@@ -311,9 +309,21 @@ impl RpcError {
                 Self::BrokenEntry { message, session_id: session_id.to_owned(), entry_id: id.to_string(), line: *line }
             }
             StoreError::InvalidLocator { expected, .. } => Self::invalid_params("path", expected.clone()),
-            // Of a write that may have taken place, nobody may say that nothing was changed.
+            // A write that may have taken place must not be reported as one that changed nothing.
             _ => Self::Internal { message },
         }
+    }
+}
+
+/// Conversion of the store's errors for one session.
+pub(crate) trait StoreErrors {
+    /// An error of the store that occurred while serving this session.
+    fn store_error(&self, error: &StoreError) -> RpcError;
+}
+
+impl StoreErrors for OpenSession {
+    fn store_error(&self, error: &StoreError) -> RpcError {
+        RpcError::from_store(error, &self.id)
     }
 }
 
@@ -321,6 +331,167 @@ impl From<RpcError> for ErrorObjectOwned {
     fn from(error: RpcError) -> Self {
         ErrorObjectOwned::owned(error.code(), error.to_string(), Some(error.data()))
     }
+}
+
+impl From<ErrorKind> for Kind {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Internal | ErrorKind::Store => Self::InternalError,
+            ErrorKind::Cancelled => Self::RequestCancelled,
+            ErrorKind::InvalidArgument => Self::InvalidParams,
+            ErrorKind::SessionNotFound => Self::SessionNotFound,
+            ErrorKind::EntryNotFound => Self::EntryNotFound,
+            ErrorKind::ReadOnly => Self::ReadOnly,
+            ErrorKind::LeafMoved => Self::LeafMoved,
+            ErrorKind::NothingToCompact => Self::NothingToCompact,
+            ErrorKind::AlreadyCompacted => Self::AlreadyCompacted,
+            ErrorKind::OperationInProgress => Self::OperationInProgress,
+            ErrorKind::SummarizerFailed => Self::SummarizerFailed,
+            ErrorKind::SummaryRejected => Self::SummaryRejected,
+            ErrorKind::CancelledByHook => Self::CancelledByHook,
+            ErrorKind::InvalidHookResult => Self::InvalidHookResult,
+            ErrorKind::InvalidSettings => Self::InvalidSettings,
+        }
+    }
+}
+
+impl From<EngineError> for RpcError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            // Errors of the store have the same form wherever they occur.
+            EngineError::Store { session_id, source } => Self::from_store(&source, &session_id),
+            error => Self::Engine(error),
+        }
+    }
+}
+
+/// A summarizer that failed.
+pub(crate) fn failure(failure: &SummarizerFailure) -> wire::SummarizerFailure {
+    wire::SummarizerFailure {
+        summarizer: failure.summarizer.clone(),
+        kind: Kind::from(failure.kind).name().to_owned(),
+        cause: failure.cause.clone(),
+        attempts: failure.attempts,
+    }
+}
+
+/// The name of the reason, for programs, and whether the same call may succeed later.
+fn engine_nature(error: &EngineError) -> (&'static str, bool) {
+    match error {
+        // `From<EngineError>` converts errors of the store.
+        EngineError::Internal { .. } | EngineError::Store { .. } => ("internal", false),
+        EngineError::Cancelled => ("cancelled", false),
+        EngineError::InvalidArgument { .. } => ("wrongParameter", false),
+        EngineError::SessionNotOpen { .. } => ("notOpen", false),
+        EngineError::EntryNotFound { .. } => ("unknownEntry", false),
+        EngineError::ReadOnly { .. } => ("readOnly", false),
+        EngineError::LeafMoved { .. } => ("leafMoved", false),
+        EngineError::ResultCame { .. } => ("resultCame", true),
+        EngineError::Refused(Refusal::NothingToCompact { .. }) => ("allRecent", false),
+        EngineError::Refused(Refusal::AwaitsResult { .. }) => ("awaitsResult", true),
+        EngineError::Refused(Refusal::AlreadyCompacted { .. }) => ("nothingFollows", false),
+        EngineError::StillTooLarge { .. } => ("overflowRecoveryTried", false),
+        EngineError::KeptTooLarge { .. } => ("keptTooLarge", false),
+        EngineError::NoGain { .. } => ("noGain", false),
+        EngineError::OperationInProgress { .. } => ("operationInProgress", true),
+        EngineError::SummarizerFailed { .. } => ("summarizerFailed", error.is_retryable()),
+        EngineError::EverySummarizerFailed { .. } => ("everySummarizerFailed", error.is_retryable()),
+        EngineError::DeadlinePassed { .. } => ("deadlinePassed", error.is_retryable()),
+        EngineError::SummaryRejected { .. } => ("unusableSummary", false),
+        EngineError::NotSmaller { .. } => ("notSmaller", false),
+        EngineError::CancelledByHook => ("cancelledByHook", false),
+        EngineError::InvalidHookResult { .. } => ("invalidHookResult", false),
+        EngineError::InvalidSettings { .. } => ("wrongSetting", false),
+    }
+}
+
+/// The ids and numbers that a caller needs.
+fn engine_details(error: &EngineError) -> Value {
+    let leaves = |expected: &Option<EntryId>, actual: &Option<EntryId>| {
+        let shown = |id: &Option<EntryId>| id.as_ref().map(EntryId::to_string);
+        json!({ "expectedLeafId": shown(expected), "leafId": shown(actual) })
+    };
+    match error {
+        EngineError::Internal { .. }
+        | EngineError::Cancelled
+        | EngineError::ReadOnly { .. }
+        | EngineError::Store { .. }
+        | EngineError::CancelledByHook => json!({}),
+        EngineError::InvalidArgument { path, expected } | EngineError::InvalidHookResult { path, expected } => {
+            json!({ "path": path, "expected": expected })
+        }
+        EngineError::InvalidSettings { path, expected, file } => {
+            let file = file.as_ref().map(|file| file.display().to_string());
+            json!({ "path": path, "expected": expected, "file": file })
+        }
+        EngineError::SessionNotOpen { session_id } => json!({ "sessionId": session_id }),
+        EngineError::EntryNotFound { session_id, entry_id } => {
+            json!({ "sessionId": session_id, "entryId": entry_id.to_string() })
+        }
+        EngineError::LeafMoved { expected, actual } => leaves(expected, actual),
+        EngineError::ResultCame { call_id, expected, actual } => {
+            let mut details = leaves(expected, actual);
+            details["toolCallId"] = json!(call_id);
+            details
+        }
+        EngineError::Refused(refusal) => refused(refusal),
+        EngineError::StillTooLarge { context_tokens, threshold, .. } => json!({
+            "contextTokens": context_tokens,
+            "threshold": threshold,
+        }),
+        EngineError::KeptTooLarge { kept_tokens, pinned_tokens, replaced_tokens, threshold, unestimated_tokens } => {
+            json!({
+                "keptTokens": kept_tokens,
+                "pinnedTokens": pinned_tokens,
+                "replacedTokens": replaced_tokens,
+                "threshold": threshold,
+                "unestimatedTokens": unestimated_tokens,
+            })
+        }
+        EngineError::NoGain { replaced_tokens, pinned_tokens } => {
+            json!({ "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens })
+        }
+        EngineError::OperationInProgress { operation_id } => json!({ "operationId": operation_id }),
+        EngineError::SummarizerFailed { cause, .. } => failed(error, cause),
+        EngineError::EverySummarizerFailed { failures, .. } => {
+            let mut details = failed(error, &EngineError::shown_failures(failures));
+            details["failures"] = json!(failures.iter().map(failure).collect::<Vec<_>>());
+            details
+        }
+        EngineError::DeadlinePassed { milliseconds, .. } => {
+            let mut details = failed(error, &error.to_string());
+            details["deadlineMs"] = json!(u64::try_from(*milliseconds).unwrap_or(u64::MAX));
+            details
+        }
+        EngineError::SummaryRejected { reason } => json!({ "detail": reason }),
+        EngineError::NotSmaller { summary_tokens, replaced_tokens } => {
+            json!({ "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Value {
+    match refusal {
+        Refusal::AlreadyCompacted { compaction_id, context_tokens } => {
+            json!({ "compactionId": compaction_id.to_string(), "contextTokens": context_tokens })
+        }
+        Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => json!({
+            "messages": messages,
+            "contextTokens": context_tokens,
+            "keepRecentTokens": keep_recent_tokens,
+        }),
+        Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => json!({
+            "toolCallId": call.call_id,
+            "entryId": call.entry_id.to_string(),
+            "messages": messages,
+            "contextTokens": context_tokens,
+            "keepRecentTokens": keep_recent_tokens,
+        }),
+    }
+}
+
+fn failed(error: &EngineError, cause: &str) -> Value {
+    json!({ "cause": cause, "attempts": error.attempts() })
 }
 
 #[cfg(test)]

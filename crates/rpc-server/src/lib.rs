@@ -1,29 +1,21 @@
 //! The wire of compactd: framing, dispatch, methods and notifications.
 //!
-//! A frame comes in by [`transport`], becomes a call in [`dispatch`], lines up for its session
-//! (`ticket`), is served by a handler ([`call`]), and goes out again by [`transport`].
+//! [`transport`] reads a frame, [`dispatch`] turns it into a call and queues the call for its session (`ticket`), a
+//! handler serves the call ([`call`]), and [`transport`] writes the reply.
 
 mod arrivals;
 pub mod call;
-pub mod client_calls;
-mod client_host;
+pub mod client;
 mod convert;
 pub mod dispatch;
 pub mod errors;
 mod handlers;
-mod lean;
 pub mod methods;
-mod named;
 mod notifications;
 pub mod openrpc;
 mod params;
-mod paths;
-mod pending_operations;
 pub mod run;
-mod scope;
 pub mod server;
-pub mod session;
-pub mod sessions;
 mod ticket;
 pub mod transport;
 mod unknown;

@@ -1,7 +1,8 @@
-//! The list of methods: name, handler, parameters, result, ordering scope. Dispatch, the OpenRPC
-//! document, the schemas and the clients' types are all derived from it.
+//! The list of methods: name, handler, parameters, result, ordering scope. Dispatch, the OpenRPC document, the schemas
+//! and the client types are derived from it.
 
 use std::future::Future;
+use std::sync::{Arc, OnceLock};
 
 use jsonrpsee::RpcModule;
 use jsonrpsee::core::RegisterMethodError;
@@ -10,13 +11,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use crate::arrivals::Scope;
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{
-    compact_messages, compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions,
-    status, undo,
-};
-pub use crate::scope::Scope;
+use crate::handlers::{append, branches, compaction, lifecycle, read, search, sessions, subscriptions};
 use crate::wire::*;
 
 /// A method as the generated documents describe it.
@@ -32,7 +30,7 @@ pub struct MethodDescription {
     pub params: Schema,
     /// Schema of the result.
     pub result: Schema,
-    /// Kinds of the errors that it has beyond those that every method may have.
+    /// Kinds of the errors that the method has besides those that every method may have.
     pub errors: &'static [&'static str],
 }
 
@@ -58,8 +56,8 @@ macro_rules! methods {
             Ok(())
         }
 
-        /// Describes every method. Parameters are described as they are read, results as they are
-        /// written: what may be left out differs.
+        /// Describes every method. Parameters are described as they are read and results as they are written: the
+        /// members that may be missing differ.
         pub fn describe(generator: &mut SchemaGenerator, results: &mut SchemaGenerator) -> Vec<MethodDescription> {
             vec![$(MethodDescription {
                 name: $name,
@@ -75,22 +73,22 @@ macro_rules! methods {
 
 methods! {
     "initialize" lifecycle::initialize, InitializeParams => InitializeResult, Barrier,
-        "Starts the conversation with the server; the first request.",
+        "Initializes the server. It must be the first request.",
         ["invalidRequest", "invalidSettings"];
     "updateSettings" lifecycle::update_settings, UpdateSettingsParams => UpdateSettingsResult, Barrier,
-        "Lays settings over those in force, or tells them; switches the automatic compaction of a session.",
+        "Changes or returns the settings, and switches automatic compaction of a session on or off.",
         ["invalidSettings", "sessionNotFound"];
     "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
-        "Ends all operations and closes all sessions; the notification `exit` follows.",
+        "Ends all operations and closes all sessions. The notification `exit` follows.",
         [];
-    "ping" status::ping, NoParams => Null, Free,
-        "Answers at once, before `initialize` too: the server is there.",
+    "ping" lifecycle::ping, NoParams => Null, Free,
+        "Answers at once, even before `initialize`.",
         [];
-    "getStatus" status::get, NoParams => ServerStatus, Free,
-        "Tells the open sessions, running operations, memory and versions of the server.",
+    "getStatus" lifecycle::get_status, NoParams => ServerStatus, Free,
+        "Returns open sessions, running operations, memory use and versions of the server.",
         [];
     "rpc.discover" lifecycle::discover, NoParams => FreeObject, Free,
-        "The OpenRPC document of this server.",
+        "Returns the OpenRPC document of this server.",
         [];
 
     "createSession" sessions::create, CreateSessionParams => OpenSessionResult, Opening,
@@ -102,8 +100,14 @@ methods! {
     "continueSession" sessions::continue_recent, ContinueSessionParams => OpenSessionResult, Opening,
         "Opens the most recent session of a working directory.",
         ["sessionNotFound", "sessionLocked", "notASession", "sessionIdInUse"];
+    "subscribe" subscriptions::subscribe, SubscribeParams => SubscribeResult, Write,
+        "Sends each entry that another program writes into a session by `entryAppended`, when it happens.",
+        ["sessionNotFound", "entryNotFound"];
+    "unsubscribe" subscriptions::unsubscribe, SessionParams => UnsubscribeResult, Write,
+        "Ends a subscription.",
+        ["sessionNotFound"];
     "closeSession" sessions::close, SessionParams => Null, Write,
-        "Flushes a session and frees its lock.",
+        "Flushes a session and releases its lock.",
         ["sessionNotFound", "writeFailed"];
     "listSessions" sessions::list, ListSessionsParams => ListSessionsResult, Free,
         "Lists sessions, newest activity first.",
@@ -115,85 +119,85 @@ methods! {
         "Counts messages, tokens and cost of a session.",
         ["sessionNotFound"];
     "checkSession" sessions::check, CheckSessionParams => CheckSessionResult, Read,
-        "Reads every body of a session and tells what is odd.",
+        "Reads every body of a session and reports problems.",
         ["sessionNotFound", "notASession"];
 
-    "appendMessage" entries::append_message, AppendMessageParams => AppendMessageResult, Write,
+    "appendMessage" append::append_message, AppendMessageParams => AppendMessageResult, Write,
         "Appends a message at the leaf.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
-    "appendMessages" entries::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
-        "Appends messages at the leaf, all of them or none.",
+    "appendMessages" append::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
+        "Appends all messages at the leaf, or none.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
-    "appendEntry" entries::append_entry, AppendEntryParams => AppendedResult, Write,
-        "Appends an entry that is no message at the leaf.",
+    "appendEntry" append::append_entry, AppendEntryParams => AppendedResult, Write,
+        "Appends an entry that is not a message at the leaf.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly"];
-    "getEntry" entries::get_entry, EntryParams => GetEntryResult, Read,
-        "Gives one entry.",
+    "getEntry" read::get_entry, EntryParams => GetEntryResult, Read,
+        "Returns one entry.",
         ["sessionNotFound", "entryNotFound"];
-    "getEntries" entries::get_entries, GetEntriesParams => EntriesResult, Read,
-        "Gives entries in file order.",
+    "getEntries" read::get_entries, GetEntriesParams => EntriesResult, Read,
+        "Returns entries in file order, or the entries with some ids.",
         ["sessionNotFound", "entryNotFound"];
-    "getBranch" entries::get_branch, GetBranchParams => EntriesResult, Read,
-        "Gives the entries from the root to a leaf.",
+    "getBranch" read::get_branch, GetBranchParams => EntriesResult, Read,
+        "Returns the entries from the root to a leaf.",
         ["sessionNotFound", "entryNotFound"];
-    "getTree" entries::get_tree, SessionParams => GetTreeResult, Read,
-        "Gives the tree as a flat list.",
+    "getTree" read::get_tree, SessionParams => GetTreeResult, Read,
+        "Returns the tree as a flat list.",
         ["sessionNotFound"];
     "searchSession" search::search, SearchSessionParams => SearchSessionResult, Read,
-        "Finds entries by their text, also those that compactions took out of the context.",
+        "Finds entries by their text, including those that compactions took out of the context.",
         ["sessionNotFound"];
-    "recall" recall::recall, RecallParams => RecallResult, Read,
-        "Gives back what compactions took out of the context, what answers a question best first.",
+    "recall" search::recall, RecallParams => RecallResult, Read,
+        "Returns entries that compactions took out of the context, the best matches for a query first.",
         ["sessionNotFound", "entryNotFound"];
-    "setLabel" entries::set_label, SetLabelParams => AppendedResult, Write,
+    "setLabel" append::set_label, SetLabelParams => AppendedResult, Write,
         "Sets or clears the label of an entry.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly"];
 
-    "getContext" context::get_context, GetContextParams => GetContextResult, Read,
-        "Gives what the model sees.",
+    "getContext" read::get_context, GetContextParams => GetContextResult, Read,
+        "Returns what the model sees.",
         ["sessionNotFound", "entryNotFound"];
-    "getContextUsage" context::get_usage, GetContextUsageParams => ContextUsage, Read,
-        "Tells how full a window is.",
+    "getContextUsage" read::get_usage, GetContextUsageParams => ContextUsage, Read,
+        "Returns how full a window is.",
         ["sessionNotFound"];
-    "estimateTokens" context::estimate_tokens, EstimateTokensParams => EstimateTokensResult, Free,
+    "estimateTokens" read::estimate_tokens, EstimateTokensParams => EstimateTokensResult, Free,
         "Estimates the tokens of messages or of a text.",
         [];
-    "serializeConversation" context::serialize, SerializeConversationParams => SerializeConversationResult, Free,
-        "Gives messages as the text that a summarizer reads.",
+    "serializeConversation" read::serialize, SerializeConversationParams => SerializeConversationResult, Free,
+        "Returns messages as the text that a summarizer reads.",
         [];
 
     "checkCompaction" compaction::check, CheckCompactionParams => CheckCompactionResult, Read,
-        "Decides whether a compaction is due; changes nothing.",
+        "Decides whether a compaction is due. Changes nothing.",
         ["sessionNotFound", "invalidSettings"];
     "prepareCompaction" compaction::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
-        "Tells what a compaction would do; changes nothing.",
+        "Describes what a compaction would do. Changes nothing.",
         ["sessionNotFound", "entryNotFound", "summarizerFailed", "invalidSettings"];
     "compact" compaction::compact, CompactParams => CompactResult, Write,
-        "Puts a summary in the place of the older part of the context.",
+        "Replaces the older part of the context by a summary.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
-    "compactMessages" compact_messages::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
-        "Compacts messages that the caller owns, without a session or a file.",
+    "compactMessages" compaction::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
+        "Compacts messages of the caller, without a session or a file.",
         ["nothingToCompact", "alreadyCompacted", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
     "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
-        "Ends a running compaction or branch summary.",
+        "Aborts a running compaction or branch summary.",
         ["sessionNotFound"];
-    "undoCompaction" undo::undo, UndoCompactionParams => UndoCompactionResult, Write,
-        "Brings back the context from before a compaction, with what came later, on a new branch.",
+    "undoCompaction" compaction::undo, UndoCompactionParams => UndoCompactionResult, Write,
+        "Restores the context from before a compaction on a new branch, with the later entries.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "operationInProgress"];
-    "pinEntry" pins::pin, PinEntryParams => PinEntryResult, Write,
+    "pinEntry" append::pin, PinEntryParams => PinEntryResult, Write,
         "Pins an entry, so that every compaction keeps it verbatim, or unpins it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "pinBudgetExceeded"];
-    "getPins" pins::get, GetPinsParams => GetPinsResult, Read,
-        "Gives the pinned entries of a branch.",
+    "getPins" append::get_pins, GetPinsParams => GetPinsResult, Read,
+        "Returns the pinned entries of a branch.",
         ["sessionNotFound", "entryNotFound"];
 
-    "prepareNavigation" navigation::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
-        "Tells what a navigation would do; changes nothing.",
+    "prepareNavigation" branches::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
+        "Describes what a navigation would do. Changes nothing.",
         ["sessionNotFound", "entryNotFound"];
-    "navigateTree" navigation::navigate, NavigateTreeParams => NavigateTreeResult, Write,
-        "Moves the leaf to another place in the tree.",
+    "navigateTree" branches::navigate, NavigateTreeParams => NavigateTreeResult, Write,
+        "Moves the leaf to another entry of the tree.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidHookResult", "invalidSettings"];
-    "forkSession" fork::fork, ForkSessionParams => OpenSessionResult, Opening,
+    "forkSession" branches::fork, ForkSessionParams => OpenSessionResult, Opening,
         "Copies one branch of a session into a new file and opens it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
 }
@@ -215,16 +219,16 @@ macro_rules! notifications {
 }
 
 notifications! {
-    "entryAppended" EntryAppended, "An entry was written, whoever caused it.";
+    "entryAppended" EntryAppended, "An entry was written by a call, or, in a session with a subscription, by another program.";
     "sessionChanged" SessionChanged, "Another program added entries to the file.";
-    "diagnostic" RequestDiagnostic, "A part of a request was passed over; the request is served all the same.";
+    "diagnostic" RequestDiagnostic, "A part of a request was ignored. The request is served all the same.";
     "leafChanged" LeafChanged, "A navigation moved the leaf.";
     "compactionStart" CompactionStart, "A compaction started.";
-    "compactionProgress" OperationProgress, "A compaction goes on.";
-    "compactionEnd" CompactionEnd, "A compaction ended; exactly one for every start.";
+    "compactionProgress" OperationProgress, "Progress of a compaction.";
+    "compactionEnd" CompactionEnd, "A compaction ended. There is exactly one for each start.";
     "branchSummaryStart" BranchSummaryStart, "A branch summary started.";
-    "branchSummaryProgress" OperationProgress, "A branch summary goes on.";
-    "branchSummaryEnd" BranchSummaryEnd, "A branch summary ended; exactly one for every start.";
+    "branchSummaryProgress" OperationProgress, "Progress of a branch summary.";
+    "branchSummaryEnd" BranchSummaryEnd, "A branch summary ended. There is exactly one for each start.";
 }
 
 /// A request to the client as the generated documents describe it.
@@ -259,13 +263,13 @@ macro_rules! client_methods {
 
 client_methods! {
     "summarize" SummarizeParams => SummarizeResult,
-        "The client's own model writes a summary; needs `capabilities.summarize`.";
+        "Asks the client's own model for a summary. Requires `capabilities.summarize`.";
     "sessionBeforeCompact" SessionBeforeCompact => Option<SessionBeforeCompactResult>,
-        "A hook before a compaction: cancel it, give the summary, or let it go on.";
+        "A hook before a compaction. It can cancel the compaction or provide the summary.";
     "sessionBeforeTree" SessionBeforeTree => Option<SessionBeforeTreeResult>,
-        "A hook before a navigation: cancel it, give summary, instructions or label, or let it go on.";
+        "A hook before a navigation. It can cancel the navigation or provide summary, instructions and label.";
     "sessionBeforeFork" SessionBeforeFork => Option<CancelResult>,
-        "A hook before a fork: cancel it, or let it go on.";
+        "A hook before a fork. It can cancel the fork.";
 }
 
 /// Names of the methods, in the order of the documents.
@@ -273,7 +277,7 @@ pub fn names() -> Vec<&'static str> {
     METHODS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The name and scope of a method; `None` if there is no such method.
+/// The name and scope of a method. `None` if there is no such method.
 pub fn find(method: &str) -> Option<(&'static str, Scope)> {
     METHODS.iter().find(|(name, _)| *name == method).copied()
 }
@@ -289,16 +293,21 @@ where
     H: Fn(CallContext, P) -> F + Copy + Send + Sync + 'static,
     F: Future<Output = Result<R, RpcError>> + Send + 'static,
 {
-    // The parameters come with the context, as those of the registry are copied on their way.
-    let serve = move |_: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
-        let outcome = match extensions.get::<CallContext>().cloned() {
-            Some(call) => match call.read_params::<P>() {
-                Ok(params) => handler(call.clone(), params).await.and_then(|result| call.write_reply(&result)),
-                Err(error) => Err(error),
-            },
-            None => Err(RpcError::Internal { message: "a call came without its context".to_owned() }),
-        };
-        outcome.map_err(ErrorObjectOwned::from)
+    let schema = Arc::new(OnceLock::new());
+    // The parameters come with the context, because the registry would copy them.
+    let serve = move |_: Params<'static>, _, extensions: jsonrpsee::Extensions| {
+        let (schema, call) = (Arc::clone(&schema), extensions.get::<CallContext>().cloned());
+        async move {
+            let Some(call) = call else {
+                let message = "a call came without its context".to_owned();
+                return Err(ErrorObjectOwned::from(RpcError::Internal { message }));
+            };
+            let served = async {
+                let params = call.read_params::<P>(&schema).await?;
+                call.write_reply(handler(call.clone(), params).await?).await
+            };
+            served.await.map_err(ErrorObjectOwned::from)
+        }
     };
     module.register_async_method(name, serve).map(|_| ())
 }

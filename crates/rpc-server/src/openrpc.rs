@@ -1,4 +1,4 @@
-//! The OpenRPC document, made from the list of methods and the wire types.
+//! The OpenRPC document, generated from the list of methods and the wire types.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::errors;
 use crate::methods::{self, MethodDescription};
 
-/// The document. OpenRPC 1.2.6 with schemas of JSON Schema draft 7, which is what its tools read;
-/// notifications, errors and scopes are in members that start with `x-`.
+/// The document: OpenRPC 1.2.6 with schemas of JSON Schema draft 7, which its tools read. Notifications, errors and
+/// scopes are in members that start with `x-`.
 pub fn document() -> Value {
     let mut settings = SchemaSettings::draft07();
     settings.definitions_path = "/components/schemas".into();
@@ -21,7 +21,7 @@ pub fn document() -> Value {
     let client_methods = methods::describe_client_methods(&mut results, &mut generator);
     let mut schemas = generator.take_definitions(true);
     schemas.extend(results.take_definitions(true));
-    // Generators name types by their titles.
+    // Code generators name types by their titles.
     for (name, schema) in &mut schemas {
         if let Some(schema) = schema.as_object_mut() {
             schema.entry("title").or_insert_with(|| json!(name));
@@ -63,8 +63,8 @@ pub fn document() -> Value {
 
 fn client_notifications() -> Value {
     json!([
-        { "name": "exit", "summary": "Ends the server; code 1 without `shutdown` before it.", "params": null },
-        { "name": "$/cancelRequest", "summary": "Cancels a request, which then fails with -32800.", "params": {
+        { "name": "exit", "summary": "Ends the server. The exit code is 1 if no `shutdown` came before.", "params": null },
+        { "name": "$/cancelRequest", "summary": "Cancels a request. It then fails with -32800.", "params": {
             "type": "object",
             "properties": { "id": { "type": ["string", "number"] } },
             "required": ["id"],
@@ -86,7 +86,7 @@ fn describe(method: &MethodDescription, schemas: &Map<String, Value>) -> Value {
     })
 }
 
-/// What methods are for, in the order of the reference.
+/// Groups of methods by task, in the order of the reference.
 const TASKS: &[(&str, &[&str])] = &[
     ("Start, settings and end", &["initialize", "updateSettings", "ping", "getStatus", "rpc.discover", "shutdown"]),
     (
@@ -95,6 +95,8 @@ const TASKS: &[(&str, &[&str])] = &[
             "createSession",
             "openSession",
             "continueSession",
+            "subscribe",
+            "unsubscribe",
             "closeSession",
             "listSessions",
             "setSessionName",
@@ -117,14 +119,14 @@ fn task(method: &str) -> &'static str {
     TASKS.iter().find(|(_, methods)| methods.contains(&method)).map_or("Other", |(task, _)| task)
 }
 
-/// An error of the table, as OpenRPC names it.
+/// An error of the table, in the form of OpenRPC.
 fn error(kind: &str) -> Value {
     let row = errors::TABLE.iter().find(|(_, name, _)| *name == kind);
     let (code, kind, description) = row.expect("the list of methods names kinds of the table, which a test checks");
     json!({ "code": code, "message": description, "data": { "kind": kind } })
 }
 
-/// The members of a parameter type as a list, which is how OpenRPC wants them. Generators name them by their titles.
+/// The members of a parameter type as a list, as OpenRPC requires. Generators name them by their titles.
 fn parameters(method: &str, params: &Schema, schemas: &Map<String, Value>) -> Vec<Value> {
     let name = params.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
     let schema = name.and_then(|name| schemas.get(name)).unwrap_or(params.as_value());
@@ -137,7 +139,7 @@ fn parameters(method: &str, params: &Schema, schemas: &Map<String, Value>) -> Ve
             json!({ "name": name, "required": required.contains(&name.as_str()), "schema": schema })
         })
         .collect();
-    // Tools want required parameters before optional ones.
+    // Tools require that mandatory parameters precede optional ones.
     list.sort_by_key(|parameter| parameter["required"] != json!(true));
     list
 }
@@ -147,7 +149,7 @@ fn capitalised(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Takes out integer formats, which are no part of JSON Schema and trip its tools.
+/// Removes integer formats, which are not part of JSON Schema and confuse its tools.
 #[derive(Debug, Clone)]
 struct WithoutFormats;
 

@@ -1,4 +1,4 @@
-//! The server's life: from the first byte to the exit code.
+//! The life of the server, from the first byte to the exit code.
 
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -14,24 +14,24 @@ use tokio_util::sync::CancellationToken;
 use crate::dispatch::{Dispatcher, Signal};
 use crate::methods;
 use crate::openrpc;
-use crate::server::{Catalog, GRACE, Server};
+use crate::server::{Catalog, GRACE_PERIOD, Server};
 use crate::transport::{Framing, Input, Outbound, read_messages};
 
-/// How the server talks.
+/// Options of the pipes.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// The framing; `None` to tell it from the first byte.
+    /// The framing. `None` to detect it from the first byte.
     pub framing: Option<Framing>,
-    /// Bytes of a message at most.
+    /// Maximum number of bytes of a message.
     pub max_message_bytes: usize,
 }
 
-/// What cancelled requests get to end, and the client to read what it is owed.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-/// How often it is checked that the parent lives.
+/// Time that cancelled requests get to end, and that the client gets to read what is queued.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
+/// Interval between checks that the parent is alive.
 const PARENT_CHECK: Duration = Duration::from_secs(1);
 
-/// Threads for blocking work at most; more calls than that never work at once.
+/// Maximum number of threads for blocking work. No more calls than this work at once.
 const MAX_THREADS: usize = 16;
 
 /// What the server can do.
@@ -42,17 +42,17 @@ const CATALOG: Catalog =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Input,
-    /// The client reads no more, so that nothing can be told.
+    /// The client no longer reads, so nothing can be sent.
     Output,
     Exit,
     Signal,
     ParentDied,
 }
 
-/// Serves `input` until it ends or `output` breaks, `exit` comes, SIGTERM, SIGINT, SIGHUP or SIGQUIT is
-/// received, or the parent dies.
+/// Serves `input` until it ends, `output` breaks, `exit` comes, SIGTERM, SIGINT, SIGHUP or SIGQUIT arrives, or the
+/// parent dies.
 ///
-/// The exit code is 0, but 1 for `exit` without `shutdown` (protocol/README.md, "Lifecycle").
+/// The exit code is 0, or 1 for `exit` without `shutdown` (protocol/README.md, "Lifecycle").
 pub fn serve(
     input: impl AsFd,
     output: impl Write + AsFd + Send + 'static,
@@ -61,7 +61,7 @@ pub fn serve(
     serve_store(input, output, options, None)
 }
 
-/// As [`serve`], with sessions in `store` where one is given.
+/// As [`serve`], with sessions in `store` if it is given.
 pub fn serve_store(
     input: impl AsFd,
     output: impl Write + AsFd + Send + 'static,
@@ -71,7 +71,7 @@ pub fn serve_store(
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()?;
     let code = runtime.block_on(run(input, output, options, store));
-    // A cancelled read may still run.
+    // A cancelled read may still be running.
     runtime.shutdown_background();
     code
 }
@@ -94,27 +94,27 @@ async fn run(
     tracing::debug!(?end, "ending");
     let was_shut_down = server.is_shut_down();
     if end == End::Input {
-        // What remains after the grace is cancelled below.
+        // What has not finished by then is cancelled below.
         let finishing = async {
             dispatcher.idle().await;
             server.operations_ended().await;
         };
-        let _ = tokio::time::timeout(GRACE, finishing).await;
+        let _ = tokio::time::timeout(GRACE_PERIOD, finishing).await;
     }
     server.end.cancel();
     let ending = async {
         dispatcher.idle().await;
         server.shut_down().await;
     };
-    if tokio::time::timeout(LAST_WORDS, ending).await.is_err() {
+    if tokio::time::timeout(SHUTDOWN_LIMIT, ending).await.is_err() {
         tracing::warn!(running = dispatcher.running(), "requests did not end in time");
     }
-    outbound.close(LAST_WORDS);
+    outbound.close(SHUTDOWN_LIMIT);
     Ok(if end == End::Exit && !was_shut_down { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Serves messages until something ends the server. What may make the loop wait, a client that
-/// does not read above all, never keeps it from noticing an end.
+/// Serves messages until something ends the server. The loop notices an end even while it waits, above all for a client
+/// that does not read.
 async fn listen(
     server: &Arc<Server>,
     dispatcher: &Dispatcher,
@@ -125,7 +125,8 @@ async fn listen(
     let serve = async {
         while let Some(Input::Message(incoming, bytes)) = inputs.recv().await {
             tracing::trace!(bytes, "message");
-            // A client that does not read is not read from, so that what it is owed stays bounded.
+            // No message is read from a client that does not read its replies, so that the queue of replies stays
+            // bounded.
             outbound.ready().await;
             if dispatcher.accept(incoming).await == Signal::Exit {
                 return End::Exit;
@@ -149,19 +150,19 @@ async fn listen(
     })
 }
 
-/// Ends once the input has ended and the client has not read what it is owed in the time after it.
+/// Ends when the input has ended and the client does not read the replies within the limit.
 async fn never_read(outbound: &Outbound, ended: &CancellationToken) {
     ended.cancelled().await;
     loop {
-        let is_read = tokio::time::timeout(LAST_WORDS, outbound.ready()).await.is_ok();
+        let is_read = tokio::time::timeout(SHUTDOWN_LIMIT, outbound.ready()).await.is_ok();
         if !is_read {
             return;
         }
-        tokio::time::sleep(GRACE).await;
+        tokio::time::sleep(GRACE_PERIOD).await;
     }
 }
 
-/// Ends when the parent that `initialize` named is gone.
+/// Ends when the parent that `initialize` named has died.
 async fn parent_dies(server: &Server) {
     let mut check = tokio::time::interval(PARENT_CHECK);
     loop {
@@ -179,11 +180,11 @@ fn parent_died(server: &Server) -> bool {
     parent.is_some_and(|parent| is_gone(parent) || is_zombie(parent))
 }
 
-/// Whether a process has ended and only its parent has not asked for its status: it can be signalled, and
-/// reads and writes nothing any more.
+/// Whether a process has ended and its parent has not yet collected its status. Such a process can be signalled, but
+/// reads and writes nothing.
 fn is_zombie(process: rustix::process::Pid) -> bool {
     let path = format!("/proc/{}/stat", process.as_raw_nonzero());
-    // The name before the state may hold anything. Systems without such files have no answer here.
+    // The name before the state may contain any character. Systems without this file cannot tell.
     let status = std::fs::read(path).unwrap_or_default();
     let state = status.iter().rposition(|byte| *byte == b')').and_then(|end| status.get(end + 2));
     matches!(state, Some(b'Z' | b'X'))

@@ -1,82 +1,79 @@
-//! What all calls share: the configuration of `initialize`, the open sessions, the way out.
+//! State that all calls share: the configuration of `initialize`, the open sessions, and the end of the server.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use compaction_engine::session::{OpenSession, Slot};
 use compaction_engine::settings::SettingsLayers;
 use compaction_engine::{Engine, Settings, threads};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use session_store::{Durability, FileStore, Locator, MemoryStore, SessionStore, StoreError, resolve_path};
+use session_store::{Durability, FileStore, Locator, MemoryStore, Session, SessionStore, StoreError, resolve_path};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
-use crate::arrivals::Arrivals;
-use crate::client_calls::{ClientCallError, ClientCalls};
-use crate::client_host::ClientHost;
-use crate::errors::RpcError;
-use crate::lean::Wanted;
-use crate::notifications;
-use crate::paths::check_path;
-use crate::pending_operations::PendingOperations;
-use crate::sessions::Sessions;
+use crate::arrivals::{Arrivals, PendingOperations};
+use crate::client::{ClientCallError, ClientCalls, ClientHost};
+use crate::errors::{RpcError, StoreErrors as _};
+use crate::notifications::{self, ClientPreferences};
+use crate::params::check_path;
 use crate::transport::{Cork, Outbound};
-use crate::unknown::Told;
+use crate::unknown::ReportedNames;
 use crate::wire::ClientCapabilities;
 
-/// After the end of input, requests that were read get this long to finish by themselves, and before a
-/// session is closed the operation that runs on it, so that a script may write its calls and close the
-/// pipe. Then they are cancelled, as nobody waits minutes for a model.
+/// Time that requests get to finish after the end of input, and that a running operation gets before its session is
+/// closed, so that a script may write its calls and close the pipe. Then they are cancelled: no client waits minutes
+/// for a model.
 ///
 /// Builds for tests are many times slower, so they wait longer.
-pub(crate) const GRACE: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1500 } else { 500 });
-
+pub(crate) const GRACE_PERIOD: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1500 } else { 500 });
 /// The server, shared by all calls.
 #[derive(Debug)]
 pub struct Server {
-    /// Sessions that are open.
+    /// The open sessions.
     pub sessions: Sessions,
-    /// Held by calls that add sessions.
+    /// The lock for calls that add sessions.
     pub(crate) opening: Arc<RwLock<()>>,
-    /// Calls that wait behind them.
+    /// The queues of calls that wait for them.
     pub(crate) arrivals: Arc<Arrivals>,
     /// Cancelled when the server ends.
     pub end: CancellationToken,
-    /// Cancelled when the server ends or is shut down: nothing new begins, and what runs ends.
+    /// Cancelled when the server ends or is shut down. Nothing begins after that, and everything that runs ends.
     pub(crate) closing: CancellationToken,
-    /// Operations whose calls have arrived.
+    /// Operations whose calls have arrived and that have not begun.
     pub(crate) pending_operations: Arc<PendingOperations>,
-    /// Requests that wait for the client.
+    /// Requests that wait for an answer of the client.
     pub client_calls: Arc<ClientCalls>,
-    /// What the server can do, for those who ask.
+    /// What the server offers.
     pub(crate) catalog: Catalog,
     /// When the server started.
     pub(crate) started: Instant,
-    /// Names that the client has been told nothing reads.
-    pub(crate) told: Told,
+    /// Unknown names that were reported to the client.
+    pub(crate) reported: ReportedNames,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
-    /// Given, or made once, as it remembers what its lists learned.
+    /// Given at the start, or created once, because it caches what its lists learn.
     store: OnceLock<Arc<dyn SessionStore>>,
     /// The store of sessions that end with the server.
     memory: Arc<dyn SessionStore>,
     is_shut_down: AtomicBool,
 }
 
-/// What the server can do.
+/// What the server offers.
 #[derive(Debug, Clone, Copy)]
 pub struct Catalog {
-    /// Names of its methods.
+    /// Returns the names of its methods.
     pub methods: fn() -> Vec<&'static str>,
     /// Names of its notifications.
     pub notifications: &'static [&'static str],
-    /// Its OpenRPC document.
+    /// Returns its OpenRPC document.
     pub document: fn() -> serde_json::Value,
 }
 
-/// The store of session files that `initialize` settled.
+/// The store of session files, as `initialize` configured it.
 fn file_store(configuration: &Configuration) -> Arc<dyn SessionStore> {
     let store = FileStore::new(&configuration.agent_dir, configuration.durability);
     let store = store.with_max_line_bytes(configuration.max_line_bytes);
@@ -84,25 +81,25 @@ fn file_store(configuration: &Configuration) -> Arc<dyn SessionStore> {
     Arc::new(store.with_base(&configuration.cwd, configuration.home.clone()))
 }
 
-/// What `initialize` settled.
+/// The configuration that `initialize` made.
 #[derive(Debug)]
 pub struct Configuration {
-    /// The directory that `~` stands for, if there is one.
+    /// The directory for `~`, if there is one.
     pub home: Option<PathBuf>,
-    /// Working directory for sessions that name none.
+    /// Working directory of sessions that name none.
     pub cwd: PathBuf,
     /// A flat directory of sessions, instead of one per working directory.
     pub session_dir: Option<PathBuf>,
-    /// Where the agent keeps its files.
+    /// The directory of the agent's files.
     pub agent_dir: PathBuf,
-    /// What compacts, with the settings of all layers but the call's.
+    /// The engine, with the settings of all layers except that of a call.
     pub engine: Arc<Engine>,
-    /// When the store waits for the disk: it is made once, with what is set at the start.
+    /// When the store waits for the disk. The store is created once, so this is fixed at the start.
     pub durability: Durability,
-    /// Bytes of a line that the store holds at most, settled with it.
+    /// Maximum number of bytes of a line that the store holds.
     pub max_line_bytes: usize,
-    /// What the client wants to be told in full.
-    pub(crate) wanted: Wanted,
+    /// The parts of results and notifications that the client wants.
+    pub(crate) preferences: ClientPreferences,
     /// Hooks that the client answers.
     pub hooks: Vec<String>,
     /// Process id of the parent.
@@ -132,7 +129,7 @@ impl Server {
             client_calls: Arc::default(),
             catalog,
             started: Instant::now(),
-            told: Told::default(),
+            reported: ReportedNames::default(),
             outbound,
             configuration: OnceLock::new(),
             store,
@@ -141,12 +138,12 @@ impl Server {
         }
     }
 
-    /// What `initialize` settled; fails before it.
+    /// The configuration. Fails before `initialize`.
     pub fn configuration(&self) -> Result<&Configuration, RpcError> {
         self.configuration.get().ok_or(RpcError::NotInitialized)
     }
 
-    /// Settles the configuration; fails the second time.
+    /// Sets the configuration. Fails the second time.
     pub fn configure(&self, configuration: Configuration) -> Result<&Configuration, RpcError> {
         self.configuration.set(configuration).map_err(|_| RpcError::invalid_request("initialize was called before"))?;
         self.configuration()
@@ -158,12 +155,12 @@ impl Server {
         Engine::new(Arc::new(host), settings, self.closing.clone())
     }
 
-    /// What compacts; fails before `initialize`.
+    /// The engine. Fails before `initialize`.
     pub fn engine(&self) -> Result<&Arc<Engine>, RpcError> {
         Ok(&self.configuration()?.engine)
     }
 
-    /// The settings in force, with what the settings files hold now. A call asks once and keeps what it got.
+    /// The current settings, with what the settings files hold now. A call asks once and keeps the answer.
     pub async fn settings_now(&self) -> Result<Arc<Settings>, RpcError> {
         Ok(self.engine()?.settings_now().await?)
     }
@@ -174,7 +171,7 @@ impl Server {
         Ok(self.store.get_or_init(|| file_store(configuration)))
     }
 
-    /// Whether the store is quick, as far as that is known.
+    /// Whether the store is quick. Before `initialize` it counts as slow.
     pub(crate) fn is_store_quick(&self) -> bool {
         self.store().is_ok_and(|store| store.is_quick())
     }
@@ -184,7 +181,7 @@ impl Server {
         &self.memory
     }
 
-    /// What the store calls the place that a client gave as `member` of its parameters.
+    /// The locator of a place that a client gave as parameter `member`.
     pub fn locate(&self, member: &str, text: &str) -> Result<Locator, RpcError> {
         self.store()?.locate(text).map_err(|error| match error {
             StoreError::InvalidLocator { expected, .. } => RpcError::invalid_params(member, expected),
@@ -192,26 +189,27 @@ impl Server {
         })
     }
 
-    /// An absolute path from one that a client gave as `member` of its parameters.
+    /// The absolute path for a path that a client gave as parameter `member`.
     pub fn resolve(&self, member: &str, path: &str) -> Result<PathBuf, RpcError> {
         check_path(member, path)?;
         let configuration = self.configuration()?;
         Ok(resolve_path(path, &configuration.cwd, configuration.home.as_deref()))
     }
 
-    /// Asks the client and waits for its answer, for at most `limit`.
+    /// Sends a request to the client and waits at most `limit` for the answer.
     pub async fn ask<P: Serialize>(
         &self,
         method: &str,
         params: &P,
         limit: Duration,
     ) -> Result<Box<RawValue>, ClientCallError> {
-        self.client_calls.ask(&self.outbound, method, params, limit).await
+        let params = serde_json::to_string(params).map_err(ClientCallError::refused)?;
+        self.client_calls.ask(&self.outbound, method, &params, limit).await
     }
 
-    /// Tells the client something that is no event of the engine.
+    /// Sends a notification that is not an event of the engine.
     pub(crate) fn notify<P: Serialize>(&self, method: &str, params: &P) {
-        match notifications::written(method, params) {
+        match notifications::text_of(method, params) {
             Ok(notification) => self.outbound.push(notification),
             Err(error) => tracing::error!(%error, "a notification could not be written"),
         }
@@ -222,7 +220,7 @@ impl Server {
         self.configuration().is_ok_and(|configuration| configuration.hooks.iter().any(|name| name == hook))
     }
 
-    /// Fails if too many replies wait for the rest of their batches.
+    /// Fails if too many bytes of replies wait for their batches.
     pub(crate) fn batch_room(&self) -> Result<(), RpcError> {
         match self.outbound.may_hold() {
             true => Ok(()),
@@ -249,7 +247,7 @@ impl Server {
         self.outbound.ready().await;
     }
 
-    /// Holds back notifications until the reply of the call that makes them.
+    /// Holds back notifications until the reply of the call that causes them.
     pub(crate) fn cork(&self) -> Cork<'_> {
         self.outbound.cork()
     }
@@ -259,7 +257,7 @@ impl Server {
         self.is_shut_down.load(Ordering::Relaxed)
     }
 
-    /// Ends all operations, then closes all sessions: each once the calls before it are done.
+    /// Ends all operations, then closes each session after the calls that came before.
     pub async fn shut_down(self: &Arc<Self>) {
         self.is_shut_down.store(true, Ordering::Relaxed);
         self.closing.cancel();
@@ -268,11 +266,61 @@ impl Server {
         for session in self.sessions.all() {
             let mut slot = Arc::clone(&session.slot).write_owned().await;
             let (server, id) = (Arc::clone(self), session.id.clone());
-            // Waits for the disk, and for no place among those that work: those may wait for the client.
+            // Closing waits for the disk. It takes no permit, because calls with a permit may be waiting for the
+            // client.
             let closing = threads::run(move || server.sessions.close(&session, &mut slot));
             if let Err(error) = closing.await.map_err(RpcError::from).flatten() {
                 tracing::warn!(%error, session = id, "closing a session failed");
             }
         }
+    }
+}
+
+/// All open sessions by id.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    by_id: Mutex<HashMap<String, Arc<OpenSession>>>,
+}
+
+impl Sessions {
+    /// The open session with this id.
+    pub fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
+        self.lock().get(id).cloned()
+    }
+
+    /// Adds a session. Its id must not be in use.
+    pub fn insert(&self, session: Arc<OpenSession>) {
+        self.lock().insert(session.id.clone(), session);
+    }
+
+    /// Closes a session whose lock is held, unless it is closed already. It is removed from the list after its file is
+    /// free, so that a call that does not find it can open the file.
+    pub(crate) fn close(&self, open: &OpenSession, slot: &mut Slot) -> Result<(), RpcError> {
+        let session = slot.take().ok_or_else(|| open.not_open())?;
+        let _closing = ClosingSession { sessions: self, open };
+        let closing = |mut session: Session| session.close();
+        closing(session).map_err(|error| open.store_error(&error))
+    }
+
+    /// All open sessions.
+    pub fn all(&self) -> Vec<Arc<OpenSession>> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<OpenSession>>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes a session from the list when it is dropped, whether closing succeeded or not.
+struct ClosingSession<'a> {
+    sessions: &'a Sessions,
+    open: &'a OpenSession,
+}
+
+impl Drop for ClosingSession<'_> {
+    fn drop(&mut self) {
+        self.sessions.lock().remove(&self.open.id);
+        self.open.has_closed();
     }
 }

@@ -1,5 +1,5 @@
-//! Names that nothing reads: members of parameters, settings, hooks and methods. A call that holds one is served
-//! all the same, and its client is told what was probably meant.
+//! Unknown names: members of parameters, settings, hooks and methods. A call that contains one is served all the same,
+//! and the client gets a hint at the name that was probably meant.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -10,19 +10,19 @@ use serde_json::Value;
 
 use crate::wire::{DiagnosticKind, RequestDiagnostic};
 
-/// Characters of a name that are shown and compared; clients choose names as long as they like.
+/// Maximum number of characters of a name that are shown and compared. Clients may send names of any length.
 const NAME_CHARACTERS: usize = 80;
-/// Names that are told of for one call.
-pub(crate) const MOST_TOLD: usize = 12;
-/// Names that are remembered as told, so that a client that always sends one hears of it once.
-const MOST_REMEMBERED: usize = 256;
+/// Maximum number of unknown names that are reported for one call.
+pub(crate) const MAX_REPORTED: usize = 12;
+/// Maximum number of names that are remembered as reported, so that each is reported once.
+const MAX_REMEMBERED: usize = 256;
 
-/// A name that nothing reads, by the way to it.
+/// An unknown name and where it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnknownName {
-    /// The names of the objects around it, and its own, joined by dots.
+    /// The path: the names of the enclosing objects and its own, joined by dots.
     pub(crate) path: String,
-    /// The known name that it was probably meant to be.
+    /// The known name that was probably meant.
     pub(crate) nearest: Option<String>,
 }
 
@@ -33,20 +33,20 @@ impl UnknownName {
         Self { path: steps.join("."), nearest }
     }
 
-    /// What a person reads, `what` being a member or a setting.
+    /// The message for a person. `what` is a member or a setting.
     pub(crate) fn message(&self, what: &str) -> String {
         let hint = self.nearest.as_ref().map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
         format!("there is no {what} {}, so it was passed over{hint}", self.path)
     }
 }
 
-/// The known name that `name` was probably meant to be: the one with the fewest typing errors, at most one in
-/// three characters. Case does not count.
+/// The known name that was probably meant by `name`: the one with the fewest typing errors, at most one in three
+/// characters. Case does not count.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = start_of(name).to_lowercase();
     let length = wanted.chars().count();
     let most = (length / 3).max(1);
-    // Each is compared once, and only those that can be near.
+    // Only names of similar length are compared, each once.
     let known: BTreeSet<&'a str> = known.into_iter().collect();
     let known = known.into_iter().filter(|candidate| candidate.chars().count().abs_diff(length) <= most);
     let distance = |candidate: &&'a str| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
@@ -58,20 +58,21 @@ fn start_of(name: &str) -> String {
     name.chars().take(NAME_CHARACTERS).collect()
 }
 
-/// The members of parameters of type `P` that are unknown, by the steps to each.
-pub(crate) fn members<P: JsonSchema>(paths: &[Vec<String>]) -> Vec<UnknownName> {
-    if paths.is_empty() {
-        return Vec::new();
-    }
+/// The schema of parameters of type `P`, without references.
+pub(crate) fn schema_of<P: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<P>();
-    let told = paths.iter().take(MOST_TOLD).filter_map(|steps| {
+    settings.into_generator().into_root_schema_for::<P>().to_value()
+}
+
+/// The unknown members at these paths in parameters with this schema.
+pub(crate) fn members(schema: &Value, paths: &[Vec<String>]) -> Vec<UnknownName> {
+    let unknown = paths.iter().take(MAX_REPORTED).filter_map(|steps| {
         let (_, around) = steps.split_last()?;
         let mut known = BTreeSet::new();
-        known_members(schema.as_value(), around, &mut known);
+        known_members(schema, around, &mut known);
         Some(UnknownName::new(steps, known))
     });
-    told.collect()
+    unknown.collect()
 }
 
 /// Collects the members of the objects to which `steps` lead.
@@ -89,7 +90,7 @@ fn known_members<'s>(schema: &'s Value, steps: &[String], known: &mut BTreeSet<&
     }
 }
 
-/// Every setting, as the README tells of them. `*` stands for a name that somebody chooses, `**` for all below.
+/// All settings, as the README lists them. `*` stands for a name that the user chooses, `**` for everything below.
 const SETTINGS: &[&str] = &[
     "sessionDir",
     "compaction.enabled",
@@ -137,8 +138,8 @@ const SETTINGS: &[&str] = &[
     "compactd.prompts.continued",
 ];
 
-/// The settings of a layer that are unknown. At the top only those count that look like a known name: settings
-/// files are shared with other programs.
+/// The unknown settings of a layer. At the top level only names count that look like a known one, because other
+/// programs share settings files.
 pub(crate) fn settings(layer: &Value) -> Vec<UnknownName> {
     let known: Vec<Vec<&str>> = SETTINGS.iter().map(|path| path.split('.').collect()).collect();
     let mut found = Vec::new();
@@ -161,29 +162,30 @@ fn unknown_settings(layer: &Value, known: &[Vec<&str>], steps: &mut Vec<String>,
             unknown_settings(value, &inner, steps, found);
         }
         steps.pop();
-        if found.len() >= MOST_TOLD {
+        if found.len() >= MAX_REPORTED {
             return;
         }
     }
 }
 
-/// What a client has been told of already.
+/// The unknown names that were reported to the client.
 #[derive(Debug, Default)]
-pub(crate) struct Told(Mutex<HashSet<(&'static str, String)>>);
+pub(crate) struct ReportedNames(Mutex<HashSet<(&'static str, String)>>);
 
-impl Told {
-    /// The diagnostics of a call that are new.
-    pub(crate) fn news(
+impl ReportedNames {
+    /// The diagnostics of a call that were not reported before.
+    pub(crate) fn new_diagnostics(
         &self,
         method: &'static str,
         kind: DiagnosticKind,
         names: Vec<UnknownName>,
     ) -> Vec<RequestDiagnostic> {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = |name: &UnknownName| told.len() < MOST_REMEMBERED && told.insert((method, name.path.clone()));
+        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new =
+            |name: &UnknownName| reported.len() < MAX_REMEMBERED && reported.insert((method, name.path.clone()));
         let what = match kind {
-            DiagnosticKind::UnknownMember => "member",
             DiagnosticKind::UnknownSetting => "setting",
+            _ => "member",
         };
         let diagnostic = |name: UnknownName| RequestDiagnostic {
             kind,
@@ -191,6 +193,7 @@ impl Told {
             message: format!("{method}: {}", name.message(what)),
             path: name.path,
             nearest: name.nearest,
+            session_id: None,
         };
         names.into_iter().filter(is_new).map(diagnostic).collect()
     }
@@ -225,10 +228,10 @@ mod tests {
         let check = |found: &[UnknownName], expected: Option<&str>| {
             assert_eq!(found[0].nearest.as_deref(), expected, "{found:?}");
         };
-        check(&members::<InitializeParams>(&[steps("capabilities.summarise")]), Some("summarize"));
-        check(&members::<InitializeParams>(&[steps("summarise")]), None);
-        check(&members::<CompactParams>(&[steps("firstKeptEntryID")]), Some("firstKeptEntryId"));
-        check(&members::<CompactParams>(&[steps("summary.detail")]), Some("details"));
+        check(&members(&schema_of::<InitializeParams>(), &[steps("capabilities.summarise")]), Some("summarize"));
+        check(&members(&schema_of::<InitializeParams>(), &[steps("summarise")]), None);
+        check(&members(&schema_of::<CompactParams>(), &[steps("firstKeptEntryID")]), Some("firstKeptEntryId"));
+        check(&members(&schema_of::<CompactParams>(), &[steps("summary.detail")]), Some("details"));
     }
 
     #[test]
@@ -269,10 +272,10 @@ mod tests {
 
     #[test]
     fn a_name_is_told_of_once() {
-        let told = Told::default();
+        let reported = ReportedNames::default();
         let name = || vec![UnknownName { path: "x".to_owned(), nearest: None }];
-        assert_eq!(told.news("compact", DiagnosticKind::UnknownMember, name()).len(), 1);
-        assert!(told.news("compact", DiagnosticKind::UnknownMember, name()).is_empty());
-        assert_eq!(told.news("recall", DiagnosticKind::UnknownMember, name()).len(), 1);
+        assert_eq!(reported.new_diagnostics("compact", DiagnosticKind::UnknownMember, name()).len(), 1);
+        assert!(reported.new_diagnostics("compact", DiagnosticKind::UnknownMember, name()).is_empty());
+        assert_eq!(reported.new_diagnostics("recall", DiagnosticKind::UnknownMember, name()).len(), 1);
     }
 }

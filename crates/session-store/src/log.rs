@@ -151,6 +151,11 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
         Ok(LogChange::Unchanged)
     }
 
+    /// As [`SessionLog::look`], for the log that has the name now. Whoever waits for changes by others asks this.
+    fn look_at_name(&self) -> io::Result<LogChange> {
+        self.look()
+    }
+
     /// Compares the log with its known state, and records the change.
     fn refresh(&mut self) -> io::Result<LogChange>;
 

@@ -170,6 +170,11 @@ impl Session {
         self.log.notify_changes(notice)
     }
 
+    /// What others have done to the session since it was last read. [`Session::refresh`] reads it.
+    pub fn pending_change(&self) -> std::io::Result<LogChange> {
+        Ok(self.unread.max(self.log.look_at_name()?))
+    }
+
     /// The leaf; `None` before the first entry.
     pub fn leaf_id(&self) -> Option<&EntryId> {
         self.leaf.as_ref()

@@ -361,10 +361,9 @@ impl Writer<'_> {
             let entries: Vec<NewEntry<'_>> = run
                 .iter()
                 .map(|entry| NewEntry {
-                    kind: entry.kind,
-                    members: &entry.members,
                     id: Some(entry.id.clone()),
                     timestamp: Some(entry.timestamp),
+                    ..NewEntry::new(entry.kind, &entry.members)
                 })
                 .collect();
             let appended = self

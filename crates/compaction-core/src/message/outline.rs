@@ -38,10 +38,14 @@ const LONG_BYTES: usize = 1 << 20;
 impl Outline {
     /// Reads the outline of a JSON text. `None` if it needs a full parse.
     pub(super) fn read(json: &str) -> Option<Self> {
-        let mut deserializer = serde_json::Deserializer::from_str(json);
-        let members = Value { is_long: json.len() > LONG_BYTES }.deserialize(&mut deserializer).ok()?;
-        deserializer.end().ok()?;
-        Some(members.into_outline())
+        Members::read(json).map(Members::into_outline)
+    }
+
+    /// As [`Outline::read`]. Also returns whether every part of the message has a known form.
+    pub(super) fn read_checked(json: &str) -> Option<(Self, bool)> {
+        let members = Members::read(json)?;
+        let is_known = members.is_known();
+        Some((members.into_outline(), is_known))
     }
 
     /// The outline of a fully parsed message.
@@ -94,6 +98,28 @@ struct Members {
 }
 
 impl Members {
+    fn read(json: &str) -> Option<Self> {
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        let members = Value { is_long: json.len() > LONG_BYTES }.deserialize(&mut deserializer).ok()?;
+        deserializer.end().ok()?;
+        Some(members)
+    }
+
+    /// Whether role, time, content and all blocks have a form that contexts show.
+    fn is_known(&self) -> bool {
+        let (Scalar::Text(role), Scalar::Number(time)) = (&self.role, &self.timestamp) else { return false };
+        let blocks = match &self.content {
+            Content::Present(_, blocks) => *blocks,
+            Content::Missing => Blocks::Unknown,
+        };
+        time.is_finite()
+            && match role.as_str() {
+                "assistant" => blocks <= Blocks::OfAnswers,
+                "user" | "toolResult" | "custom" | "system" => blocks <= Blocks::OfAll,
+                _ => false,
+            }
+    }
+
     fn into_outline(self) -> Outline {
         let role = self.role.text();
         let is_role = |name: &str| role.as_deref() == Some(name);
@@ -106,8 +132,8 @@ impl Members {
         let has_failed = is_answer && is_failure(self.stop_reason.text().as_deref());
         let (calls, lacks_content) = match self.content {
             Content::Missing => (Vec::new(), true),
-            Content::Present(calls) if is_answer => (calls, false),
-            Content::Present(_) => (Vec::new(), false),
+            Content::Present(calls, _) if is_answer => (calls, false),
+            Content::Present(..) => (Vec::new(), false),
         };
         let has_usage = is_answer && self.has_usage;
         let names_model = is_answer && self.has_provider && self.has_model;
@@ -144,12 +170,33 @@ impl Scalar {
     }
 }
 
-/// The ids of the calls in content, if there is content.
+/// The ids of the calls in content, and its blocks, if there is content.
 #[derive(Debug, Default)]
 enum Content {
     #[default]
     Missing,
-    Present(Vec<String>),
+    Present(Vec<String>, Blocks),
+}
+
+/// The forms of the blocks in content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Blocks {
+    /// Texts and images, which messages of all roles may have. Plain text counts as one.
+    OfAll,
+    /// With thinking and calls, which answers may have.
+    OfAnswers,
+    /// With blocks or content of another form.
+    Unknown,
+}
+
+/// A block: its form, and its id if it is a call.
+struct ReadBlock {
+    form: Blocks,
+    call: Option<String>,
+}
+
+impl ReadBlock {
+    const UNKNOWN: Self = Self { form: Blocks::Unknown, call: None };
 }
 
 struct Value {
@@ -209,7 +256,7 @@ seed!(ScalarValue => Scalar);
 seed!(IsObject => bool);
 seed!(IsName => bool);
 seed!(ContentValue => Content);
-seed!(BlockValue => Option<String>);
+seed!(BlockValue => ReadBlock);
 
 impl<'de> Visitor<'de> for Value {
     type Value = Members;
@@ -245,7 +292,7 @@ impl<'de> Visitor<'de> for Value {
 /// The content of a long message.
 fn read_long<E: Error>(content: &RawValue) -> Result<Content, E> {
     if content.get().starts_with('"') {
-        return Ok(Content::Present(Vec::new()));
+        return Ok(Content::Present(Vec::new(), Blocks::OfAll));
     }
     ContentValue.deserialize(&mut serde_json::Deserializer::from_str(content.get())).map_err(E::custom)
 }
@@ -314,29 +361,33 @@ impl<'de> Visitor<'de> for ContentValue {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Content, A::Error> {
-        let mut calls = Vec::new();
-        while let Some(call) = access.next_element_seed(BlockValue)? {
-            calls.extend(call);
+        let (mut calls, mut blocks) = (Vec::new(), Blocks::OfAll);
+        while let Some(block) = access.next_element_seed(BlockValue)? {
+            calls.extend(block.call);
+            blocks = blocks.max(block.form);
         }
-        Ok(Content::Present(calls))
+        Ok(Content::Present(calls, blocks))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Content, E> {
+        Ok(Content::Present(Vec::new(), Blocks::OfAll))
     }
 
     fn visit_unit<E>(self) -> Result<Content, E> {
         Ok(Content::Missing)
     }
 
-    other_kinds!(Content, Content::Present(Vec::new()); scalars, text, object);
+    other_kinds!(Content, Content::Present(Vec::new(), Blocks::Unknown); scalars, object);
 }
 
-/// The id of a block that is a call.
 impl<'de> Visitor<'de> for BlockValue {
-    type Value = Option<String>;
+    type Value = ReadBlock;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a block")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Option<String>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<ReadBlock, A::Error> {
         let (mut kind, mut id) = (Scalar::Other, Scalar::Other);
         while let Some(Key(key)) = access.next_key()? {
             match &*key {
@@ -347,11 +398,17 @@ impl<'de> Visitor<'de> for BlockValue {
                 }
             }
         }
-        let is_call = kind.text().as_deref() == Some("toolCall");
-        Ok(is_call.then(|| id.text().unwrap_or_default()))
+        let kind = kind.text();
+        let form = match kind.as_deref() {
+            Some("text" | "image") => Blocks::OfAll,
+            Some("thinking" | "toolCall") => Blocks::OfAnswers,
+            _ => Blocks::Unknown,
+        };
+        let is_call = kind.as_deref() == Some("toolCall");
+        Ok(ReadBlock { form, call: is_call.then(|| id.text().unwrap_or_default()) })
     }
 
-    other_kinds!(Option<String>, None; unit, scalars, text, list);
+    other_kinds!(ReadBlock, ReadBlock::UNKNOWN; unit, scalars, text, list);
 }
 
 #[cfg(test)]

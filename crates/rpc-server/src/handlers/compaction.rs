@@ -1,23 +1,30 @@
-//! `checkCompaction`, `prepareCompaction`, `compact`, `abortCompaction`.
+//! `checkCompaction`, `prepareCompaction`, `compact`, `compactMessages`, `abortCompaction`, `undoCompaction`.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
+use compaction_core::formats::{self, Calls, Converted, Format, FormatError};
+use compaction_core::json::{self, RawObject};
+use compaction_core::message::{Block, Body, Content, Message};
 use compaction_core::trigger::{TriggerAction, TriggerReason};
-use compaction_core::{prompts, trigger};
+use compaction_core::{conversation, prompts, trigger};
 use compaction_engine::context::project;
 use compaction_engine::host::Compaction;
-use compaction_engine::session::AgentModel;
+use compaction_engine::session::{AgentModel, OpenSession, SessionAccess};
 use compaction_engine::settings::layer_of_call;
 use compaction_engine::summarizers::Chain;
-use compaction_engine::{EngineError, Preview, Settings, check_summarizers};
+use compaction_engine::{CompactionRequest, EngineError, Event, Preview, Settings, check_summarizers};
+use serde_json::value::RawValue;
+use session_store::{CreateOptions, MemoryStore, NewEntry, Precondition, Session, SessionStore, Undo};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
-use super::compact_messages;
-use super::entries::branch_end;
-use crate::call::CallContext;
+use super::messages::{MAX_MESSAGES, append_with_one_write, format_of, owned_context};
+use super::read::{branch_end, entry_not_found};
+use crate::call::{CallContext, blocking, blocking_if_long};
 use crate::convert;
-use crate::errors::RpcError;
+use crate::errors::{RpcError, StoreErrors as _};
 use crate::params::read_object;
 use crate::unknown;
 use crate::wire::{self, *};
@@ -25,7 +32,9 @@ use crate::wire::{self, *};
 /// Decides whether a compaction is due.
 pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> Result<CheckCompactionResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
-    let message = params.message.clone().map(|message| convert::read_message(message, "message")).transpose()?;
+    let bytes = params.message.as_ref().map_or(0, |message| message.get().len());
+    let read = move || params.message.map(|message| convert::read_message(message, "message")).transpose();
+    let message = blocking_if_long(bytes, read).await?;
     let (engine, model) = (Arc::clone(call.server.engine()?), AgentModel::from(params.model));
     call.read(move |session, open| {
         let projection = project(session, open, session.leaf_id())?;
@@ -56,7 +65,7 @@ fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckC
     }
 }
 
-/// The settings of a call: those of the server with the call's own over them.
+/// The settings of a call: the server's settings with the call's own on top.
 pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObject>) -> Result<Settings, RpcError> {
     let settings = call.server.settings_now().await?;
     let Some(given) = given else {
@@ -65,11 +74,11 @@ pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObje
     let given = read_object(given.get()).map_err(|expected| RpcError::invalid_params("settings", expected))?;
     let layer = layer_of_call(given);
     let settings = settings.with_call(Some(&layer))?;
-    call.note_unknown(DiagnosticKind::UnknownSetting, unknown::settings(&layer));
+    call.report_unknown(DiagnosticKind::UnknownSetting, unknown::settings(&layer));
     Ok(settings)
 }
 
-/// Tells what a compaction would do.
+/// Describes what a compaction would do.
 pub(crate) async fn prepare(
     call: CallContext,
     params: PrepareCompactionParams,
@@ -77,7 +86,7 @@ pub(crate) async fn prepare(
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
     let named = params.summarizer.as_ref().map(SummarizerChoice::names);
     let chain = match call.server.engine()?.summarizers(named.as_deref(), &settings) {
-        // Without a summarizer that this client can use, everything but its requests can still be prepared.
+        // The result is useful even if the client can use no summarizer.
         Err(_) if named.is_none() && !params.check_summarizer => Chain::new(),
         chain => chain?,
     };
@@ -113,7 +122,7 @@ pub(crate) async fn prepare(
     .await
 }
 
-/// What any summary keeps at least once it is repaired.
+/// The least that any summary keeps after its repair.
 fn forecast(preview: &Preview) -> Forecast {
     let retention = preview.forecast();
     Forecast { score: retention.score(), retention: convert::retention(&retention) }
@@ -129,10 +138,10 @@ fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
     }
 }
 
-/// Puts a summary in the place of the older part of the context.
+/// Replaces the older part of the context by a summary.
 pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
     if params.commit == Some(false) {
-        return compact_messages::compact_copy(call, params).await;
+        return compact_copy(call, params).await;
     }
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
     let engine = Arc::clone(call.server.engine()?);
@@ -150,12 +159,12 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
     if !waits {
         return Ok(CompactResult::Started(StartedResult { operation_id }));
     }
-    // The task ends by itself when the call is cancelled, and has told of its end before it does.
+    // The task ends by itself when the call is cancelled, after it has reported its end.
     let compaction = ended_compaction(running).await?;
-    Ok(CompactResult::Done(Box::new(call.server.configuration()?.wanted.compaction(&compaction))))
+    Ok(CompactResult::Done(Box::new(call.server.configuration()?.preferences.compaction(&compaction))))
 }
 
-/// What came of a compaction that runs.
+/// The outcome of a running compaction.
 pub(super) async fn ended_compaction(
     running: JoinHandle<Result<Arc<Compaction>, EngineError>>,
 ) -> Result<Arc<Compaction>, RpcError> {
@@ -171,11 +180,315 @@ pub(crate) async fn abort(call: CallContext, params: SessionParams) -> Result<Ab
     let has_waiting = call.server.pending_operations.abort(&session_id);
     let mut session = call.server.sessions.get(&session_id);
     if session.is_none() {
-        // It may be about to be opened by a call that came before this one.
+        // An earlier call may be about to open it.
         drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
         session = call.server.sessions.get(&session_id);
     }
     let session = session.ok_or(RpcError::SessionNotOpen { session_id })?;
     let was_running = session.abort_summary();
     Ok(AbortResult { aborted: was_running || has_waiting })
+}
+
+/// Restores the context from before a compaction.
+pub(crate) async fn undo(call: CallContext, params: UndoCompactionParams) -> Result<UndoCompactionResult, RpcError> {
+    let parent = call.cancel.clone();
+    call.write(move |access| undo_in_turn(access, params.entry_id.map(EntryId::new), &parent)).await
+}
+
+fn undo_in_turn(
+    access: &mut SessionAccess<'_>,
+    compaction_id: Option<EntryId>,
+    parent: &CancellationToken,
+) -> Result<UndoCompactionResult, RpcError> {
+    let _guard = access.claim(parent)?;
+    let undo = plan(access, compaction_id.as_ref())?;
+    access.append_all_with(|session| session.undo(&undo))?;
+    let leaf_id = access.leaf_id();
+    access.notify(Event::LeafChanged {
+        session_id: access.open().id.clone(),
+        leaf_id: leaf_id.clone(),
+        old_leaf_id: Some(undo.leaf_id.clone()),
+    });
+    let replayed = undo.replayed.iter().map(|(from, to)| ReplayedEntry { from: from.to_string(), to: to.to_string() });
+    Ok(UndoCompactionResult {
+        leaf_id: leaf_id.map(|id| id.to_string()).unwrap_or_default(),
+        old_leaf_id: undo.leaf_id.to_string(),
+        undone_entry_id: undo.compaction_id.to_string(),
+        replayed: replayed.collect(),
+    })
+}
+
+fn plan(access: &SessionAccess<'_>, compaction_id: Option<&EntryId>) -> Result<Undo, RpcError> {
+    let (session, open) = (access.session(), access.open());
+    let store_error = |error| open.store_error(&error);
+    if let Some(id) = compaction_id {
+        session.entry_header(id).map_err(store_error)?.ok_or_else(|| entry_not_found(open, id))?;
+    }
+    let expected = match compaction_id {
+        Some(_) => "a compaction on the path to the leaf",
+        None => "a session with a compaction on the path to its leaf",
+    };
+    let undo = session.plan_undo(compaction_id).map_err(store_error)?;
+    undo.ok_or_else(|| RpcError::invalid_params("entryId", expected))
+}
+
+/// What the messages of a call with `previous` must begin with.
+const SUMMARY: &str = "the summary of the call that gave `previous`, as its `messages` hold it";
+
+/// Compacts messages that the caller owns.
+pub(crate) async fn compact_messages(
+    call: CallContext,
+    params: CompactMessagesParams,
+) -> Result<CompactMessagesResult, RpcError> {
+    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+    let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
+    let format = format_of(params.format);
+    let (messages, previous) = (params.messages, params.previous);
+    let cwd = call.server.configuration()?.cwd.display().to_string();
+    let owned = blocking(move || MessageSession::of(messages, format, previous.as_ref(), cwd)).await?;
+    let MessageSession { session, instructions, ids, sources } = owned;
+    let mut request = CompactionRequest::default();
+    request.custom_instructions = params.instructions;
+    request.force = params.force;
+    let open = Arc::new(OpenSession::private(session));
+    open.auto_compaction.set(params.model.map(AgentModel::from));
+    let compaction = run(&call, &open, request, &settings, chain).await?;
+    let preferences = call.server.configuration()?.preferences;
+    let slot = Arc::clone(&open.slot).read_owned().await;
+    blocking(move || {
+        let session = open.opened(slot.as_ref())?;
+        let projection = project(session, &open, session.leaf_id())?;
+        let written = owned_context(&projection, format);
+        let kept = ids.iter().position(|id| *id == compaction.first_kept_entry_id);
+        let kept_from = kept.and_then(|kept| sources.get(kept)).map_or(0, |source| source + instructions.len());
+        Ok(CompactMessagesResult {
+            messages: instructions.into_iter().chain(written.messages.into_iter().map(AnyMessage::from)).collect(),
+            system: written.system,
+            kept_from: kept_from as u64,
+            previous: Previous::of(&compaction).to_wire()?,
+            report: preferences.compaction(&compaction),
+        })
+    })
+    .await
+}
+
+/// Serves `compact` with `commit: false` by compacting a copy of the branch.
+pub(crate) async fn compact_copy(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
+    if params.wait == Some(false) {
+        return Err(RpcError::invalid_params(
+            "wait",
+            "true, or nothing, with `commit: false`: there is no entry to wait for",
+        ));
+    }
+    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+    let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
+    let copying = call.write(|access| {
+        access.refresh()?;
+        let copy = MemoryStore.fork(access.session(), access.session().leaf_id());
+        let copy = copy.map_err(|error| access.open().store_error(&error))?;
+        Ok((copy, access.open().auto_compaction.effective_model()))
+    });
+    let (copy, model) = copying.await?;
+    let open = Arc::new(OpenSession::private(copy));
+    open.auto_compaction.set(model);
+    let compaction = run(&call, &open, params.into(), &settings, chain).await?;
+    Ok(CompactResult::Done(Box::new(call.server.configuration()?.preferences.compaction(&compaction))))
+}
+
+/// The summarizers that the call names, or those of the settings.
+fn chain(call: &CallContext, named: Option<&SummarizerChoice>, settings: &Settings) -> Result<Chain, RpcError> {
+    Ok(call.server.engine()?.summarizers(named.map(SummarizerChoice::names).as_deref(), settings)?)
+}
+
+/// Compacts a session that only this call uses.
+async fn run(
+    call: &CallContext,
+    open: &Arc<OpenSession>,
+    request: CompactionRequest,
+    settings: &Settings,
+    chain: Chain,
+) -> Result<Arc<Compaction>, RpcError> {
+    let engine = Arc::clone(call.server.engine()?);
+    let guard = Arc::clone(&open.slot).write_owned().await;
+    let turn = (Arc::clone(open), guard);
+    let begun = engine.begin_compaction(turn, request, settings, chain, call.cancel.clone()).await?;
+    if call.was_aborted() {
+        begun.cancel();
+    }
+    let mut running = pin!(ended_compaction(engine.start_compaction(begun)));
+    // The list of sessions does not contain this one, so the end of the server does not abort its operation.
+    tokio::select! {
+        biased;
+        ended = &mut running => ended,
+        () = call.server.closing.cancelled() => {
+            open.abort_operation();
+            running.await
+        }
+    }
+}
+
+/// The messages of a caller in a session in memory.
+struct MessageSession {
+    session: Session,
+    /// Leading instructions. They are returned unchanged.
+    instructions: Vec<AnyMessage>,
+    /// The entries of the other messages, and the positions of these messages.
+    ids: Vec<EntryId>,
+    sources: Vec<usize>,
+}
+
+impl MessageSession {
+    fn of(
+        mut messages: Vec<AnyMessage>,
+        format: Format,
+        previous: Option<&FreeObject>,
+        cwd: String,
+    ) -> Result<Self, RpcError> {
+        if messages.is_empty() || messages.len() > MAX_MESSAGES {
+            return Err(RpcError::invalid_params("messages", format!("1 to {MAX_MESSAGES} messages")));
+        }
+        let instruction_count = messages.iter().take_while(|message| is_instruction(message)).count();
+        let others = messages.split_off(instruction_count);
+        let previous = previous.map(Previous::read).transpose()?;
+        let mut converted = converted(&others, format, messages.len(), previous.is_some())?;
+        if let Some(previous) = &previous {
+            remove_summary(&mut converted, &previous.summary)?;
+        }
+        let sources = converted.iter().map(|converted| converted.source).collect();
+        let options = CreateOptions { cwd, ..CreateOptions::default() };
+        let create = || {
+            let mut session = MemoryStore.create(&options)?;
+            let earlier = previous.as_ref().map(|previous| previous.entries(&session.new_entry_id()));
+            let earlier: Vec<NewEntry<'_>> = earlier.iter().flat_map(PreviousEntries::as_new).collect();
+            if earlier.is_empty() && converted.is_empty() {
+                return Ok((session, Vec::new()));
+            }
+            let appended = append_with_one_write(&mut session, &earlier, converted, &Precondition::None)?;
+            let ids = appended.entries().skip(earlier.len()).map(|entry| entry.id().clone()).collect();
+            Ok((session, ids))
+        };
+        let created: Result<_, session_store::StoreError> = create();
+        let (session, ids) = created.map_err(|error| RpcError::from_store(&error, ""))?;
+        Ok(Self { session, instructions: messages, ids, sources })
+    }
+}
+
+fn is_instruction(message: &AnyMessage) -> bool {
+    let role = RawObject::parse(message.get()).ok().and_then(|message| message.string("role"));
+    matches!(role.as_deref(), Some("system" | "developer"))
+}
+
+fn converted(
+    messages: &[AnyMessage],
+    format: Format,
+    instruction_count: usize,
+    may_begin_with_summary: bool,
+) -> Result<Vec<Converted>, RpcError> {
+    let texts: Vec<&str> = messages.iter().map(AnyMessage::get).collect();
+    let wrong = |error: FormatError| {
+        let path = format!("messages[{}]", error.index + instruction_count);
+        let path = if error.path.is_empty() { path } else { format!("{path}.{}", error.path) };
+        RpcError::invalid_params(path, format!("{}; found {}", error.expected, error.found))
+    };
+    // The first message may be the summary of a compaction, which could not be stored as a message.
+    if let Some((first, rest)) = texts.split_first().filter(|_| format == Format::Pi && may_begin_with_summary) {
+        let first = RawValue::from_string((*first).to_owned());
+        let first = first.map_err(|error| RpcError::Internal { message: error.to_string() })?;
+        let first = convert::read_message(first, &format!("messages[{instruction_count}]"))?;
+        let rest = formats::read(format, rest, &mut Calls::default(), None);
+        let rest = rest.map_err(|error| wrong(FormatError { index: error.index + 1, ..error }))?;
+        let rest = rest.into_iter().map(|one| Converted { source: one.source + 1, ..one });
+        return Ok(std::iter::once(Converted { message: first, source: 0 }).chain(rest).collect());
+    }
+    formats::read(format, &texts, &mut Calls::default(), Some(session_store::now())).map_err(wrong)
+}
+
+/// Removes the summary from the start of the messages, because an entry of its own holds it.
+fn remove_summary(converted: &mut Vec<Converted>, summary: &str) -> Result<(), RpcError> {
+    let missing = || RpcError::invalid_params("messages", SUMMARY);
+    let first = converted.first_mut().ok_or_else(missing)?;
+    let shown = Arc::new(Message::compaction_summary(summary, 0, None));
+    let shown = conversation::llm_message(&shown).map(|shown| shown.display_text().into_owned()).unwrap_or_default();
+    let is_summary = |text: &str| text == shown;
+    let rest = match first.message.body() {
+        Body::CompactionSummary { summary: given, .. } if given == summary => None,
+        Body::User { content: Content::Text(text) } if is_summary(text) => None,
+        Body::User { content: Content::Blocks(blocks) } => {
+            let found = blocks.iter().position(|block| matches!(block, Block::Text(text) if is_summary(text)));
+            let found = found.ok_or_else(missing)?;
+            (blocks.len() > 1).then(|| without_block(&first.message, found)).flatten()
+        }
+        _ => return Err(missing()),
+    };
+    match rest {
+        Some(rest) => first.message = rest,
+        None => {
+            converted.remove(0);
+        }
+    }
+    Ok(())
+}
+
+/// A message without one of its blocks: the rest of a message that contains the summary.
+fn without_block(message: &Message, position: usize) -> Option<Message> {
+    let stored = RawObject::parse(message.raw().get()).ok()?;
+    let mut blocks: Vec<&RawValue> = serde_json::from_str(stored.get("content")?).ok()?;
+    blocks.remove(position);
+    let content = serde_json::value::to_raw_value(&blocks).ok()?;
+    Some(message.with_content(&content))
+}
+
+/// The last compaction of messages, for the next call.
+struct Previous {
+    summary: String,
+    tokens_before: u64,
+    details: String,
+}
+
+impl Previous {
+    fn of(compaction: &Compaction) -> Self {
+        let details = compaction.details.get().to_owned();
+        Self { summary: compaction.summary.clone(), tokens_before: compaction.tokens_before, details }
+    }
+
+    fn read(previous: &FreeObject) -> Result<Self, RpcError> {
+        let wrong = || RpcError::invalid_params("previous", "what an earlier call gave as `previous`");
+        let members = RawObject::parse(previous.get()).map_err(|_| wrong())?;
+        let details = members.get("details").filter(|details| details.starts_with('{')).ok_or_else(wrong)?;
+        Ok(Self {
+            summary: members.string("summary").ok_or_else(wrong)?,
+            tokens_before: members.get("tokensBefore").and_then(|tokens| tokens.parse().ok()).ok_or_else(wrong)?,
+            details: details.to_owned(),
+        })
+    }
+
+    fn to_wire(&self) -> Result<FreeObject, RpcError> {
+        let previous = RawValue::from_string(format!("{{{}}}", self.members()));
+        previous.map(FreeObject::from).map_err(|error| RpcError::Internal { message: error.to_string() })
+    }
+
+    /// The members, without the braces around them.
+    fn members(&self) -> String {
+        let (summary, details) = (json::encode_string(&self.summary), &self.details);
+        format!("\"summary\":{summary},\"tokensBefore\":{},\"details\":{details}", self.tokens_before)
+    }
+
+    /// The entries that represent it: a compaction that keeps only `anchor`, which is an earlier entry that no model
+    /// sees.
+    fn entries(&self, anchor: &EntryId) -> PreviousEntries {
+        let (members, kept) = (self.members(), json::encode_string(anchor.as_str()));
+        PreviousEntries { anchor: anchor.clone(), compaction: format!("{{{members},\"firstKeptEntryId\":{kept}}}") }
+    }
+}
+
+struct PreviousEntries {
+    anchor: EntryId,
+    compaction: String,
+}
+
+impl PreviousEntries {
+    fn as_new(&self) -> [NewEntry<'_>; 2] {
+        let anchor = NewEntry::new("custom", "{\"customType\":\"compactd.messages\"}");
+        [NewEntry { id: Some(self.anchor.clone()), ..anchor }, NewEntry::new("compaction", &self.compaction)]
+    }
 }

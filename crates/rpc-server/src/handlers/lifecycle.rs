@@ -1,29 +1,28 @@
-//! `initialize`, `updateSettings`, `shutdown`, `rpc.discover`.
+//! `initialize`, `updateSettings`, `ping`, `getStatus`, `shutdown`, `rpc.discover`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use compaction_engine::session::OpenSession;
 use compaction_engine::settings::{SettingsLayers, summarizer_names};
 use compaction_engine::{EngineError, Settings};
 use rustix::process::{Resource, getrlimit};
 use session_store::resolve_path;
 
+use super::sessions::auto_model;
 use crate::call::{CallContext, blocking};
-use crate::client_host;
+use crate::client;
 use crate::convert;
 use crate::errors::RpcError;
-use crate::handlers::sessions::auto_model;
-use crate::lean::Wanted;
-use crate::params;
-use crate::paths::check_path;
+use crate::notifications::ClientPreferences;
+use crate::params::{self, check_path};
 use crate::server::{Catalog, Configuration, Server};
-use crate::session::OpenSession;
-use crate::unknown::{self, MOST_TOLD};
+use crate::unknown::{self, MAX_REPORTED};
 use crate::wire::*;
 
 /// The version of the protocol that this server speaks.
 pub(crate) const PROTOCOL_VERSION: u64 = 1;
-/// Its minor version: it grows with what is added, see `protocol/CHANGELOG.md`.
+/// Its minor version. It grows with each addition, see `protocol/CHANGELOG.md`.
 pub(crate) const PROTOCOL_MINOR_VERSION: u64 = 1;
 
 /// Who the server is.
@@ -36,10 +35,14 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     if params.protocol_version != PROTOCOL_VERSION {
         return Err(RpcError::UnsupportedVersion { version: params.protocol_version });
     }
-    let hooks = unknown_hooks(&params.capabilities.hooks);
-    let server = Arc::clone(&call.server);
-    let (configuration, settings) = blocking(move || configure(&server, &params)).await?;
-    let diagnostics = [call.unknown_members(), hooks, diagnostics(configuration.engine.layers())].concat();
+    let (server, members) = (Arc::clone(&call.server), call.unknown_members());
+    let configuring = blocking(move || {
+        let (configuration, settings) = configure(&server, &params)?;
+        let hooks = unknown_hooks(&params.capabilities.hooks);
+        let diagnostics = [members, hooks, diagnostics(configuration.engine.layers())].concat();
+        Ok((configuration, settings, diagnostics))
+    });
+    let (configuration, settings, diagnostics) = configuring.await?;
     call.server.configure(configuration)?;
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
@@ -77,7 +80,7 @@ fn configure(server: &Server, params: &InitializeParams) -> Result<(Configuratio
     let configuration = Configuration {
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
-        wanted: Wanted::of(&params.capabilities),
+        preferences: ClientPreferences::of(&params.capabilities),
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
         durability: first.durability(),
@@ -94,7 +97,7 @@ fn is_switched_off() -> bool {
     std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() == Ok("1")
 }
 
-/// Lays settings over those in force.
+/// Applies settings on top of the current ones.
 pub(crate) async fn update_settings(
     call: CallContext,
     params: UpdateSettingsParams,
@@ -120,14 +123,14 @@ pub(crate) async fn update_settings(
         })
     });
     let updated = updating.await?;
-    // The window of the model may be smaller than the context by now.
+    // The model's new window may be smaller than the context.
     if let Some(session) = changed {
         server.engine()?.check_size(&session).await;
     }
     Ok(updated)
 }
 
-/// What tells of files that could not be used, and of settings that nothing reads.
+/// Descriptions of files that could not be used and of unknown settings.
 fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
     let unknown = layers.layers().into_iter().flat_map(|(path, layer)| {
         let place = path.map_or_else(|| "settings".to_owned(), |path| path.display().to_string());
@@ -137,9 +140,9 @@ fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
 }
 
 fn unknown_hooks(names: &[String]) -> Vec<String> {
-    let unknown = names.iter().filter(|name| !client_host::HOOKS.contains(&name.as_str())).take(MOST_TOLD);
+    let unknown = names.iter().filter(|name| !client::HOOKS.contains(&name.as_str())).take(MAX_REPORTED);
     let told = |name: &String| {
-        let hint = unknown::nearest(name, client_host::HOOKS.iter().copied());
+        let hint = unknown::nearest(name, client::HOOKS.iter().copied());
         let hint = hint.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
         let shown: String = name.chars().take(80).collect();
         format!("initialize: there is no hook {shown}, so it is never called{hint}")
@@ -152,12 +155,12 @@ fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {
     Ok(params::read_object(given.get()).map_err(wrong)?)
 }
 
-/// The open session that shall be compacted by itself, or no more.
+/// The open session whose automatic compaction is switched on or off.
 async fn session_to_compact(call: &CallContext, params: &UpdateSettingsParams) -> Result<Arc<OpenSession>, RpcError> {
     let session_id = params.session_id.clone();
     let session_id =
         session_id.ok_or_else(|| RpcError::invalid_params("sessionId", "the session that autoCompaction is about"))?;
-    // It may be about to be opened by a call that came before this one.
+    // An earlier call may be about to open it.
     drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
     call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })
 }
@@ -166,7 +169,7 @@ fn capabilities(catalog: Catalog, settings: &Settings) -> ServerCapabilities {
     ServerCapabilities {
         methods: (catalog.methods)().into_iter().map(str::to_owned).collect(),
         notifications: catalog.notifications.iter().map(|name| (*name).to_owned()).collect(),
-        hooks: client_host::HOOKS.iter().map(|name| (*name).to_owned()).collect(),
+        hooks: client::HOOKS.iter().map(|name| (*name).to_owned()).collect(),
         summarizers: summarizer_names(settings.as_json()).into_iter().map(str::to_owned).collect(),
         summarize_modes: vec![SummarizeMode::Transcript, SummarizeMode::Continue],
     }
@@ -178,8 +181,49 @@ pub(crate) async fn shutdown(call: CallContext, _: NoParams) -> Result<Null, Rpc
     Ok(Null)
 }
 
-/// Gives the OpenRPC document.
+/// Returns the OpenRPC document.
 pub(crate) async fn discover(call: CallContext, _: NoParams) -> Result<FreeObject, RpcError> {
     let document = call.server.catalog.document;
     blocking(move || Ok(convert::free_object(&document()))).await
+}
+
+/// Answers at once.
+pub(crate) async fn ping(_: CallContext, _: NoParams) -> Result<Null, RpcError> {
+    Ok(Null)
+}
+
+/// Describes the state of the server.
+pub(crate) async fn get_status(call: CallContext, _: NoParams) -> Result<ServerStatus, RpcError> {
+    let mut open = call.server.sessions.all();
+    open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+    let operations = open.iter().filter_map(|session| {
+        Some(OperationStatus { session_id: session.id.clone(), operation_id: session.operation_id()? })
+    });
+    let operations = operations.collect();
+    let sessions = open.iter().map(|session| OpenSessionStatus {
+        session_id: session.id.clone(),
+        path: session.locator.as_ref().map(ToString::to_string),
+        read_only: session.is_read_only(),
+        auto_compaction: session.auto_compaction.model().is_some(),
+    });
+    let sessions = sessions.collect();
+    Ok(ServerStatus {
+        server_info: server_info(),
+        protocol_version: PROTOCOL_VERSION,
+        protocol_minor_version: PROTOCOL_MINOR_VERSION,
+        process_id: std::process::id(),
+        uptime_ms: u64::try_from(call.server.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        sessions,
+        operations,
+        memory: blocking(|| Ok(memory())).await?,
+    })
+}
+
+fn memory() -> MemoryStatus {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok());
+    MemoryStatus {
+        resident_bytes: resident.map(|kibibytes: u64| kibibytes.saturating_mul(1024)),
+        limit_bytes: getrlimit(Resource::As).current,
+    }
 }

@@ -1,17 +1,11 @@
-//! What each method does: parameters in, store and core called, result out.
+//! What each method does: it takes parameters, calls the engine or the store, and returns the result.
 
-pub(crate) mod compact_messages;
+pub(crate) mod append;
+pub(crate) mod branches;
 pub(crate) mod compaction;
-pub(crate) mod context;
-pub(crate) mod entries;
-pub(crate) mod fork;
-mod formats;
 pub(crate) mod lifecycle;
-pub(crate) mod navigation;
-mod new_entries;
-pub(crate) mod pins;
-pub(crate) mod recall;
+mod messages;
+pub(crate) mod read;
 pub(crate) mod search;
 pub(crate) mod sessions;
-pub(crate) mod status;
-pub(crate) mod undo;
+pub(crate) mod subscriptions;

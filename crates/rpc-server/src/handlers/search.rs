@@ -1,24 +1,33 @@
-//! `searchSession`.
+//! `searchSession` and `recall`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use session_store::{SearchHits, SearchOptions, SearchQuery};
+use compaction_core::entry::{Entry, EntryId};
+use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to};
+use compaction_core::tokens::estimate_text;
+use compaction_core::verbatim::{PartKind, Verbatim, entry_text};
+use compaction_engine::session::OpenSession;
+use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session};
 
-use crate::call::{CallContext, blocking_in};
-use crate::errors::RpcError;
-use crate::session::{OpenSession, StoreErrors as _};
+use super::read::{branch_end, check_id_count};
+use crate::call::{CallContext, blocking_if_long, blocking_in};
+use crate::errors::{RpcError, StoreErrors as _};
 use crate::wire::{self, *};
 
+/// What a query must be.
+const A_WORD: &str = "a text with at least one word";
 const DEFAULT_LIMIT: u64 = 50;
 const MAX_LIMIT: u64 = 1000;
-/// Hits of earlier pages, which are found again for each page.
+/// Maximum number of hits on earlier pages. They are found again for each page.
 const MAX_PASSED: usize = 100_000;
 
 /// Finds entries by their text.
 pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Result<SearchSessionResult, RpcError> {
-    let query = SearchQuery::parse(&params.query);
-    let query = query.ok_or_else(|| RpcError::invalid_params("query", "a text with at least one word"))?;
+    let query = blocking_if_long(params.query.len(), move || {
+        SearchQuery::parse(&params.query).ok_or_else(|| RpcError::invalid_params("query", A_WORD))
+    });
+    let query = query.await?;
     let passed = params.cursor.as_deref().map_or(Ok(0), read_cursor)?;
     let limit = read_limit(params.limit)?.saturating_add(passed);
     let found = match (params.session_id, params.all) {
@@ -42,7 +51,7 @@ pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Re
     })
 }
 
-/// Hits that the pages before have given.
+/// The number of hits on earlier pages.
 fn read_cursor(cursor: &str) -> Result<usize, RpcError> {
     let passed = cursor.parse().ok().filter(|passed| *passed <= MAX_PASSED);
     passed.ok_or_else(|| RpcError::invalid_params("cursor", "a nextCursor of this method"))
@@ -70,11 +79,11 @@ async fn search_one(call: &CallContext, query: SearchQuery, limit: usize) -> Res
     .await
 }
 
-/// Open sessions are searched as they are in memory, one after the other, and all others as files.
+/// Searches open sessions in memory, one after the other, and all others in the store.
 async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Result<SearchHits, RpcError> {
     let mut open = call.server.sessions.all();
     open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-    // One that is open for reading alone may lag behind its file.
+    // A session that is open for reading alone may be older than its file.
     open.retain(|open| open.locator.is_none() || !open.is_read_only());
     let mut parts = Vec::new();
     let mut skipped = HashSet::new();
@@ -93,7 +102,7 @@ async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Re
     Ok(SearchHits::merge(parts, limit))
 }
 
-/// `None` if the session was closed meanwhile, or is not what its file holds.
+/// `None` if the session was closed meanwhile, or if its file has changed.
 async fn search_open(
     call: &CallContext,
     open: &Arc<OpenSession>,
@@ -103,7 +112,7 @@ async fn search_open(
     let (open, query, cancel) = (Arc::clone(open), query.clone(), call.cancel.clone());
     let slot = Arc::clone(&open.slot).read_owned().await;
     blocking_in(open.is_quick(), move || {
-        // Of one that another program has cut, the file is searched.
+        // If another program has truncated the session, its file is searched.
         let Some(session) = slot.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
         let found = session.search(&query, limit, &|| cancel.is_cancelled());
         found.map(Some).map_err(|error| open.store_error(&error))
@@ -123,4 +132,139 @@ fn hit(hit: session_store::SearchHit) -> wire::SearchHit {
         evicted: hit.is_evicted,
         score: hit.score,
     }
+}
+
+const DEFAULT_TOKENS: u64 = 2000;
+
+/// Returns entries that compactions took out of the context.
+pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<RecallResult, RpcError> {
+    let max_tokens = params.max_tokens.unwrap_or(DEFAULT_TOKENS);
+    if max_tokens == 0 {
+        return Err(RpcError::invalid_params("maxTokens", "a whole number, 1 or more"));
+    }
+    let bytes = params.query.as_ref().map_or(0, String::len);
+    let request = blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids)).await?;
+    let (tools, cancel) = (call.server.settings_now().await?.file_tools(), call.cancel.clone());
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let mut builder = RecallBuilder { room: max_tokens, result: empty() };
+        match request {
+            RecallRequest::Entries(ids) => {
+                for id in &ids {
+                    builder.add_requested(session, open, id)?;
+                }
+            }
+            RecallRequest::Question(query) => {
+                let is_cancelled = || cancel.is_cancelled();
+                let found = session.recall(leaf.as_ref(), &query, &tools, &is_cancelled);
+                let found = found.map_err(|error| open.store_error(&error))?.ok_or(RpcError::Cancelled)?;
+                builder.add_found(session, open, &found)?;
+            }
+        }
+        Ok(builder.result)
+    })
+    .await
+}
+
+fn empty() -> RecallResult {
+    RecallResult { entries: Vec::new(), tokens: 0, omitted: 0 }
+}
+
+/// What a call asks for.
+enum RecallRequest {
+    Question(RecallQuery),
+    Entries(Vec<EntryId>),
+}
+
+impl RecallRequest {
+    fn of(query: Option<String>, entry_ids: Option<Vec<String>>) -> Result<Self, RpcError> {
+        match (query, entry_ids) {
+            (Some(query), None) => {
+                let query = RecallQuery::parse(&query);
+                query.map(Self::Question).ok_or_else(|| RpcError::invalid_params("query", A_WORD))
+            }
+            (None, Some(ids)) => {
+                check_id_count("entryIds", &ids)?;
+                Ok(Self::Entries(ids.into_iter().map(EntryId::new).collect()))
+            }
+            (None, None) => Err(RpcError::invalid_params("query", "a text, or ids in `entryIds`")),
+            (Some(_), Some(_)) => Err(RpcError::invalid_params("entryIds", "nothing where `query` asks")),
+        }
+    }
+}
+
+/// Builds a result within a number of tokens.
+struct RecallBuilder {
+    room: u64,
+    result: RecallResult,
+}
+
+impl RecallBuilder {
+    /// Adds an entry that was requested by its id, if it fits. The first one is cut to fit.
+    fn add_requested(&mut self, session: &Session, open: &OpenSession, id: &EntryId) -> Result<(), RpcError> {
+        let entry = session.entry(id).map_err(|error| open.store_error(&error))?;
+        let text = entry_text(&entry);
+        let is_first = self.result.entries.is_empty() && self.result.omitted == 0;
+        if !is_first && estimate_text(&text) > self.room {
+            self.result.omitted += 1;
+            return Ok(());
+        }
+        let cut = cut_to(&text, self.room);
+        let truncated = cut.is_some();
+        self.add(&entry, RecalledText { text: cut.unwrap_or(text), truncated, passages: None, score: None });
+        Ok(())
+    }
+
+    /// Adds as much of the found passages as fits.
+    fn add_found(&mut self, session: &Session, open: &OpenSession, found: &Recalled) -> Result<(), RpcError> {
+        let (choices, omitted) = choose(&found.passages, self.room);
+        self.result.omitted = omitted as u64;
+        for choice in choices {
+            let id = &found.entry_ids[choice.document];
+            let entry = session.entry(id).map_err(|error| open.store_error(&error))?;
+            let excerpt = choice.excerpt(&Verbatim::of(&entry));
+            let passages = Some(excerpt.places.iter().map(passage).collect());
+            let (text, truncated) = (excerpt.text, excerpt.is_partial);
+            self.add(&entry, RecalledText { text, truncated, passages, score: Some(choice.score) });
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, entry: &Entry, recalled: RecalledText) {
+        let tokens = estimate_text(&recalled.text);
+        self.room = self.room.saturating_sub(tokens);
+        self.result.tokens += tokens;
+        self.result.entries.push(RecalledEntry {
+            entry_id: entry.id().to_string(),
+            entry_type: entry.kind_name().to_owned(),
+            role: entry.message().map(|message| message.role().to_owned()),
+            timestamp: entry.timestamp().to_owned(),
+            text: recalled.text,
+            tokens,
+            truncated: recalled.truncated,
+            passages: recalled.passages,
+            score: recalled.score,
+        });
+    }
+}
+
+/// The part of an entry that is returned.
+struct RecalledText {
+    text: String,
+    truncated: bool,
+    passages: Option<Vec<Passage>>,
+    score: Option<f64>,
+}
+
+fn passage(place: &PiecePosition) -> Passage {
+    let part = match place.kind {
+        PartKind::Text => PassagePart::Text,
+        PartKind::ToolCall => PassagePart::ToolCall,
+        PartKind::Image => PassagePart::Image,
+        PartKind::Command => PassagePart::Command,
+        PartKind::Output => PassagePart::Output,
+        PartKind::Summary => PassagePart::Summary,
+    };
+    let (start, end, offset) = (place.range.start as u64, place.range.end as u64, place.offset as u64);
+    Passage { part, block: place.block.map(|block| block as u64), start, end, offset }
 }

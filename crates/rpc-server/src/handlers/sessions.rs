@@ -6,20 +6,19 @@ use std::sync::Arc;
 
 use compaction_core::entry::iso_timestamp;
 use compaction_core::formats::Converted;
-use compaction_engine::session::{AgentModel, change};
-use session_store::{
-    CreateOptions, Cursor, ListOptions, Locator, NewEntry, OpenOptions, Parent, Precondition, Session, SessionStore,
-};
+use compaction_engine::session::{AgentModel, OpenSession, Slot};
+use session_store::{CreateOptions, Cursor, ListOptions, Locator, OpenOptions, Precondition, Session, SessionStore};
 use tokio::sync::OwnedRwLockWriteGuard;
 
-use super::entries::{appended, message_members};
-use super::formats::Given;
+use super::append::appended;
+use super::messages::{SubmittedMessages, append_with_one_write};
+use super::subscriptions;
 use crate::call::{CallContext, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
-use crate::paths::check_path;
-use crate::server::{GRACE, Server};
-use crate::session::{OpenSession, Slot, StoreErrors as _};
+use crate::errors::StoreErrors as _;
+use crate::params::check_path;
+use crate::server::{GRACE_PERIOD, Server};
 use crate::wire::{self, *};
 
 /// Creates a session and opens it.
@@ -41,7 +40,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
     }
     let is_quick = params.ephemeral || server.is_store_quick();
     blocking_in(is_quick, move || {
-        let messages = Given::list(params.messages, params.format)?.checked()?.into_messages();
+        let messages = SubmittedMessages::list(params.messages, params.format)?.checked()?.into_messages();
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
         let options = CreateOptions {
@@ -54,22 +53,20 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
         };
         let store = if params.ephemeral { server.memory() } else { server.store()? };
         let session = store.create(&options).map_err(|error| RpcError::from_store(&error, ""))?;
-        let session = begun_with(&**store, session, &messages)?;
+        let session = begun_with(&**store, session, messages)?;
         let opened = add(&server, store, session, None)?;
-        compact_by_itself(&server, &opened, model);
+        set_auto_compaction(&server, &opened, model);
         Ok(opened)
     })
     .await
 }
 
-/// A new session with its first messages. Where they cannot be written, there is no session.
-fn begun_with(store: &dyn SessionStore, mut session: Session, messages: &[Converted]) -> Result<Session, RpcError> {
+/// Appends the first messages of a new session. If they cannot be written, the session is discarded.
+fn begun_with(store: &dyn SessionStore, mut session: Session, messages: Vec<Converted>) -> Result<Session, RpcError> {
     if messages.is_empty() {
         return Ok(session);
     }
-    let members = message_members(messages);
-    let new: Vec<NewEntry<'_>> = members.iter().map(|members| NewEntry::new("message", members)).collect();
-    let Err(error) = session.append_all(&new, Parent::Leaf, &Precondition::None) else {
+    let Err(error) = append_with_one_write(&mut session, &[], messages, &Precondition::None) else {
         return Ok(session);
     };
     let error = RpcError::from_store(&error, &session.header().id);
@@ -77,7 +74,7 @@ fn begun_with(store: &dyn SessionStore, mut session: Session, messages: &[Conver
     Err(error)
 }
 
-/// Characters of an id that a client chooses: it becomes part of the file's name.
+/// Maximum length of an id that a client chooses: it becomes part of the file's name.
 const MAX_ID_LENGTH: usize = 128;
 
 fn check_new_id(id: &str) -> Result<(), RpcError> {
@@ -96,7 +93,7 @@ pub(crate) async fn open(call: CallContext, params: OpenSessionParams) -> Result
     let locator = call.server.locate("path", &params.path)?;
     let model = auto_model(params.auto_compaction.as_ref())?;
     let opened = open_at(&call, locator, params.read_only).await?;
-    compact_by_itself(&call.server, &opened, model);
+    set_auto_compaction(&call.server, &opened, model);
     Ok(opened)
 }
 
@@ -117,11 +114,11 @@ pub(crate) async fn continue_recent(
     });
     let locator = locator.await?;
     let opened = open_at(&call, locator, false).await?;
-    compact_by_itself(&call.server, &opened, model);
+    set_auto_compaction(&call.server, &opened, model);
     Ok(opened)
 }
 
-/// The model that a session is compacted for, if the call names one; it must have a window.
+/// The model for automatic compaction, if the call names one. Fails if it has no window.
 pub(crate) fn auto_model(options: Option<&AutoCompactionOptions>) -> Result<Option<AgentModel>, RpcError> {
     let model = options.map(|options| AgentModel::from(options.model.clone()));
     match model.as_ref().is_some_and(|model| model.context_window == 0) {
@@ -130,8 +127,8 @@ pub(crate) fn auto_model(options: Option<&AutoCompactionOptions>) -> Result<Opti
     }
 }
 
-/// Compacts an open session by itself from now on, if a model is given.
-fn compact_by_itself(server: &Server, opened: &OpenSessionResult, model: Option<AgentModel>) {
+/// Switches automatic compaction on for an open session, if a model is given.
+fn set_auto_compaction(server: &Server, opened: &OpenSessionResult, model: Option<AgentModel>) {
     if let (Some(model), Some(session)) = (model, server.sessions.get(&opened.session_id)) {
         session.auto_compaction.set(Some(model));
     }
@@ -156,14 +153,14 @@ async fn open_anew(server: &Arc<Server>, locator: Locator, read_only: bool) -> R
     let (server, is_quick) = (Arc::clone(server), server.is_store_quick());
     let opening = move || {
         let opened = open_stored(&server, &locator, read_only);
-        let opened = opened.map_err(|error| held_here(&server, &locator, error))?;
+        let opened = opened.map_err(|error| held_by_this_server(&server, &locator, error))?;
         add(&server, server.store()?, opened, None)
     };
     blocking_in(is_quick, opening).await
 }
 
-/// A session that cannot be locked may be open in this very server under another name, as a hard link is.
-fn held_here(server: &Server, locator: &Locator, error: RpcError) -> RpcError {
+/// A session that is locked may be open in this server under another name, such as a hard link.
+fn held_by_this_server(server: &Server, locator: &Locator, error: RpcError) -> RpcError {
     let (RpcError::SessionLocked { .. }, Ok(store)) = (&error, server.store()) else {
         return error;
     };
@@ -175,8 +172,7 @@ fn held_here(server: &Server, locator: &Locator, error: RpcError) -> RpcError {
     })
 }
 
-/// Whether the session that had this id was about to be closed by a call that came before this one;
-/// it is closed then.
+/// Whether the session id is free, after waiting for an earlier call that closes its session.
 async fn is_free_now(call: &CallContext, session_id: &str) -> Result<bool, RpcError> {
     match call.server.sessions.get(session_id) {
         Some(open) => Ok(still_open(call, &open).await?.is_none()),
@@ -184,7 +180,7 @@ async fn is_free_now(call: &CallContext, session_id: &str) -> Result<bool, RpcEr
     }
 }
 
-/// Waits for the turn to change a session; `None` if a call that came before this one closes it.
+/// Waits for the turn to change a session. `None` if an earlier call closes it.
 async fn still_open(call: &CallContext, open: &OpenSession) -> Result<Option<OwnedRwLockWriteGuard<Slot>>, RpcError> {
     let waiting = async {
         let slot = Arc::clone(&open.slot).write_owned().await;
@@ -203,8 +199,8 @@ fn open_stored(server: &Server, locator: &Locator, read_only: bool) -> Result<Se
     server.store()?.open(locator, &options).map_err(|error| RpcError::from_store(&error, ""))
 }
 
-/// A place whose session is open already gives the same session; one that was open for reading alone is
-/// opened for writing now, if that is asked for. `None` if it is not open any more.
+/// Returns the session that is open at this place already. If it is read-only and the call wants to write, it is
+/// reopened for writing. `None` if it is no longer open.
 async fn reopen(
     call: &CallContext,
     open: Arc<OpenSession>,
@@ -230,7 +226,7 @@ fn find_open(server: &Server, locator: &Locator) -> Result<Option<Arc<OpenSessio
     Ok(server.sessions.all().into_iter().find(|open| open.locator.as_ref() == Some(&locator)))
 }
 
-/// Adds a session that `store` just opened; its id must not be in use.
+/// Adds a session that `store` just opened. Its id must not be in use.
 pub(super) fn add(
     server: &Arc<Server>,
     store: &Arc<dyn SessionStore>,
@@ -249,28 +245,9 @@ pub(super) fn add(
     let open = Arc::new(open);
     server.sessions.insert(Arc::clone(&open));
     if is_told_of_changes {
-        tokio::spawn(read_changes(Arc::clone(server), open));
+        tokio::spawn(subscriptions::read_changes(Arc::clone(server), open));
     }
     Ok(result)
-}
-
-/// Reads what others write, as the store tells of it, and tells the client, until the session is closed.
-async fn read_changes(server: Arc<Server>, open: Arc<OpenSession>) {
-    let Ok(engine) = server.engine() else {
-        return;
-    };
-    loop {
-        tokio::select! {
-            () = open.closed() => return,
-            () = server.end.cancelled() => return,
-            () = open.changed() => {}
-        }
-        let guard = Arc::clone(&open.slot).write_owned().await;
-        let read = change(Arc::clone(engine), Arc::clone(&open), guard, |access| access.refresh()).await;
-        if let Err(error) = read {
-            tracing::debug!(%error, session = open.id, "what others wrote could not be read; the next call tells");
-        }
-    }
 }
 
 fn opened(session: &Session, editor_text: Option<String>) -> OpenSessionResult {
@@ -291,7 +268,7 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Flushes a session and frees its lock.
+/// Flushes a session and releases its lock.
 pub(crate) async fn close(call: CallContext, _: SessionParams) -> Result<Null, RpcError> {
     let (open, slot) = call.unless_cancelled(call.write_guard()).await?;
     let mut slot = end_operation(&open, slot).await;
@@ -299,17 +276,17 @@ pub(crate) async fn close(call: CallContext, _: SessionParams) -> Result<Null, R
     blocking_in(open.is_quick(), move || server.sessions.close(&open, &mut slot).map(|()| Null)).await
 }
 
-/// Lets the operation that runs come to its end, by itself or not. It may need the session for that,
-/// which is refused to calls from now on.
+/// Waits for the running operation, and aborts it after a while. The operation may need the session until then; calls
+/// do not get it any more.
 async fn end_operation(open: &Arc<OpenSession>, slot: OwnedRwLockWriteGuard<Slot>) -> OwnedRwLockWriteGuard<Slot> {
     if open.operation_id().is_none() {
         return slot;
     }
     open.begin_closing();
     drop(slot);
-    if tokio::time::timeout(GRACE, open.operation_ended()).await.is_err() {
+    if tokio::time::timeout(GRACE_PERIOD, open.operation_ended()).await.is_err() {
         open.abort_operation();
-        let _ = tokio::time::timeout(GRACE, open.operation_ended()).await;
+        let _ = tokio::time::timeout(GRACE_PERIOD, open.operation_ended()).await;
     }
     Arc::clone(&open.slot).write_owned().await
 }
@@ -357,8 +334,7 @@ fn summary(summary: session_store::SessionSummary) -> wire::SessionSummary {
     }
 }
 
-/// A name without line breaks, which programs that list sessions cannot show (docs/session-format.md,
-/// "Labels and names").
+/// A name without line breaks, which lists of sessions cannot show (docs/session-format.md, "Labels and names").
 fn on_one_line(name: &str) -> String {
     name.split(['\r', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -381,7 +357,7 @@ pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<Session
     .await
 }
 
-/// Reads every body of a session and tells what is odd.
+/// Reads every body of a session and reports problems.
 pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Result<CheckSessionResult, RpcError> {
     let diagnostics = match (params.session_id, params.path) {
         (Some(_), _) => call.read(|session, open| session.check().map_err(|error| open.store_error(&error))).await?,

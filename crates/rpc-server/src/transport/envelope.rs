@@ -1,5 +1,5 @@
-//! Envelopes: what a frame says in JSON-RPC 2.0, parsed by our own rules because ids are echoed as
-//! they came and nothing with an id goes unanswered (protocol/README.md, "Calls").
+//! Envelopes: the JSON-RPC 2.0 content of a frame. The server parses it itself, because ids are echoed exactly as they
+//! came and every message with an id is answered (protocol/README.md, "Calls").
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,13 +10,14 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
+use crate::params::Params;
 
 /// The id of a request: the JSON text of a string or a number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RawId(Box<str>);
 
 impl RawId {
-    /// Takes the JSON text of a string or a number; `None` for anything else.
+    /// Takes the JSON text of a string or a number. `None` for anything else.
     pub fn parse(json: &str) -> Option<Self> {
         let starts_well = json.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit());
         starts_well.then(|| Self(json.into()))
@@ -31,19 +32,18 @@ impl RawId {
 /// A request or a notification.
 #[derive(Debug)]
 pub struct Call {
-    /// The id; `None` for notifications.
+    /// The id. `None` for notifications.
     pub id: Option<RawId>,
     /// The method.
     pub method: String,
-    /// The parameters as they came.
-    pub params: Option<Box<RawValue>>,
+    /// The parameters.
+    pub params: Params,
 }
 
 /// The client's answer to a request of the server.
 #[derive(Debug)]
 pub struct Answer {
-    /// The id of the server's request; `None` from a client that could not read one of the server's
-    /// messages.
+    /// The id of the server's request. `None` if the client could not read a message of the server.
     pub id: Option<RawId>,
     /// The result, or the error object.
     pub outcome: Result<Box<RawValue>, Box<RawValue>>,
@@ -56,14 +56,14 @@ pub enum Part {
     Call(Call),
     /// An answer of the client.
     Answer(Answer),
-    /// A message with an id and without method, result and error: an answer that says nothing, if a request
-    /// of the server has this id, else a request that cannot be served.
+    /// A message with an id and without method, result and error. If a request of the server has this id, it is an
+    /// answer without content, otherwise an invalid request.
     Empty(RawId),
-    /// Something that cannot be served, with the id under which to say so.
+    /// A message that cannot be served, with the id for the error.
     Invalid(Option<RawId>, RpcError),
 }
 
-/// What one frame holds.
+/// The content of one frame.
 #[derive(Debug)]
 pub enum Incoming {
     /// One message.
@@ -73,7 +73,7 @@ pub enum Incoming {
 }
 
 impl Incoming {
-    /// Reads a frame. What cannot be read becomes [`Part::Invalid`].
+    /// Reads a frame. Messages that cannot be read become [`Part::Invalid`].
     pub fn parse(frame: &[u8]) -> Self {
         let Ok(text) = std::str::from_utf8(frame) else {
             return Self::invalid(RpcError::Parse { message: "the message is not UTF-8".to_owned() });
@@ -91,7 +91,7 @@ impl Incoming {
         }
     }
 
-    /// A message that was refused before it was read.
+    /// A message that was refused unread.
     pub fn invalid(error: RpcError) -> Self {
         Self::Single(Part::Invalid(None, error))
     }
@@ -112,7 +112,7 @@ impl Incoming {
     }
 }
 
-/// The id of a message of which nothing else is taken apart.
+/// The id of a message whose other members are not read.
 fn id_of(text: &str) -> Option<RawId> {
     #[derive(Deserialize)]
     struct Named<'a> {
@@ -123,10 +123,10 @@ fn id_of(text: &str) -> Option<RawId> {
     RawId::parse(named.id?.get())
 }
 
-/// Calls of a batch at most, so that a short text cannot ask for much.
+/// Maximum number of calls in a batch, so that a short text cannot cause much work.
 const MAX_BATCH: usize = 16_384;
 
-/// The parts of a batch as text: all are counted, no more than are allowed are kept.
+/// The parts of a batch as text. All parts are counted, but only the allowed number is kept.
 struct Parts<'a> {
     list: Vec<&'a RawValue>,
     count: usize,
@@ -160,10 +160,51 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
     }
 }
 
+/// The members of a message. The parameters are split in the same pass over the text.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(default, borrow, deserialize_with = "present")]
+    jsonrpc: Option<&'a str>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    id: Option<&'a str>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    method: Option<&'a str>,
+    #[serde(default)]
+    params: Params,
+    #[serde(default, borrow, deserialize_with = "present")]
+    result: Option<&'a str>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    error: Option<&'a str>,
+}
+
+/// The text of a member that is present, even if it is null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(|value| Some(value.get()))
+}
+
+impl<'a> Envelope<'a> {
+    /// Takes the members of a message with duplicate names, unusual names or wrong parameters.
+    fn of(object: &'a RawObject<'_>) -> Self {
+        Self {
+            jsonrpc: object.get("jsonrpc"),
+            id: object.get("id"),
+            method: object.get("method"),
+            params: object.get("params").map(Params::split).unwrap_or_default(),
+            result: object.get("result"),
+            error: object.get("error"),
+        }
+    }
+}
+
 impl Part {
     fn parse(text: &str) -> Self {
+        if text.trim_ascii_start().starts_with('{')
+            && let Ok(envelope) = serde_json::from_str(text)
+        {
+            return Self::read(envelope);
+        }
         match RawObject::parse(text) {
-            Ok(object) => Self::read(&object),
+            Ok(object) => Self::read(Envelope::of(&object)),
             Err(error) => match serde_json::from_str::<&RawValue>(text) {
                 Ok(_) => Part::Invalid(None, RpcError::invalid_request("a message is a JSON object")),
                 Err(_) => Part::Invalid(None, parse_error(&error)),
@@ -171,51 +212,48 @@ impl Part {
         }
     }
 
-    fn read(object: &RawObject<'_>) -> Self {
-        let id = object.get("id").map(RawId::parse);
+    fn read(envelope: Envelope<'_>) -> Self {
+        let id = envelope.id.map(RawId::parse);
         let known_id = id.clone().flatten();
         let invalid = |what: &str| Part::Invalid(known_id.clone(), RpcError::invalid_request(what));
-        let says_nothing = ["method", "result", "error"].iter().all(|member| object.get(member).is_none());
-        if let Some(id) = known_id.clone().filter(|_| says_nothing) {
-            return Part::Empty(id);
+        let Some(method) = envelope.method else {
+            return Self::read_answer(&envelope, known_id.clone()).unwrap_or_else(|| match known_id.clone() {
+                Some(id) => Part::Empty(id),
+                None if !is_version_2(&envelope) => invalid(WRONG_VERSION),
+                None => invalid("method is missing"),
+            });
+        };
+        if !is_version_2(&envelope) {
+            return invalid(WRONG_VERSION);
         }
-        // An answer is never answered, not even one that is not quite right: two sides that complain about
-        // each other's complaints would never end, and who asked would wait in vain.
-        if object.get("method").is_none()
-            && let Some(answer) = Self::read_answer(object, known_id.clone())
-        {
-            return answer;
-        }
-        if object.string("jsonrpc").as_deref() != Some("2.0") {
-            return invalid("jsonrpc must be \"2.0\"");
-        }
-        if id == Some(None) && object.get("method").is_some() {
+        if id == Some(None) {
             return invalid("an id is a string or a number");
         }
-        let Some(method) = object.get("method") else {
-            return invalid("method is missing");
-        };
-        let Some(method) = compaction_core::json::decode_string(method) else {
-            return invalid("method must be a string");
-        };
-        let params = object.get("params").map(|params| RawValue::from_string(params.to_owned()));
-        match params.transpose() {
-            Ok(params) => Part::Call(Call { id: known_id, method, params }),
-            Err(error) => Part::Invalid(known_id, parse_error(&error)),
+        match json::decode_string(method) {
+            Some(method) => Part::Call(Call { id: known_id, method, params: envelope.params }),
+            None => invalid("method must be a string"),
         }
     }
 
-    fn read_answer(object: &RawObject<'_>, id: Option<RawId>) -> Option<Self> {
+    /// An answer is never answered, not even a malformed one: two sides that complain about each other's complaints
+    /// would never end, and the side that asked would wait forever.
+    fn read_answer(envelope: &Envelope<'_>, id: Option<RawId>) -> Option<Self> {
         let owned = |json: &str| RawValue::from_string(json.to_owned()).ok();
-        // Some libraries send both members, one of them null.
-        let error = object.get("error").filter(|error| *error != "null" || object.get("result").is_none());
-        let outcome = match (object.get("result"), error) {
+        // Some libraries send both members, and one of them is null.
+        let error = envelope.error.filter(|error| *error != "null" || envelope.result.is_none());
+        let outcome = match (envelope.result, error) {
             (Some(result), None) => Ok(owned(result)?),
             (_, Some(error)) => Err(owned(error)?),
             (None, None) => return None,
         };
         Some(Part::Answer(Answer { id, outcome }))
     }
+}
+
+const WRONG_VERSION: &str = "jsonrpc must be \"2.0\"";
+
+fn is_version_2(envelope: &Envelope<'_>) -> bool {
+    envelope.jsonrpc.and_then(json::decode_string).as_deref() == Some("2.0")
 }
 
 fn parse_error(error: &serde_json::Error) -> RpcError {

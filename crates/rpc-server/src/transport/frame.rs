@@ -1,10 +1,10 @@
-//! Frames: one JSON text per line, or behind `Content-Length` headers (protocol/README.md, "Framing").
+//! Frames: one JSON text per line, or after `Content-Length` headers (protocol/README.md, "Framing").
 
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// How messages are told apart.
+/// How messages are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// One JSON text per line.
@@ -13,51 +13,51 @@ pub enum Framing {
     Headers,
 }
 
-/// One step of reading.
+/// The result of one read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
     /// The bytes of one message.
     Message(Vec<u8>),
-    /// A message over the limit. Its line was skipped; behind headers reading goes on at the next
-    /// `Content-Length`, wherever it stands.
+    /// A message over the limit. Its line was skipped. With headers, reading continues at the next `Content-Length`,
+    /// wherever it is.
     TooLarge {
         /// Its size in bytes.
         bytes: u64,
     },
-    /// Headers without a usable length, or bytes that are no headers; reading goes on at the next
-    /// `Content-Length`, wherever it stands.
+    /// Headers without a usable length, or bytes that are not headers. Reading continues at the next `Content-Length`,
+    /// wherever it is.
     BadHeaders {
-        /// The first bad line, cut short.
+        /// The first bad line, shortened.
         line: String,
     },
 }
 
-/// Bytes of one header line at most.
+/// Maximum number of bytes of a header line.
 const MAX_HEADER_LINE: usize = 4096;
-/// Bytes of the end of a line that are kept: more than a `Content-Length` header has.
+/// Number of bytes that are kept from the end of a line: more than a `Content-Length` header has.
 const LINE_END: usize = 64;
 const CHUNK: usize = 64 * 1024;
 const CONTENT_LENGTH: &[u8] = b"content-length";
 
-/// Splits a stream of bytes into frames, holding no more than one message of the allowed size.
+/// Splits a stream of bytes into frames. Holds at most one message of the allowed size.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     source: R,
     chunk: Box<[u8]>,
-    /// Where the unread bytes of the chunk start and end.
+    /// Start and end of the unread bytes in the chunk.
     position: usize,
     end: usize,
     framing: Option<Framing>,
     max_message_bytes: usize,
-    /// Whether the next headers are still to be found, after bytes that were none.
+    /// Whether the reader is searching for the next headers.
     is_lost: bool,
-    /// The length that stood at the end of such bytes: bodies end without a line end.
+    /// The length in a header that was found at the end of other bytes: bodies have no line end.
     found_length: Option<u64>,
 }
 
 /// One line without its end.
 struct Line {
-    /// Its start, as much as was asked for.
+    /// Its first bytes, up to the limit of the caller.
     start: Vec<u8>,
     /// Its last bytes.
     end: Vec<u8>,
@@ -66,7 +66,7 @@ struct Line {
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
-    /// Reads from `source`. Without `framing` the first byte that is not white space decides.
+    /// Reads from `source`. Without `framing`, the first byte that is not white space decides.
     pub fn new(source: R, framing: Option<Framing>, max_message_bytes: usize) -> Self {
         let chunk = vec![0; CHUNK].into();
         let (is_lost, found_length) = (false, None);
@@ -83,8 +83,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.framing
     }
 
-    /// The next frame; `None` at the end of the stream. A last line without a line end counts, a
-    /// body that ends early does not.
+    /// The next frame. `None` at the end of the stream. A last line without a line end counts; an incomplete body does
+    /// not.
     pub async fn next_frame(&mut self) -> io::Result<Option<Frame>> {
         let framing = match self.framing {
             Some(framing) => framing,
@@ -100,7 +100,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     }
 
     async fn detect(&mut self) -> io::Result<Option<Framing>> {
-        // A byte order mark is what some shells put before the first text that they pipe.
+        // Some shells put a byte order mark before the first text that they pipe.
         let is_skipped = |byte: u8| byte.is_ascii_whitespace() || [0xEF, 0xBB, 0xBF].contains(&byte);
         while self.fill().await? {
             match self.unread().iter().position(|byte| !is_skipped(*byte)) {
@@ -161,15 +161,15 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         }
     }
 
-    /// Tells of a line that is no header. The next headers may stand at its end.
+    /// Reports a line that is not a header. The next headers may start at its end.
     fn lost(&mut self, line: &Line) -> Frame {
         self.found_length = length_at_end(&line.end);
         self.is_lost = self.found_length.is_none();
         bad_headers(&line.start)
     }
 
-    /// Skips lines up to the next one that starts with `Content-Length`, or ends with such a header: bodies
-    /// have no line end. `false` if none comes.
+    /// Skips lines up to the next one that starts or ends with a `Content-Length` header: bodies have no line end.
+    /// Returns whether one was found.
     async fn resynchronise(&mut self) -> io::Result<bool> {
         while self.is_lost && self.fill().await? {
             while self.unread().len() < CONTENT_LENGTH.len() && self.fill_more().await? {}
@@ -185,8 +185,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     async fn body(&mut self, length: u64) -> io::Result<Option<Frame>> {
         if length > self.max_message_bytes as u64 {
-            // So many bytes may never come. No line of a JSON text can be taken for a header, so that the next
-            // headers are found without counting.
+            // So many bytes may never come. No line of a JSON text looks like a header, so the next headers are found
+            // without counting.
             self.is_lost = true;
             return Ok(Some(Frame::TooLarge { bytes: length }));
         }
@@ -203,7 +203,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Ok(Some(Frame::Message(body)))
     }
 
-    /// One line, of which the first `limit` bytes are kept.
+    /// Reads one line and keeps its first `limit` bytes.
     async fn line(&mut self, limit: usize) -> io::Result<Option<Line>> {
         let mut line = Line { start: Vec::new(), end: Vec::new(), bytes: 0 };
         loop {
@@ -231,12 +231,12 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         &self.chunk[self.position..self.end]
     }
 
-    /// Makes sure that unread bytes are there; `false` at the end of the stream.
+    /// Ensures that there are unread bytes. `false` at the end of the stream.
     async fn fill(&mut self) -> io::Result<bool> {
         Ok(self.position < self.end || self.fill_more().await?)
     }
 
-    /// Reads on behind the unread bytes, which are few: less than a header name.
+    /// Reads more bytes after the unread ones, which are fewer than a header name has.
     async fn fill_more(&mut self) -> io::Result<bool> {
         self.chunk.copy_within(self.position..self.end, 0);
         (self.position, self.end) = (0, self.end - self.position);
@@ -249,7 +249,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 impl Line {
     fn add(&mut self, piece: &[u8], limit: usize) {
         self.bytes += piece.len() as u64;
-        // One byte over the limit is kept for a carriage return that does not count.
+        // One byte over the limit is kept for a carriage return, which does not count.
         let room = limit.saturating_add(1).saturating_sub(self.start.len());
         self.start.extend_from_slice(&piece[..piece.len().min(room)]);
         let last = &piece[piece.len().saturating_sub(LINE_END)..];
@@ -267,7 +267,7 @@ impl Line {
     }
 }
 
-/// The length that a `Content-Length` header at the very end of a line gives, whatever stands before it.
+/// The length in a `Content-Length` header at the very end of a line.
 fn length_at_end(line: &[u8]) -> Option<u64> {
     let mut names = line.windows(CONTENT_LENGTH.len());
     let found = names.rposition(|name| name.eq_ignore_ascii_case(CONTENT_LENGTH))?;
@@ -301,7 +301,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives one byte at a time, the most awkward split there is.
+    /// Yields one byte at a time, the most awkward split.
     struct Trickle<'a>(&'a [u8]);
 
     impl AsyncRead for Trickle<'_> {
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn headers_that_cannot_be_served_are_told_before_the_next_ones_come() {
-        /// What has come so far; more may follow.
+        /// The bytes that have come so far; more may follow.
         struct Open<'a>(&'a [u8]);
         impl AsyncRead for Open<'_> {
             fn poll_read(

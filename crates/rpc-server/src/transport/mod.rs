@@ -1,16 +1,12 @@
 //! The pipes: frames in, frames out.
 //!
-//! The server's loop waits for input itself and parses what is short, so that a message wakes one
-//! thread. Replies go through a queue that a plain thread empties; short ones pass it by, where the
-//! pipe has room for them.
+//! The server's loop waits for input itself and parses short messages, so that a message wakes one thread. Replies go
+//! through a queue that a plain thread empties. Short replies bypass the queue when the pipe has room for them.
 
-mod direct;
 mod envelope;
 mod frame;
-mod linger;
 mod outbound;
 mod reader;
-mod readiness;
 mod source;
 
 pub use envelope::{Answer, Call, Incoming, Part, RawId};

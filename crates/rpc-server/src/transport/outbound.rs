@@ -1,28 +1,30 @@
-//! The queue of what goes to the client, and the thread that writes it.
+//! The queue of messages to the client, and the thread that writes them.
 //!
-//! Putting something into the queue never waits, so that replies and notifications keep their
-//! order even when they come out of a locked section. What keeps the queue bounded is that nobody
-//! starts new work while it is full: calls wait at [`Outbound::ready`].
+//! Queueing never waits, so that replies and notifications keep their order even when they come out of a locked
+//! section. The queue stays bounded because no new work starts while it is full: calls wait at [`Outbound::ready`].
 
 use std::collections::VecDeque;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use memchr::memchr;
+use rustix::event::PollFlags;
+use rustix::pipe::{PIPE_BUF, fcntl_setpipe_size};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::direct::{self, Direct};
 use super::frame::Framing;
+use super::source::readiness;
 
-/// Bytes in the queue above which no new work is started.
+/// Number of queued bytes above which no new work starts.
 const FULL_BYTES: usize = 8 * 1024 * 1024;
-/// Bytes that are gathered into one write.
+/// Number of bytes that are gathered into one write.
 const GATHER_BYTES: usize = 64 * 1024;
 
-/// The sending end; clones share one queue.
+/// The sending end. Clones share one queue.
 #[derive(Debug, Clone)]
 pub struct Outbound {
     shared: Arc<Shared>,
@@ -39,32 +41,32 @@ struct Shared {
     idle: Condvar,
     /// Cancelled when writing has failed.
     broken: CancellationToken,
-    /// Where short frames can be written at once.
+    /// The handle for writing short frames directly.
     direct: Option<Direct>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     frames: VecDeque<String>,
-    /// The rest of a frame that was written in part.
+    /// The rest of a frame that was partly written.
     unsent: Vec<u8>,
-    /// Who knows that more is to come at once.
+    /// Number of guards of [`Outbound::cork`].
     corks: usize,
     bytes: usize,
     framing: Option<Framing>,
     is_writing: bool,
     is_closed: bool,
     is_broken: bool,
-    /// Bytes of replies that wait for the rest of their batch.
+    /// Number of bytes of replies that wait for the rest of their batch.
     held: usize,
 }
 
-/// Bytes that may wait for the rest of their batches. More of them cannot be waited for, since a
-/// batch is not sent before it is whole: calls are refused instead.
+/// Maximum number of bytes of replies that wait for their batches. A batch is sent when it is complete, so waiting
+/// would not reduce them: further calls are refused.
 const MAX_HELD_BYTES: usize = 32 * 1024 * 1024;
 
 impl Outbound {
-    /// Starts the writing thread over `sink`, which must keep nothing back once it is flushed.
+    /// Starts the writing thread over `sink`, which must write everything when it is flushed.
     pub fn spawn(sink: impl Write + AsFd + Send + 'static) -> std::io::Result<Self> {
         let shared = Shared { direct: Some(Direct::new(&sink)?), ..Shared::default() };
         let outbound = Self { shared: Arc::new(shared) };
@@ -74,12 +76,12 @@ impl Outbound {
         Ok(outbound)
     }
 
-    /// Replies use the framing of the requests.
+    /// Sets the framing of replies to that of the requests.
     pub fn set_framing(&self, framing: Framing) {
         self.lock().framing = Some(framing);
     }
 
-    /// Queues one JSON text. Once the client has closed its end, it is dropped.
+    /// Queues one JSON text. It is dropped if the client has closed its end.
     pub fn push(&self, json: String) {
         let mut queue = self.lock();
         if queue.is_broken || queue.is_closed {
@@ -90,8 +92,8 @@ impl Outbound {
         self.shared.send(queue);
     }
 
-    /// Holds back what is queued as long as the guard lives and then until the next push or
-    /// [`Outbound::flush`], so that a notification and the reply right behind it go out in one write.
+    /// Holds back queued messages while the guard lives, and then until the next push or [`Outbound::flush`], so that a
+    /// notification and the reply after it go out in one write.
     pub fn cork(&self) -> Cork<'_> {
         self.lock().corks += 1;
         Cork(self)
@@ -107,13 +109,13 @@ impl Outbound {
         self.lock().held += bytes;
     }
 
-    /// Queues the replies of a batch, of which `held` bytes were counted before.
+    /// Queues the replies of a batch. `held` is the number of bytes that were counted for it.
     pub fn push_held(&self, json: String, held: usize) {
         self.lock().held -= held;
         self.push(json);
     }
 
-    /// Whether replies of batches may still be made.
+    /// Whether further replies of batches may be made.
     pub fn may_hold(&self) -> bool {
         self.lock().held < MAX_HELD_BYTES
     }
@@ -134,12 +136,12 @@ impl Outbound {
         }
     }
 
-    /// Waits until the client can be told nothing any more: it has closed its end.
+    /// Waits until the client has closed its end.
     pub async fn broken(&self) {
         self.shared.broken.cancelled().await;
     }
 
-    /// Writes out what is queued, for at most `limit`, and stops the thread.
+    /// Writes what is queued within `limit`, and stops the thread.
     pub fn close(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         self.flush();
@@ -162,7 +164,7 @@ impl Outbound {
     }
 }
 
-/// Holds back what is queued, see [`Outbound::cork`].
+/// Holds back queued messages, see [`Outbound::cork`].
 #[derive(Debug)]
 pub struct Cork<'a>(&'a Outbound);
 
@@ -179,7 +181,7 @@ impl Queue {
 }
 
 impl Shared {
-    /// Writes what is queued if it is short and the client has room, or wakes the writing thread.
+    /// Writes the queue directly if it is short and the client has room, otherwise wakes the writing thread.
     fn send(&self, mut queue: MutexGuard<'_, Queue>) {
         if queue.is_empty() || queue.is_writing || queue.corks > 0 || self.write_directly(&mut queue) {
             return;
@@ -188,9 +190,9 @@ impl Shared {
         self.filled.notify_one();
     }
 
-    /// Whether everything that was queued is written. The thread meets the errors.
+    /// Returns whether everything in the queue was written. The writing thread handles errors.
     fn write_directly(&self, queue: &mut Queue) -> bool {
-        let is_short = queue.unsent.is_empty() && queue.bytes < direct::MAX_BYTES;
+        let is_short = queue.unsent.is_empty() && queue.bytes < DIRECT_BYTES;
         let Some(direct) = self.direct.as_ref().filter(|_| is_short) else {
             return false;
         };
@@ -206,7 +208,7 @@ impl Shared {
     }
 }
 
-/// No code that holds the lock can panic halfway through a change, so a poisoned queue is whole.
+/// Code that holds the lock cannot panic halfway through a change, so a poisoned queue is consistent.
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -240,7 +242,7 @@ fn write_frames(shared: &Shared, mut sink: impl Write) {
     }
 }
 
-/// Waits for frames and puts as many as fit one write into `buffer`; their size as queued.
+/// Waits for frames and moves those that fit one write into `buffer`. Returns their size in the queue.
 fn gather(shared: &Shared, buffer: &mut Vec<u8>) -> Option<usize> {
     let mut queue = lock(&shared.queue);
     while queue.is_empty() || queue.corks > 0 {
@@ -267,7 +269,7 @@ fn gather(shared: &Shared, buffer: &mut Vec<u8>) -> Option<usize> {
     Some(written)
 }
 
-/// Editors expect exactly this header and nothing else; some search only its first bytes.
+/// Editors expect exactly this header. Some search only the first bytes.
 fn write_frame(framing: Framing, json: &str, buffer: &mut Vec<u8>) {
     match framing {
         Framing::Lines => {
@@ -282,15 +284,15 @@ fn write_frame(framing: Framing, json: &str, buffer: &mut Vec<u8>) {
     }
 }
 
-/// A long frame as a line, in the memory that it has.
+/// Turns a long frame into a line without copying it.
 fn line_of(json: String) -> Vec<u8> {
     let mut line = json.into_bytes();
     end_line(&mut line, 0);
     line
 }
 
-/// Makes one line of what begins at `start`. A client's own JSON may come back as it was written, line
-/// breaks between tokens included; inside strings they are escaped, so a space says the same.
+/// Turns the bytes from `start` into one line. A client's own JSON may contain line breaks between tokens; strings
+/// contain only escaped ones, so a space is equivalent.
 fn end_line(buffer: &mut Vec<u8>, start: usize) {
     let mut rest = &mut buffer[start..];
     while let Some(at) = memchr(b'\n', rest) {
@@ -298,4 +300,43 @@ fn end_line(buffer: &mut Vec<u8>, start: usize) {
         rest = &mut rest[at + 1..];
     }
     buffer.push(b'\n');
+}
+
+/// Number of bytes that a ready pipe takes completely or not at all, without waiting.
+const DIRECT_BYTES: usize = PIPE_BUF;
+/// Size that a pipe is given when much is to be written. Some systems allow less.
+const PIPE_BYTES: usize = 1 << 20;
+
+/// A second handle of the sink, for short writes without the thread: waking it costs more than the write.
+#[derive(Debug)]
+struct Direct {
+    file: File,
+}
+
+impl Direct {
+    /// Duplicates the handle of `sink`.
+    fn new(sink: &impl AsFd) -> io::Result<Self> {
+        Ok(Self { file: sink.as_fd().try_clone_to_owned()?.into() })
+    }
+
+    /// Writes as much as possible of at most [`DIRECT_BYTES`] without waiting. Returns the number of bytes.
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > DIRECT_BYTES || !self.is_ready() {
+            return Ok(0);
+        }
+        match (&self.file).write(bytes) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+            outcome => outcome,
+        }
+    }
+
+    /// Enlarges the pipe, so that a large reply does not go through it in small pieces.
+    fn widen(&self) {
+        // Only pipes have such a size, and a system may refuse.
+        let _ = fcntl_setpipe_size(&self.file, PIPE_BYTES);
+    }
+
+    fn is_ready(&self) -> bool {
+        readiness(&self.file, PollFlags::OUT) == PollFlags::OUT
+    }
 }

@@ -1,10 +1,13 @@
 //! The task that reads and parses what the client sends.
 
+use std::future::{Future, poll_fn};
+use std::num::NonZero;
 use std::os::fd::AsFd;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, oneshot};
@@ -13,28 +16,27 @@ use tokio_util::sync::CancellationToken;
 
 use super::envelope::Incoming;
 use super::frame::{Frame, FrameReader, Framing};
-use super::linger::Linger;
 use super::outbound::Outbound;
 use super::source::Source;
 use crate::errors::RpcError;
 
-/// Messages that wait for the server's loop; the pipe itself holds back a client beyond that.
+/// Maximum number of messages that wait for the server's loop. Beyond that the pipe holds back the client.
 const WAITING_MESSAGES: usize = 64;
-/// Bytes of a message from which on a thread of its own parses it, so that the loop goes on.
+/// Messages of at least this many bytes are parsed on a worker thread.
 const LARGE_BYTES: usize = 256 * 1024;
-/// How often it is checked whether the client has gone that keeps the loop from reading on.
+/// Interval between checks whether the client has gone, while the loop is not reading.
 const CLOSED_CHECK: Duration = Duration::from_secs(1);
 
-/// What the reader has to tell.
+/// What the reader sends to the loop.
 #[derive(Debug)]
 pub enum Input {
     /// A message, with its size in bytes.
     Message(Incoming, usize),
-    /// The end of input, or a read error, which ends it as well.
+    /// The end of input. A read error ends the input as well.
     End,
 }
 
-/// Starts to read, in the runtime of the caller. It ends with the input, and cancels `ended` then.
+/// Starts reading, in the runtime of the caller. The task ends with the input and then cancels `ended`.
 pub fn read_messages(
     source: &impl AsFd,
     framing: Option<Framing>,
@@ -48,23 +50,23 @@ pub fn read_messages(
     }
     let mut frames = FrameReader::new(Source::new(source)?, framing, max_message_bytes);
     tokio::spawn(async move {
-        let mut linger = Linger::new();
-        while let Some(input) = linger.wait(next_input(&mut frames, &outbound, max_message_bytes)).await {
+        let mut busy_wait = BusyWait::new();
+        while let Some(input) = busy_wait.wait(next_input(&mut frames, &outbound, max_message_bytes)).await {
             match room(&sender, &frames, &ended).await {
                 Some(room) => room.send(input),
                 None => return,
             }
         }
-        // The loop may be busy with what came before; the end itself must not wait in the queue.
+        // The loop may be busy with earlier messages, and the end must not wait in the queue.
         ended.cancel();
-        // The loop may be gone already; then nobody needs to know.
+        // The loop may have ended already.
         let _ = sender.send(Input::End).await;
     });
     Ok(receiver)
 }
 
-/// Waits until the loop takes a message; `None` when it is gone. Meanwhile the end of input is
-/// noticed although it cannot be reached, and cancels `ended`.
+/// Waits until the loop takes a message. `None` if the loop has ended. Meanwhile, cancels `ended` if the client has
+/// closed the input.
 async fn room<'a>(
     sender: &'a mpsc::Sender<Input>,
     frames: &FrameReader<Source>,
@@ -115,8 +117,8 @@ async fn next_input<R: AsyncRead + Unpin>(
     })
 }
 
-/// What a message says; `None` when the server has ended meanwhile. A thread of its own waits for
-/// none of the calls: what cancels them may come behind this message.
+/// Parses a message. `None` if the server has ended meanwhile. A long message gets a thread of its own, because the
+/// threads for calls may all be waiting for a message that cancels them.
 async fn parsed(bytes: Vec<u8>) -> Option<Incoming> {
     if bytes.len() < LARGE_BYTES {
         return Some(Incoming::parse(&bytes));
@@ -124,10 +126,116 @@ async fn parsed(bytes: Vec<u8>) -> Option<Incoming> {
     let (sender, parsed) = oneshot::channel();
     let bytes = Arc::new(bytes);
     let large = Arc::clone(&bytes);
-    // Where nobody waits any more, nobody needs to know.
+    // The receiver may be gone.
     let parse = move || drop(sender.send(Incoming::parse(&large)));
     match thread::Builder::new().name("parser".to_owned()).spawn(parse) {
         Ok(_) => parsed.await.ok(),
         Err(_) => Some(Incoming::parse(&bytes)),
+    }
+}
+
+/// Maximum time that the loop polls for the next message, and maximum distance of two messages before that.
+const QUICK: Duration = Duration::from_micros(100);
+
+/// Polls for the next message of a client that sends one right after the other.
+///
+/// Sleeping and waking take longer than most calls: on virtual machines 20 µs and more on each side. So the loop polls
+/// for a moment if the last messages came that quickly. A slow client costs nothing
+/// (docs/decisions/0015-reading-in-the-loop.md).
+#[derive(Debug)]
+pub(super) struct BusyWait {
+    /// When the last message came.
+    last: Instant,
+    is_quick: bool,
+    /// Whether there is a processor for the client besides ours. Determined when it first matters.
+    has_spare_processor: Option<bool>,
+}
+
+impl BusyWait {
+    fn new() -> Self {
+        Self { last: Instant::now(), is_quick: false, has_spare_processor: None }
+    }
+
+    /// Waits for a message, first by polling if the last ones came quickly. Other tasks continue.
+    async fn wait<T>(&mut self, message: impl Future<Output = T>) -> T {
+        let mut message = pin!(message);
+        while self.is_awake() {
+            let polled = poll_fn(|context| Poll::Ready(message.as_mut().poll(context))).await;
+            if let Poll::Ready(message) = polled {
+                return self.received(message);
+            }
+            tokio::task::yield_now().await;
+        }
+        let message = message.await;
+        self.received(message)
+    }
+
+    fn is_awake(&mut self) -> bool {
+        let is_soon = self.is_quick && self.last.elapsed() < QUICK;
+        is_soon && *self.has_spare_processor.get_or_insert_with(has_spare_processor)
+    }
+
+    fn received<T>(&mut self, message: T) -> T {
+        let now = Instant::now();
+        self.is_quick = now.duration_since(self.last) < QUICK;
+        self.last = now;
+        message
+    }
+}
+
+/// On a single processor the client cannot run while the loop polls.
+fn has_spare_processor() -> bool {
+    std::thread::available_parallelism().is_ok_and(|processors| processors > NonZero::<usize>::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc;
+
+    fn awake() -> BusyWait {
+        BusyWait { last: Instant::now(), is_quick: true, has_spare_processor: Some(true) }
+    }
+
+    async fn hand_over(busy_wait: &mut BusyWait) {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let other = tokio::spawn(async move {
+            for number in 0..1000 {
+                sender.send(number).await.unwrap();
+                if number % 10 == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+        for number in 0..1000 {
+            assert_eq!(busy_wait.wait(receiver.recv()).await, Some(number));
+        }
+        assert_eq!(busy_wait.wait(receiver.recv()).await, None);
+        other.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn messages_come_in_order_and_others_go_on() {
+        hand_over(&mut awake()).await;
+        hand_over(&mut BusyWait { has_spare_processor: Some(false), ..awake() }).await;
+        hand_over(&mut BusyWait { is_quick: false, ..awake() }).await;
+    }
+
+    #[tokio::test]
+    async fn a_slow_client_is_waited_for_asleep() {
+        let mut busy_wait = awake();
+        busy_wait.wait(tokio::time::sleep(QUICK * 20)).await;
+        assert!(!busy_wait.is_awake());
+        busy_wait.wait(async {}).await;
+        // The speed depends on the machine. A wait without end must end polling as well.
+        busy_wait.is_quick = true;
+        while busy_wait.is_awake() {}
+        assert!(busy_wait.is_quick);
+    }
+
+    #[tokio::test]
+    async fn a_lone_processor_is_left_to_the_client() {
+        let mut busy_wait = BusyWait { has_spare_processor: Some(false), ..awake() };
+        assert!(!busy_wait.is_awake());
     }
 }

@@ -1,5 +1,5 @@
-//! Standard input as something to wait for in the server's loop. A thread that reads for the loop
-//! costs a wake-up more for every message, which is most of what a short call takes.
+//! Standard input as something that the server's loop can wait for. A reading thread would cost one more wake-up per
+//! message, which is most of the time of a short call.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -8,22 +8,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::thread;
 
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
 use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 
-use super::readiness::readiness;
-
-/// A handle that is read from without ever waiting in a read.
+/// A handle whose reads never block.
 #[derive(Debug)]
 pub(super) struct Source {
     handle: AsyncFd<File>,
 }
 
 impl Source {
-    /// Duplicates `handle`, whose mode stays as it is, since others may share it: a pipe that somebody
-    /// made non-blocking is so for everybody who has it. Fails where it cannot be read from.
+    /// Duplicates `handle`. Its mode is not changed, because a non-blocking pipe is non-blocking for every process that
+    /// shares it. Fails if the handle cannot be read.
     pub(super) fn new(handle: &impl AsFd) -> io::Result<Self> {
         let file = File::from(handle.as_fd().try_clone_to_owned()?);
         if fcntl_getfl(&file)? & OFlags::ACCMODE == OFlags::WRONLY {
@@ -36,7 +34,7 @@ impl Source {
         Ok(Self { handle })
     }
 
-    /// Whether the other side has closed, also where bytes are left to be read.
+    /// Whether the other side has closed, even if there are unread bytes.
     pub(super) fn is_closed(&self) -> bool {
         #[cfg(target_os = "linux")]
         let half_closed = PollFlags::RDHUP;
@@ -57,7 +55,7 @@ impl Source {
             let was_closed = guard.ready().is_read_closed();
             guard.clear_ready();
             if was_closed {
-                // A named pipe that has got a new writer. What was closed counts as ready for good.
+                // A named pipe has a new writer. The old registration would stay ready for ever.
                 let again = self.handle.get_ref().try_clone()?;
                 self.handle = register(again).map_err(|refused| refused.into_parts().1)?;
             }
@@ -82,7 +80,7 @@ fn register(file: File) -> Result<AsyncFd<File>, AsyncFdRegisterError<File>> {
     AsyncFd::try_with_interest(file, Interest::READABLE)
 }
 
-/// A pipe into which a thread copies what cannot tell when it is ready: files above all.
+/// A pipe that a thread fills from a handle that cannot report readiness, such as a file.
 fn piped(mut file: File) -> io::Result<File> {
     let (reader, mut writer) = io::pipe()?;
     let copy = move || {
@@ -94,14 +92,14 @@ fn piped(mut file: File) -> io::Result<File> {
     Ok(OwnedFd::from(reader).into())
 }
 
-/// Reads what is there, or fails with `WouldBlock`; also where others read from the same pipe.
+/// Reads the bytes that are there, or fails with `WouldBlock`, even if other processes read from the same pipe.
 fn read_now(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     #[cfg(target_os = "linux")]
     {
         use rustix::io::{Errno, ReadWriteFlags, preadv2};
         let mut buffers = [io::IoSliceMut::new(bytes)];
         match preadv2(file, &mut buffers, u64::MAX, ReadWriteFlags::NOWAIT) {
-            // Terminals cannot, nor can old systems.
+            // Terminals and old systems do not support this.
             Err(Errno::NOTSUP | Errno::NOSYS | Errno::INVAL) => {}
             outcome => return Ok(outcome?),
         }
@@ -109,7 +107,7 @@ fn read_now(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     read_if_ready(file, bytes)
 }
 
-/// Asks first whether there is something to read. Who reads from the same terminal may be quicker.
+/// Checks first whether there is something to read. Another reader of the same terminal may be quicker.
 fn read_if_ready(mut file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     if readiness(file, PollFlags::IN).is_empty() {
         return Err(ErrorKind::WouldBlock.into());
@@ -117,15 +115,23 @@ fn read_if_ready(mut file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     file.read(bytes)
 }
 
+/// Those of `flags` that hold for `handle` now, and always the end and errors. Empty if the system cannot tell.
+pub(super) fn readiness(handle: &impl AsFd, flags: PollFlags) -> PollFlags {
+    let mut handles = [PollFd::new(handle, flags)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut handles, Some(&at_once)) {
+        Ok(_) => handles[0].revents(),
+        Err(_) => PollFlags::empty(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::io::Write as _;
     use std::time::Duration;
-
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use tokio::time::{sleep, timeout};
-
-    use super::*;
 
     #[test]
     fn reading_never_waits() {
@@ -160,7 +166,7 @@ mod tests {
         assert_eq!(refused, "standard input is open for writing alone");
     }
 
-    /// Reads once, and counts how often it is asked for that.
+    /// Reads once, and counts the polls.
     async fn read_counting(source: &mut Source, polls: &mut usize) -> usize {
         let mut bytes = [0; 8];
         let read = std::future::poll_fn(|context| {
@@ -178,7 +184,7 @@ mod tests {
         let both = File::options().read(true).write(true).open(&path).unwrap();
         let reader = File::open(&path).unwrap();
         let mut source = Source::new(&reader).unwrap();
-        // With nobody left to write, the pipe tells that it is closed.
+        // Without writers, the pipe reports that it is closed.
         drop(both);
         sleep(Duration::from_millis(5)).await;
         let mut second = File::options().write(true).open(&path).unwrap();

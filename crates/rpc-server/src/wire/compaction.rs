@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::MessageFormat;
 use super::json::{AnyMessage, FreeObject, Message, Usage, optional_text, text};
-use super::summary_requests::SummaryRequestReport;
+use super::requests::SummaryRequestReport;
 
 /// Parameters of `checkCompaction`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -17,9 +17,9 @@ pub struct CheckCompactionParams {
     pub session_id: String,
     /// The model of the next request.
     pub model: Model,
-    /// The assistant message to judge; the last one of the context by default.
+    /// The assistant message to judge. Default: the last one of the context.
     pub message: Option<Message>,
-    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    /// Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     pub settings: Option<FreeObject>,
 }
 
@@ -33,16 +33,16 @@ pub struct Model {
     pub id: String,
     /// Size of the window in tokens.
     pub context_window: u64,
-    /// The longest answer that is asked of it, in tokens. An answer that stops for its length before it
-    /// is a reason to compact and ask again, once.
+    /// Maximum output that is requested of the model, in tokens. If an answer stops for its length before that, the
+    /// server compacts and the request can be repeated, once.
     pub max_output_tokens: Option<u64>,
 }
 
-/// What to do.
+/// The decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CompactionAction {
-    /// Nothing.
+    /// Do nothing.
     None,
     /// Compact.
     Compact,
@@ -52,11 +52,11 @@ pub enum CompactionAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CompactionReason {
-    /// Somebody asked for it.
+    /// A person or a program asked for it.
     Manual,
-    /// The context came near the window.
+    /// The context came near the limit of the window.
     Threshold,
-    /// The model refused the context.
+    /// The provider refused the context as too large.
     Overflow,
 }
 
@@ -64,72 +64,71 @@ pub enum CompactionReason {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckCompactionResult {
-    /// What to do.
+    /// The decision.
     pub action: CompactionAction,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<CompactionReason>,
-    /// Whether the failed request is worth another try after the compaction.
+    /// Whether to repeat the failed request after the compaction.
     pub will_retry: bool,
     /// Tokens of the context.
     pub context_tokens: u64,
     /// Tokens above which the threshold is crossed.
     pub threshold: u64,
-    /// Tokens of the window that stay free, as they fit it; absent if the window is not known.
+    /// Tokens of the window that stay free, adapted to the window. Absent if the window is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve_tokens: Option<u64>,
-    /// Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
-    /// if that is not known.
+    /// Tokens of recent context that a compaction would keep verbatim, adapted to the window. Absent if the window is
+    /// not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_recent_tokens: Option<u64>,
-    /// Why nothing is done although something might seem due: as `skipped` of `appendMessage`, or
+    /// Why nothing is done although something might seem due: one of the values of `skipped` in `appendMessage`, or
     /// `unknownWindow`, `aborted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// What the provider named of the request that it refused.
+    /// The sizes that the provider named when it refused the request.
     #[serde(flatten)]
     pub refused: RefusedSize,
 }
 
-/// Sizes of a refused request in tokens, as far as the provider's text names them. They go before the
-/// window of the settings.
+/// Sizes of a refused request in tokens, if the provider's error text names them. They take precedence over the window
+/// in the settings.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedSize {
-    /// The most that the provider takes, of input or of input and output together. After an answer that a
-    /// server gave to a part of the context: what it read.
+    /// Maximum that the provider accepts, of input or of input and output together. If the provider answered a part of
+    /// the context: the number of tokens that it read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// The input. After an answer that a server gave to a part of the context: the least that the context
-    /// has.
+    /// The input. If the provider answered a part of the context: the minimum size of the context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// The output that was asked for.
+    /// The requested output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_output_tokens: Option<u64>,
 }
 
-/// A tool result that was shortened in the context, because it is larger than what the window leaves.
+/// A tool result that was shortened in the context because it is larger than the room in the window.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClippedResult {
-    /// The entry of the result, which keeps the whole of it.
+    /// The entry of the result. It keeps the whole result.
     pub entry_id: String,
     /// Its tokens before.
     pub tokens_before: u64,
-    /// Its tokens afterwards.
+    /// Its tokens after.
     pub tokens_after: u64,
 }
 
-/// Parts of a preparation that can be asked for.
+/// Parts of a preparation that a call can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PreparationPart {
-    /// The messages; without them the lists hold entry ids.
+    /// The messages. Without this part the lists contain entry ids.
     Messages,
-    /// The requests that a summarizer would get.
+    /// The requests to a summarizer.
     Requests,
-    /// What would be kept at least of what the compacted part holds.
+    /// The minimum that would be kept of the compacted part.
     Forecast,
 }
 
@@ -139,16 +138,16 @@ pub enum PreparationPart {
 pub struct PrepareCompactionParams {
     /// The session.
     pub session_id: String,
-    /// The end of the branch; the leaf by default.
+    /// The leaf of the branch. Default: the current leaf.
     pub leaf_id: Option<String>,
-    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    /// Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     pub settings: Option<FreeObject>,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
-    /// The oldest entry that would stay verbatim, in place of the one that the settings give.
+    /// The oldest entry to keep verbatim, instead of the one that follows from the settings.
     pub first_kept_entry_id: Option<String>,
-    /// What the result holds; all parts by default.
+    /// Parts of the result. Default: all.
     pub include: Option<Vec<PreparationPart>>,
     /// The summarizer whose requests are planned, instead of the configured one, or a list of them.
     pub summarizer: Option<SummarizerChoice>,
@@ -162,12 +161,12 @@ pub struct PrepareCompactionParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PrepareCompactionResult {
-    /// What would be compacted; null if nothing would.
+    /// The part that would be compacted. Null if nothing would be.
     pub preparation: Option<Preparation>,
-    /// What a summarizer would get, in order.
+    /// The requests to a summarizer, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<SummaryRequest>>,
-    /// What would be kept at least of what the compacted part holds.
+    /// The minimum that would be kept of the compacted part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
     /// Why nothing would be compacted.
@@ -176,16 +175,16 @@ pub struct PrepareCompactionResult {
     /// Tokens of the context, if nothing would be compacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
-    /// Tokens that are kept at least, if nothing would be compacted.
+    /// Minimum number of tokens that are kept, if nothing would be compacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_recent_tokens: Option<u64>,
-    /// Messages that all would be kept, if nothing would be compacted.
+    /// Number of messages, all of which would be kept, if nothing would be compacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// The compaction that nothing follows, if that is the reason.
+    /// The last compaction, if no message follows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction_id: Option<String>,
-    /// The tool call whose result has not come and from which on all has to stay, if that is the reason.
+    /// The tool call whose result is missing and from which everything must stay, if that is the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
 }
@@ -194,7 +193,7 @@ pub struct PrepareCompactionResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RefusalReason {
-    /// Nothing follows the last compaction.
+    /// No message follows the last compaction.
     AlreadyCompacted,
     /// Everything would be kept.
     NothingToCompact,
@@ -210,7 +209,7 @@ pub enum MessageOrId {
     Id(String),
 }
 
-/// What would be compacted.
+/// The part of a context that would be compacted.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Preparation {
@@ -226,49 +225,49 @@ pub struct Preparation {
     pub tokens_before: u64,
     /// The summary of the previous compaction.
     pub previous_summary: Option<String>,
-    /// Files that the summarised part touched.
+    /// Files that the summarised part used.
     pub file_ops: FileOperations,
-    /// The settings that were used, as they fit the window where the session's model is known.
+    /// The settings that were used, adapted to the window if the session's model is known.
     pub settings: CompactionSettings,
     /// The leaf of the branch.
     pub leaf_id: String,
 }
 
-/// Paths by what was done to them, sorted.
+/// Paths by operation, sorted.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FileOperations {
     /// Files that were read.
     pub read: Vec<String>,
-    /// Files that were written whole.
+    /// Files that were written as a whole.
     pub written: Vec<String>,
     /// Files that were edited.
     pub edited: Vec<String>,
 }
 
-/// Settings that decided a preparation.
+/// Settings that determined a preparation.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSettings {
-    /// Whether compaction may start by itself.
+    /// Whether automatic compaction is enabled.
     pub enabled: bool,
     /// Tokens of the window that stay free.
     pub reserve_tokens: u64,
     /// Tokens of recent context that stay verbatim.
     pub keep_recent_tokens: u64,
-    /// Percent of the window over which compaction is due, if that is set.
+    /// Percentage of the window above which compaction is due, if it is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold_percent: Option<u64>,
 }
 
-/// What a request to a summarizer is about.
+/// What a request to a summarizer covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestKind {
-    /// The conversation up to the turn that is cut.
+    /// The conversation before the turn that is cut.
     History,
     /// The first part of the turn that is cut.
     TurnPrefix,
-    /// A branch that is left.
+    /// A branch that is abandoned.
     Branch,
 }
 
@@ -286,13 +285,13 @@ impl From<compaction_core::prompts::RequestKind> for RequestKind {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryRequest {
-    /// What it is about.
+    /// What it covers.
     pub kind: RequestKind,
     /// The system prompt.
     pub system_prompt: String,
     /// The prompt.
     pub prompt: String,
-    /// Output tokens at most.
+    /// Maximum number of output tokens.
     pub max_tokens: u64,
     /// Estimated input tokens.
     pub estimated_tokens: u64,
@@ -304,26 +303,25 @@ pub struct SummaryRequest {
 pub struct CompactParams {
     /// The session.
     pub session_id: String,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
-    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
+    /// Settings for this call: members of `compaction`, or an object like that of `updateSettings`.
     pub settings: Option<FreeObject>,
-    /// The summarizer for this call, instead of the configured one, or a list of them: the next one
-    /// writes where one fails.
+    /// The summarizer for this call, instead of the configured one, or a list: if one fails, the next one is asked.
     pub summarizer: Option<SummarizerChoice>,
     /// A summary that the client wrote.
     pub summary: Option<GivenSummary>,
-    /// The oldest entry that stays verbatim, in place of the one that the settings give.
+    /// The oldest entry to keep verbatim, instead of the one that follows from the settings.
     pub first_kept_entry_id: Option<String>,
-    /// Whether a summary is taken that is no smaller than what it replaces.
+    /// Whether to accept a summary that is not smaller than what it replaces.
     #[serde(default)]
     pub force: bool,
-    /// Whether to answer when the compaction is done (true, the default) or at once.
+    /// Whether to answer when the compaction is finished (true, the default) or at once.
     pub wait: Option<bool>,
-    /// Whether the compaction is written (true, the default). With false the result is that of a compaction
-    /// of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
-    /// `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+    /// Whether to write the compaction (true, the default). If false, a copy in memory is compacted and the session
+    /// does not change. `firstKeptEntryId` and `details` contain entry ids of the session; `entryId` names no entry.
+    /// The notifications contain a session id of the copy.
     pub commit: Option<bool>,
 }
 
@@ -331,24 +329,23 @@ pub struct CompactParams {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactMessagesParams {
-    /// The whole context, oldest message first; at most 10000. With `previous`: the messages that the call
-    /// gave which gave it, and what came since.
+    /// The whole context, oldest message first; at most 10000. With `previous`: the messages of the result that
+    /// contained it, and the later ones.
     pub messages: Vec<AnyMessage>,
-    /// The shape of the messages; `pi` by default.
+    /// Format of the messages. Default: `pi`.
     pub format: Option<MessageFormat>,
-    /// The model that the messages go to: the new context leaves room for its answers.
+    /// The model for which the messages are. The new context leaves room for its answers.
     pub model: Option<Model>,
     /// Compaction settings for this call.
     pub settings: Option<FreeObject>,
-    /// The summarizer for this call, instead of the configured one, or a list of them: the next one
-    /// writes where one fails.
+    /// The summarizer for this call, instead of the configured one, or a list: if one fails, the next one is asked.
     pub summarizer: Option<SummarizerChoice>,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, deserialize_with = "optional_text")]
     pub instructions: Option<String>,
-    /// What the last such call for this conversation gave as `previous`.
+    /// `previous` in the last result for this conversation.
     pub previous: Option<FreeObject>,
-    /// Whether a summary is taken that is no smaller than what it replaces.
+    /// Whether to accept a summary that is not smaller than what it replaces.
     #[serde(default)]
     pub force: bool,
 }
@@ -357,26 +354,26 @@ pub struct CompactMessagesParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactMessagesResult {
-    /// The messages of the new context: instructions that led the messages, the summary, and what stays.
+    /// The messages of the new context: leading instructions, the summary, and the messages that stay.
     pub messages: Vec<AnyMessage>,
-    /// Instructions from between the messages, for interfaces that take them beside the messages.
+    /// Instructions from between the messages, for interfaces that take them separately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// Position among the messages given of the oldest one that stays.
+    /// Index in the request of the oldest message that stays.
     pub kept_from: u64,
-    /// For the next call; its members are nobody's business but ours.
+    /// Opaque value for the next call.
     pub previous: FreeObject,
     /// The compaction. Its entry ids are those of a copy that ended with the call.
     pub report: CompactionResult,
 }
 
-/// A summarizer, or several in the order in which they are asked.
+/// A summarizer, or a list of them in the order in which they are asked.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a name or a list of names")]
 pub enum SummarizerChoice {
-    /// The name of one.
+    /// The name of one summarizer.
     One(String),
-    /// The names of several.
+    /// The names of several summarizers.
     Several(Vec<String>),
 }
 
@@ -390,7 +387,7 @@ impl SummarizerChoice {
     }
 }
 
-/// A summarizer that was asked in vain.
+/// A summarizer that failed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SummarizerFailure {
@@ -398,9 +395,9 @@ pub struct SummarizerFailure {
     pub summarizer: String,
     /// The kind of the error: `summarizerFailed` or `summaryRejected`.
     pub kind: String,
-    /// What went wrong, for a person.
+    /// The error message.
     pub cause: String,
-    /// Requests that were made.
+    /// Number of requests.
     pub attempts: u32,
 }
 
@@ -411,147 +408,147 @@ pub struct GivenSummary {
     /// Its text.
     #[serde(deserialize_with = "text")]
     pub summary: String,
-    /// The oldest entry that stays verbatim; that of the preparation by default.
+    /// The oldest entry to keep verbatim. Default: that of the preparation.
     pub first_kept_entry_id: Option<String>,
-    /// Tokens of the context before; used from hooks alone, else they are counted.
+    /// Tokens of the context before. Used only in answers to hooks; otherwise they are counted.
     pub tokens_before: Option<u64>,
     /// Members for the entry's `details`.
     pub details: Option<FreeObject>,
-    /// What the summary cost.
+    /// Usage of the summary.
     pub usage: Option<Usage>,
 }
 
-/// Result of `compact`; only `operationId` with `wait: false`.
+/// Result of `compact`. With `wait: false` it contains only `operationId`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CompactResult {
-    /// The compaction is done.
+    /// The compaction is finished.
     Done(Box<CompactionResult>),
-    /// The compaction runs; its outcome comes with `compactionEnd`.
+    /// The compaction is running. `compactionEnd` reports its outcome.
     Started(StartedResult),
 }
 
-/// An operation that runs.
+/// A running operation.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartedResult {
-    /// Names the operation in notifications.
+    /// Id of the operation in notifications.
     pub operation_id: String,
 }
 
-/// A compaction that is done.
+/// A finished compaction.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionResult {
     /// The compaction entry.
     pub entry_id: String,
-    /// Its summary. Without a model, all of it (text, context of a split turn, lists of files) stays within 0.8 of
-    /// `reserveTokens`. A model's text is bounded by what the model is asked for; lists of files behind it take a tenth
-    /// of `reserveTokens` at most, and facts that it lacks a tenth of its own tokens, or fill it up to 1,000 tokens.
+    /// Its summary. Without a model, the whole summary (text, context of a split turn, lists of files) stays within 0.8
+    /// of `reserveTokens`. With a model, the request limits the text. Lists of files after it take at most a tenth of
+    /// `reserveTokens`. Facts that it lacks take at most a tenth of its own tokens, or fill it up to 1,000 tokens.
     pub summary: String,
     /// The oldest entry that stays verbatim.
     pub first_kept_entry_id: String,
     /// Tokens of the context before.
     pub tokens_before: u64,
-    /// Tokens of the context after, estimated: no provider has counted it yet.
+    /// Estimated tokens of the context after. No provider has counted them yet.
     pub tokens_after: u64,
-    /// Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's count, where
-    /// there is one.
+    /// Tokens of the context before, estimated in the same way as `tokensAfter`. `tokensBefore` is the provider's count
+    /// if there is one.
     pub estimated_tokens_before: u64,
-    /// The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
-    /// together, whose paths have at most 256 KiB: modified files before those that were only read, and the ones
-    /// touched last before the rest. `compactd.filesLeftOut` counts the others, where there are any; a file that was
-    /// left out and came back counts.
+    /// The entry's `details`. `readFiles` and `modifiedFiles` contain at most 2,000 files together, with at most 256
+    /// KiB of paths: modified files before files that were only read, and recently used files first.
+    /// `compactd.filesLeftOut` counts the others, if there are any. A file that was left out and is used again counts
+    /// again.
     pub details: FreeObject,
-    /// What the summary cost.
+    /// Usage of the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<FreeObject>,
-    /// Whether a hook or the client gave the summary.
+    /// Whether a hook or the client provided the summary.
     pub from_hook: bool,
-    /// Who wrote the summary.
+    /// Name of the summarizer that wrote the summary.
     pub summarizer: String,
-    /// Requests that were made, failed ones included.
+    /// Number of requests, including failed ones.
     pub attempts: u32,
-    /// Summarizers that were asked before that one, and why they did not write it.
+    /// Summarizers that were asked earlier, and why they failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<SummarizerFailure>,
-    /// How models were asked for the summary, and what either way takes: one for each part of it.
+    /// How each part of the summary was requested, and what either way costs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub summary_requests: Vec<SummaryRequestReport>,
-    /// Secrets that were taken out of what the model was told and said, by rule.
+    /// Number of secrets that were removed from the requests and the answers, by rule.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub redactions: BTreeMap<String, u32>,
-    /// What was kept of what the compacted part held.
+    /// What was kept of the compacted part.
     #[serde(flatten)]
     pub account: CompactionAccount,
 }
 
-/// What the new context holds of what the compacted part held.
+/// How much of the compacted part the new context contains.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionAccount {
     /// One or two sentences for a user interface.
     pub brief: String,
-    /// How much is there, by class.
+    /// The shares that are kept, by class.
     pub retention: Retention,
-    /// How much the summary alone held, before what it lacked was added.
+    /// The shares that the summary contained before missing facts were added.
     pub retention_before_repair: Retention,
-    /// One figure for the retention, from 0 to 1: the weighted mean of the classes that have something to keep.
-    /// Statements count 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
+    /// One number for the retention, from 0 to 1: the weighted mean of the classes that have something to keep.
+    /// Weights: statements 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
     pub score: f64,
-    /// What the summary alone lacked, and what it says that nothing supports.
+    /// What the summary itself lacked, and what it claims without support.
     pub loss_report: LossReport,
 }
 
-/// Parts that are there, from 0 to 1; 1 where there was nothing to keep.
+/// Shares that are kept, from 0 to 1; 1 if there was nothing to keep.
 ///
-/// They are measured against what the compacted part held and what earlier compactions of the branch knew, that
-/// included which their ledgers could not store. Errors, requests, constraints and statements count as told in
-/// other words too: if one line, or 420 characters over lines, has most of their telling words. Lines of nothing
-/// but names and blocks of files tell nothing but names.
+/// They are measured against the compacted part and everything that earlier compactions of the branch knew, including
+/// what their ledgers could not store. Errors, requests, constraints and statements may be reworded: one counts if one
+/// line, or 420 characters across lines, contains most of its significant words. Lines that contain only names, and
+/// lists of files, count only for names.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Retention {
-    /// Files that tools touched, and paths that were named again and again.
+    /// Files that tools used, and paths that occurred often.
     pub files: f64,
-    /// Symbols, hashes, tickets and the like.
+    /// Symbols, hashes, tickets and similar names.
     pub identifiers: f64,
-    /// Lines of errors; those that were resolved weigh little.
+    /// Lines of errors. Resolved errors have little weight.
     pub errors: f64,
-    /// Requests; one that is told in part counts half.
+    /// Requests. A partly kept request counts half.
     pub requests: f64,
-    /// Constraints and preferences; likewise.
+    /// Constraints and preferences. Partly kept ones count half.
     pub constraints: f64,
-    /// The sentences that said most, by how much they said.
+    /// The most informative sentences, weighted by their information.
     pub statements: f64,
 }
 
-/// What a summary lacks, and what is doubtful in it; the most telling first.
+/// What a summary lacks and what is doubtful in it, the most important items first.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct LossReport {
-    /// Paths that are missing.
+    /// Missing paths.
     pub files: Vec<String>,
-    /// Identifiers that are missing.
+    /// Missing identifiers.
     pub identifiers: Vec<String>,
-    /// Errors that are missing.
+    /// Missing errors.
     pub errors: Vec<LostError>,
-    /// Requests that are missing.
+    /// Missing requests.
     pub requests: Vec<LostItem>,
-    /// Constraints and preferences that are missing.
+    /// Missing constraints and preferences.
     pub constraints: Vec<LostItem>,
-    /// Of the sentences that said most those that are missing.
+    /// Missing ones of the most informative sentences.
     pub statements: Vec<LostItem>,
-    /// Requests and constraints of which only a part is there.
+    /// Requests and constraints that are only partly kept.
     pub clipped: Vec<LostItem>,
-    /// Names in the summary that stand nowhere in what it was made from: not in the compacted messages, the
-    /// summary before it, the messages that stay, or what earlier compactions stored. Checked are paths with a
-    /// file's ending or a root, names of files, identifiers with an underscore or with capitals inside after small
-    /// letters, tickets and codes of errors, hashes, versions of three parts, and numbers of at least three digits
-    /// with a unit that are not said to be rough. Not checked are words, names of products, addresses, other
-    /// numbers, and whether names are brought together rightly.
+    /// Names in the summary that occur in none of its sources: the compacted messages, the previous summary, the
+    /// messages that stay, and the ledgers of earlier compactions. Checked: paths with a file extension or a root, file
+    /// names, identifiers with an underscore or with capital letters after small ones, tickets, error codes, hashes,
+    /// versions with three parts, and numbers with at least three digits and a unit, unless they are marked as
+    /// approximate. Not checked: words, product names, addresses, other numbers, and whether names are combined
+    /// correctly.
     pub unsupported: Vec<String>,
-    /// Claims of the summary that are the reverse of what is known: in English, in prose as in lists, that a file
-    /// that tools worked on was changed or was not, that tests, build, lint or a quoted command succeed, that
-    /// something was committed or pushed. Sentences that wish, ask, or tell conditions claim nothing.
+    /// Claims of the summary that contradict known facts. English only, in prose and in lists: that a file that tools
+    /// worked on was or was not changed, that tests, a build, a linter or a quoted command succeed, that something was
+    /// committed or pushed. Wishes, questions and conditions are not claims.
     pub reversed: Vec<ReversedFact>,
 }
 
@@ -562,41 +559,41 @@ pub struct LostError {
     /// The path or command that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The line that tells best why.
+    /// The line that explains the failure best.
     pub line: String,
-    /// Whether the same succeeded since.
+    /// Whether the same operation succeeded later.
     pub resolved: bool,
-    /// The entries that it comes from.
+    /// The entries that contain it.
     pub entry_ids: Vec<String>,
 }
 
-/// Words that a summary lacks.
+/// A text that a summary lacks.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LostItem {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// The entries that they come from.
+    /// The entries that contain it.
     pub entry_ids: Vec<String>,
 }
 
-/// A statement that is the reverse of what is known.
+/// A claim that contradicts a known fact.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReversedFact {
-    /// What is known: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`.
+    /// The known fact: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`.
     pub fact: String,
-    /// The file or command; `git commit` or `git push` where nothing was committed or pushed.
+    /// The file or the command. If nothing was committed or pushed: `git commit` or `git push`.
     pub subject: String,
 }
 
-/// What a compaction would keep by itself, as far as that is known before a summary is written.
+/// What a compaction would keep, as far as it is known before the summary is written.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Forecast {
-    /// How much any summary keeps at least, once it is repaired.
+    /// The minimum that any summary keeps after its repair.
     pub retention: Retention,
-    /// One figure for it, from 0 to 1.
+    /// One number for it, from 0 to 1.
     pub score: f64,
 }
 

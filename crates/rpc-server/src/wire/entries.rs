@@ -1,4 +1,4 @@
-//! Entries and context: append, read, tree, labels, tokens.
+//! Entries and context: append, read, tree, labels, pins, tokens.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use super::compaction::{ClippedResult, CompactionReason, RefusedSize};
 use super::json::{AnyMessage, Entry, Message, NewEntry, nullable_string, optional_text};
 use super::notifications::ErrorBody;
 
-/// A shape of messages.
+/// A format of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MessageFormat {
-    /// That of the session file.
+    /// The format of the session file.
     #[default]
     Pi,
-    /// `messages` of OpenAI's chat completions, and of all servers that speak like it.
+    /// `messages` of OpenAI's chat completions and compatible servers.
     #[serde(rename = "openai")]
     OpenAi,
     /// Items of OpenAI's `responses`.
@@ -24,7 +24,7 @@ pub enum MessageFormat {
     Anthropic,
     /// `contents` of Gemini.
     Gemini,
-    /// Model messages of the AI SDK (version 5 and 6); its UI messages are read too.
+    /// Model messages of the AI SDK (versions 5 and 6). Its UI messages are accepted too.
     AiSdk,
 }
 
@@ -36,9 +36,9 @@ pub struct AppendMessageParams {
     pub session_id: String,
     /// The message.
     pub message: AnyMessage,
-    /// The shape of the message; `pi` by default.
+    /// Format of the message. Default: `pi`.
     pub format: Option<MessageFormat>,
-    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    /// The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     pub expected_leaf_id: Option<String>,
 }
 
@@ -46,17 +46,17 @@ pub struct AppendMessageParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppendMessageResult {
-    /// The new entry; the last one, where the message became several.
+    /// The new entry, or the last one if the message became several.
     pub entry_id: String,
-    /// The new entries, where the message became several: an entry holds one result of a tool.
+    /// The new entries, if the message became several: an entry holds one tool result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entry_ids: Vec<String>,
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: String,
-    /// Usage of the context, where the session's model is known.
+    /// Usage of the context, if the session's model is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
-    /// The compaction that the server has begun because of this message, or why it has not.
+    /// The compaction that the server has begun because of this message, or why it has not begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<AutomaticCompaction>,
 }
@@ -69,9 +69,9 @@ pub struct AppendMessagesParams {
     pub session_id: String,
     /// The messages, oldest first; at least one, at most 10000.
     pub messages: Vec<AnyMessage>,
-    /// The shape of the messages; `pi` by default.
+    /// Format of the messages. Default: `pi`.
     pub format: Option<MessageFormat>,
-    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    /// The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     pub expected_leaf_id: Option<String>,
 }
 
@@ -79,16 +79,17 @@ pub struct AppendMessagesParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppendMessagesResult {
-    /// The new entries, oldest first. A message may become several, and items of one answer become one.
+    /// The new entries, oldest first. One message may become several entries, and several items of one answer become
+    /// one.
     pub entry_ids: Vec<String>,
-    /// For each entry the position of the message that it holds; of the first one, where it holds several.
+    /// For each entry the index of its message, or of its first message.
     pub sources: Vec<u64>,
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: String,
-    /// Usage of the context, where the session's model is known.
+    /// Usage of the context, if the session's model is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
-    /// The compaction that the server has begun because of these messages, or why it has not.
+    /// The compaction that the server has begun because of these messages, or why it has not begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<AutomaticCompaction>,
 }
@@ -97,35 +98,35 @@ pub struct AppendMessagesResult {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AutomaticCompaction {
-    /// Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
-    /// the one that runs already.
+    /// Id of the operation. `compactionEnd` reports its outcome. With `operationInProgress`, the id of the running
+    /// operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation_id: Option<String>,
     /// Why it is due: `threshold` or `overflow`.
     pub reason: CompactionReason,
-    /// Whether the request that failed is worth another try once the compaction is done.
+    /// Whether to repeat the failed request after the compaction.
     pub will_retry: bool,
-    /// Why nothing is done: `operationInProgress` (it is looked at again when that operation ends),
-    /// `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person),
-    /// `overflowRecoveryTried` (a `compactionEnd` tells a person what to do), `outputTooLarge` (the output
-    /// that was asked for fills the limit, so that no context is small enough), `otherModel` (another model
-    /// refused it), `olderThanCompaction`, `alreadyCompacted`, or `disabled`.
+    /// Why nothing is done: `operationInProgress` (checked again when that operation ends), `failedRepeatedly`,
+    /// `undone` (a compaction was undone since the person's last message), `overflowRecoveryTried` (a `compactionEnd`
+    /// explains what a person can do), `outputTooLarge` (the requested output fills the limit, so no context is small
+    /// enough), `otherModel` (another model refused the context), `olderThanCompaction`, `alreadyCompacted`, or
+    /// `disabled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// Until when it is not tried, after several failures in a row.
+    /// When automatic compaction resumes after several failures in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Why it could not begin, as `compactionEnd` tells it.
+    /// Why it could not begin, as in `compactionEnd`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
-    /// Tool results that were shortened in the context at once; their entries keep the whole.
+    /// Tool results that were shortened in the context at once. Their entries keep the whole results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clipped: Vec<ClippedResult>,
     /// Tokens of the context.
     pub context_tokens: u64,
-    /// More tokens than this are too many.
+    /// Maximum number of tokens. More make a compaction due.
     pub threshold: u64,
-    /// What the provider named of the request that it refused.
+    /// The sizes that the provider named when it refused the request.
     #[serde(flatten)]
     pub refused: RefusedSize,
 }
@@ -136,13 +137,13 @@ pub struct AutomaticCompaction {
 pub struct AppendEntryParams {
     /// The session.
     pub session_id: String,
-    /// The entry.
+    /// The entry to append.
     pub entry: NewEntry,
-    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    /// The leaf that the caller expects. If the leaf is another one, the call fails with `leafMoved`.
     pub expected_leaf_id: Option<String>,
 }
 
-/// Parameters of calls that name one entry.
+/// Parameters of calls for one entry.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryParams {
@@ -165,14 +166,15 @@ pub struct GetEntryResult {
 pub struct GetEntriesParams {
     /// The session.
     pub session_id: String,
-    /// Entries per page; all by default.
+    /// Maximum number of entries. Default: all.
     pub limit: Option<u64>,
-    /// Where the last page ended: its `nextCursor`, or the id of any entry. The first page by default.
+    /// `nextCursor` of the previous page, or the id of any entry. Default: the first page.
     pub cursor: Option<String>,
-    /// Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after which to start.
+    /// Deprecated since 1.1 in favour of `cursor`, which takes precedence: the entry after which to start.
     #[schemars(extend("deprecated" = true))]
     pub since: Option<String>,
-    /// Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
+    /// Ids of the wanted entries, at most 1000. The result has their order, and the other parameters are ignored.
+    /// Repeated entries may hold 8 MiB together.
     pub ids: Option<Vec<String>>,
 }
 
@@ -182,7 +184,7 @@ pub struct GetEntriesParams {
 pub struct EntriesResult {
     /// The entries.
     pub entries: Vec<Entry>,
-    /// Present if there are more, in `getEntries` with a `limit`.
+    /// Present if there are more entries, in `getEntries` with a `limit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -193,7 +195,7 @@ pub struct EntriesResult {
 pub struct GetBranchParams {
     /// The session.
     pub session_id: String,
-    /// The end of the branch; the leaf by default.
+    /// The leaf of the branch. Default: the current leaf.
     pub leaf_id: Option<String>,
 }
 
@@ -201,9 +203,9 @@ pub struct GetBranchParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetTreeResult {
-    /// The leaf.
+    /// The current leaf.
     pub leaf_id: Option<String>,
-    /// All entries in file order; never nested, so that depth has no limit.
+    /// All entries in file order. The list is flat, so its depth has no limit.
     pub nodes: Vec<TreeNode>,
 }
 
@@ -221,14 +223,14 @@ pub struct TreeNode {
     /// Role of its message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The start of its text, on one line.
+    /// The beginning of its text, on one line.
     pub preview: String,
     /// Its label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// When it was written, ISO 8601.
     pub timestamp: String,
-    /// Entries that follow it, oldest first.
+    /// Its children, oldest first.
     pub children: Vec<String>,
 }
 
@@ -239,20 +241,20 @@ pub enum ContextFormat {
     /// Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages.
     #[default]
     Agent,
-    /// User, assistant and toolResult alone, ready to send to a model: answers that failed or were aborted
-    /// are left out with the results of their calls, and every call has its result right behind it. The
-    /// calls of the last answer stay open, as their results may still come.
+    /// Only user, assistant and toolResult, ready to send to a model. Failed and aborted answers are left out with the
+    /// results of their calls, and each call is directly followed by its result. Calls of the last answer may have no
+    /// result yet.
     Llm,
-    /// As `llm`, in the shape of OpenAI's chat completions, system messages included. So are the others:
-    /// a message that was appended in the shape comes back as it was.
+    /// As `llm`, in the format of OpenAI's chat completions, including system messages. This and the following formats
+    /// return an appended message of the same format unchanged.
     #[serde(rename = "openai")]
     OpenAi,
     /// Items for OpenAI's `responses`.
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
-    /// `messages` for Anthropic; the instructions come in `system`.
+    /// `messages` for Anthropic. The instructions are in `system`.
     Anthropic,
-    /// `contents` for Gemini; the instructions come in `system`.
+    /// `contents` for Gemini. The instructions are in `system`.
     Gemini,
     /// Model messages of the AI SDK.
     #[serde(rename = "ai-sdk")]
@@ -265,11 +267,11 @@ pub enum ContextFormat {
 pub struct GetContextParams {
     /// The session.
     pub session_id: String,
-    /// The end of the branch; the leaf by default.
+    /// The leaf of the branch. Default: the current leaf.
     pub leaf_id: Option<String>,
-    /// Format of the messages; `agent` by default.
+    /// Format of the messages. Default: `agent`.
     pub format: Option<ContextFormat>,
-    /// An entry up to which the caller has the context already.
+    /// The last entry of the context that the caller already has.
     pub after: Option<String>,
 }
 
@@ -279,26 +281,26 @@ pub struct GetContextParams {
 pub struct GetContextResult {
     /// What the model sees.
     pub messages: Vec<AnyMessage>,
-    /// The instructions, for interfaces that take them beside the messages.
+    /// The instructions, for interfaces that take them separately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// The end of the branch.
+    /// The leaf of the branch.
     pub leaf_id: Option<String>,
     /// The thinking level at the leaf.
     pub thinking_level: String,
     /// The model at the leaf.
     pub model: Option<ModelName>,
-    /// What the whole context weighs.
+    /// Tokens of the whole context.
     pub tokens: ContextTokens,
     /// With `after`: whether `messages` holds only what follows that entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delta: Option<bool>,
-    /// What was odd: unknown first kept entries, broken bodies, results without calls.
+    /// Problems: unknown first kept entries, broken bodies, results without calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<super::sessions::Diagnostic>,
 }
 
-/// A model, as entries name it.
+/// A model, in the form of entries.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelName {
@@ -312,11 +314,11 @@ pub struct ModelName {
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextTokens {
-    /// The sum.
+    /// The total.
     pub tokens: u64,
-    /// Tokens of the last usage that can be trusted.
+    /// Tokens of the last reliable usage.
     pub usage_tokens: u64,
-    /// Estimates for the messages after it.
+    /// Estimated tokens of the messages after it.
     pub trailing_tokens: u64,
 }
 
@@ -326,11 +328,11 @@ pub struct ContextTokens {
 pub struct GetContextUsageParams {
     /// The session.
     pub session_id: String,
-    /// The model whose window counts.
+    /// The model whose window is used.
     pub model: WindowModel,
 }
 
-/// A model of which only the window matters.
+/// The window of a model.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowModel {
@@ -342,7 +344,7 @@ pub struct WindowModel {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
-    /// Tokens of the context; null between a compaction and the first answer after it.
+    /// Tokens of the context. Null between a compaction and the first answer after it.
     pub tokens: Option<u64>,
     /// Size of the window in tokens.
     pub context_window: u64,
@@ -367,11 +369,11 @@ pub struct SetLabelParams {
 /// Parameters of `estimateTokens`: messages or a text.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct EstimateTokensParams {
-    /// Messages, as stored or as models get them, or in the shape that `format` names.
+    /// Messages, as stored, in LLM format, or in the format that `format` names; at most 10000.
     pub messages: Option<Vec<AnyMessage>>,
-    /// The shape of the messages; `pi` by default.
+    /// Format of the messages. Default: `pi`.
     pub format: Option<MessageFormat>,
-    /// A text; used if there are no messages.
+    /// A text. Ignored if there are messages.
     #[serde(default, deserialize_with = "optional_text")]
     pub text: Option<String>,
 }
@@ -386,7 +388,7 @@ pub struct EstimateTokensResult {
 /// Parameters of `serializeConversation`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct SerializeConversationParams {
-    /// Messages in either format.
+    /// Messages, as stored or in LLM format; at most 10000.
     pub messages: Vec<Message>,
 }
 
@@ -395,4 +397,64 @@ pub struct SerializeConversationParams {
 pub struct SerializeConversationResult {
     /// The conversation as one text.
     pub text: String,
+}
+
+/// Parameters of `pinEntry`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PinEntryParams {
+    /// The session.
+    pub session_id: String,
+    /// An entry on the current path that contains a message for the model.
+    pub entry_id: String,
+    /// Whether to pin (true) or unpin the entry.
+    pub pinned: bool,
+}
+
+/// Result of `pinEntry`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PinEntryResult {
+    /// The entry.
+    pub entry_id: String,
+    /// Whether it is pinned.
+    pub pinned: bool,
+    /// All pinned entries of the path, root first.
+    pub pins: Vec<PinnedEntry>,
+    /// Their tokens together.
+    pub tokens: u64,
+    /// Maximum number of their tokens (setting `compactd.pins.maxTokens`).
+    pub max_tokens: u64,
+}
+
+/// Parameters of `getPins`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetPinsParams {
+    /// The session.
+    pub session_id: String,
+    /// The leaf of a branch. Default: the current leaf.
+    pub leaf_id: Option<String>,
+}
+
+/// Result of `getPins`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetPinsResult {
+    /// The pinned entries of the branch, root first.
+    pub pins: Vec<PinnedEntry>,
+    /// Their tokens together.
+    pub tokens: u64,
+    /// Maximum number of their tokens.
+    pub max_tokens: u64,
+}
+
+/// A pinned entry.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PinnedEntry {
+    /// The entry.
+    pub entry_id: String,
+    /// Estimated tokens that it takes after a summary.
+    pub tokens: u64,
 }

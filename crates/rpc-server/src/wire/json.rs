@@ -1,4 +1,4 @@
-//! Parts of the wire that travel as they are: messages, entries and free-form values.
+//! JSON that is passed on unchanged: messages, entries and free-form values.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A JSON text, or what holds it: contexts are large, and are sent without a copy of each part.
+/// A JSON text, or its owner. Contexts are large, so their parts are sent without copies.
 #[derive(Debug, Clone)]
 enum Text {
     Value(Box<RawValue>),
@@ -147,7 +147,7 @@ raw_json!(
 );
 
 raw_json!(
-    /// A message in the shape that `format` names.
+    /// A message in the format that `format` names.
     AnyMessage,
     json_schema!({
         "description": "A message in the shape that `format` names; where no other is named, one as the session file stores it.",
@@ -177,7 +177,7 @@ raw_json!(
 );
 
 raw_json!(
-    /// An entry to append: all but `id`, `parentId` and `timestamp`.
+    /// An entry to append: everything except `id`, `parentId` and `timestamp`.
     NewEntry,
     json_schema!({
         "description": "An entry to append: its type and members; id, parentId and timestamp are given by the server.",
@@ -194,7 +194,7 @@ raw_json!(
 );
 
 raw_json!(
-    /// A JSON object of free form.
+    /// A JSON object of any form.
     FreeObject,
     json_schema!({ "type": "object", "additionalProperties": true }),
     |json| if json.starts_with('{') { Ok(()) } else { Err("an object") }
@@ -217,7 +217,7 @@ raw_json!(
 );
 
 raw_json!(
-    /// What a model call cost.
+    /// Usage of a model call.
     Usage,
     json_schema!({
         "description": "Tokens and cost of a model call, as the session file stores them. Unknown members are carried through.",
@@ -238,7 +238,7 @@ raw_json!(
 const USAGE: &str =
     "an object: input, output, cacheRead, cacheWrite and totalTokens are numbers, and so is all of cost, an object";
 
-/// Whether a usage can be counted: readers of the format add up what they find (docs/session-format.md, "Messages").
+/// Checks that a usage can be counted: readers of the format add up the numbers (docs/session-format.md, "Messages").
 pub(crate) fn check_usage(json: &str) -> Result<(), &'static str> {
     let is_number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
     let is_cost = |json: &str| RawObject::parse(json).is_ok_and(|cost| cost.iter().all(|(_, value)| is_number(value)));
@@ -272,12 +272,12 @@ raw_json!(
     })
 );
 
-/// The schema of a member that must be there and may be null.
+/// The schema of a required member that may be null.
 pub(crate) fn nullable_string(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"] })
 }
 
-/// Reads a member where null means something else than a member that is not there.
+/// Reads a member for which null differs from absence.
 pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -286,20 +286,20 @@ where
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
-/// Reads an object that is checked where it is used, which has an error of its own for it.
+/// Reads an object that is checked where it is used, with an error of its own.
 pub(crate) fn unchecked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FreeObject>, D::Error> {
     let raw = Option::<Box<RawValue>>::deserialize(deserializer)?;
     Ok(raw.filter(|raw| raw.get() != "null").map(FreeObject::from))
 }
 
-/// Reads a text as JavaScript reads it: half a surrogate pair counts as U+FFFD.
+/// Reads a text as JavaScript does: half a surrogate pair counts as U+FFFD.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let raw = Box::<RawValue>::deserialize(deserializer)?;
     let text = compaction_core::json::decode_string(raw.get());
     text.ok_or_else(|| serde::de::Error::custom("expected a string"))
 }
 
-/// Reads a text that may be left out or null, as [`text`] does.
+/// Reads a text that may be absent or null, as [`text`] does.
 pub(crate) fn optional_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let raw = Option::<Box<RawValue>>::deserialize(deserializer)?;
     let Some(raw) = raw.filter(|raw| raw.get() != "null") else {

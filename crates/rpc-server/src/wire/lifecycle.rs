@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::json::FreeObject;
 use super::json::{present, unchecked};
+use super::requests::SummarizeMode;
 use super::sessions::AutoCompactionOptions;
-use super::summary_requests::SummarizeMode;
 
 /// Parameters of `initialize`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -16,18 +16,18 @@ pub struct InitializeParams {
     pub protocol_version: u64,
     /// Who the client is.
     pub client_info: ClientInfo,
-    /// Working directory for sessions that name none; the server's own by default.
+    /// Working directory of sessions that name none. Default: that of the server.
     pub cwd: Option<String>,
-    /// Agent directory; `$PI_CODING_AGENT_DIR`, then `~/.pi/agent` by default.
+    /// Agent directory. Default: `$PI_CODING_AGENT_DIR`, then `~/.pi/agent`.
     pub agent_dir: Option<String>,
     /// A flat directory of sessions, instead of one per working directory.
     pub session_dir: Option<String>,
-    /// Settings over those of the settings files.
+    /// Settings that override the settings files.
     #[serde(default, deserialize_with = "unchecked")]
     pub settings: Option<FreeObject>,
-    /// Process id of the parent; when it dies, the server ends.
+    /// Process id of the parent. The server ends when the parent dies.
     pub process_id: Option<u32>,
-    /// What the client answers.
+    /// Requests that the client answers, and notifications that it wants.
     #[serde(default)]
     pub capabilities: ClientCapabilities,
 }
@@ -41,26 +41,26 @@ pub struct ClientInfo {
     pub version: Option<String>,
 }
 
-/// What a client answers.
+/// Requests that a client answers, and notifications that it wants.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClientCapabilities {
     /// The client answers `summarize`.
     pub summarize: bool,
-    /// Modes of `summarize` that the client answers: `transcript` always, `continue` if it is named here. A client
-    /// that continues must be able to send the conversation again as its last request had it, with the same model,
-    /// prompt and tools.
+    /// Modes of `summarize` that the client answers: `transcript` always, `continue` if it is listed here. A client
+    /// that continues must be able to repeat the conversation as in its last request, with the same model, prompt and
+    /// tools.
     #[serde(rename = "summarizeModes")]
     pub summarize_modes: Vec<String>,
     /// Names of the hooks that the client answers.
     pub hooks: Vec<String>,
     /// The client wants progress notifications. Default: true.
     pub progress: Option<bool>,
-    /// The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId` and
-    /// `timestamp`. Default: true.
+    /// The client wants whole entries in `entryAppended`, not only `type`, `id`, `parentId` and `timestamp`. Default:
+    /// true.
     pub entry_bodies: Option<bool>,
-    /// The client wants `details.compactd.ledger` in the results of compactions. Default: true. The stored entry has
-    /// it anyway.
+    /// The client wants `details.compactd.ledger` in the results of compactions. Default: true. The stored entry always
+    /// has it.
     pub ledgers: Option<bool>,
 }
 
@@ -68,17 +68,18 @@ pub struct ClientCapabilities {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// Version of the protocol that is spoken: 1.
+    /// Version of the protocol: 1.
     pub protocol_version: u64,
-    /// Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this member.
+    /// Minor version of the protocol: 1. Each minor version serves clients of the earlier ones. 1.0 does not have this
+    /// member.
     pub protocol_minor_version: u64,
     /// Who the server is.
     pub server_info: ServerInfo,
-    /// What the server does.
+    /// What the server offers.
     pub capabilities: ServerCapabilities,
-    /// The settings in force: defaults, files and `initialize.settings` merged.
+    /// The current settings: defaults, files and `initialize.settings` merged.
     pub settings: FreeObject,
-    /// Settings files that could not be read, and other oddities.
+    /// Settings files that could not be read, unknown names, and other problems.
     pub diagnostics: Vec<String>,
 }
 
@@ -91,7 +92,7 @@ pub struct ServerInfo {
     pub version: String,
 }
 
-/// What the server does.
+/// What the server offers.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerCapabilities {
@@ -101,9 +102,9 @@ pub struct ServerCapabilities {
     pub notifications: Vec<String>,
     /// Hooks that it calls.
     pub hooks: Vec<String>,
-    /// Summarizers that it has.
+    /// Summarizers that are available.
     pub summarizers: Vec<String>,
-    /// Modes in which it asks the client by `summarize`.
+    /// Modes of `summarize` that it uses.
     pub summarize_modes: Vec<SummarizeMode>,
 }
 
@@ -111,12 +112,12 @@ pub struct ServerCapabilities {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateSettingsParams {
-    /// Settings over all those in force: objects merge, other values replace.
+    /// Settings that override all others. Objects are merged, other values are replaced.
     #[serde(default, deserialize_with = "unchecked")]
     pub settings: Option<FreeObject>,
-    /// The session that `autoCompaction` is about.
+    /// The session to which `autoCompaction` applies.
     pub session_id: Option<String>,
-    /// Compacts that session by itself for this model from now on; null ends it.
+    /// Switches automatic compaction of that session on, for this model; null switches it off.
     #[serde(default, deserialize_with = "present")]
     #[schemars(extend("x-nullDiffers" = true))]
     pub auto_compaction: Option<Option<AutoCompactionOptions>>,
@@ -126,9 +127,9 @@ pub struct UpdateSettingsParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateSettingsResult {
-    /// The settings in force now.
+    /// The current settings.
     pub settings: FreeObject,
-    /// Settings files that cannot be used as they are.
+    /// Settings files that cannot be used, and unknown names.
     pub diagnostics: Vec<String>,
 }
 
@@ -138,7 +139,7 @@ pub struct UpdateSettingsResult {
 pub struct ServerStatus {
     /// Who the server is.
     pub server_info: ServerInfo,
-    /// Version of the protocol that is spoken.
+    /// Version of the protocol.
     pub protocol_version: u64,
     /// Its minor version.
     pub protocol_minor_version: u64,
@@ -146,11 +147,11 @@ pub struct ServerStatus {
     pub process_id: u32,
     /// Milliseconds since the server started.
     pub uptime_ms: u64,
-    /// Sessions that are open, by id.
+    /// Open sessions, ordered by id.
     pub sessions: Vec<OpenSessionStatus>,
-    /// Compactions, navigations and forks that run.
+    /// Running compactions, navigations and forks.
     pub operations: Vec<OperationStatus>,
-    /// What the server takes.
+    /// Memory use of the server.
     pub memory: MemoryStatus,
 }
 
@@ -163,29 +164,29 @@ pub struct OpenSessionStatus {
     /// Path of the file; absent for sessions in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Whether it cannot be written.
+    /// Whether it is read-only.
     pub read_only: bool,
-    /// Whether it is compacted by itself.
+    /// Whether automatic compaction is on.
     pub auto_compaction: bool,
 }
 
-/// An operation that runs.
+/// A running operation.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationStatus {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
 }
 
-/// What the server takes of the memory.
+/// Memory use of the server.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryStatus {
-    /// Bytes that lie in memory; null where the system does not tell.
+    /// Bytes in physical memory. Null if the system does not report them.
     pub resident_bytes: Option<u64>,
-    /// Bytes of address space that the process may have, where there is a limit.
+    /// Maximum address space of the process in bytes, if it is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_bytes: Option<u64>,
 }
@@ -216,7 +217,7 @@ impl JsonSchema for RequestId {
     }
 }
 
-/// `null`: the result of calls that have nothing to tell.
+/// `null`: the result of calls without a result.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Null;
 

@@ -1,4 +1,4 @@
-//! Navigation in the tree.
+//! Branches: navigation, and undoing compactions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct PrepareNavigationParams {
     pub session_id: String,
     /// The entry to go to.
     pub target_id: String,
-    /// The leaf to start from; the current one by default.
+    /// The leaf to start from. Default: the current leaf.
     pub leaf_id: Option<String>,
 }
 
@@ -28,14 +28,14 @@ pub struct PrepareNavigationResult {
     pub old_leaf_id: Option<String>,
     /// The deepest entry that both paths share.
     pub common_ancestor_id: Option<String>,
-    /// The entries that would be left, oldest first.
+    /// The entries that would be abandoned, oldest first.
     pub entries_to_summarize: Vec<String>,
-    /// The leaf afterwards; null for the place before the first entry.
+    /// The new leaf. Null before the first entry.
     pub new_leaf_id: Option<String>,
-    /// The text that would go back into the editor.
+    /// The text for the editor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub editor_text: Option<String>,
-    /// Estimated tokens that a summary would read.
+    /// Estimated input tokens of a summary.
     pub estimated_tokens: u64,
 }
 
@@ -47,13 +47,13 @@ pub struct NavigateTreeParams {
     pub session_id: String,
     /// The entry to go to.
     pub target_id: String,
-    /// Whether to summarise the branch that is left.
+    /// Whether to summarise the abandoned branch.
     #[serde(default)]
     pub summarize: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
-    /// Whether `customInstructions` stand in place of the usual ones.
+    /// Whether `customInstructions` replace the default ones.
     #[serde(default)]
     pub replace_instructions: bool,
     /// A label for the summary, or for the target if there is none.
@@ -63,7 +63,7 @@ pub struct NavigateTreeParams {
     pub summarizer: Option<SummarizerChoice>,
     /// A summary that the client wrote.
     pub summary: Option<GivenBranchSummary>,
-    /// Whether to answer when the navigation is done (true, the default) or at once.
+    /// Whether to answer when the navigation is finished (true, the default) or at once.
     pub wait: Option<bool>,
 }
 
@@ -76,37 +76,70 @@ pub struct GivenBranchSummary {
     pub summary: String,
     /// Members for the entry's `details`.
     pub details: Option<FreeObject>,
-    /// What the summary cost.
+    /// Usage of the summary.
     pub usage: Option<Usage>,
 }
 
-/// Result of `navigateTree`; only `operationId` with `wait: false`.
+/// Result of `navigateTree`. With `wait: false` it contains only `operationId`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum NavigateTreeResult {
-    /// The navigation is done.
+    /// The navigation is finished.
     Done(Box<NavigationResult>),
-    /// The navigation runs; its outcome comes with `branchSummaryEnd`.
+    /// The navigation is running. `branchSummaryEnd` reports its outcome.
     Started(StartedResult),
 }
 
-/// A navigation that is done.
+/// A finished navigation.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NavigationResult {
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: Option<String>,
-    /// The leaf before.
+    /// The old leaf.
     pub old_leaf_id: Option<String>,
-    /// The text that goes back into the editor.
+    /// The text for the editor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub editor_text: Option<String>,
-    /// The summary of the branch that was left.
+    /// The summary of the abandoned branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_entry: Option<Entry>,
-    /// Whether the navigation was cancelled and nothing moved.
+    /// Whether the navigation was cancelled. The leaf has not moved then.
     pub cancelled: bool,
-    /// Whether it was cancelled by ending its summary.
+    /// Whether it was cancelled by aborting its summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aborted: Option<bool>,
+}
+
+/// Parameters of `undoCompaction`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoCompactionParams {
+    /// The session.
+    pub session_id: String,
+    /// A compaction on the current path. Default: the last one.
+    pub entry_id: Option<String>,
+}
+
+/// Result of `undoCompaction`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoCompactionResult {
+    /// The new leaf: the last copy, or the navigation entry if nothing followed the compaction.
+    pub leaf_id: String,
+    /// The old leaf.
+    pub old_leaf_id: String,
+    /// The compaction that was undone.
+    pub undone_entry_id: String,
+    /// The entries after the compaction, oldest first, each with its copy.
+    pub replayed: Vec<ReplayedEntry>,
+}
+
+/// An entry and its copy on the new branch.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReplayedEntry {
+    /// The entry.
+    pub from: String,
+    /// Its copy.
+    pub to: String,
 }

@@ -7,7 +7,7 @@ use super::compaction::{ClippedResult, CompactionReason, CompactionResult};
 use super::json::{Entry, ErrorData};
 use super::navigation::NavigationResult;
 
-/// `entryAppended`: an entry was written, whoever caused it.
+/// `entryAppended`: an entry was written by a call, or, in a session with a subscription, by another program.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryAppended {
@@ -25,28 +25,32 @@ pub struct SessionChanged {
     pub session_id: String,
     /// The entries that were added.
     pub entry_ids: Vec<String>,
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: Option<String>,
 }
 
-/// `diagnostic`: a part of a request was passed over, and the request served all the same. Each part is told of
-/// once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their results.
+/// `diagnostic`: a part of a request was ignored, and the request was served all the same. Each part is reported once.
+/// `initialize` and `updateSettings` report it in the `diagnostics` of their results. In a session with a subscription
+/// it also reports problems with the file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RequestDiagnostic {
-    /// What it is.
+    /// The kind of the problem.
     pub kind: DiagnosticKind,
     /// The method of the request.
     pub method: String,
-    /// Where it stands in the parameters.
+    /// Path of the part in the parameters.
     pub path: String,
     /// The known name that was probably meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
-    /// What a person reads.
+    /// The session, if the problem is that of a session.
+    #[serde(rename = "sessionId", skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Message for a person.
     pub message: String,
 }
 
-/// What was passed over.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DiagnosticKind {
@@ -54,6 +58,12 @@ pub enum DiagnosticKind {
     UnknownMember,
     /// A setting that does not exist.
     UnknownSetting,
+    /// The file of a subscription was truncated, rewritten, or replaced by another one.
+    SessionReplaced,
+    /// The file of a subscription was deleted.
+    SessionDeleted,
+    /// The file of a subscription cannot be read.
+    SessionUnreadable,
 }
 
 /// `leafChanged`: a navigation moved the leaf.
@@ -62,9 +72,9 @@ pub enum DiagnosticKind {
 pub struct LeafChanged {
     /// The session.
     pub session_id: String,
-    /// The leaf.
+    /// The new leaf.
     pub leaf_id: Option<String>,
-    /// The leaf before.
+    /// The old leaf.
     pub old_leaf_id: Option<String>,
 }
 
@@ -74,9 +84,9 @@ pub struct LeafChanged {
 pub struct CompactionStart {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// Why it happens.
+    /// The reason.
     pub reason: CompactionReason,
     /// Tokens of the context.
     pub tokens_before: u64,
@@ -88,13 +98,13 @@ pub struct CompactionStart {
 pub struct OperationProgress {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What is going on.
+    /// The current phase.
     pub phase: OperationPhase,
-    /// The request that is running, counted from 1.
+    /// Number of the running request, from 1.
     pub request: u32,
-    /// Requests in all.
+    /// Number of requests.
     pub requests: u32,
     /// Output tokens of this request so far.
     pub output_tokens: u64,
@@ -103,13 +113,13 @@ pub struct OperationProgress {
     pub delta: Option<String>,
 }
 
-/// What an operation is at.
+/// A phase of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum OperationPhase {
     /// A summary is being written.
     Summarizing,
-    /// A request failed and is made again after a while.
+    /// A request failed and will be repeated.
     Waiting,
     /// The entry is being written.
     Committing,
@@ -121,28 +131,28 @@ pub enum OperationPhase {
 pub struct CompactionEnd {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// Why it happened.
+    /// The reason.
     pub reason: CompactionReason,
-    /// What came of it; absent where shortening tool results was enough.
+    /// The result. Absent if it failed, or if shortening tool results was enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<CompactionResult>,
-    /// Tool results that were shortened in the context where that was enough.
+    /// Tool results that were shortened in the context, if that was enough.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clipped: Vec<ClippedResult>,
     /// Whether it was cancelled.
     pub aborted: bool,
-    /// Whether the failed request is worth another try.
+    /// Whether to repeat the failed request.
     pub will_retry: bool,
-    /// Given, and true, where the server began the compaction and the context ends with a tool result or
-    /// an answer that was cut: the agent has work left, and nobody but the host resumes it.
+    /// Present and true if the server began the compaction and the context ends with a tool result or an answer that
+    /// was cut off. The agent has work left, and the host must resume it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<bool>,
-    /// Until when the session is not compacted by itself, after several failures in a row.
+    /// When automatic compaction resumes after several failures in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<String>,
-    /// Why it failed.
+    /// The error, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
 }
@@ -153,13 +163,13 @@ pub struct CompactionEnd {
 pub struct BranchSummaryStart {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
     /// The entry to go to.
     pub target_id: String,
-    /// The leaf that is left.
+    /// The leaf that would be left.
     pub old_leaf_id: Option<String>,
-    /// Estimated tokens that the summary reads.
+    /// Estimated input tokens of the summary.
     pub estimated_tokens: u64,
 }
 
@@ -169,25 +179,25 @@ pub struct BranchSummaryStart {
 pub struct BranchSummaryEnd {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What came of it.
+    /// The result, unless it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<NavigationResult>,
     /// Whether it was cancelled.
     pub aborted: bool,
-    /// Why it failed.
+    /// The error, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
 }
 
-/// An error, as a reply would hold it.
+/// An error, as in a reply.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ErrorBody {
     /// Code of the error.
     pub code: i32,
-    /// What a person reads.
+    /// Message for a person.
     pub message: String,
-    /// `kind`, `reason` and `retryable`, and the ids and numbers needed to act.
+    /// `kind`, `reason` and `retryable`, and the ids and numbers that a caller needs.
     pub data: ErrorData,
 }

@@ -11,28 +11,27 @@ use super::json::{AnyMessage, Header, optional_text, text};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateSessionParams {
-    /// Working directory of the session; that of `initialize` by default.
+    /// Working directory of the session. Default: that of `initialize`.
     pub cwd: Option<String>,
     /// A flat directory for the file.
     pub session_dir: Option<String>,
-    /// Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`, `_` and `-`,
-    /// 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+    /// Id of the session, instead of a generated one: letters, digits and, not at the ends, `.`, `_` and `-`; at most
+    /// 128. The id of an open session, or of another session of the directory, is refused (1009).
     pub session_id: Option<String>,
-    /// Path of the file, instead of one that is made up; it must not exist.
+    /// Path of the file, instead of a generated one. It must not exist.
     pub path: Option<String>,
     /// Name of the session.
     #[serde(default, deserialize_with = "optional_text")]
     pub name: Option<String>,
     /// Path of the session that this one continues.
     pub parent_session: Option<String>,
-    /// Whether the session is kept in memory alone.
+    /// Whether to keep the session in memory only.
     pub ephemeral: bool,
-    /// Compacts the session by itself for this model.
+    /// Switches automatic compaction on, for this model.
     pub auto_compaction: Option<AutoCompactionOptions>,
-    /// Messages that the session begins with, oldest first; at most 10000. Their entries are not told by
-    /// `entryAppended`.
+    /// The first messages of the session, oldest first; at most 10000. They cause no `entryAppended`.
     pub messages: Vec<AnyMessage>,
-    /// The shape of the messages; `pi` by default.
+    /// Format of the messages. Default: `pi`.
     pub format: Option<MessageFormat>,
 }
 
@@ -42,18 +41,18 @@ pub struct CreateSessionParams {
 pub struct OpenSessionParams {
     /// Path of the session file.
     pub path: String,
-    /// Whether to open it for reading alone, without a lock.
+    /// Whether to open it read-only, without a lock.
     #[serde(default)]
     pub read_only: bool,
-    /// Compacts the session by itself for this model.
+    /// Switches automatic compaction on, for this model.
     pub auto_compaction: Option<AutoCompactionOptions>,
 }
 
-/// How a session is compacted by itself.
+/// Automatic compaction of a session.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AutoCompactionOptions {
-    /// The model that the session's requests go to.
+    /// The model of the session's requests.
     pub model: Model,
 }
 
@@ -61,9 +60,9 @@ pub struct AutoCompactionOptions {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContinueSessionParams {
-    /// Working directory whose most recent session is opened; that of `initialize` by default.
+    /// Working directory whose most recent session is opened. Default: that of `initialize`.
     pub cwd: Option<String>,
-    /// Compacts the session by itself for this model.
+    /// Switches automatic compaction on, for this model.
     pub auto_compaction: Option<AutoCompactionOptions>,
 }
 
@@ -71,44 +70,44 @@ pub struct ContinueSessionParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenSessionResult {
-    /// The header's id; names the session in every later call.
+    /// The id in the header. Every later call uses it.
     pub session_id: String,
     /// Path of the file; absent for sessions in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The first line of the file.
     pub header: Header,
-    /// The leaf; null for a session without entries.
+    /// The leaf. Null if the session has no entries.
     pub leaf_id: Option<String>,
-    /// Number of entries, where it is known without reading the whole file.
+    /// Number of entries, if it is known without reading the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry_count: Option<u64>,
-    /// Whether the session cannot be written.
+    /// Whether the session is read-only.
     pub read_only: bool,
     /// The older version that the file has, if it was migrated in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migrated_from: Option<u32>,
-    /// What was odd.
+    /// Problems in the file.
     pub diagnostics: Vec<Diagnostic>,
-    /// After a fork before a message: its text, for the editor.
+    /// After a fork before a message: the text of the message, for the editor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub editor_text: Option<String>,
 }
 
-/// Something odd in a session that was read around.
+/// A problem in a session. Reading continued after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// What it is.
+    /// The kind of the problem.
     pub kind: String,
     /// Line of the file, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// What a person reads.
+    /// Message for a person.
     pub message: String,
 }
 
-/// Parameters of calls that name a session and nothing else.
+/// Parameters of calls for one session.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionParams {
@@ -116,20 +115,46 @@ pub struct SessionParams {
     pub session_id: String,
 }
 
-/// Parameters of `checkSession`: an open session or a file.
+/// Parameters of `subscribe`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscribeParams {
+    /// The session.
+    pub session_id: String,
+    /// The last entry in file order that the caller has. The entries after it are sent at once; at most 8 MiB.
+    pub since: Option<String>,
+}
+
+/// Result of `subscribe`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscribeResult {
+    /// The leaf.
+    pub leaf_id: Option<String>,
+}
+
+/// Result of `unsubscribe`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnsubscribeResult {
+    /// Whether there was a subscription.
+    pub was_subscribed: bool,
+}
+
+/// Parameters of `checkSession`. Either `sessionId` or `path` is required.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckSessionParams {
     /// An open session.
     pub session_id: Option<String>,
-    /// Path of a file; used if no session is named.
+    /// Path of a file. Ignored if a session is named.
     pub path: Option<String>,
 }
 
 /// Result of `checkSession`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CheckSessionResult {
-    /// What was odd, bodies included.
+    /// Problems in the file, including those in bodies.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -137,15 +162,15 @@ pub struct CheckSessionResult {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ListSessionsParams {
-    /// Working directory whose sessions are listed; that of `initialize` by default.
+    /// Working directory whose sessions are listed. Default: that of `initialize`.
     pub cwd: Option<String>,
     /// A flat directory of sessions.
     pub session_dir: Option<String>,
     /// Whether to list the sessions of all working directories.
     pub all: bool,
-    /// Sessions per page.
+    /// Maximum number of sessions.
     pub limit: Option<u64>,
-    /// Where the last page ended: its `nextCursor`.
+    /// `nextCursor` of the previous page.
     pub cursor: Option<String>,
 }
 
@@ -155,7 +180,7 @@ pub struct ListSessionsParams {
 pub struct ListSessionsResult {
     /// Sessions, newest activity first.
     pub sessions: Vec<SessionSummary>,
-    /// Present if there are more.
+    /// Present if there are more sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -190,10 +215,10 @@ pub struct SessionSummary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ForkPosition {
-    /// Before the entry: a message's text goes back into the editor.
+    /// Before the entry. The text of a message goes back into the editor.
     #[default]
     Before,
-    /// At the entry, which is part of the fork.
+    /// At the entry, which becomes part of the fork.
     At,
 }
 
@@ -205,7 +230,7 @@ pub struct ForkSessionParams {
     pub session_id: String,
     /// The entry at which the fork ends.
     pub entry_id: String,
-    /// Whether the fork ends before or at the entry; before by default.
+    /// Whether the fork ends before or at the entry. Default: before.
     #[serde(default)]
     pub position: ForkPosition,
 }
@@ -216,7 +241,7 @@ pub struct ForkSessionParams {
 pub struct SetSessionNameParams {
     /// The session.
     pub session_id: String,
-    /// The name; empty clears it.
+    /// The name. An empty name removes it.
     #[serde(deserialize_with = "text")]
     pub name: String,
 }
@@ -227,17 +252,17 @@ pub struct SetSessionNameParams {
 pub struct AppendedResult {
     /// The new entry.
     pub entry_id: String,
-    /// The leaf afterwards.
+    /// The new leaf.
     pub leaf_id: String,
 }
 
-/// Result of `getSessionStats`. Everything is counted over the whole file, branches included.
+/// Result of `getSessionStats`. The numbers cover the whole file, including all branches.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStats {
     /// Entries in the file.
     pub entry_count: u64,
-    /// Messages of all roles.
+    /// Messages with any role.
     pub message_count: u64,
     /// Messages of the person.
     pub user_messages: u64,
@@ -251,9 +276,9 @@ pub struct SessionStats {
     pub compactions: u64,
     /// Branch summaries.
     pub branch_summaries: u64,
-    /// Tokens, those of summaries included.
+    /// Tokens, including those of summaries.
     pub tokens: TokenTotals,
-    /// Cost, that of summaries included, in the currency of the price list.
+    /// Cost, including that of summaries, in the currency of the price list.
     pub cost: f64,
 }
 
@@ -261,7 +286,7 @@ pub struct SessionStats {
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenTotals {
-    /// Input that came from no cache.
+    /// Input that was not read from a cache.
     pub input: u64,
     /// Output.
     pub output: u64,
@@ -269,6 +294,6 @@ pub struct TokenTotals {
     pub cache_read: u64,
     /// Input written to a cache.
     pub cache_write: u64,
-    /// All of it.
+    /// The total.
     pub total: u64,
 }

@@ -127,6 +127,13 @@ impl SessionLog for FileLog {
         self.snapshot.compare(&self.file, &self.file.metadata()?)
     }
 
+    fn look_at_name(&self) -> io::Result<LogChange> {
+        match self.snapshot.identity.find(self.path())? {
+            Some(found) => self.snapshot.compare(&self.file, &found),
+            None => Ok(LogChange::Replaced),
+        }
+    }
+
     fn refresh(&mut self) -> io::Result<LogChange> {
         match self.snapshot.identity.find(self.path())? {
             Some(found) => self.note_change(&found),

@@ -1,11 +1,13 @@
 //! Appending entries: one, or several at once.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, iso_timestamp, new_entry_line};
 use compaction_core::json;
+use compaction_core::message::Message;
 
 use crate::error::StoreError;
 use crate::header::{self, now};
@@ -26,12 +28,26 @@ pub struct NewEntry<'a> {
     pub id: Option<EntryId>,
     /// Its timestamp in epoch milliseconds. Otherwise the present time is used.
     pub timestamp: Option<i64>,
+    /// The message of a `message` entry, in place of the members: its text is copied and not read again.
+    pub message: Option<Arc<Message>>,
 }
 
 impl<'a> NewEntry<'a> {
     /// An entry with a new id and the present time.
     pub fn new(kind: &'a str, members: &'a str) -> Self {
-        Self { kind, members, id: None, timestamp: None }
+        Self { kind, members, id: None, timestamp: None, message: None }
+    }
+
+    /// An entry for a message, with an id and a timestamp of the store's choice.
+    pub fn message(message: Arc<Message>) -> Self {
+        Self { message: Some(message), ..Self::new("message", "{}") }
+    }
+
+    fn members(&self) -> Cow<'a, str> {
+        match &self.message {
+            Some(message) => Cow::Owned(format!("{{\"message\":{}}}", message.raw().get())),
+            None => Cow::Borrowed(self.members),
+        }
     }
 }
 
@@ -240,12 +256,17 @@ impl Session {
             None => self.new_entry_id(),
         };
         let timestamp = iso_timestamp(new.timestamp.unwrap_or_else(now));
-        let line = new_entry_line(new.kind, &id, parent_id, &timestamp, new.members)
-            .map_err(|_| invalid("its members are no JSON object"))?;
+        let message = new.message.as_ref();
+        let made = message.and_then(|message| Entry::of_message(&id, parent_id, &timestamp, Arc::clone(message)));
+        let line = match &made {
+            Some(entry) => entry.line().into_owned(),
+            None => new_entry_line(new.kind, &id, parent_id, &timestamp, &new.members())
+                .map_err(|_| invalid("its members are no JSON object"))?,
+        };
         if line.len() > self.max_line {
             return Err(invalid(&format!("it has {} bytes as a line, more than {}", line.len(), self.max_line)));
         }
-        let entry = Entry::parse(&line).map_err(|error| invalid(&error.to_string()))?;
+        let entry = made.map_or_else(|| Entry::parse(&line), Ok).map_err(|error| invalid(&error.to_string()))?;
         Ok((line, entry))
     }
 
@@ -265,9 +286,11 @@ impl Session {
         let is_deferred = sync && self.defers_sync();
         let span = self.append_to_log(lines, sync && !is_deferred)?;
         let (mut offset, is_next) = (span.offset, span.offset == self.known.end());
+        let is_only = entries.clone().nth(1).is_none();
         // Adds what was just written, unless the log must be read for that.
         let mut is_known = |entry: &Arc<Entry>| {
-            let own = Span { offset, length: entry.line().len() as u64 };
+            let length = if is_only { lines.len() } else { entry.line().len() };
+            let own = Span { offset, length: length as u64 };
             offset = own.end() + 1;
             let is_known = self.known.push_written(own, entry);
             if is_known {

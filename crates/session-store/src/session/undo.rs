@@ -79,7 +79,7 @@ impl Session {
         let timestamp = Some(now());
         let new: Vec<NewEntry<'_>> = lines
             .iter()
-            .map(|(kind, id, members)| NewEntry { kind, members, id: Some(id.clone()), timestamp })
+            .map(|(kind, id, members)| NewEntry { id: Some(id.clone()), timestamp, ..NewEntry::new(kind, members) })
             .collect();
         let condition = Precondition::LeafIs(Some(undo.leaf_id.clone()));
         self.append_all(&new, Parent::At(undo.parent_id.clone()), &condition)

@@ -1,0 +1,404 @@
+//! The client as the host of the engine: it gets notifications, and requests for summaries and decisions
+//! (protocol/README.md, "Requests of the server").
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use compaction_core::json::RawObject;
+use compaction_core::overflow::is_overflow;
+use compaction_core::prompts::SummaryRequest;
+use compaction_engine::host::{
+    BeforeCompaction, BeforeNavigation, Decision, Event, GivenSummary, Host, NavigationChanges, Question,
+};
+use compaction_engine::models::{
+    Answer as SummaryAnswer, ContinuedRequest, FailureKind, ModelError, RequestContext, StopReason,
+};
+use compaction_engine::{EngineError, threads};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use crate::convert;
+use crate::notifications::{ClientPreferences, notification};
+use crate::params;
+use crate::transport::{Answer, Outbound, RawId};
+use crate::wire::{
+    ClientCapabilities, ContinuedConversation, SessionBeforeCompact, SessionBeforeTree, SummarizeMode, SummarizeParams,
+    SummarizeResult,
+};
+
+/// The hook before a compaction.
+const BEFORE_COMPACT: &str = "sessionBeforeCompact";
+/// The hook before a navigation.
+const BEFORE_TREE: &str = "sessionBeforeTree";
+/// The hook before a fork.
+pub(crate) const BEFORE_FORK: &str = "sessionBeforeFork";
+/// All hooks that the server calls.
+pub(crate) const HOOKS: &[&str] = &[BEFORE_COMPACT, BEFORE_TREE, BEFORE_FORK];
+
+/// The client.
+#[derive(Debug)]
+pub(crate) struct ClientHost {
+    calls: Arc<ClientCalls>,
+    outbound: Outbound,
+    preferences: ClientPreferences,
+    wants_progress: bool,
+    summarizes: bool,
+    continues: bool,
+    hooks: Vec<String>,
+}
+
+impl ClientHost {
+    /// The client behind `outbound`, with what it can do.
+    pub(crate) fn new(calls: Arc<ClientCalls>, outbound: Outbound, client: &ClientCapabilities) -> Self {
+        Self {
+            calls,
+            outbound,
+            preferences: ClientPreferences::of(client),
+            wants_progress: client.progress.unwrap_or(true),
+            summarizes: client.summarize,
+            continues: client.summarize && client.summarize_modes.iter().any(|mode| mode == "continue"),
+            hooks: client.hooks.clone(),
+        }
+    }
+
+    fn has_hook(&self, hook: &str) -> bool {
+        self.hooks.iter().any(|name| name == hook)
+    }
+
+    /// Sends a request. Its parameters may be as large as the session, so a thread writes them.
+    async fn ask<P: Serialize>(
+        &self,
+        method: &str,
+        params: impl FnOnce() -> P + Send + 'static,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, ClientCallError> {
+        let written = threads::run_with_permit(true, move || serde_json::to_string(&params())).await;
+        let params = written.map_err(ClientCallError::refused)?.map_err(ClientCallError::refused)?;
+        self.calls.ask(&self.outbound, method, &params, limit).await
+    }
+
+    async fn ask_hook<P: Serialize>(
+        &self,
+        hook: &str,
+        question: impl FnOnce() -> P + Send + 'static,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, EngineError> {
+        self.ask(hook, question, limit).await.map_err(|error| unanswered_hook(hook, &error))
+    }
+}
+
+#[async_trait]
+impl Host for ClientHost {
+    fn notify(&self, event: Event) {
+        match notification(event, self.preferences) {
+            Ok(notification) => self.outbound.push(notification),
+            Err(error) => tracing::error!(%error, "a notification could not be written"),
+        }
+    }
+
+    fn wants_progress(&self) -> bool {
+        self.wants_progress
+    }
+
+    fn has_room(&self) -> bool {
+        self.outbound.has_room()
+    }
+
+    fn answers(&self, question: Question) -> bool {
+        match question {
+            Question::Summary => self.summarizes,
+            Question::Continuation => self.continues,
+            Question::BeforeCompaction => self.has_hook(BEFORE_COMPACT),
+            Question::BeforeNavigation => self.has_hook(BEFORE_TREE),
+        }
+    }
+
+    async fn before_compaction(
+        &self,
+        question: BeforeCompaction,
+        limit: Duration,
+    ) -> Result<Decision<Option<GivenSummary>>, EngineError> {
+        let answer = self.ask_hook(BEFORE_COMPACT, move || SessionBeforeCompact::from(question), limit).await?;
+        HookAnswer::read(&answer)?.decide(|answer| Ok(answer.member("compaction")?.map(convert::given_summary)))
+    }
+
+    async fn before_navigation(
+        &self,
+        question: BeforeNavigation,
+        limit: Duration,
+    ) -> Result<Decision<NavigationChanges>, EngineError> {
+        let answer = self.ask_hook(BEFORE_TREE, move || SessionBeforeTree::from(question), limit).await?;
+        HookAnswer::read(&answer)?.decide(|answer| {
+            Ok(NavigationChanges {
+                summary: answer.member("summary")?.map(convert::given_branch_summary),
+                custom_instructions: answer.member("customInstructions")?,
+                replace_instructions: answer.member("replaceInstructions")?,
+                label: answer.member("label")?,
+            })
+        })
+    }
+
+    async fn summarize(
+        &self,
+        context: &RequestContext,
+        request: &SummaryRequest,
+        limit: Duration,
+    ) -> Result<SummaryAnswer, ModelError> {
+        self.ask_for_summary(summarize_params(context, request), limit).await
+    }
+
+    async fn continue_conversation(
+        &self,
+        context: &RequestContext,
+        request: &ContinuedRequest,
+        limit: Duration,
+    ) -> Result<SummaryAnswer, ModelError> {
+        let prefix = &request.prefix;
+        let conversation = ContinuedConversation {
+            last_entry_id: prefix.last_entry_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+            messages: prefix.messages.len() as u64,
+            first_kept_entry_id: request.first_kept.to_string(),
+        };
+        let params = SummarizeParams {
+            mode: Some(SummarizeMode::Continue),
+            conversation: Some(conversation),
+            ..summarize_params(context, &request.request)
+        };
+        self.ask_for_summary(params, limit).await
+    }
+}
+
+/// The parameters that both kinds of requests for a summary share.
+fn summarize_params(context: &RequestContext, request: &SummaryRequest) -> SummarizeParams {
+    SummarizeParams {
+        session_id: context.session_id.clone(),
+        operation_id: context.operation_id.clone(),
+        kind: request.kind.into(),
+        mode: None,
+        conversation: None,
+        system_prompt: request.system_prompt.clone(),
+        prompt: request.prompt.clone(),
+        max_tokens: request.max_tokens,
+    }
+}
+
+impl ClientHost {
+    async fn ask_for_summary(&self, params: SummarizeParams, limit: Duration) -> Result<SummaryAnswer, ModelError> {
+        let answer = self.ask("summarize", move || params, limit).await.map_err(unanswered)?;
+        let answer = params::parse_value::<SummarizeResult>(answer.get()).map_err(|(path, expected)| {
+            let path = if path.is_empty() { "result".to_owned() } else { format!("result.{path}") };
+            refused(format!("the client's answer is wrong: {path}: expected {expected}"))
+        })?;
+        let stop = match answer.stop_reason.as_str() {
+            "stop" => StopReason::Stop,
+            "length" => StopReason::Length,
+            "toolUse" => StopReason::ToolUse,
+            other => StopReason::Other(other.to_owned()),
+        };
+        let usage = answer.usage.map(|usage| serde_json::from_str::<Value>(usage.get())).transpose();
+        let usage = usage.map_err(|error| refused(format!("the client's answer is wrong: result.usage: {error}")))?;
+        Ok(SummaryAnswer { text: answer.text, stop, usage })
+    }
+}
+
+/// The decision in the client's answer to the hook before a fork.
+pub(crate) fn before_fork(answer: Result<Box<RawValue>, ClientCallError>) -> Result<Decision<()>, EngineError> {
+    let answer = answer.map_err(|error| unanswered_hook(BEFORE_FORK, &error))?;
+    HookAnswer::read(&answer)?.decide(|_| Ok(()))
+}
+
+fn unanswered_hook(hook: &str, error: &ClientCallError) -> EngineError {
+    EngineError::invalid_hook_result(hook, format!("an answer; {error}"))
+}
+
+/// Why the client gave no answer. Its error may describe an overflow, which a smaller request avoids.
+fn unanswered(error: ClientCallError) -> ModelError {
+    let kind = match &error {
+        ClientCallError::TimedOut { .. } => FailureKind::TimedOut,
+        ClientCallError::Refused { message } if is_overflow(None, message) => FailureKind::Overflow,
+        ClientCallError::Refused { .. } | ClientCallError::Empty => FailureKind::Refused,
+    };
+    ModelError { cause: error.to_string(), kind, retry_after: None }
+}
+
+fn refused(cause: String) -> ModelError {
+    ModelError { cause, kind: FailureKind::Refused, retry_after: None }
+}
+
+/// The client's answer to a hook, split once.
+struct HookAnswer<'a>(RawObject<'a>);
+
+impl<'a> HookAnswer<'a> {
+    /// Reads an answer. Many libraries answer `null` if a handler returns nothing; that counts as an empty object.
+    fn read(answer: &'a RawValue) -> Result<Self, EngineError> {
+        match answer.get() {
+            "null" => Ok(Self(RawObject::default())),
+            text => {
+                RawObject::parse(text).map(Self).map_err(|_| EngineError::invalid_hook_result("result", "an object"))
+            }
+        }
+    }
+
+    /// The decision in the answer. `go` reads the other members, unless the answer cancels the operation.
+    fn decide<T>(&self, go: impl FnOnce(&Self) -> Result<T, EngineError>) -> Result<Decision<T>, EngineError> {
+        match self.member("cancel")? {
+            Some(true) => Ok(Decision::Cancel),
+            Some(false) | None => go(self).map(Decision::Go),
+        }
+    }
+
+    /// A member. `null` counts as missing.
+    fn member<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, EngineError> {
+        let Some(value) = self.0.get(name).filter(|value| *value != "null") else {
+            return Ok(None);
+        };
+        params::parse_value::<T>(value).map(Some).map_err(|(path, expected)| {
+            let path = if path.is_empty() { name.to_owned() } else { format!("{name}.{path}") };
+            EngineError::invalid_hook_result(path, expected)
+        })
+    }
+}
+
+/// Why a request to the client has no result.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ClientCallError {
+    /// The client answered with an error.
+    #[error("the client answered with an error: {message}")]
+    Refused {
+        /// The message of the error, or the whole error if it has no message.
+        message: String,
+    },
+    /// The client sent an answer without result and error.
+    #[error("the client answered without a result and without an error")]
+    Empty,
+    /// The client did not answer in time.
+    #[error("the client did not answer within {milliseconds} ms")]
+    TimedOut {
+        /// The time limit.
+        milliseconds: u128,
+    },
+}
+
+impl ClientCallError {
+    pub(crate) fn refused(message: impl ToString) -> Self {
+        Self::Refused { message: message.to_string() }
+    }
+}
+
+type Outcome = Result<Box<RawValue>, ClientCallError>;
+
+/// Requests that wait for an answer of the client.
+#[derive(Debug, Default)]
+pub struct ClientCalls {
+    waiting: Mutex<HashMap<String, oneshot::Sender<Outcome>>>,
+    last: AtomicU64,
+}
+
+impl ClientCalls {
+    /// Sends a request and waits for the answer. If the future is dropped or the time is over, the client gets
+    /// `$/cancelRequest`.
+    pub async fn ask(
+        &self,
+        outbound: &Outbound,
+        method: &str,
+        params: &str,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, ClientCallError> {
+        let id = format!("\"compactd-{}\"", self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let (sender, receiver) = oneshot::channel();
+        self.lock().insert(id.clone(), sender);
+        let waiting = PendingRequest { calls: self, outbound, id: &id };
+        outbound.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}"));
+        let answer = tokio::time::timeout(limit, receiver).await;
+        match answer {
+            Err(_) => Err(ClientCallError::TimedOut { milliseconds: limit.as_millis() }),
+            Ok(Err(_)) => Err(ClientCallError::refused("the request was dropped")),
+            Ok(Ok(outcome)) => {
+                waiting.answered();
+                outcome
+            }
+        }
+    }
+
+    /// Delivers an answer of the client to the request that waits for it. Returns whether there is one.
+    pub fn answer(&self, answer: Answer) -> bool {
+        let outcome = answer.outcome.map_err(|error| ClientCallError::refused(message_of(&error)));
+        answer.id.is_some_and(|id| self.end(&id, outcome))
+    }
+
+    /// Delivers an answer that has neither a result nor an error.
+    pub fn answer_nothing(&self, id: &RawId) -> bool {
+        self.end(id, Err(ClientCallError::Empty))
+    }
+
+    fn end(&self, id: &RawId, outcome: Outcome) -> bool {
+        let waiting = self.lock().remove(id.get());
+        waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that was sent. If it is dropped without an answer, it is cancelled at the client.
+struct PendingRequest<'a> {
+    calls: &'a ClientCalls,
+    outbound: &'a Outbound,
+    id: &'a str,
+}
+
+impl PendingRequest<'_> {
+    /// Ends the request: an answer has come.
+    fn answered(self) {}
+}
+
+impl Drop for PendingRequest<'_> {
+    fn drop(&mut self) {
+        if self.calls.lock().remove(self.id).is_some() {
+            let id = self.id;
+            self.outbound
+                .push(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancelRequest\",\"params\":{{\"id\":{id}}}}}"));
+        }
+    }
+}
+
+fn message_of(error: &RawValue) -> String {
+    let message = RawObject::parse(error.get()).ok().and_then(|members| members.string("message"));
+    message.unwrap_or_else(|| error.get().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compaction_engine::ErrorKind;
+
+    fn decision(answer: &str) -> Result<bool, EngineError> {
+        let answer = RawValue::from_string(answer.to_owned()).expect("the test writes JSON");
+        HookAnswer::read(&answer)?.decide(|_| Ok(())).map(|decision| matches!(decision, Decision::Cancel))
+    }
+
+    #[test]
+    fn a_cancel_is_heard_whatever_stands_beside_it() {
+        let deep = format!("{{\"x\":{}{},\"cancel\":true}}", "[".repeat(500), "]".repeat(500));
+        for answer in [r#"{"cancel":true,"note":"\ud800"}"#, r#"{"cancel":true,"x":1e999}"#, &deep] {
+            assert!(decision(answer).expect("the answer is right"), "{answer}");
+        }
+        for answer in ["{}", "null"] {
+            assert!(!decision(answer).expect("the answer is right"));
+        }
+        for answer in [r#"{"cancel":"yes"}"#, "[]", "false", "\"no\""] {
+            assert_eq!(
+                decision(answer).expect_err("the answer is wrong").kind(),
+                ErrorKind::InvalidHookResult,
+                "{answer}"
+            );
+        }
+    }
+}

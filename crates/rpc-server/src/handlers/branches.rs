@@ -1,0 +1,134 @@
+//! `prepareNavigation`, `navigateTree`, `forkSession`.
+
+use std::sync::Arc;
+
+use compaction_core::entry::EntryId;
+use compaction_core::navigation::Destination;
+use compaction_engine::host::Decision;
+use compaction_engine::session::{OpenSession, Slot};
+use compaction_engine::{EngineError, NavigationRequest, Route};
+use tokio::sync::OwnedRwLockReadGuard;
+
+use super::read::branch_end;
+use super::sessions::add;
+use crate::call::{CallContext, blocking_in};
+use crate::client::{BEFORE_FORK, before_fork};
+use crate::convert;
+use crate::errors::{RpcError, StoreErrors as _};
+use crate::ticket::OpeningTurn;
+use crate::wire::*;
+
+/// Copies one branch of a session into a new file and opens it.
+pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
+    let (server, session_id) = (Arc::clone(&call.server), params.session_id.clone());
+    let forked = fork_claimed(call, params).await;
+    // Messages that came while the client answered the hook may have made a compaction due.
+    if let Some(session) = server.sessions.get(&session_id) {
+        server.engine()?.check_again(&session).await;
+    }
+    forked
+}
+
+async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
+    let turn = call.opening_turn().await?;
+    let (open, slot) = call.read_guard(&params.session_id).await?;
+    let operation = open.begin_fork(&call.cancel)?;
+    if call.was_aborted() {
+        operation.cancel.cancel();
+    }
+    let (turn, slot) = match call.server.has_hook(BEFORE_FORK) {
+        false => (turn, slot),
+        true => {
+            // The client may open another session while it answers the hook.
+            drop((turn, slot));
+            operation.unless_cancelled(allowed_by_hook(&call, &params, &open)).await?
+        }
+    };
+    let server = Arc::clone(&call.server);
+    blocking_in(open.is_quick(), move || {
+        let _held = (operation, turn);
+        let session = open.opened(slot.as_ref())?;
+        let target_id = EntryId::new(params.entry_id);
+        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_error(&error))?;
+        let destination = Destination::of(&target);
+        let (leaf, editor_text) = match params.position {
+            ForkPosition::At => (Some(target.id().clone()), None),
+            ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
+        };
+        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        add(&server, &open.store, fork, editor_text)
+    })
+    .await
+}
+
+/// Asks the hook, then waits for the turn to add a session and to read the source.
+async fn allowed_by_hook(
+    call: &CallContext,
+    params: &ForkSessionParams,
+    open: &OpenSession,
+) -> Result<(OpeningTurn, OwnedRwLockReadGuard<Slot>), RpcError> {
+    let question = SessionBeforeFork {
+        session_id: params.session_id.clone(),
+        entry_id: params.entry_id.clone(),
+        position: params.position,
+    };
+    let limit = call.server.settings_now().await?.hook_timeout();
+    match before_fork(call.server.ask(BEFORE_FORK, &question, limit).await)? {
+        Decision::Cancel => Err(EngineError::CancelledByHook.into()),
+        Decision::Go(()) => {
+            let turn = OpeningTurn::again(&call.server).await;
+            Ok((turn, Arc::clone(&open.slot).read_owned().await))
+        }
+    }
+}
+
+/// Describes what a navigation would do.
+pub(crate) async fn prepare(
+    call: CallContext,
+    params: PrepareNavigationParams,
+) -> Result<PrepareNavigationResult, RpcError> {
+    let tools = call.server.settings_now().await?.file_tools();
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let route = Route::of(session, open, leaf, &EntryId::new(params.target_id))?;
+        let preparation = route.branch_preparation(session, open, None, &tools)?;
+        let is_there = route.is_there(session).map_err(|error| open.store_error(&error))?;
+        let new_leaf_id = if is_there { &route.old_leaf_id } else { &route.destination.new_leaf_id };
+        Ok(PrepareNavigationResult {
+            target_id: route.target.id().to_string(),
+            old_leaf_id: convert::id(route.old_leaf_id.as_ref()),
+            common_ancestor_id: convert::id(route.common_ancestor_id.as_ref()),
+            entries_to_summarize: route.abandoned.iter().map(EntryId::to_string).collect(),
+            new_leaf_id: convert::id(new_leaf_id.as_ref()),
+            editor_text: route.editor_text(),
+            estimated_tokens: preparation.tokens,
+        })
+    })
+    .await
+}
+
+/// Moves the leaf to another entry of the tree.
+pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> Result<NavigateTreeResult, RpcError> {
+    let engine = Arc::clone(call.server.engine()?);
+    let settings = engine.settings_now().await?;
+    let named = params.summarizer.as_ref().map(SummarizerChoice::names);
+    let chain = engine.summarizers(named.as_deref(), &settings)?;
+    let request = NavigationRequest::from(params);
+    request.check()?;
+    let waits = request.waits;
+    let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
+    let turn = call.unless_cancelled(call.write_guard()).await?;
+    let begun = engine.begin_navigation(turn, request, &settings, chain, parent, call.cancel.clone()).await?;
+    if call.was_aborted() {
+        begun.cancel();
+    }
+    let operation_id = begun.operation_id().to_owned();
+    let running = engine.start_navigation(begun);
+    if !waits {
+        return Ok(NavigateTreeResult::Started(StartedResult { operation_id }));
+    }
+    let outcome = running
+        .await
+        .map_err(|error| RpcError::Internal { message: format!("the navigation ended early: {error}") })?;
+    Ok(NavigateTreeResult::Done(Box::new(convert::navigation(outcome?))))
+}

@@ -1,0 +1,387 @@
+//! Checks of messages and entries that clients send, and the formats of other interfaces in both directions.
+//!
+//! What clients append must be usable by readers of the session format. What a file holds already is read in any form
+//! (docs/session-format.md, "Messages").
+
+use std::sync::Arc;
+
+use compaction_core::conversation::LlmContext;
+use compaction_core::entry::EntryKind;
+use compaction_core::formats::{self, Calls, Converted, Format, FormatError, Written};
+use compaction_core::json::RawObject;
+use compaction_core::message::Message;
+use compaction_core::projection::Projection;
+use compaction_engine::context::project;
+use compaction_engine::session::SessionAccess;
+use serde_json::value::RawValue;
+use session_store::{Appended, NewEntry, Parent, Precondition, Session, StoreError};
+
+use crate::convert;
+use crate::errors::RpcError;
+use crate::wire::{AnyMessage, ContextFormat, MessageFormat, check_usage};
+
+/// Checks the member at a path. The error says what was expected.
+type Check = fn(&str, &str) -> Result<(), RpcError>;
+
+/// Roles that have content.
+const ROLES_WITH_CONTENT: [&str; 5] = ["user", "assistant", "toolResult", "custom", "system"];
+
+/// Checks the content and the time of a message; `path` names the message. Roles and types of blocks are checked
+/// elsewhere.
+pub(super) fn check_message(role: &str, members: &RawObject<'_>, path: &str) -> Result<(), RpcError> {
+    if let Some(content) = members.get("content").filter(|_| ROLES_WITH_CONTENT.contains(&role)) {
+        content_of(&format!("{path}.content"), content)?;
+    }
+    let time = members.get("timestamp");
+    time.map_or(Ok(()), |time| epoch_milliseconds(&format!("{path}.timestamp"), time))
+}
+
+/// Checks the type and the members of a new entry. Returns the type.
+pub(super) fn check_members(entry: &RawObject<'_>) -> Result<String, RpcError> {
+    let kind = entry.string("type").ok_or_else(|| RpcError::invalid_params("entry.type", "a string"))?;
+    let members: &[(&str, Check)] = match EntryKind::from_name(&kind) {
+        EntryKind::ModelChange => &[("provider", string), ("modelId", string)],
+        EntryKind::ThinkingLevelChange => &[("thinkingLevel", string)],
+        EntryKind::Custom => &[("customType", string)],
+        EntryKind::CustomMessage => &[("customType", string), ("content", content_of), ("display", boolean)],
+        EntryKind::SessionInfo => &[("name", optional_string)],
+        EntryKind::ContextEdit => &[("targetId", string)],
+        EntryKind::Usage => &[("kind", string), ("provider", string), ("model", string), ("usage", usage)],
+        _ => {
+            let kinds =
+                "model_change, thinking_level_change, custom, custom_message, session_info, context_edit or usage";
+            return Err(RpcError::invalid_params("entry.type", kinds));
+        }
+    };
+    for (member, check) in members {
+        check(&format!("entry.{member}"), entry.get(member).unwrap_or(""))?;
+    }
+    Ok(kind)
+}
+
+/// Checks the content with which an edit replaces that of an entry.
+pub(super) fn check_replacement(edit: &RawObject<'_>) -> Result<(), RpcError> {
+    let replacement = edit.get("replacement").unwrap_or("");
+    if replacement == "null" {
+        return Ok(());
+    }
+    let object = RawObject::parse(replacement).ok();
+    match object.as_ref().and_then(|object| object.get("content")).filter(|content| content.starts_with(['"', '['])) {
+        Some(content) => content_of("entry.replacement.content", content),
+        None => {
+            Err(RpcError::invalid_params("entry.replacement", format!("null, or an object with content: {CONTENT}")))
+        }
+    }
+}
+
+const CONTENT: &str = "a string or a list of blocks";
+
+fn content_of(path: &str, json: &str) -> Result<(), RpcError> {
+    if json.starts_with('"') {
+        return Ok(());
+    }
+    let blocks: Vec<&RawValue> = serde_json::from_str(json).map_err(|_| RpcError::invalid_params(path, CONTENT))?;
+    let is_block = |block: &RawValue| RawObject::parse(block.get()).is_ok_and(|block| block.string("type").is_some());
+    match blocks.iter().position(|block| !is_block(block)) {
+        Some(wrong) => Err(RpcError::invalid_params(format!("{path}[{wrong}]"), "an object with a string type")),
+        None => Ok(()),
+    }
+}
+
+fn string(path: &str, json: &str) -> Result<(), RpcError> {
+    expect(path, "a string", json.starts_with('"'))
+}
+
+fn optional_string(path: &str, json: &str) -> Result<(), RpcError> {
+    expect(path, "a string", json.is_empty() || json == "null" || json.starts_with('"'))
+}
+
+fn boolean(path: &str, json: &str) -> Result<(), RpcError> {
+    expect(path, "true or false", matches!(json, "true" | "false"))
+}
+
+fn usage(path: &str, json: &str) -> Result<(), RpcError> {
+    check_usage(json).map_err(|expected| RpcError::invalid_params(path, expected))
+}
+
+fn epoch_milliseconds(path: &str, json: &str) -> Result<(), RpcError> {
+    expect(path, "epoch milliseconds", json.parse::<f64>().is_ok_and(f64::is_finite))
+}
+
+fn expect(path: &str, expected: &str, is_right: bool) -> Result<(), RpcError> {
+    if is_right { Ok(()) } else { Err(RpcError::invalid_params(path, expected)) }
+}
+
+/// Maximum number of messages in one call.
+pub(super) const MAX_MESSAGES: usize = 10_000;
+
+/// Fails if a call brings too many messages.
+pub(super) fn check_message_count(count: usize) -> Result<(), RpcError> {
+    match count > MAX_MESSAGES {
+        true => Err(RpcError::invalid_params("messages", format!("at most {MAX_MESSAGES} messages"))),
+        false => Ok(()),
+    }
+}
+
+/// The messages of a call, as they came.
+#[derive(Debug)]
+pub(super) struct SubmittedMessages {
+    messages: Vec<AnyMessage>,
+    format: Format,
+    /// The name of the parameter, for errors: `message` or `messages`.
+    path: &'static str,
+}
+
+impl SubmittedMessages {
+    /// One message.
+    pub(super) fn one(message: AnyMessage, format: Option<MessageFormat>) -> Self {
+        Self { messages: vec![message], format: format_of(format), path: "message" }
+    }
+
+    /// A list of messages.
+    pub(super) fn list(messages: Vec<AnyMessage>, format: Option<MessageFormat>) -> Result<Self, RpcError> {
+        check_message_count(messages.len())?;
+        Ok(Self { messages, format: format_of(format), path: "messages" })
+    }
+
+    /// Reads the messages. Fails on parts that no context would show.
+    pub(super) fn checked(self) -> Result<CheckedMessages, RpcError> {
+        if self.format == Format::Pi {
+            let mut given = self;
+            let converted = given.stored()?;
+            return Ok(CheckedMessages { given, converted, has_gaps: false });
+        }
+        let mut calls = Calls::default();
+        let converted = self.convert(&mut calls)?;
+        Ok(CheckedMessages { given: self, converted, has_gaps: calls.has_gaps() })
+    }
+
+    /// Reads the messages without the checks for storing them.
+    pub(super) fn to_estimate(&self) -> Result<Vec<Arc<Message>>, RpcError> {
+        if self.format == Format::Pi {
+            let read = |(position, message): (usize, &AnyMessage)| {
+                convert::read_message(message.clone(), &self.path_of(position)).map(Arc::new)
+            };
+            return self.messages.iter().enumerate().map(read).collect();
+        }
+        let converted = self.convert(&mut Calls::default())?;
+        Ok(converted.into_iter().map(|converted| Arc::new(converted.message)).collect())
+    }
+
+    fn convert(&self, calls: &mut Calls) -> Result<Vec<Converted>, RpcError> {
+        let texts: Vec<&str> = self.messages.iter().map(AnyMessage::get).collect();
+        formats::read(self.format, &texts, calls, Some(session_store::now()))
+            .map_err(|error| self.located_error(&error))
+    }
+
+    /// The messages as they are stored. They are moved, not copied, because they may be large.
+    fn stored(&mut self) -> Result<Vec<Converted>, RpcError> {
+        let messages = std::mem::take(&mut self.messages);
+        let check = |(source, message): (usize, AnyMessage)| {
+            let path = self.path_of(source);
+            let (message, is_checked) = convert::read_checked_message(message, &path)?;
+            if is_checked {
+                return Ok(Converted { message, source });
+            }
+            if matches!(message.role(), "compactionSummary" | "branchSummary") {
+                let expected = "a stored role; summaries are entries of their own";
+                return Err(RpcError::invalid_params(format!("{path}.role"), expected));
+            }
+            // Finds out what is wrong, or accepts an unusual form.
+            let members = RawObject::parse(message.raw().get());
+            let members = members.map_err(|_| RpcError::invalid_params(path.as_str(), "an object"))?;
+            check_message(message.role(), &members, &path)?;
+            formats::check_pi(&members, source).map_err(|error| self.located_error(&error))?;
+            drop(members);
+            Ok(Converted { message, source })
+        };
+        messages.into_iter().enumerate().map(check).collect()
+    }
+
+    fn path_of(&self, position: usize) -> String {
+        if self.path == "message" { self.path.to_owned() } else { format!("{}[{position}]", self.path) }
+    }
+
+    fn located_error(&self, error: &FormatError) -> RpcError {
+        let path = self.path_of(error.index);
+        let path = if error.path.is_empty() { path } else { format!("{path}.{}", error.path) };
+        RpcError::invalid_params(path, format!("{}; found {}", error.expected, error.found))
+    }
+}
+
+/// The messages of a call after reading.
+#[derive(Debug)]
+pub(super) struct CheckedMessages {
+    given: SubmittedMessages,
+    converted: Vec<Converted>,
+    /// Whether a result names no tool, or a call that is not among the messages.
+    has_gaps: bool,
+}
+
+impl CheckedMessages {
+    /// The messages, for a new session.
+    pub(super) fn into_messages(self) -> Vec<Converted> {
+        self.converted
+    }
+
+    /// The messages, for an existing session. Results that name no tool, or no call, get it from the calls in the
+    /// context.
+    pub(super) fn into_stored(self, access: &SessionAccess<'_>) -> Result<Vec<Converted>, RpcError> {
+        if !self.has_gaps {
+            return Ok(self.converted);
+        }
+        let context = project(access.session(), access.open(), access.session().leaf_id())?;
+        self.given.convert(&mut Calls::of(context.messages()))
+    }
+}
+
+/// Appends `earlier` and then the messages at the leaf, with one write.
+pub(super) fn append_with_one_write(
+    session: &mut Session,
+    earlier: &[NewEntry<'_>],
+    converted: Vec<Converted>,
+    condition: &Precondition,
+) -> Result<Appended, StoreError> {
+    let messages = converted.into_iter().map(|converted| NewEntry::message(Arc::new(converted.message)));
+    let new: Vec<NewEntry<'_>> = earlier.iter().cloned().chain(messages).collect();
+    session.append_all(&new, Parent::Leaf, condition)
+}
+
+/// The core's name for a format.
+pub(super) fn format_of(format: Option<MessageFormat>) -> Format {
+    match format.unwrap_or_default() {
+        MessageFormat::Pi => Format::Pi,
+        MessageFormat::OpenAi => Format::OpenAi,
+        MessageFormat::OpenAiResponses => Format::OpenAiResponses,
+        MessageFormat::Anthropic => Format::Anthropic,
+        MessageFormat::Gemini => Format::Gemini,
+        MessageFormat::AiSdk => Format::AiSdk,
+    }
+}
+
+/// The interface whose format is wanted. `None` for the formats of the server.
+pub(super) fn interface_of(format: ContextFormat) -> Option<Format> {
+    match format {
+        ContextFormat::Agent | ContextFormat::Llm => None,
+        ContextFormat::OpenAi => Some(Format::OpenAi),
+        ContextFormat::OpenAiResponses => Some(Format::OpenAiResponses),
+        ContextFormat::Anthropic => Some(Format::Anthropic),
+        ContextFormat::Gemini => Some(Format::Gemini),
+        ContextFormat::AiSdk => Some(Format::AiSdk),
+    }
+}
+
+/// A context in the format of an interface, ready to be sent.
+pub(super) fn context(projection: &Projection, format: Format) -> Written {
+    formats::write(format, &LlmContext::with_system(projection).into_messages()).for_request(format)
+}
+
+/// A context in the format of a caller's messages. Messages that stay are returned as they were given.
+pub(super) fn owned_context(projection: &Projection, format: Format) -> Written {
+    match format {
+        Format::Pi => {
+            let messages: Vec<Arc<Message>> = projection.shared_messages().cloned().collect();
+            formats::write(format, &messages)
+        }
+        _ => formats::write(format, &LlmContext::with_system(projection).into_messages()),
+    }
+}
+
+/// The messages after the entries before `position`. `None` if the later entries change the earlier messages.
+pub(super) fn context_since(projection: &Projection, position: usize, format: Format) -> Option<Written> {
+    let whole = LlmContext::with_system(projection);
+    let earlier = whole.until(position)?;
+    let (before, mut after) = (formats::write(format, &earlier), context(projection, format));
+    let before = before.for_request(format).messages;
+    let is_same = after.messages.len() >= before.len()
+        && before.iter().zip(&after.messages).all(|(before, after)| before.get() == after.get());
+    if !is_same {
+        return None;
+    }
+    after.messages.drain(..before.len());
+    Some(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compaction_core::message::Message;
+
+    #[track_caller]
+    fn check(message: &str, path: Option<&str>) {
+        let read = Message::from_json(message).expect("a message");
+        let members = RawObject::parse(read.raw().get()).expect("an object");
+        let checked = check_message(read.role(), &members, "message");
+        let found = checked.err().map(|error| error.data()["path"].as_str().map(str::to_owned).unwrap_or_default());
+        assert_eq!(found.as_deref(), path, "{message}");
+        assert!(path.is_none() || !is_checked(message), "{message}");
+    }
+
+    fn is_checked(message: &str) -> bool {
+        let message = RawValue::from_string(message.to_owned()).expect("the test writes JSON");
+        Message::from_sent_checked(message).expect("a message").1
+    }
+
+    #[test]
+    fn usual_messages_are_checked_in_the_pass_that_reads_them() {
+        let call =
+            r#"{"type":"text","text":"x"},{"type":"thinking","thinking":"t"},{"type":"toolCall","id":"c","name":"n"}"#;
+        for (message, is_usual) in [
+            (r#"{"role":"user","content":"text","timestamp":7}"#.to_owned(), true),
+            (r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text"}],"timestamp":7}"#.to_owned(), true),
+            (format!(r#"{{"role":"assistant","content":[{call}],"timestamp":7}}"#), true),
+            (format!(r#"{{"role":"user","content":[{call}],"timestamp":7}}"#), false),
+            (r#"{"role":"user","content":[{"type":"never_seen"}],"timestamp":7}"#.to_owned(), false),
+            (r#"{"role":"never_seen","content":"x","timestamp":7}"#.to_owned(), false),
+            (r#"{"role":"compactionSummary","content":"x","timestamp":7}"#.to_owned(), false),
+            (r#"{"role":"user","content":7,"timestamp":7}"#.to_owned(), false),
+        ] {
+            let members = RawObject::parse(&message).expect("an object");
+            let passes = formats::check_pi(&members, 0).is_ok();
+            assert_eq!(is_checked(&message), is_usual, "{message}");
+            assert!(passes || !is_usual, "{message}");
+        }
+    }
+
+    #[test]
+    fn content_is_a_text_or_a_list_of_blocks() {
+        for right in [
+            r#""text""#,
+            "null",
+            "[]",
+            r#"[{"type":"text","text":"x"},{"type":"never_seen","x":[{}]}]"#,
+            r#"[{"t\u0079pe":"text"}]"#,
+        ] {
+            check(&format!("{{\"role\":\"user\",\"content\":{right}}}"), None);
+        }
+        for (wrong, path) in [
+            ("5", "message.content"),
+            ("{}", "message.content"),
+            ("true", "message.content"),
+            ("[5]", "message.content[0]"),
+            (r#"[{"type":"text"},null]"#, "message.content[1]"),
+            ("[{}]", "message.content[0]"),
+            (r#"[{"type":5}]"#, "message.content[0]"),
+            ("[[]]", "message.content[0]"),
+        ] {
+            for role in ROLES_WITH_CONTENT {
+                check(&format!("{{\"role\":\"{role}\",\"content\":{wrong}}}"), Some(path));
+            }
+            check(&format!("{{\"role\":\"never_seen\",\"content\":{wrong}}}"), None);
+        }
+    }
+
+    #[test]
+    fn times_are_numbers() {
+        for (time, path) in [
+            ("5", None),
+            ("1767225700000.5", None),
+            ("\"zz\"", Some("message.timestamp")),
+            ("null", Some("message.timestamp")),
+            ("1e999", Some("message.timestamp")),
+        ] {
+            check(&format!("{{\"role\":\"bashExecution\",\"timestamp\":{time}}}"), path);
+        }
+        check(r#"{"role":"user"}"#, None);
+    }
+}

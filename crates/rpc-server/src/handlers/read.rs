@@ -1,0 +1,283 @@
+//! `getEntry`, `getEntries`, `getBranch`, `getTree`, `getContext`, `getContextUsage`, `estimateTokens`,
+//! `serializeConversation`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use compaction_core::conversation::{self, LlmContext};
+use compaction_core::entry::{Entry, EntryBody, EntryId};
+use compaction_core::formats::Written;
+use compaction_core::message::Message;
+use compaction_core::projection::{ProjectedEntry, Projection};
+use compaction_core::tokens;
+use compaction_engine::WindowUsage;
+use compaction_engine::context::project;
+use compaction_engine::session::OpenSession;
+use session_store::Session;
+
+use super::messages::{self, SubmittedMessages, check_message_count};
+use crate::call::{CallContext, blocking};
+use crate::convert;
+use crate::errors::{RpcError, StoreErrors as _};
+use crate::wire::{self, *};
+
+/// The error for an id that the session does not have.
+pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> RpcError {
+    RpcError::EntryNotFound { session_id: open.id.clone(), entry_id: id.to_string() }
+}
+
+/// Returns one entry.
+pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<GetEntryResult, RpcError> {
+    call.read(move |session, open| {
+        let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_error(&error))?;
+        Ok(GetEntryResult { entry: convert::entry(&entry) })
+    })
+    .await
+}
+
+/// Maximum number of ids in a call: an id is short, and an entry may be long.
+const MAX_IDS: usize = 1000;
+/// Maximum number of bytes that repeated ids add to a reply.
+const MAX_REPEATED_BYTES: usize = 8 * 1024 * 1024;
+
+/// Fails if a call names too many ids in `member`.
+pub(super) fn check_id_count(member: &str, ids: &[String]) -> Result<(), RpcError> {
+    match ids.len() > MAX_IDS {
+        true => Err(RpcError::invalid_params(member, format!("at most {MAX_IDS} ids"))),
+        false => Ok(()),
+    }
+}
+
+/// The entries with these ids. Fails if repeated ids make the reply too long.
+fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, RpcError> {
+    let mut found: HashMap<&EntryId, Arc<Entry>> = HashMap::new();
+    let (mut entries, mut repeated) = (Vec::with_capacity(ids.len()), 0);
+    for id in ids {
+        let entry = match found.get(id) {
+            Some(entry) => {
+                repeated += entry.approximate_length();
+                Arc::clone(entry)
+            }
+            None => {
+                session.entries_by_id(std::slice::from_ref(id)).map_err(|error| open.store_error(&error))?.remove(0)
+            }
+        };
+        if repeated > MAX_REPEATED_BYTES {
+            let expected = format!(
+                "ids that repeat at most {MAX_REPEATED_BYTES} bytes of entries; those up to {id} repeat {repeated}"
+            );
+            return Err(RpcError::invalid_params("ids", expected));
+        }
+        found.insert(id, Arc::clone(&entry));
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// Returns entries in file order, or those that are named.
+pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<EntriesResult, RpcError> {
+    params.ids.as_deref().map_or(Ok(()), |ids| check_id_count("ids", ids))?;
+    call.read(move |session, open| {
+        if let Some(ids) = params.ids {
+            let ids: Vec<EntryId> = ids.into_iter().map(EntryId::new).collect();
+            let entries = entries_by_id(session, open, &ids)?;
+            return Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None });
+        }
+        let since = params.cursor.or(params.since).map(EntryId::new);
+        let limit = params.limit.map(|limit| limit as usize);
+        // One more entry shows whether there are more.
+        let entries = session.entries(since.as_ref(), limit.map(|limit| limit.saturating_add(1)));
+        let mut entries = entries.map_err(|error| open.store_error(&error))?;
+        let limit = limit.filter(|limit| entries.len() > *limit);
+        entries.truncate(limit.unwrap_or(entries.len()));
+        let next_cursor = limit.and_then(|_| entries.last()).map(|entry| entry.id().to_string());
+        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor })
+    })
+    .await
+}
+
+/// Returns the entries from the root to a leaf.
+pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<EntriesResult, RpcError> {
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None })
+    })
+    .await
+}
+
+/// The leaf of a branch that a caller named, or the current leaf.
+pub(crate) fn branch_end(
+    session: &Session,
+    open: &OpenSession,
+    leaf_id: Option<String>,
+) -> Result<Option<EntryId>, RpcError> {
+    let Some(leaf_id) = leaf_id.map(EntryId::new) else {
+        return Ok(session.leaf_id().cloned());
+    };
+    match session.entry_header(&leaf_id).map_err(|error| open.store_error(&error))? {
+        Some(_) => Ok(Some(leaf_id)),
+        None => Err(entry_not_found(open, &leaf_id)),
+    }
+}
+
+/// Returns the tree as a flat list.
+pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<GetTreeResult, RpcError> {
+    call.read(|session, open| {
+        let nodes = session.tree().map_err(|error| open.store_error(&error))?;
+        let nodes = nodes.into_iter().map(tree_node).collect();
+        Ok(GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes })
+    })
+    .await
+}
+
+fn tree_node(node: session_store::TreeNode) -> wire::TreeNode {
+    wire::TreeNode {
+        id: node.id.to_string(),
+        parent_id: convert::id(node.parent_id.as_ref()),
+        entry_type: node.kind_name,
+        role: node.role,
+        preview: node.preview,
+        label: node.label,
+        timestamp: node.timestamp,
+        children: node.children.iter().map(EntryId::to_string).collect(),
+    }
+}
+
+/// Returns what the model sees.
+pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> Result<GetContextResult, RpcError> {
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let context = session.context(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        let projection = &context.projection;
+        let after = params.after.map(EntryId::new);
+        let format = params.format.unwrap_or_default();
+        let later = |after: &EntryId| messages_from(projection, position_after(projection, after)?, format);
+        let delta = after.as_ref().map(later);
+        let is_delta = delta.as_ref().map(Option::is_some);
+        let messages = delta.flatten().unwrap_or_else(|| whole_context(projection, format));
+        let found = projection.diagnostics().iter().map(convert::projection_diagnostic);
+        Ok(GetContextResult {
+            messages: messages.messages,
+            system: messages.system,
+            leaf_id: convert::id(leaf.as_ref()),
+            thinking_level: projection.thinking_level().to_owned(),
+            model: convert::model(projection),
+            tokens: convert::tokens(tokens::context_tokens(projection)),
+            delta: is_delta,
+            diagnostics: context.diagnostics.iter().map(convert::diagnostic).chain(found).collect(),
+        })
+    })
+    .await
+}
+
+/// A context, or a part of one, in the format that is wanted.
+struct ContextMessages {
+    messages: Vec<AnyMessage>,
+    system: Option<String>,
+}
+
+impl From<Vec<Arc<Message>>> for ContextMessages {
+    fn from(messages: Vec<Arc<Message>>) -> Self {
+        Self { messages: messages.iter().map(AnyMessage::from).collect(), system: None }
+    }
+}
+
+impl From<Written> for ContextMessages {
+    fn from(written: Written) -> Self {
+        Self { messages: written.messages.into_iter().map(AnyMessage::from).collect(), system: written.system }
+    }
+}
+
+fn whole_context(projection: &Projection, format: ContextFormat) -> ContextMessages {
+    if let Some(interface) = messages::interface_of(format) {
+        return messages::context(projection, interface).into();
+    }
+    match format {
+        ContextFormat::Agent => projection.shared_messages().cloned().collect::<Vec<_>>().into(),
+        _ => conversation::llm_context(projection).into(),
+    }
+}
+
+/// Messages of the entries from `position` on. `None` if they change the messages of earlier entries.
+fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Option<ContextMessages> {
+    if let Some(interface) = messages::interface_of(format) {
+        return messages::context_since(projection, position, interface).map(ContextMessages::from);
+    }
+    match format {
+        ContextFormat::Agent => {
+            let later = projection.entries()[position..].iter().flat_map(|entry| &entry.messages);
+            Some(later.cloned().collect::<Vec<_>>().into())
+        }
+        _ => LlmContext::of(projection).since(position).map(ContextMessages::from),
+    }
+}
+
+/// The position in the context after entry `after`. `None` if the context up to that entry has changed since: by a
+/// later compaction, or by a later edit of an earlier entry.
+fn position_after(projection: &Projection, after: &EntryId) -> Option<usize> {
+    let entries = projection.entries();
+    let found = entries.iter().find(|projected| projected.entry.id() == after)?;
+    let compaction = projection.compaction();
+    if compaction.is_some_and(|compaction| compaction.depth < found.depth) {
+        return None;
+    }
+    let is_later = |projected: &ProjectedEntry| projected.depth < found.depth;
+    let position = entries.iter().position(is_later).unwrap_or(entries.len());
+    let (earlier, later) = entries.split_at(position);
+    let is_rewritten = |edit: &ProjectedEntry| match edit.entry.body() {
+        EntryBody::ContextEdit { target_id, .. } => earlier.iter().any(|projected| projected.entry.id() == target_id),
+        _ => false,
+    };
+    (!later.iter().any(is_rewritten)).then_some(position)
+}
+
+/// Describes how full a window is.
+pub(crate) async fn get_usage(call: CallContext, params: GetContextUsageParams) -> Result<ContextUsage, RpcError> {
+    let context_window = params.model.context_window;
+    if context_window == 0 {
+        return Err(RpcError::invalid_params("model.contextWindow", "a number of tokens above 0"));
+    }
+    call.read(move |session, open| {
+        let projection = project(session, open, session.leaf_id())?;
+        let tokens = tokens::known_context_tokens(&projection);
+        Ok(convert::usage(WindowUsage { tokens, context_window }))
+    })
+    .await
+}
+
+/// Estimates the tokens of messages or of a text.
+pub(crate) async fn estimate_tokens(
+    _: CallContext,
+    params: EstimateTokensParams,
+) -> Result<EstimateTokensResult, RpcError> {
+    blocking(move || {
+        let tokens = match (&params.messages, &params.text) {
+            (Some(messages), _) => {
+                let messages = SubmittedMessages::list(messages.clone(), params.format)?.to_estimate()?;
+                tokens::estimate_messages(messages.iter().map(Arc::as_ref))
+            }
+            (None, Some(text)) => tokens::estimate_text(text),
+            (None, None) => {
+                return Err(RpcError::invalid_params("messages", "a list of messages, or a text in `text`"));
+            }
+        };
+        Ok(EstimateTokensResult { tokens })
+    })
+    .await
+}
+
+/// Returns messages as the text that a summarizer reads.
+pub(crate) async fn serialize(
+    call: CallContext,
+    params: SerializeConversationParams,
+) -> Result<SerializeConversationResult, RpcError> {
+    check_message_count(params.messages.len())?;
+    let thinking = call.server.settings_now().await?.thinking();
+    blocking(move || {
+        let messages = convert::read_messages(&params.messages, "messages")?;
+        let text = conversation::serialize_conversation(messages.iter().map(Arc::as_ref), thinking);
+        Ok(SerializeConversationResult { text })
+    })
+    .await
+}
