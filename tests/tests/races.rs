@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use compactd_client::{Framing, RawServer};
 use compactd_tests::binary::binary;
 use compactd_tests::generate::random::Random;
@@ -275,17 +275,26 @@ impl Game {
 
 #[test]
 fn every_interleaving_ends_once_and_leaves_a_whole_file() -> anyhow::Result<()> {
-    let games = std::env::var("RACES").ok().and_then(|games| games.parse().ok()).unwrap_or(150);
-    for seed in 0..games {
-        let home = tempfile::tempdir()?;
-        let play = || -> anyhow::Result<()> {
-            let mut game = Game::start(home.path(), seed)?;
-            for _ in 0..80 {
-                game.step()?;
-            }
-            game.finish(&home.path().join(format!("{seed}.jsonl")))
-        };
-        play().with_context(|| format!("game {seed}"))?;
-    }
-    Ok(())
+    let games: u64 = std::env::var("RACES").ok().and_then(|games| games.parse().ok()).unwrap_or(150);
+    // Games wait more than they compute.
+    const AT_ONCE: u64 = 4;
+    std::thread::scope(|scope| {
+        let players =
+            (0..AT_ONCE).map(|first| scope.spawn(move || (first..games).step_by(AT_ONCE as usize).try_for_each(play)));
+        let players: Vec<_> = players.collect();
+        players.into_iter().try_for_each(|player| player.join().map_err(|_| anyhow!("a game panicked"))?)
+    })
+}
+
+/// Plays one game.
+fn play(seed: u64) -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let play = || -> anyhow::Result<()> {
+        let mut game = Game::start(home.path(), seed)?;
+        for _ in 0..80 {
+            game.step()?;
+        }
+        game.finish(&home.path().join(format!("{seed}.jsonl")))
+    };
+    play().with_context(|| format!("game {seed}"))
 }

@@ -1,13 +1,11 @@
 //! Everything that must hold before a change is done.
 
-use std::path::Path;
-
 use crate::dependencies;
 use crate::links::links;
 use crate::modules;
 use crate::protocol;
 use crate::steps::{Steps, say};
-use crate::test_output::{Counts, run_tests};
+use crate::test_output::run_tests;
 use crate::workspace::{build_server, cargo, run};
 
 /// Runs all checks and tests, and stops at the first step that fails.
@@ -27,14 +25,9 @@ pub fn test() -> anyhow::Result<()> {
     steps.run("dependencies", dependencies::check)?;
     steps.run("modules", modules::check)?;
     let server = steps.run("the server", || build_server("dev"))?;
-    let counts = steps.run("tests", || all_tests(&server))?;
+    let counts = steps.run("tests", || run_tests(&server))?;
     steps.run("generated files", || protocol::check(&server))?;
     steps.list();
     say(&format!("\n{} passed, {} failed", counts.passed, counts.failed));
     Ok(())
-}
-
-/// All tests of the workspace: of the code, of the cases, of the clients, of other programs.
-fn all_tests(server: &Path) -> anyhow::Result<Counts> {
-    run_tests(cargo(&["test", "--workspace", "--no-fail-fast", "--locked"]).env("COMPACTD_BIN", server))
 }
