@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use compaction_core::entry::EntryId;
+use compaction_core::entry::{Entry, EntryId};
 use compaction_engine::session::{OpenSession, SessionAccess, change};
 use compaction_engine::{Event, threads};
 use session_store::log::LogChange;
@@ -28,11 +28,25 @@ const PAGE_ENTRIES: usize = 256;
 pub(crate) async fn subscribe(call: CallContext, params: SubscribeParams) -> Result<SubscribeResult, RpcError> {
     let server = Arc::clone(&call.server);
     let subscribing = call.write(move |access| {
+        let since = params.since.map(EntryId::new);
+        let mut entries = Vec::new();
+        if let Some(since) = &since {
+            // Another program may have written that entry just now. A call that fails leaves an earlier
+            // subscription as it is.
+            if !matches!(access.session().entry_header(since), Ok(Some(_))) {
+                access.refresh()?;
+            }
+            entries = entries_after(access, since)?;
+        }
         // What is new is sent once: with the entries after `since`, if they are wanted.
         access.open().unsubscribe();
         access.refresh()?;
-        if let Some(since) = params.since {
-            send_entries_after(access, &EntryId::new(since))?;
+        if let Some(last) = entries.last().map(|entry| entry.id().clone()).or(since) {
+            let newer = access.session().entries(Some(&last), None);
+            entries.extend(newer.map_err(|error| access.open().store_error(&error))?);
+        }
+        for entry in entries {
+            access.notify(Event::EntryAppended { session_id: access.open().id.clone(), entry });
         }
         let (open, leaf_id) = (Arc::clone(access.open()), convert::id(access.session().leaf_id()));
         Ok((open.subscribe(), open, leaf_id))
@@ -44,13 +58,13 @@ pub(crate) async fn subscribe(call: CallContext, params: SubscribeParams) -> Res
     Ok(SubscribeResult { leaf_id })
 }
 
-/// Sends all entries after `since`, in file order. Fails before the first one if they are too long.
-fn send_entries_after(access: &SessionAccess<'_>, since: &EntryId) -> Result<(), RpcError> {
+/// All entries after `since`, in file order. Fails if they are too long.
+fn entries_after(access: &SessionAccess<'_>, since: &EntryId) -> Result<Vec<Arc<Entry>>, RpcError> {
     let (session, open) = (access.session(), access.open());
     let (mut entries, mut bytes, mut last) = (Vec::new(), 0, since.clone());
     loop {
         let page = session.entries(Some(&last), Some(PAGE_ENTRIES)).map_err(|error| open.store_error(&error))?;
-        let Some(end) = page.last() else { break };
+        let Some(end) = page.last() else { return Ok(entries) };
         last = end.id().clone();
         bytes += page.iter().map(|entry| entry.approximate_length()).sum::<usize>();
         if bytes > MAX_SINCE_BYTES {
@@ -62,10 +76,6 @@ fn send_entries_after(access: &SessionAccess<'_>, since: &EntryId) -> Result<(),
         }
         entries.extend(page);
     }
-    for entry in entries {
-        access.notify(Event::EntryAppended { session_id: open.id.clone(), entry });
-    }
-    Ok(())
 }
 
 /// Ends a subscription.
