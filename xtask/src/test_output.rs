@@ -1,15 +1,16 @@
 //! Runs the tests of the workspace and counts them.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use serde_json::Value;
 
 use crate::steps::say;
-use crate::workspace::cargo;
+use crate::workspace::{cargo, root};
 
 /// Tests of one or several runs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +33,12 @@ struct Program {
 
 /// Builds and runs all tests of the workspace with the server at `server`, then the examples in the
 /// documentation. Two programs run at a time, since many tests wait more than they compute. The output
-/// of a program appears when the program ends.
+/// of a program appears when the program ends; until then it is in a file that is named when the program
+/// starts.
 ///
 /// # Errors
-/// When something cannot be built, or a test failed: the counts are in the message then.
+/// When something cannot be built, a test failed, or a program ended without the result of its tests: the
+/// counts are in the message then.
 pub(crate) fn run_tests(server: &Path) -> anyhow::Result<Counts> {
     let mut queue: VecDeque<Program> = programs()?.into();
     // Those of the tests' own package take longest.
@@ -56,8 +59,8 @@ pub(crate) fn run_tests(server: &Path) -> anyhow::Result<Counts> {
             anyhow::Ok(all.and(counts))
         })
     })?;
-    let examples = cargo(&["test", "--workspace", "--no-fail-fast", "--locked", "--doc"]).output()?;
-    let counts = counts.and(reported("examples in the documentation", &examples));
+    let mut examples = cargo(&["test", "--workspace", "--no-fail-fast", "--locked", "--doc"]);
+    let counts = counts.and(run_and_count("examples in the documentation", "examples", &mut examples)?);
     if counts.failed == 0 { Ok(counts) } else { bail!("{} passed, {} failed", counts.passed, counts.failed) }
 }
 
@@ -72,13 +75,15 @@ fn programs() -> anyhow::Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in String::from_utf8(built.stdout)?.lines() {
         let message: Value = serde_json::from_str(line)?;
-        let (path, manifest) = (message["executable"].as_str(), message["manifest_path"].as_str());
-        if let (Some(path), Some(manifest), Some(true)) = (path, manifest, message["profile"]["test"].as_bool()) {
-            let package = Path::new(manifest).parent().context("a manifest lies in a directory")?.to_owned();
-            let source = message["target"]["src_path"].as_str().unwrap_or(path).to_owned();
-            programs.push(Program { path: path.into(), package, source });
-        }
+        let (Some(path), true) = (message["executable"].as_str(), message["profile"]["test"] == true) else {
+            continue;
+        };
+        let manifest = message["manifest_path"].as_str().with_context(|| format!("{path} has no manifest"))?;
+        let package = Path::new(manifest).parent().context("a manifest lies in a directory")?.to_owned();
+        let source = message["target"]["src_path"].as_str().unwrap_or(path).to_owned();
+        programs.push(Program { path: path.into(), package, source });
     }
+    ensure!(!programs.is_empty(), "cargo names no programs with tests");
     Ok(programs)
 }
 
@@ -86,22 +91,49 @@ impl Program {
     fn run(&self, server: &Path) -> anyhow::Result<Counts> {
         let mut command = Command::new(&self.path);
         command.current_dir(&self.package).env("CARGO_MANIFEST_DIR", &self.package).env("COMPACTD_BIN", server);
-        let output = command.output().with_context(|| format!("failed to start {}", self.path.display()))?;
-        Ok(reported(&self.source, &output))
+        let name = self.path.file_name().context("a program has a name")?.to_string_lossy();
+        run_and_count(&self.source, &name, &mut command)
     }
 }
 
-/// Passes on what a run printed and counts its tests. A run that failed without a failed test counts as
-/// one.
-fn reported(name: &str, output: &Output) -> Counts {
-    let printed = String::from_utf8_lossy(&output.stdout);
+/// Runs a program, passes on what it printed and counts its tests. Both streams go to one file: panics keep
+/// their place, and a process that the program leaves behind with these streams is not waited for.
+fn run_and_count(source: &str, name: &str, command: &mut Command) -> anyhow::Result<Counts> {
+    let directory = root().join("target/test-output");
+    std::fs::create_dir_all(&directory)?;
+    let path = directory.join(format!("{name}.txt"));
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+    say(&format!("     Started {source} ({})", path.display()));
+    let status = command.status().with_context(|| format!("failed to start {source}"))?;
+    let printed = String::from_utf8_lossy(&std::fs::read(&path)?).into_owned();
+    say(&format!("       Ended {source}\n{printed}"));
+    let (counts, fault) = outcome(status, &printed);
+    if let Some(fault) = fault {
+        say(&format!("      Failed {source}: {fault}"));
+    }
+    Ok(counts)
+}
+
+/// The tests that a program ran, and why it failed if it did. A program that failed without a failed test,
+/// or ended without a result, counts as one.
+fn outcome(status: ExitStatus, printed: &str) -> (Counts, Option<String>) {
     let mut counts = printed.lines().map(Counts::of_line).fold(Counts::default(), Counts::and);
-    if !output.status.success() {
+    let fault = if !status.success() {
+        Some(status.to_string())
+    } else if !printed.lines().any(|line| line.starts_with(RESULT)) {
+        Some(format!("{status}, without a result"))
+    } else {
+        None
+    };
+    if fault.is_some() {
         counts.failed = counts.failed.max(1);
     }
-    say(&format!("     Running {name}\n{}{printed}", String::from_utf8_lossy(&output.stderr)));
-    counts
+    (counts, fault)
 }
+
+/// What the last line of a program with tests begins with.
+const RESULT: &str = "test result: ";
 
 impl Counts {
     fn and(self, other: Self) -> Self {
@@ -110,7 +142,7 @@ impl Counts {
 
     /// The counts in a line such as `test result: ok. 3 passed; 0 failed; 0 ignored; …`.
     fn of_line(line: &str) -> Self {
-        let Some(rest) = line.strip_prefix("test result: ") else {
+        let Some(rest) = line.strip_prefix(RESULT) else {
             return Self::default();
         };
         let number = |what: &str| {
@@ -131,5 +163,18 @@ mod tests {
         assert_eq!(Counts::of_line(line), Counts { passed: 12, failed: 3 });
         assert_eq!(Counts::of_line("test a ... ok"), Counts::default());
         assert_eq!(Counts::of_line("1 passed, 5 failed"), Counts::default());
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_was_killed_or_printed_no_result_failed() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let ended = |raw, printed: &str| outcome(ExitStatus::from_raw(raw), printed);
+        let good = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored\n";
+        assert_eq!(ended(0, good), (Counts { passed: 2, failed: 0 }, None));
+        for (raw, printed, says) in [(9, good, "signal: 9"), (101 << 8, "", "101"), (0, "", "without a result")] {
+            let (counts, fault) = ended(raw, printed);
+            assert_eq!(counts.failed, 1, "{raw} {printed}");
+            assert!(fault.is_some_and(|fault| fault.contains(says)), "{raw} {printed}");
+        }
     }
 }
