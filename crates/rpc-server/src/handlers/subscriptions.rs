@@ -21,33 +21,32 @@ use crate::wire::*;
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// Maximum number of bytes of the entries after `since`.
 const MAX_SINCE_BYTES: usize = 8 * 1024 * 1024;
-/// Entries that are read at once for `since`.
-const PAGE_ENTRIES: usize = 256;
+/// Entries that are read at once for `since`. Few, because each may be long.
+const PAGE_ENTRIES: usize = 8;
 
 /// Sends each entry that other programs write to the client from now on.
 pub(crate) async fn subscribe(call: CallContext, params: SubscribeParams) -> Result<SubscribeResult, RpcError> {
     let server = Arc::clone(&call.server);
     let subscribing = call.write(move |access| {
-        let since = params.since.map(EntryId::new);
-        let mut entries = Vec::new();
-        if let Some(since) = &since {
-            // Another program may have written that entry just now. A call that fails leaves an earlier
-            // subscription as it is.
-            if !matches!(access.session().entry_header(since), Ok(Some(_))) {
-                access.refresh()?;
+        let foreign = access.read_foreign()?;
+        let entries = match params.since {
+            Some(since) => entries_after(access, &EntryId::new(since)),
+            None => Ok(Vec::new()),
+        };
+        let entries = match entries {
+            Ok(entries) => entries,
+            // The earlier subscription, if there is one, continues and gets what is new.
+            Err(error) => {
+                access.announce_foreign(foreign);
+                return Err(error);
             }
-            entries = entries_after(access, since)?;
-        }
+        };
         // What is new is sent once: with the entries after `since`, if they are wanted.
         access.open().unsubscribe();
-        access.refresh()?;
-        if let Some(last) = entries.last().map(|entry| entry.id().clone()).or(since) {
-            let newer = access.session().entries(Some(&last), None);
-            entries.extend(newer.map_err(|error| access.open().store_error(&error))?);
-        }
         for entry in entries {
             access.notify(Event::EntryAppended { session_id: access.open().id.clone(), entry });
         }
+        access.announce_foreign(foreign);
         let (open, leaf_id) = (Arc::clone(access.open()), convert::id(access.session().leaf_id()));
         Ok((open.subscribe(), open, leaf_id))
     });
