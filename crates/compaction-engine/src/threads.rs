@@ -17,8 +17,16 @@ static SLOW_WORK: Semaphore = Semaphore::const_new(WAITING_CALLS);
 /// Waits for a permit to work; the limit counts it until it is dropped. Calls in a session or store that is not quick
 /// have their own limit.
 pub async fn permit(is_quick: bool) -> Option<SemaphorePermit<'static>> {
-    let places = if is_quick { &WORK } else { &SLOW_WORK };
-    places.acquire().await.ok()
+    places(is_quick).acquire().await.ok()
+}
+
+/// A permit as [`permit`] gives it, if one is free.
+pub fn try_permit(is_quick: bool) -> Option<SemaphorePermit<'static>> {
+    places(is_quick).try_acquire().ok()
+}
+
+fn places(is_quick: bool) -> &'static Semaphore {
+    if is_quick { &WORK } else { &SLOW_WORK }
 }
 
 /// Runs `work` on a worker thread once a permit is free. A panic becomes an internal error.

@@ -1,6 +1,7 @@
 //! `subscribe` and `unsubscribe`, and the tasks that read what other programs write.
 
 use std::fmt::Display;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,7 +90,8 @@ async fn look_for_changes(server: Arc<Server>, open: Arc<OpenSession>, subscript
         loop {
             tokio::time::sleep(LOOK_INTERVAL).await;
             server.output_ready().await;
-            let problem = look(&server, &open).await;
+            let Some(looked) = pending_change(&open).await else { continue };
+            let problem = read_change(&server, &open, looked).await;
             if let Some((kind, message)) = problem.as_ref().filter(|_| problem != reported) {
                 report(&server, &open, *kind, message);
             }
@@ -103,15 +105,26 @@ async fn look_for_changes(server: Arc<Server>, open: Arc<OpenSession>, subscript
     }
 }
 
-/// Looks once, and reads what is new. Returns a problem that the client should know about.
-async fn look(server: &Arc<Server>, open: &Arc<OpenSession>) -> Option<(DiagnosticKind, String)> {
-    let guard = Arc::clone(&open.slot).read_owned().await;
-    let looked = threads::run_with_permit(open.is_quick(), move || {
+/// Looks once; `None` if calls use the session or all threads. Looks wait for neither: calls would have to wait behind
+/// a look that holds the session.
+async fn pending_change(open: &Arc<OpenSession>) -> Option<io::Result<LogChange>> {
+    let _permit = threads::try_permit(open.is_quick())?;
+    let guard = Arc::clone(&open.slot).try_read_owned().ok()?;
+    let looked = threads::run(move || {
         guard.as_ref().map_or(Ok(LogChange::Unchanged), |session| session.pending_change())
     });
+    looked.await.ok()
+}
+
+/// Reads what a look found. Returns a problem that the client should know about.
+async fn read_change(
+    server: &Arc<Server>,
+    open: &Arc<OpenSession>,
+    looked: io::Result<LogChange>,
+) -> Option<(DiagnosticKind, String)> {
     let unreadable =
         |error: &dyn Display| (DiagnosticKind::SessionUnreadable, format!("the file cannot be read: {error}"));
-    let is_replaced = match looked.await.ok()? {
+    let is_replaced = match looked {
         Ok(LogChange::Unchanged) => return None,
         Ok(change) => change == LogChange::Replaced,
         Err(error) => return Some(unreadable(&error)),
@@ -160,5 +173,28 @@ pub(super) async fn read_changes(server: Arc<Server>, open: Arc<OpenSession>) {
         if let Err(error) = refresh(&server, &open).await {
             tracing::debug!(%error, session = open.id, "what others wrote could not be read; the next call tells");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_look_waits_for_nothing_and_holds_no_session_meanwhile() {
+        let open = Arc::new(OpenSession::of_messages([]).unwrap());
+        assert!(pending_change(&open).await.is_some());
+        let permits: Vec<_> = iter::from_fn(|| threads::try_permit(open.is_quick())).collect();
+        assert!(!permits.is_empty());
+        assert!(matches!(pending_change(&open).now_or_never(), Some(None)));
+        drop(permits);
+        let guard = open.slot.write().await;
+        assert!(matches!(pending_change(&open).now_or_never(), Some(None)));
+        drop(guard);
+        assert!(pending_change(&open).await.is_some());
     }
 }
