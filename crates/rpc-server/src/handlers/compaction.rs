@@ -30,7 +30,10 @@ use crate::unknown;
 use crate::wire::{self, *};
 
 /// Decides whether a compaction is due.
-pub(crate) async fn check(call: CallContext, mut params: CheckCompactionParams) -> Result<CheckCompactionResult, RpcError> {
+pub(crate) async fn check(
+    call: CallContext,
+    mut params: CheckCompactionParams,
+) -> Result<CheckCompactionResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.take()).await?;
     let bytes = params.message.as_ref().map_or(0, |message| message.get().len());
     let read = move || params.message.map(|message| convert::read_message(message, "message")).transpose();

@@ -110,9 +110,8 @@ async fn look_for_changes(server: Arc<Server>, open: Arc<OpenSession>, subscript
 async fn pending_change(open: &Arc<OpenSession>) -> Option<io::Result<LogChange>> {
     let _permit = threads::try_permit(open.is_quick())?;
     let guard = Arc::clone(&open.slot).try_read_owned().ok()?;
-    let looked = threads::run(move || {
-        guard.as_ref().map_or(Ok(LogChange::Unchanged), |session| session.pending_change())
-    });
+    let looked =
+        threads::run(move || guard.as_ref().map_or(Ok(LogChange::Unchanged), |session| session.pending_change()));
     looked.await.ok()
 }
 
