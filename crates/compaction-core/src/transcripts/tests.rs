@@ -290,6 +290,32 @@ fn a_byte_order_mark_is_kept_and_not_read() {
     }
 }
 
+#[test]
+fn lines_that_end_as_on_windows_are_read_like_others() {
+    let names = names().into_iter().filter(|name| !name.ends_with("-files"));
+    for name in names.filter(|name| source_of(name, &bytes_of(name)).shape != Shape::Document) {
+        let bytes = String::from_utf8(bytes_of(&name)).unwrap().replace('\n', "\r\n").into_bytes();
+        let source = source_of(&name, &bytes);
+        let (entries, report, _) = imported(&source, &bytes, Existing::default());
+        let (_, expected, _) = imported(&source, &bytes_of(&name), Existing::default());
+        assert_eq!(String::from_utf8_lossy(&original_of(&entries)), String::from_utf8_lossy(&bytes), "{name}");
+        assert_eq!(report, Report { bytes: bytes.len() as u64, ..expected }, "{name}");
+    }
+}
+
+#[test]
+fn an_empty_transcript_is_none() {
+    for text in ["", "\n", "\u{feff}", "\r\n\r\n"] {
+        assert_eq!(detect(text.as_bytes()), None);
+        for agent in Agent::names().filter_map(Agent::from_name) {
+            let source = identify(agent, text.as_bytes(), "t", "/work");
+            let Some(mut import) = Import::new(&source, 0, Existing::default()) else { continue };
+            feed(&mut import, &source, text.as_bytes()).unwrap();
+            assert_eq!(original_of(&import.take()), text.as_bytes(), "{agent:?} {text:?}");
+        }
+    }
+}
+
 /// Transcripts of many directories have the same file name.
 #[test]
 fn transcripts_without_an_id_are_told_apart_by_their_directories() {
