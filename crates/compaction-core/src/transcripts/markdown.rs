@@ -13,6 +13,7 @@ const RULE: &str = "---";
 
 /// Finds the agent that wrote a text with this start.
 pub(super) fn detect(head: &str) -> Option<Agent> {
+    let head = head.trim_start_matches('\u{feff}');
     let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(FIRST_LINES);
     lines.find_map(|line| {
         let is_export = line.starts_with("_Exported on ") && line.contains(" from Cursor");
@@ -23,7 +24,7 @@ pub(super) fn detect(head: &str) -> Option<Agent> {
 
 /// Identifies a history of aider by its directory and the time of its first chat.
 pub(super) fn identify_aider(head: &str, directory: &str, source: &mut Source) {
-    let started = head.lines().find_map(|line| line.strip_prefix(AIDER));
+    let started = head.trim_start_matches('\u{feff}').lines().find_map(|line| line.strip_prefix(AIDER));
     source.id = started.map(|started| format!("{directory}@{}", started.trim())).unwrap_or_default();
     source.cwd = Some(directory.to_owned());
     source.time = started.and_then(started_at);
