@@ -120,9 +120,18 @@ node ../compactd/clients/claude-code/test/run.mjs",
     Host { then: TYPED_AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
     Host { then: TYPED_AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
     Host { then: GENERATED, ..host("generators", "generators/README.md") },
-    host("langchain", "adapters/langchain/README.md"),
-    host("openai-agents", "adapters/openai-agents/README.md"),
-    host("pydantic-ai", "adapters/pydantic-ai/README.md"),
+    Host {
+        then: ".venv/bin/python ../compactd/clients/adapters/langchain/whole.py",
+        ..host("langchain", "adapters/langchain/README.md")
+    },
+    Host {
+        then: ".venv/bin/python ../compactd/clients/adapters/openai-agents/whole.py",
+        ..host("openai-agents", "adapters/openai-agents/README.md")
+    },
+    Host {
+        then: ".venv/bin/python ../compactd/clients/adapters/pydantic-ai/whole.py",
+        ..host("pydantic-ai", "adapters/pydantic-ai/README.md")
+    },
     // The conformance cases once more, by a runner that was written from their page.
     Host { tests: "python3 tests/conformance/runner.py", ..host("runner", "") },
     Host { tests: include_str!("hosts/first_version.sh"), ..host("first-version", "") },
