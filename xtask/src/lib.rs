@@ -15,6 +15,7 @@ mod soak;
 mod steps;
 mod test;
 mod test_output;
+mod usage;
 mod workspace;
 
 pub use bench::bench;
@@ -27,4 +28,5 @@ pub use protocol::protocol;
 pub use quality::{quality, recall};
 pub use soak::soak;
 pub use test::test;
+pub use usage::{check as check_options, is_help, of_chore as usage_of};
 pub use workspace::root;

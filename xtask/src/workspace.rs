@@ -19,6 +19,8 @@ pub fn root() -> PathBuf {
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
+    // A failure of a program of ours is told in a line. Panics still show where they were.
+    command.env("RUST_LIB_BACKTRACE", "0");
     command
 }
 
