@@ -11,6 +11,7 @@ mod modules;
 mod package;
 pub mod protocol;
 mod quality;
+mod queue;
 mod soak;
 mod steps;
 mod test;
