@@ -12,7 +12,7 @@ use compaction_core::projection::{Projection, ProjectionDiagnostic};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::ContextTokens;
 use compaction_engine::host::{
-    BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, GivenBranchSummary, GivenSummary,
+    BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, GivenSummary, GivenText,
     Navigation,
 };
 use compaction_engine::models::{Estimate, Reason, RequestReport};
@@ -353,18 +353,17 @@ impl From<BeforeNavigation> for wire::SessionBeforeTree {
 
 /// A summary that a client wrote.
 pub(crate) fn given_summary(given: wire::GivenSummary) -> GivenSummary {
+    let wire::GivenSummary { summary, first_kept_entry_id, tokens_before, details, usage } = given;
     GivenSummary {
-        summary: given.summary,
-        first_kept_entry_id: given.first_kept_entry_id.map(EntryId::new),
-        tokens_before: given.tokens_before,
-        details: given.details.as_ref().map(wire::FreeObject::to_raw),
-        usage: given.usage.as_ref().map(wire::Usage::to_raw),
+        text: given_branch_summary(wire::GivenBranchSummary { summary, details, usage }),
+        first_kept_entry_id: first_kept_entry_id.map(EntryId::new),
+        tokens_before,
     }
 }
 
 /// A branch summary that a client wrote.
-pub(crate) fn given_branch_summary(given: wire::GivenBranchSummary) -> GivenBranchSummary {
-    GivenBranchSummary {
+pub(crate) fn given_branch_summary(given: wire::GivenBranchSummary) -> GivenText {
+    GivenText {
         summary: given.summary,
         details: given.details.as_ref().map(wire::FreeObject::to_raw),
         usage: given.usage.as_ref().map(wire::Usage::to_raw),

@@ -14,10 +14,9 @@ use compaction_engine::host::Compaction;
 use compaction_engine::session::{AgentModel, OpenSession, SessionAccess};
 use compaction_engine::settings::layer_of_call;
 use compaction_engine::summarizers::Chain;
-use compaction_engine::{CompactionRequest, EngineError, Event, Preview, Settings, check_summarizers};
+use compaction_engine::{CompactionRequest, Event, Preview, Settings, check_summarizers};
 use serde_json::value::RawValue;
 use session_store::{CreateOptions, MemoryStore, NewEntry, Precondition, Session, SessionStore, Undo};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::messages::{MAX_MESSAGES, append_with_one_write, format_of, owned_context};
@@ -160,18 +159,8 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
         return Ok(CompactResult::Started(StartedResult { operation_id }));
     }
     // The task ends by itself when the call is cancelled, after it has reported its end.
-    let compaction = ended_compaction(running).await?;
+    let compaction = running.await?;
     Ok(CompactResult::Done(Box::new(call.server.configuration()?.preferences.compaction(&compaction))))
-}
-
-/// The outcome of a running compaction.
-pub(super) async fn ended_compaction(
-    running: JoinHandle<Result<Arc<Compaction>, EngineError>>,
-) -> Result<Arc<Compaction>, RpcError> {
-    let outcome = running
-        .await
-        .map_err(|error| RpcError::Internal { message: format!("the compaction ended early: {error}") })?;
-    Ok(outcome?)
 }
 
 /// Ends a running compaction or branch summary.
@@ -254,9 +243,9 @@ pub(crate) async fn compact_messages(
     open.auto_compaction.set(params.model.map(AgentModel::from));
     let compaction = run(&call, &open, request, &settings, chain).await?;
     let preferences = call.server.configuration()?.preferences;
-    let slot = Arc::clone(&open.slot).read_owned().await;
+    let stored = open.read().await;
     blocking(move || {
-        let session = open.opened(slot.as_ref())?;
+        let session = open.opened(stored.as_ref())?;
         let projection = project(session, &open, session.leaf_id())?;
         let written = owned_context(&projection, format);
         let kept = ids.iter().position(|id| *id == compaction.first_kept_entry_id);
@@ -309,22 +298,23 @@ async fn run(
     chain: Chain,
 ) -> Result<Arc<Compaction>, RpcError> {
     let engine = Arc::clone(call.server.engine()?);
-    let guard = Arc::clone(&open.slot).write_owned().await;
+    let guard = open.write().await;
     let turn = (Arc::clone(open), guard);
     let begun = engine.begin_compaction(turn, request, settings, chain, call.cancel.clone()).await?;
     if call.was_aborted() {
         begun.cancel();
     }
-    let mut running = pin!(ended_compaction(engine.start_compaction(begun)));
+    let mut running = pin!(engine.start_compaction(begun));
     // The list of sessions does not contain this one, so the end of the server does not abort its operation.
-    tokio::select! {
+    let ended = tokio::select! {
         biased;
         ended = &mut running => ended,
         () = call.server.closing.cancelled() => {
             open.abort_operation();
             running.await
         }
-    }
+    };
+    Ok(ended?)
 }
 
 /// The messages of a caller in a session in memory.

@@ -110,10 +110,10 @@ async fn search_open(
     limit: usize,
 ) -> Result<Option<SearchHits>, RpcError> {
     let (open, query, cancel) = (Arc::clone(open), query.clone(), call.cancel.clone());
-    let slot = Arc::clone(&open.slot).read_owned().await;
+    let stored = open.read().await;
     blocking_in(open.is_quick(), move || {
         // If another program has truncated the session, its file is searched.
-        let Some(session) = slot.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
+        let Some(session) = stored.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
         let found = session.search(&query, limit, &|| cancel.is_cancelled());
         found.map(Some).map_err(|error| open.store_error(&error))
     })

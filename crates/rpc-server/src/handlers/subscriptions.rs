@@ -106,7 +106,7 @@ async fn look_for_changes(server: Arc<Server>, open: Arc<OpenSession>, subscript
 
 /// Looks once, and reads what is new. Returns a problem that the client should know about.
 async fn look(server: &Arc<Server>, open: &Arc<OpenSession>) -> Option<(DiagnosticKind, String)> {
-    let guard = Arc::clone(&open.slot).read_owned().await;
+    let guard = open.read().await;
     let looked = threads::run_with_permit(open.is_quick(), move || {
         guard.as_ref().map_or(Ok(LogChange::Unchanged), |session| session.pending_change())
     });
@@ -133,7 +133,7 @@ async fn look(server: &Arc<Server>, open: &Arc<OpenSession>) -> Option<(Diagnost
 }
 
 async fn refresh(server: &Server, open: &Arc<OpenSession>) -> Result<(), RpcError> {
-    let guard = Arc::clone(&open.slot).write_owned().await;
+    let guard = open.write().await;
     change(Arc::clone(server.engine()?), Arc::clone(open), guard, |access| Ok(access.refresh()?)).await
 }
 
