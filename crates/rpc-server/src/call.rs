@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use compaction_engine::session::{self, OpenSession, ReadGuard, SessionAccess, Turn, WriteGuard};
-use compaction_engine::threads;
+use compaction_engine::{EngineError, threads};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -131,7 +131,7 @@ impl CallContext {
                 if has_permit { threads::run(write).await? } else { threads::run_with_permit(true, write).await? }
             }
         };
-        let reply = reply.map_err(|error| RpcError::Internal { message: error.to_string() })?;
+        let reply = reply.map_err(|error| RpcError::internal(error.to_string()))?;
         self.state().reply = Some(reply);
         Ok(())
     }
@@ -237,7 +237,7 @@ impl CallContext {
     /// Waits for the turn to read an open session. Only calls that have the turn to add sessions may queue for a
     /// session so late.
     pub(crate) async fn read_guard(&self, session_id: &str) -> Result<(Arc<OpenSession>, ReadGuard), RpcError> {
-        let not_open = || RpcError::SessionNotOpen { session_id: session_id.to_owned() };
+        let not_open = || RpcError::not_open(session_id);
         let session = self.server.sessions.get(session_id).ok_or_else(not_open)?;
         let guard = self.unless_cancelled(async { Ok(session.read().await) }).await?;
         session.check_not_closing()?;
@@ -248,7 +248,7 @@ impl CallContext {
     pub async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Err(RpcError::Cancelled),
+            () = self.cancel.cancelled() => Err(EngineError::Cancelled.into()),
             outcome = work => outcome,
         }
     }
@@ -376,6 +376,5 @@ async fn on_thread<T: Send + 'static>(
 
 /// Runs `work` here. A panic becomes an internal error, as it does on a thread.
 fn catch_panic<T>(work: impl FnOnce() -> Result<T, RpcError>) -> Result<T, RpcError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(RpcError::Internal { message: "the handler panicked".to_owned() }))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(RpcError::internal("the handler panicked")))
 }

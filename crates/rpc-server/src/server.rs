@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arrivals::{Arrivals, PendingOperations};
 use crate::client::{ClientCallError, ClientCalls, ClientHost};
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::notifications::{self, ClientPreferences};
 use crate::params::check_path;
 use crate::transport::{Cork, Outbound};
@@ -299,7 +299,7 @@ impl Sessions {
         let session = stored.take().ok_or_else(|| open.not_open())?;
         let _closing = ClosingSession { sessions: self, open };
         let closing = |mut session: Session| session.close();
-        closing(session).map_err(|error| open.store_error(&error))
+        Ok(closing(session).map_err(|error| open.store_failure(error))?)
     }
 
     /// All open sessions.

@@ -143,7 +143,7 @@ impl UnresolvedTicket {
         // All three are held until the call is queued for the session: later opening calls wait for that, too.
         let _line = (turn.guard().await, opened.guard().await, member);
         let session = server.sessions.get(&session_id);
-        session.map(|session| Ticket::of_session(session, scope)).ok_or(RpcError::SessionNotOpen { session_id })
+        session.map(|session| Ticket::of_session(session, scope)).ok_or_else(|| RpcError::not_open(session_id))
     }
 }
 

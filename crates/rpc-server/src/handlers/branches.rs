@@ -13,7 +13,7 @@ use super::sessions::add;
 use crate::call::{CallContext, blocking_in};
 use crate::client::{BEFORE_FORK, before_fork};
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::ticket::OpeningTurn;
 use crate::wire::*;
 
@@ -48,13 +48,13 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
         let _held = (operation, turn);
         let session = open.opened(stored.as_ref())?;
         let target_id = EntryId::new(params.entry_id);
-        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_error(&error))?;
+        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_failure(error))?;
         let destination = Destination::of(&target);
         let (leaf, editor_text) = match params.position {
             ForkPosition::At => (Some(target.id().clone()), None),
             ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
         };
-        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_failure(error))?;
         add(&server, &open.store, fork, editor_text)
     })
     .await
@@ -91,7 +91,7 @@ pub(crate) async fn prepare(
         let leaf = branch_end(session, open, params.leaf_id)?;
         let route = Route::of(session, open, leaf, &EntryId::new(params.target_id))?;
         let preparation = route.branch_preparation(session, open, None, &tools)?;
-        let is_there = route.is_there(session).map_err(|error| open.store_error(&error))?;
+        let is_there = route.is_there(session).map_err(|error| open.store_failure(error))?;
         let new_leaf_id = if is_there { &route.old_leaf_id } else { &route.destination.new_leaf_id };
         Ok(PrepareNavigationResult {
             target_id: route.target.id().to_string(),

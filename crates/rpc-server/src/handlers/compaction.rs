@@ -9,7 +9,7 @@ use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Block, Body, Content, Message};
 use compaction_core::trigger::{TriggerAction, TriggerReason};
 use compaction_core::{conversation, prompts, trigger};
-use compaction_engine::context::project;
+use compaction_engine::context::{entry_not_found, project};
 use compaction_engine::host::Compaction;
 use compaction_engine::session::{AgentModel, OpenSession, SessionAccess};
 use compaction_engine::settings::layer_of_call;
@@ -20,10 +20,10 @@ use session_store::{CreateOptions, MemoryStore, NewEntry, Precondition, Session,
 use tokio_util::sync::CancellationToken;
 
 use super::messages::{MAX_MESSAGES, append_with_one_write, format_of, owned_context};
-use super::read::{branch_end, entry_not_found};
+use super::read::branch_end;
 use crate::call::{CallContext, blocking, blocking_if_long};
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::params::read_object;
 use crate::unknown;
 use crate::wire::{self, *};
@@ -173,7 +173,7 @@ pub(crate) async fn abort(call: CallContext, params: SessionParams) -> Result<Ab
         drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
         session = call.server.sessions.get(&session_id);
     }
-    let session = session.ok_or(RpcError::SessionNotOpen { session_id })?;
+    let session = session.ok_or_else(|| RpcError::not_open(session_id))?;
     let was_running = session.abort_summary();
     Ok(AbortResult { aborted: was_running || has_waiting })
 }
@@ -209,7 +209,7 @@ fn undo_in_turn(
 
 fn plan(access: &SessionAccess<'_>, compaction_id: Option<&EntryId>) -> Result<Undo, RpcError> {
     let (session, open) = (access.session(), access.open());
-    let store_error = |error| open.store_error(&error);
+    let store_error = |error| open.store_failure(error);
     if let Some(id) = compaction_id {
         session.entry_header(id).map_err(store_error)?.ok_or_else(|| entry_not_found(open, id))?;
     }
@@ -274,7 +274,7 @@ pub(crate) async fn compact_copy(call: CallContext, params: CompactParams) -> Re
     let copying = call.write(|access| {
         access.refresh()?;
         let copy = MemoryStore.fork(access.session(), access.session().leaf_id());
-        let copy = copy.map_err(|error| access.open().store_error(&error))?;
+        let copy = copy.map_err(|error| access.open().store_failure(error))?;
         Ok((copy, access.open().auto_compaction.effective_model()))
     });
     let (copy, model) = copying.await?;
@@ -383,7 +383,7 @@ fn converted(
     // The first message may be the summary of a compaction, which could not be stored as a message.
     if let Some((first, rest)) = texts.split_first().filter(|_| format == Format::Pi && may_begin_with_summary) {
         let first = RawValue::from_string((*first).to_owned());
-        let first = first.map_err(|error| RpcError::Internal { message: error.to_string() })?;
+        let first = first.map_err(|error| RpcError::internal(error.to_string()))?;
         let first = convert::read_message(first, &format!("messages[{instruction_count}]"))?;
         let rest = formats::read(format, rest, &mut Calls::default(), None);
         let rest = rest.map_err(|error| wrong(FormatError { index: error.index + 1, ..error }))?;
@@ -454,7 +454,7 @@ impl Previous {
 
     fn to_wire(&self) -> Result<FreeObject, RpcError> {
         let previous = RawValue::from_string(format!("{{{}}}", self.members()));
-        previous.map(FreeObject::from).map_err(|error| RpcError::Internal { message: error.to_string() })
+        previous.map(FreeObject::from).map_err(|error| RpcError::internal(error.to_string()))
     }
 
     /// The members, without the braces around them.

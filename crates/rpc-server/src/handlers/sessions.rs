@@ -15,7 +15,6 @@ use super::subscriptions;
 use crate::call::{CallContext, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
-use crate::errors::StoreErrors as _;
 use crate::params::check_path;
 use crate::server::{GRACE_PERIOD, Server};
 use crate::wire::{self, *};
@@ -350,7 +349,7 @@ pub(crate) async fn set_name(call: CallContext, params: SetSessionNameParams) ->
 /// Counts messages, tokens and cost of a session.
 pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<SessionStats, RpcError> {
     call.read(|session, open| {
-        let stats = session.stats().map_err(|error| open.store_error(&error))?;
+        let stats = session.stats().map_err(|error| open.store_failure(error))?;
         Ok(convert::stats(&stats))
     })
     .await
@@ -359,7 +358,9 @@ pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<Session
 /// Reads every body of a session and reports problems.
 pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Result<CheckSessionResult, RpcError> {
     let diagnostics = match (params.session_id, params.path) {
-        (Some(_), _) => call.read(|session, open| session.check().map_err(|error| open.store_error(&error))).await?,
+        (Some(_), _) => {
+            call.read(|session, open| Ok(session.check().map_err(|error| open.store_failure(error))?)).await?
+        }
         (None, Some(path)) => {
             let (store, locator) = (Arc::clone(call.server.store()?), call.server.locate("path", &path)?);
             let is_quick = store.is_quick();

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::CallContext;
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::server::Server;
 use crate::wire::*;
 
@@ -43,7 +43,7 @@ pub(crate) async fn subscribe(call: CallContext, params: SubscribeParams) -> Res
         access.refresh()?;
         if let Some(last) = entries.last().map(|entry| entry.id().clone()).or(since) {
             let newer = access.session().entries(Some(&last), None);
-            entries.extend(newer.map_err(|error| access.open().store_error(&error))?);
+            entries.extend(newer.map_err(|error| access.open().store_failure(error))?);
         }
         for entry in entries {
             access.notify(Event::EntryAppended { session_id: access.open().id.clone(), entry });
@@ -63,7 +63,7 @@ fn entries_after(access: &SessionAccess<'_>, since: &EntryId) -> Result<Vec<Arc<
     let (session, open) = (access.session(), access.open());
     let (mut entries, mut bytes, mut last) = (Vec::new(), 0, since.clone());
     loop {
-        let page = session.entries(Some(&last), Some(PAGE_ENTRIES)).map_err(|error| open.store_error(&error))?;
+        let page = session.entries(Some(&last), Some(PAGE_ENTRIES)).map_err(|error| open.store_failure(error))?;
         let Some(end) = page.last() else { return Ok(entries) };
         last = end.id().clone();
         bytes += page.iter().map(|entry| entry.approximate_length()).sum::<usize>();
