@@ -15,7 +15,7 @@ use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::known_context_tokens;
 use compaction_core::trigger;
-use compaction_core::trigger::{Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerReason};
+use compaction_core::trigger::{Gauge, TriggerDecision, TriggerInput, TriggerReason};
 use compaction_core::undo::CopiedDepths;
 use session_store::{NewEntry, Parent, Precondition};
 
@@ -177,7 +177,7 @@ fn decide(
     if let Some(advice) = decision.advice.filter(|_| answer.is_some()) {
         return still_too_large(access, &decision, advice, projection, settings);
     }
-    let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
+    let Some(reason) = decision.reason else {
         return AppendOutcome {
             compaction: skipped_compaction(&decision, answer.is_some()),
             ..AppendOutcome::default()

@@ -7,7 +7,6 @@ use compaction_core::entry::EntryId;
 use compaction_core::formats::{self, Calls, Converted, Format, FormatError};
 use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Block, Body, Content, Message};
-use compaction_core::trigger::{TriggerAction, TriggerReason};
 use compaction_core::{conversation, prompts, trigger};
 use compaction_engine::context::{entry_not_found, project};
 use compaction_engine::host::Compaction;
@@ -19,7 +18,7 @@ use serde_json::value::RawValue;
 use session_store::{CreateOptions, MemoryStore, NewEntry, Precondition, Session, SessionStore, Undo};
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{MAX_MESSAGES, append_with_one_write, format_of, owned_context};
+use super::messages::{MAX_MESSAGES, append_with_one_write, owned_context};
 use super::read::branch_end;
 use crate::call::{CallContext, blocking, blocking_if_long};
 use crate::convert;
@@ -46,14 +45,8 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
 fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckCompactionResult {
     let limits = Some(decision.limits).filter(|_| is_window_known);
     CheckCompactionResult {
-        action: match decision.action {
-            TriggerAction::None => CompactionAction::None,
-            TriggerAction::Compact => CompactionAction::Compact,
-        },
-        reason: decision.reason.map(|reason| match reason {
-            TriggerReason::Threshold => CompactionReason::Threshold,
-            TriggerReason::Overflow => CompactionReason::Overflow,
-        }),
+        action: decision.reason.map_or(CompactionAction::None, |_| CompactionAction::Compact),
+        reason: decision.reason.map(CompactionReason::from),
         will_retry: decision.will_retry,
         context_tokens: decision.context_tokens,
         threshold: decision.threshold,
@@ -110,12 +103,7 @@ pub(crate) async fn prepare(
             preparation: Some(convert::preparation(&preview.preparation, wants(PreparationPart::Messages))),
             requests,
             forecast,
-            reason: None,
-            context_tokens: None,
-            keep_recent_tokens: None,
-            messages: None,
-            compaction_id: None,
-            tool_call_id: None,
+            ..PrepareCompactionResult::default()
         })
     })
     .await
@@ -231,7 +219,7 @@ pub(crate) async fn compact_messages(
 ) -> Result<CompactMessagesResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
     let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
-    let format = format_of(params.format);
+    let format = Format::from(params.format.unwrap_or_default());
     let (messages, previous) = (params.messages, params.previous);
     let cwd = call.server.configuration()?.cwd.display().to_string();
     let owned = blocking(move || MessageSession::of(messages, format, previous.as_ref(), cwd)).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to};
 use compaction_core::tokens::estimate_text;
-use compaction_core::verbatim::{PartKind, Verbatim, entry_text};
+use compaction_core::verbatim::{Verbatim, entry_text};
 use compaction_engine::EngineError;
 use compaction_engine::session::OpenSession;
 use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session};
@@ -258,14 +258,6 @@ struct RecalledText {
 }
 
 fn passage(place: &PiecePosition) -> Passage {
-    let part = match place.kind {
-        PartKind::Text => PassagePart::Text,
-        PartKind::ToolCall => PassagePart::ToolCall,
-        PartKind::Image => PassagePart::Image,
-        PartKind::Command => PassagePart::Command,
-        PartKind::Output => PassagePart::Output,
-        PartKind::Summary => PassagePart::Summary,
-    };
     let (start, end, offset) = (place.range.start as u64, place.range.end as u64, place.offset as u64);
-    Passage { part, block: place.block.map(|block| block as u64), start, end, offset }
+    Passage { part: place.kind.into(), block: place.block.map(|block| block as u64), start, end, offset }
 }
