@@ -52,7 +52,7 @@ pub struct NavigationRequest {
 }
 
 impl NavigationRequest {
-    /// Checks the summary that the caller wrote.
+    /// Checks the summary that the caller wrote. Reads the details, which may be long.
     ///
     /// # Errors
     /// [`EngineError::SummaryRejected`] where it is empty, [`EngineError::InvalidArgument`] where its details are
@@ -140,12 +140,8 @@ impl Operation for NavigationOperation {
         let Step::Summarize(plan) = &self.step else {
             return Err(EngineError::internal("there is nothing to summarise"));
         };
-        let members = match &self.request.summary {
-            Some(given) => {
-                let own = json!({ "summarizer": if self.is_from_hook { "hook" } else { "client" } });
-                let details = given.details(&plan.preparation.file_operations, &own.to_string())?;
-                summary_members(plan, &given.summary, &details, given.usage(), self.is_from_hook)
-            }
+        let members = match self.request.summary.take() {
+            Some(given) => by_caller(plan, given, self.is_from_hook).await?,
             None => by_summarizer(run, plan, &self.request).await?,
         };
         let (route, label) = (plan.route.clone(), self.request.label.clone());
@@ -324,6 +320,17 @@ fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bo
     Ok(true)
 }
 
+async fn by_caller(plan: &Plan, given: GivenText, is_from_hook: bool) -> Result<String, EngineError> {
+    let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
+    let (files, old_leaf_id) = (plan.preparation.file_operations.clone(), plan.route.old_leaf_id.clone());
+    blocking(move || {
+        operation::checked(&given.summary)?;
+        let details = given.details(&files, &own.to_string())?;
+        Ok(summary_members(old_leaf_id.as_ref(), &given.summary, &details, given.usage(), is_from_hook))
+    })
+    .await
+}
+
 async fn by_summarizer(
     operation: &SummaryOperation,
     plan: &Plan,
@@ -367,12 +374,18 @@ async fn by_summarizer(
         own["redactions"] = json!(redactions);
     }
     let details = operation::details(&operations, &own.to_string(), None)?;
-    Ok(summary_members(plan, &summary, &details, written.usage, false))
+    Ok(summary_members(plan.route.old_leaf_id.as_ref(), &summary, &details, written.usage, false))
 }
 
-fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>, is_from_hook: bool) -> String {
+fn summary_members(
+    old_leaf_id: Option<&EntryId>,
+    summary: &str,
+    details: &str,
+    usage: Option<String>,
+    is_from_hook: bool,
+) -> String {
     let mut members = RawObject::default();
-    members.set("fromId", encode_string(plan.route.old_leaf_id.as_ref().map_or("root", EntryId::as_str)));
+    members.set("fromId", encode_string(old_leaf_id.map_or("root", EntryId::as_str)));
     members.set("summary", encode_string(summary));
     members.set("details", details);
     if let Some(usage) = usage {

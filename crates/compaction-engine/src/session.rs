@@ -115,6 +115,11 @@ impl OpenSession {
         Arc::clone(&self.stored).read_owned()
     }
 
+    /// The right to read the session, unless somebody changes it or waits for that.
+    pub fn try_read(&self) -> Option<ReadGuard> {
+        Arc::clone(&self.stored).try_read_owned().ok()
+    }
+
     /// Waits for the turn to change the session.
     pub fn write(&self) -> impl Future<Output = WriteGuard> + Send + use<> {
         Arc::clone(&self.stored).write_owned()
@@ -386,10 +391,14 @@ impl<'a> SessionAccess<'a> {
 
     /// Reads the entries that other programs appended and notifies the host.
     pub fn refresh(&mut self) -> Result<(), EngineError> {
-        let foreign = self.session.refresh();
-        let foreign = foreign.map_err(|error| self.open.store_failure(error))?;
+        let foreign = self.read_foreign()?;
         self.announce_foreign(foreign);
         Ok(())
+    }
+
+    /// Reads the entries that other programs appended. The caller gives them to [`SessionAccess::announce_foreign`].
+    pub fn read_foreign(&mut self) -> Result<Option<ForeignChange>, EngineError> {
+        self.session.refresh().map_err(|error| self.open.store_failure(error))
     }
 
     /// Appends an entry and notifies the host.
@@ -504,7 +513,8 @@ impl<'a> SessionAccess<'a> {
         }
     }
 
-    fn announce_foreign(&self, foreign: Option<ForeignChange>) {
+    /// Notifies the host of what other programs changed.
+    pub fn announce_foreign(&self, foreign: Option<ForeignChange>) {
         let Some(foreign) = foreign else {
             return;
         };
