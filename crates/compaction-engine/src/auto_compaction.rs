@@ -15,16 +15,15 @@ use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::known_context_tokens;
 use compaction_core::trigger;
-use compaction_core::trigger::{Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerReason};
+use compaction_core::trigger::{Gauge, TriggerDecision, TriggerInput, TriggerReason};
 use compaction_core::undo::CopiedDepths;
 use session_store::{NewEntry, Parent, Precondition};
-use tokio::task::JoinHandle;
 
 use crate::compactor::{BegunCompaction, EndState, Order};
 use crate::context::project;
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
-use crate::host::{ClippedResult, CompactionReason, OperationKind};
+use crate::host::{ClippedResult, CompactionDone, CompactionReason, OperationKind};
 use crate::operation::{Begun, Operation};
 use crate::session::{AgentModel, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
@@ -83,13 +82,14 @@ pub struct DueCompaction {
     pub reported: Reported,
 }
 
-/// Runs an operation that was begun. Afterwards, messages that were appended meanwhile may make a compaction due.
+/// Runs an operation that was begun, even if nobody awaits the outcome. Afterwards, messages that were appended
+/// meanwhile may make a compaction due.
 pub(crate) fn start<O: Operation + 'static>(
     engine: &Arc<Engine>,
     begun: Begun<O>,
-) -> JoinHandle<Result<O::Done, EngineError>> {
+) -> impl Future<Output = Result<O::Done, EngineError>> + Send + use<O> {
     let (running, session) = (Arc::clone(engine), Arc::clone(begun.session()));
-    engine.operations.spawn(async move {
+    let ended = engine.operations.spawn(async move {
         let (outcome, is_cancelled) = operation::run(&running, begun).await;
         match O::KIND {
             // A caller that cancels a compaction does not want the next one at once.
@@ -97,7 +97,9 @@ pub(crate) fn start<O: Operation + 'static>(
             OperationKind::Compaction | OperationKind::Navigation => check_again(&running, &session).await,
         }
         outcome
-    })
+    });
+    let early = |error| EngineError::internal(format!("the {} ended early: {error}", O::KIND.name()));
+    async move { ended.await.map_err(early)? }
 }
 
 /// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins it. A
@@ -165,18 +167,21 @@ fn decide(
     model: &AgentModel,
     (settings, reasons): (&Settings, Reasons),
 ) -> AppendOutcome {
-    let decision = decision(access, projection, message, model, settings);
+    let answer = message.filter(|message| message.as_assistant().is_some());
+    let decision = access.engine().check(access.open(), projection, answer, model, settings);
     let decision = if reasons == Reasons::Threshold { decision.by_threshold() } else { decision };
     if let Some(room) = decision.room {
         access.open().auto_compaction.learn_room(room);
     }
     // Only the failed answer reports it. Later messages are judged by the same answer.
-    let is_answer = message.is_some_and(|message| message.as_assistant().is_some());
-    if let Some(advice) = decision.advice.filter(|_| is_answer) {
+    if let Some(advice) = decision.advice.filter(|_| answer.is_some()) {
         return still_too_large(access, &decision, advice, projection, settings);
     }
-    let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
-        return AppendOutcome { compaction: skipped_compaction(&decision, is_answer), ..AppendOutcome::default() };
+    let Some(reason) = decision.reason else {
+        return AppendOutcome {
+            compaction: skipped_compaction(&decision, answer.is_some()),
+            ..AppendOutcome::default()
+        };
     };
     let is_undone = reason == TriggerReason::Threshold && was_undone(projection);
     let reason = match reason {
@@ -223,7 +228,7 @@ fn begin_or_report(
     due: DueCompaction,
     projection: &Projection,
 ) -> AppendOutcome {
-    let error = match begin(access, &order) {
+    let error = match begin(access, Arc::clone(&order)) {
         Ok(begun) => {
             let due = DueCompaction { operation_id: Some(begun.operation_id().to_owned()), ..due };
             return AppendOutcome { compaction: Some(due), begun: Some(begun), usage: None };
@@ -295,17 +300,6 @@ fn still_too_large(
     DueCompaction { operation_id: Some(operation_id), skipped: decision.skipped, ..due }.into()
 }
 
-fn decision(
-    access: &SessionAccess<'_>,
-    projection: &Projection,
-    message: Option<&Message>,
-    model: &AgentModel,
-    settings: &Settings,
-) -> TriggerDecision {
-    let message = message.filter(|message| message.as_assistant().is_some());
-    access.engine().check(access.open(), projection, message, model, settings)
-}
-
 impl Engine {
     /// Decides whether a compaction is due before the next request to `model`; changes nothing. `message` is the
     /// answer to judge; the default is the last answer of the context.
@@ -366,10 +360,11 @@ fn order(
     }
 }
 
-fn begin(access: &mut SessionAccess<'_>, order: &Arc<Order>) -> Result<BegunCompaction, EngineError> {
+fn begin(access: &mut SessionAccess<'_>, order: Arc<Order>) -> Result<BegunCompaction, EngineError> {
     let engine = Arc::clone(access.engine());
-    let chain = engine.summarizers(None, &order.settings)?;
-    compactor::begin(access, order, chain, &engine.closing)
+    let settings = order.settings.clone();
+    let chain = engine.summarizers(None, &settings)?;
+    operation::begin(access, order, settings, chain, &engine.closing)
 }
 
 /// Reports a compaction that was due and could not begin. Nobody asked for it, so nothing else would explain why the
@@ -381,12 +376,9 @@ fn notify_failure(
     error: EngineError,
     is_unfinished: bool,
 ) -> String {
-    let operation_id = uuid::Uuid::now_v7().to_string();
-    compactor::notify_start(access.engine(), order, &operation_id, tokens_before);
     let paused_until = access.open().breaker.open_until(SystemTime::now());
-    let end_state = EndState { is_unfinished, paused_until, is_cancelled: false };
-    compactor::notify_end(access.engine(), order, operation_id.clone(), Err(error), end_state);
-    operation_id
+    let end_state = EndState { is_unfinished, paused_until };
+    compactor::notify_without_summary(access.engine(), order, tokens_before, Err(error), end_state)
 }
 
 /// Checks again after an operation, if messages were appended while it ran.
@@ -405,7 +397,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
     if engine.closing.is_cancelled() {
         return;
     }
-    let guard = Arc::clone(&session.slot).write_owned().await;
+    let guard = session.write().await;
     let check_append = move |access: &mut SessionAccess<'_>| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
@@ -471,8 +463,9 @@ fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Or
     if !is_enough {
         return Ok(Clipped::Some { clipped, projection: after });
     }
-    let is_unfinished = trigger::is_unfinished(&after);
-    let operation_id = compactor::notify_clipped(access.engine(), order, tail.tokens, &clipped, is_unfinished);
+    let end_state = EndState { is_unfinished: trigger::is_unfinished(&after), paused_until: None };
+    let done = Ok(CompactionDone::Clipped(clipped.clone()));
+    let operation_id = compactor::notify_without_summary(access.engine(), order, tail.tokens, done, end_state);
     Ok(Clipped::Enough { operation_id, clipped })
 }
 

@@ -16,7 +16,7 @@ use session_store::{
     Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Precondition, Session,
     SessionStore, StoreError,
 };
-use tokio::sync::{Notify, OwnedRwLockWriteGuard, RwLock, oneshot};
+use tokio::sync::{Notify, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
@@ -26,8 +26,11 @@ use crate::threads;
 use automatic::Breaker;
 pub use automatic::{AgentModel, AutoCompaction};
 
-/// The session; `None` once it is closed.
-pub type Slot = Option<Session>;
+/// The right to read a session; `None` once it is closed.
+pub type ReadGuard = OwnedRwLockReadGuard<Option<Session>>;
+
+/// The right to change a session; `None` once it is closed.
+pub type WriteGuard = OwnedRwLockWriteGuard<Option<Session>>;
 
 /// An open session and the structural operation that runs on it.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ pub struct OpenSession {
     /// The header's id.
     pub id: String,
     /// The session behind a fair lock: calls wait for it in the order of arrival.
-    pub slot: Arc<RwLock<Slot>>,
+    stored: Arc<RwLock<Option<Session>>>,
     /// The store that opened the session.
     pub store: Arc<dyn SessionStore>,
     /// The locator of the session in its store; `None` for a session in memory.
@@ -102,16 +105,31 @@ impl OpenSession {
             is_quick: session.is_quick(),
             is_read_only: AtomicBool::new(session.is_read_only()),
             is_private: false,
-            slot: Arc::new(RwLock::new(Some(session))),
+            stored: Arc::new(RwLock::new(Some(session))),
         };
         (open, is_told)
     }
 
+    /// Waits for the turn to read the session.
+    pub fn read(&self) -> impl Future<Output = ReadGuard> + Send + use<> {
+        Arc::clone(&self.stored).read_owned()
+    }
+
+    /// The right to read the session, unless somebody changes it or waits for that.
+    pub fn try_read(&self) -> Option<ReadGuard> {
+        Arc::clone(&self.stored).try_read_owned().ok()
+    }
+
+    /// Waits for the turn to change the session.
+    pub fn write(&self) -> impl Future<Output = WriteGuard> + Send + use<> {
+        Arc::clone(&self.stored).write_owned()
+    }
+
     /// Replaces the session with one that was opened again.
-    pub fn replace(&self, slot: &mut Slot, mut session: Session) {
+    pub fn replace(&self, stored: &mut Option<Session>, mut session: Session) {
         prepare(&mut session, &self.changed);
         self.set_read_only(session.is_read_only());
-        *slot = Some(session);
+        *stored = Some(session);
     }
 
     /// Waits until the store reports a foreign change.
@@ -167,12 +185,12 @@ impl OpenSession {
         self.is_read_only.store(is_read_only, Ordering::Relaxed);
     }
 
-    /// The session in `slot`.
+    /// The session behind a guard.
     ///
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
-    pub fn opened<'a>(&self, slot: Option<&'a Session>) -> Result<&'a Session, EngineError> {
-        slot.ok_or_else(|| self.not_open())
+    pub fn opened<'a>(&self, stored: Option<&'a Session>) -> Result<&'a Session, EngineError> {
+        stored.ok_or_else(|| self.not_open())
     }
 
     /// The context that the model sees at the leaf.
@@ -180,9 +198,9 @@ impl OpenSession {
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile, and those of the store.
     pub async fn context(self: &Arc<Self>) -> Result<Arc<Projection>, EngineError> {
-        let (open, slot) = (Arc::clone(self), Arc::clone(&self.slot).read_owned().await);
+        let (open, stored) = (Arc::clone(self), self.read().await);
         threads::blocking_in(self.is_quick, move || {
-            let session = open.opened(slot.as_ref())?;
+            let session = open.opened(stored.as_ref())?;
             session
                 .context(session.leaf_id())
                 .map(|context| context.projection)
@@ -338,16 +356,16 @@ pub struct SessionAccess<'a> {
 }
 
 impl<'a> SessionAccess<'a> {
-    /// Access to the session in `slot`.
+    /// Access to the session behind a guard.
     ///
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
     pub fn new(
         engine: &'a Arc<Engine>,
         open: &'a Arc<OpenSession>,
-        slot: Option<&'a mut Session>,
+        stored: Option<&'a mut Session>,
     ) -> Result<Self, EngineError> {
-        let session = slot.ok_or_else(|| open.not_open())?;
+        let session = stored.ok_or_else(|| open.not_open())?;
         Ok(Self { engine, open, session })
     }
 
@@ -514,12 +532,7 @@ impl<'a> SessionAccess<'a> {
 ///
 /// # Errors
 /// Those of `work`, of a session that was closed meanwhile, and of a failed sync, whose entries are removed again.
-pub async fn change<T, E, W>(
-    engine: Arc<Engine>,
-    session: Arc<OpenSession>,
-    guard: OwnedRwLockWriteGuard<Slot>,
-    work: W,
-) -> Result<T, E>
+pub async fn change<T, E, W>(engine: Arc<Engine>, session: Arc<OpenSession>, guard: WriteGuard, work: W) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<EngineError> + Send + 'static,
@@ -546,7 +559,7 @@ impl<T, E: From<EngineError>> Turn<T, E> {
     pub fn take(
         engine: Arc<Engine>,
         session: Arc<OpenSession>,
-        mut guard: OwnedRwLockWriteGuard<Slot>,
+        mut guard: WriteGuard,
         work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, E>,
     ) -> Result<Self, E> {
         let mut access = SessionAccess::new(&engine, &session, guard.as_mut())?;
@@ -580,7 +593,7 @@ fn queue_sync(pending: PendingSync) -> oneshot::Receiver<io::Result<()>> {
 
 /// Removes the entries that could not be synced, before the caller gets its error.
 async fn undo_unsynced(engine: Arc<Engine>, session: Arc<OpenSession>, error: io::Error) -> EngineError {
-    let guard = Arc::clone(&session.slot).write_owned().await;
+    let guard = session.write().await;
     let undone = threads::blocking_in(session.is_quick(), move || {
         let mut guard = guard;
         SessionAccess::new(&engine, &session, guard.as_mut())?.take_back_unsynced(error)

@@ -84,7 +84,7 @@ impl Sample {
     }
 }
 
-/// Pieces of a secret, each of which tells too much of it: eight characters, or all of a short one.
+/// Pieces of a secret, each of which reveals too much of it: eight characters, or all of a short one.
 fn windows(secret: &str) -> impl Iterator<Item = &str> {
     let starts: Vec<usize> = secret.char_indices().map(|(at, _)| at).chain([secret.len()]).collect();
     let (length, shortest) = (starts.len() - 1, 5);

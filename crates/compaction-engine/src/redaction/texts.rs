@@ -390,16 +390,16 @@ mod tests {
         assert_eq!(redact(r#"{"password":"string"}"#), None);
     }
 
-    /// What is told of `text`, written in pieces of so many characters.
-    fn told(text: &str, size: usize) -> String {
+    /// What is sent of `text`, written in pieces of so many characters.
+    fn sent(text: &str, size: usize) -> String {
         let mut stream = RedactedStream::new(Redactor::shared());
         let characters: Vec<char> = text.chars().collect();
-        let mut told = String::new();
+        let mut sent = String::new();
         for piece in characters.chunks(size) {
             stream.push(&piece.iter().collect::<String>());
-            told.push_str(&stream.take(false));
+            sent.push_str(&stream.take(false));
         }
-        told + &stream.take(true)
+        sent + &stream.take(true)
     }
 
     #[test]
@@ -408,8 +408,8 @@ mod tests {
         for size in [1, 7, 64] {
             let missed: Vec<_> = samples
                 .iter()
-                .map(|sample| (sample, told(&format!("before\n{}\nafter\n\nand\nmore\nlines\n", sample.text), size)))
-                .filter_map(|(sample, told)| sample.left_in(&told, 0).first().map(|left| format!("{left:?}: {told:?}")))
+                .map(|sample| (sample, sent(&format!("before\n{}\nafter\n\nand\nmore\nlines\n", sample.text), size)))
+                .filter_map(|(sample, sent)| sample.left_in(&sent, 0).first().map(|left| format!("{left:?}: {sent:?}")))
                 .collect();
             assert!(missed.len() * 20 <= samples.len(), "{}:\n{}", missed.len(), missed.join("\n"));
         }
@@ -419,10 +419,10 @@ mod tests {
     fn all_else_is_told_as_it_came() {
         for sample in samples::harmless() {
             let text = format!("before\n{}\nafter\n\nand\nmore\nlines", sample.text);
-            assert_eq!(told(&text, 5), text);
+            assert_eq!(sent(&text, 5), text);
         }
         let long = "word ".repeat(5000);
-        assert_eq!(told(&long, 100), long);
+        assert_eq!(sent(&long, 100), long);
     }
 
     #[test]

@@ -103,10 +103,10 @@ fn play_case(file: &Value, case: &Value, server: &Server) -> Value {
     }
     settings["baseUrl"] = json!(format!("{}{}", server.address(), settings["baseUrl"].as_str().unwrap_or("")));
     let model = model("tested", &settings);
-    let (outcome, told) = ask(model.as_ref(), &request());
+    let (outcome, streamed) = ask(model.as_ref(), &request());
     match outcome {
         Ok(answer) => {
-            assert_eq!(told, answer.text, "{}", case["name"]);
+            assert_eq!(streamed, answer.text, "{}", case["name"]);
             if let Some(summary) = case["expect"]["summary"].as_str() {
                 assert_eq!(summary_of(&answer.text), summary, "{}", case["name"]);
             }

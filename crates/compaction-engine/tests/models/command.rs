@@ -20,12 +20,12 @@ fn settings(script: &str) -> serde_json::Value {
 
 #[test]
 fn a_program_reads_the_prompt_and_writes_the_summary() {
-    let (answer, told) =
+    let (answer, streamed) =
         shell("printf '\\n[%s %s %s]\\n' \"$COMPACTD_KIND\" $COMPACTD_MAX_TOKENS \"$GIVEN\"; cat; echo");
     let answer = answer.unwrap();
     let text = "[history 321 by settings]\nYou summarise.\n\n<conversation>\nGrüße, 世界 🦀\n</conversation>";
     assert_eq!((answer.text.as_str(), &answer.stop, &answer.usage), (text, &StopReason::Stop, &None));
-    assert_eq!(told.trim(), text);
+    assert_eq!(streamed.trim(), text);
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn one_line(text: &str) -> String {
 fn codes_for_a_terminal_and_thinking_are_not_shown() {
     let script =
         "printf '\\033[1m<thi'; sleep 0.05; printf 'nk>hm</think>\\n## Go\\033['; sleep 0.05; printf '0mal\\033[K'";
-    let (answer, told) = shell(script);
-    assert_eq!(told, "## Goal");
+    let (answer, streamed) = shell(script);
+    assert_eq!(streamed, "## Goal");
     assert_eq!(summary_of(&answer.unwrap().text), "## Goal");
 }
 
@@ -147,10 +147,10 @@ fn pipes_of_any_size_do_not_stand_still() {
         let (answer, _) = ask(model("mine", &settings(script)).as_ref(), &large);
         assert_eq!(answer.unwrap().text, "done", "{script}");
     }
-    let (answer, told) = ask(model("mine", &settings("cat")).as_ref(), &large);
+    let (answer, streamed) = ask(model("mine", &settings("cat")).as_ref(), &large);
     let text = answer.unwrap().text;
     assert_eq!(text, format!("{}\n\n{}", large.system_prompt, large.prompt).trim());
-    assert_eq!(told.trim(), text);
+    assert_eq!(streamed.trim(), text);
 }
 
 #[test]
@@ -174,9 +174,9 @@ fn a_caller_that_goes_ends_the_program_and_all_of_its_group() {
     let model = model("mine", &settings(&script));
     run(async {
         let started = tokio::sync::Notify::new();
-        let told = Mutex::new(String::new());
+        let streamed = Mutex::new(String::new());
         let on_delta = |piece: &str| {
-            told.lock().unwrap().push_str(piece);
+            streamed.lock().unwrap().push_str(piece);
             started.notify_one();
         };
         let (request, context) = (request(), context());

@@ -72,16 +72,16 @@ pub(super) fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// Makes the request of all tests; the text that was told in pieces comes second.
+/// Makes the request of all tests; the text that was streamed in pieces comes second.
 pub(super) fn ask(model: &dyn Model, request: &SummaryRequest) -> (Result<Answer, ModelError>, String) {
-    let told = Mutex::new(String::new());
-    let outcome = run(model.complete(request, &context(), &|piece| told.lock().unwrap().push_str(piece)));
-    let told = told.into_inner().unwrap();
+    let streamed = Mutex::new(String::new());
+    let outcome = run(model.complete(request, &context(), &|piece| streamed.lock().unwrap().push_str(piece)));
+    let streamed = streamed.into_inner().unwrap();
     if let Err(error) = &outcome {
         let shown = format!("{error} {error:?}");
         assert!(!shown.contains("sentinel"), "{shown}");
         assert!(!error.cause.chars().any(char::is_control), "{}", error.cause);
         assert!(error.cause.chars().count() < 1500, "{}", error.cause);
     }
-    (outcome, told)
+    (outcome, streamed)
 }

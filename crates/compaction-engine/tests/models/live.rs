@@ -42,10 +42,10 @@ fn live() {
 fn check(provider: &str, settings: &Value, key: &str) {
     let from_process = Environment::of_process();
     let wrong: Environment = std::iter::once((key.to_owned(), "sk-no-such-key".to_owned())).collect();
-    let (answer, told) = answer_of(provider, settings, &from_process, 1000);
+    let (answer, streamed) = answer_of(provider, settings, &from_process, 1000);
     let answer = answer.unwrap();
     assert_eq!(answer.stop, StopReason::Stop, "{answer:?}");
-    assert!(!answer.text.trim().is_empty() && told == answer.text, "{answer:?}");
+    assert!(!answer.text.trim().is_empty() && streamed == answer.text, "{answer:?}");
     assert!(answer.usage.is_some_and(|usage| usage["output"].as_u64() > Some(0)));
     let (cut, _) = answer_of(provider, settings, &from_process, 16);
     assert_eq!(cut.unwrap().stop, StopReason::Length);

@@ -32,9 +32,9 @@ fn ask_proxy(address: &str, provider: &str, api: &str, model_name: &str) -> Resu
     if provider == "openai" {
         settings["api"] = json!(api);
     }
-    let (answer, told) = ask(model("tested", &settings).as_ref(), &request());
+    let (answer, streamed) = ask(model("tested", &settings).as_ref(), &request());
     if let Ok(answer) = &answer {
-        assert_eq!(told, answer.text);
+        assert_eq!(streamed, answer.text);
     }
     answer
 }
@@ -124,9 +124,9 @@ fn llama_cpp() {
     let model = model("tested", &settings);
     let mut short = request();
     short.max_tokens = 8;
-    let (answer, told) = ask(model.as_ref(), &short);
+    let (answer, streamed) = ask(model.as_ref(), &short);
     let answer = answer.unwrap();
-    assert_eq!((&answer.stop, told.as_str()), (&StopReason::Length, answer.text.as_str()));
+    assert_eq!((&answer.stop, streamed.as_str()), (&StopReason::Length, answer.text.as_str()));
     // It begins a stream before it counts the prompt, and then only closes it.
     let mut long = request();
     long.prompt = "peace ".repeat(2000);

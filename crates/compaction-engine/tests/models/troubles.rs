@@ -7,7 +7,7 @@ use compaction_engine::models::{FailureKind, ModelError};
 use serde_json::{Value, json};
 
 use super::harness::{ask, context, model, request, run};
-use super::server::{End, Script, Server, Told};
+use super::server::{End, Script, Server, ServerEvent};
 
 fn chat(server: &Server) -> Value {
     json!({ "provider": "openai", "model": "m", "baseUrl": server.address() })
@@ -117,8 +117,8 @@ fn a_caller_that_goes_closes_the_connection() {
                 asked = asked => asked.unwrap(),
             };
             drop(asking);
-            let told = tokio::task::spawn_blocking(move || server.told()).await.unwrap();
-            assert!(matches!(told, Told::ClientLeft), "{told:?}");
+            let event = tokio::task::spawn_blocking(move || server.next_event()).await.unwrap();
+            assert!(matches!(event, ServerEvent::ClientLeft), "{event:?}");
         });
     }
 }

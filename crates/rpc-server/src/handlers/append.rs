@@ -6,16 +6,16 @@ use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
 use compaction_core::formats::Converted;
 use compaction_core::json::RawObject;
 use compaction_core::pins::{self, Pins, pin_members};
-use compaction_engine::context::pins_of;
+use compaction_engine::context::{entry_not_found, pins_of};
 use compaction_engine::session::SessionAccess;
 use compaction_engine::{AppendOutcome, Engine};
 use session_store::{NewEntry, Parent, Precondition};
 
 use super::messages::{self, SubmittedMessages, append_with_one_write};
-use super::read::{branch_end, entry_not_found};
+use super::read::branch_end;
 use crate::call::{CallContext, SHORT_BYTES, blocking};
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::wire::{self, *};
 
 /// Appends a message at the leaf.
@@ -146,9 +146,9 @@ fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), Rp
     messages::check_replacement(edit)?;
     let target = EntryId::new(edit.string("targetId").unwrap_or_default());
     let (session, open) = (access.session(), access.open());
-    let header = session.entry_header(&target).map_err(|error| open.store_error(&error))?;
+    let header = session.entry_header(&target).map_err(|error| open.store_failure(error))?;
     let header = header.ok_or_else(|| entry_not_found(open, &target))?;
-    let is_on_branch = session.is_on_branch(&target, session.leaf_id()).map_err(|error| open.store_error(&error))?;
+    let is_on_branch = session.is_on_branch(&target, session.leaf_id()).map_err(|error| open.store_failure(error))?;
     let is_shown = header.kind == EntryKind::CustomMessage
         || matches!(header.role, Some(Role::User | Role::Assistant | Role::ToolResult));
     if is_on_branch && is_shown {
@@ -184,7 +184,7 @@ fn pin_in_turn(
     access.check_writable()?;
     access.refresh()?;
     let id = EntryId::new(params.entry_id.as_str());
-    let entry = access.session().entry(&id).map_err(|error| access.open().store_error(&error))?;
+    let entry = access.session().entry(&id).map_err(|error| access.open().store_failure(error))?;
     let mut pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
     if params.pinned != pins.contain(&id) {
         if params.pinned {
@@ -206,7 +206,7 @@ fn pin_in_turn(
 /// Fails unless the entry is on the path, has text, and fits beside the other pins.
 fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens: u64) -> Result<(), RpcError> {
     let (session, open) = (access.session(), access.open());
-    let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_error(&error))?;
+    let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_failure(error))?;
     let pinned = pins::PinnedEntry::of(entry, 0, None).filter(|_| is_on_path).ok_or_else(|| {
         let expected = "an entry on the path to the leaf that gives the model a message with text, and is neither a \
                         system message nor a compaction";

@@ -162,7 +162,7 @@ async fn session_to_compact(call: &CallContext, params: &UpdateSettingsParams) -
         session_id.ok_or_else(|| RpcError::invalid_params("sessionId", "the session that autoCompaction is about"))?;
     // An earlier call may be about to open it.
     drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
-    call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })
+    call.server.sessions.get(&session_id).ok_or_else(|| RpcError::not_open(session_id))
 }
 
 fn capabilities(catalog: Catalog, settings: &Settings) -> ServerCapabilities {
