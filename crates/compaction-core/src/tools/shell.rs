@@ -503,12 +503,13 @@ impl Lexer<'_> {
 
 /// Whether the byte ends a word or is more than a part of its text.
 fn is_special(byte: u8) -> bool {
-    is_special_in_quotes(byte) || b" \t\r\n;&|<>()'*?[{".contains(&byte)
+    let ends_word = matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')');
+    ends_word || matches!(byte, b'\'' | b'*' | b'?' | b'[' | b'{') || is_special_in_quotes(byte)
 }
 
 /// The same between double quotes.
 fn is_special_in_quotes(byte: u8) -> bool {
-    b"\"\\$`".contains(&byte)
+    matches!(byte, b'"' | b'\\' | b'$' | b'`')
 }
 
 /// Skips to the end of the closing parenthesis, over quotes and here-documents.
