@@ -385,6 +385,14 @@ fn what_is_no_transcript_is_not_detected() {
 }
 
 #[test]
+fn a_history_of_aider_can_begin_inside_a_chat() {
+    let history =
+        format!("-*- mode: fundamental -*-\n{}# aider chat started at 2026-03-01 10:00:00\n", "> a\n".repeat(30));
+    assert_eq!(detect(history.as_bytes()), Some(Agent::Aider));
+    assert_eq!(detect(format!("{}# aider chat started at noon\n", "a\n".repeat(30)).as_bytes()), None);
+}
+
+#[test]
 fn agents_are_found_by_their_names() {
     for name in Agent::names() {
         assert_eq!(Agent::from_name(name).map(Agent::name), Some(name));
