@@ -23,7 +23,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::Event;
 use crate::threads;
-use automatic::Breaker;
 pub use automatic::{AgentModel, AutoCompaction};
 
 /// The right to read a session; `None` once it is closed.
@@ -43,8 +42,6 @@ pub struct OpenSession {
     pub store: Arc<dyn SessionStore>,
     /// The locator of the session in its store; `None` for a session in memory.
     pub locator: Option<Locator>,
-    /// Pauses automatic compactions after failures.
-    pub(crate) breaker: Breaker,
     /// State of automatic compactions.
     pub auto_compaction: AutoCompaction,
     operation: Mutex<Option<RunningOperation>>,
@@ -94,7 +91,6 @@ impl OpenSession {
             id: session.header().id.clone(),
             store,
             locator: session.locator().cloned(),
-            breaker: Breaker::default(),
             auto_compaction: AutoCompaction::default(),
             operation: Mutex::default(),
             operation_ended: Notify::new(),
@@ -246,16 +242,8 @@ impl OpenSession {
         self.closed.cancelled().await;
     }
 
-    /// Claims the session for a compaction or a navigation. Only one structural operation runs at a time; it ends
-    /// when the guard is dropped. Cancelling `parent` cancels it.
-    ///
-    /// # Errors
-    /// [`EngineError::OperationInProgress`].
-    pub fn begin_operation(self: &Arc<Self>, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
-        self.begin(OperationKind::Summary, parent)
-    }
-
-    /// Claims the session for a fork, as [`OpenSession::begin_operation`] does.
+    /// Claims the session for a fork. Only one structural operation runs at a time; it ends when the guard is
+    /// dropped. Cancelling `parent` cancels it.
     ///
     /// # Errors
     /// [`EngineError::OperationInProgress`].
@@ -455,7 +443,7 @@ impl<'a> SessionAccess<'a> {
     pub fn claim(&mut self, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
         self.check_writable()?;
         self.refresh()?;
-        self.open.begin_operation(parent)
+        self.open.begin(OperationKind::Summary, parent)
     }
 
     /// Fails with [`EngineError::ReadOnly`] if the session is read-only.
@@ -518,7 +506,7 @@ impl<'a> SessionAccess<'a> {
         let Some(foreign) = foreign else {
             return;
         };
-        self.open.auto_compaction.forget_context();
+        self.open.auto_compaction.state().gauge = None;
         let ForeignChange { entry_ids, leaf_id } = foreign;
         if self.open.is_subscribed() {
             self.announce_foreign_entries(&entry_ids);
