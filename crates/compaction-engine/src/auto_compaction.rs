@@ -454,7 +454,7 @@ fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Or
         edits.extend(hidden.iter().map(compactor::hiding));
     }
     let new: Vec<NewEntry<'_>> = edits.iter().map(|edit| compactor::new_edit(access, edit)).collect();
-    access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
+    access.append(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
     let clipped: Vec<ClippedResult> = clips.into_iter().map(ClippedResult::from).collect();
     let after = project(access.session(), access.open(), access.session().leaf_id())?;
     if !is_enough {

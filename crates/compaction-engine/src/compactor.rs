@@ -260,9 +260,8 @@ fn commit(
     let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
     // All entries are written at once: an attempt that is hidden without a compaction would be lost.
     let new: Vec<NewEntry<'_>> = edits.into_iter().chain([compaction]).collect();
-    let appended = access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &condition))?;
-    let entry = appended.last().ok_or_else(|| EngineError::internal("nothing was appended"))?;
-    result(access, entry, plan, written)
+    let appended = access.append(|session| session.append_all(&new, Parent::Leaf, &condition))?;
+    result(access, &appended.entry, plan, written)
 }
 
 fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, EngineError> {

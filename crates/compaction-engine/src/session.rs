@@ -9,12 +9,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use compaction_core::entry::{Entry, EntryId};
+use compaction_core::entry::EntryId;
 use compaction_core::message::Message;
 use compaction_core::projection::Projection;
 use session_store::{
-    Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Precondition, Session,
-    SessionStore, StoreError,
+    Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Session, SessionStore,
+    StoreError,
 };
 use tokio::sync::{Notify, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -389,34 +389,20 @@ impl<'a> SessionAccess<'a> {
         self.session.refresh().map_err(|error| self.open.store_failure(error))
     }
 
-    /// Appends an entry and notifies the host.
+    /// Appends entries by `append` and notifies the host of each.
     pub fn append(
         &mut self,
-        new: NewEntry<'_>,
-        parent: Parent,
-        condition: &Precondition,
-    ) -> Result<Arc<Entry>, EngineError> {
-        self.append_with(|session| session.append_if(new, parent, condition))
-    }
-
-    /// Appends an entry by `append` and notifies the host.
-    pub fn append_with(
-        &mut self,
         append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
-    ) -> Result<Arc<Entry>, EngineError> {
-        let outcome = append(self.session);
-        Ok(self.announce(outcome)?.entry)
-    }
-
-    /// Appends several entries at once by `append` and notifies the host of each.
-    pub fn append_all_with(
-        &mut self,
-        append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
-    ) -> Result<Vec<Arc<Entry>>, EngineError> {
-        let outcome = append(self.session);
-        let Appended { entry, mut before, .. } = self.announce(outcome)?;
-        before.push(entry);
-        Ok(before)
+    ) -> Result<Appended, EngineError> {
+        let mut appended = append(self.session).map_err(|error| self.not_appended(error))?;
+        self.announce_foreign(appended.foreign.take());
+        for entry in appended.entries() {
+            self.open.auto_compaction.follow(entry);
+            if !self.open.is_private {
+                self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
+            }
+        }
+        Ok(appended)
     }
 
     /// The sync that the appends of this turn wait for.
@@ -458,23 +444,6 @@ impl<'a> SessionAccess<'a> {
     /// The id of the leaf.
     pub fn leaf_id(&self) -> Option<EntryId> {
         self.session.leaf_id().cloned()
-    }
-
-    fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<Appended, EngineError> {
-        let mut appended = outcome.map_err(|error| self.not_appended(error))?;
-        self.announce_foreign(appended.foreign.take());
-        for entry in appended.entries() {
-            self.announce_entry(entry);
-        }
-        Ok(appended)
-    }
-
-    fn announce_entry(&self, entry: &Arc<Entry>) {
-        self.open.auto_compaction.follow(entry);
-        if self.open.is_private {
-            return;
-        }
-        self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
     }
 
     /// The error of an append. Foreign entries that were read before the failure are announced.

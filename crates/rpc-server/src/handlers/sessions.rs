@@ -339,11 +339,7 @@ fn on_one_line(name: &str) -> String {
 
 /// Names a session.
 pub(crate) async fn set_name(call: CallContext, params: SetSessionNameParams) -> Result<AppendedResult, RpcError> {
-    call.write(move |access| {
-        let entry = access.append_with(|session| session.set_name(&params.name))?;
-        Ok(appended(&entry))
-    })
-    .await
+    call.write(move |access| Ok(appended(&access.append(|session| session.set_name(&params.name))?.entry))).await
 }
 
 /// Counts messages, tokens and cost of a session.
