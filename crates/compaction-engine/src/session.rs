@@ -86,7 +86,7 @@ impl OpenSession {
     /// Wraps a session that `store` just opened. The second value is whether the store reports foreign changes.
     pub fn new(store: Arc<dyn SessionStore>, mut session: Session) -> (Self, bool) {
         let changed = Arc::default();
-        let is_told = prepare(&mut session, &changed);
+        let reports_changes = prepare(&mut session, &changed);
         let open = Self {
             id: session.header().id.clone(),
             store,
@@ -103,7 +103,7 @@ impl OpenSession {
             is_private: false,
             stored: Arc::new(RwLock::new(Some(session))),
         };
-        (open, is_told)
+        (open, reports_changes)
     }
 
     /// Waits for the turn to read the session.

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_all_kinds_tell_no_secret() {
+    fn messages_of_all_kinds_reveal_no_secret() {
         let samples: Vec<Sample> = samples::secrets().into_iter().chain(samples::later_secrets()).collect();
         let mut missed = Vec::new();
         let mut looked = 0;
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_tell_no_secret() {
+    fn pieces_reveal_no_secret() {
         let samples: Vec<_> = samples::secrets().into_iter().chain(samples::later_secrets()).collect();
         for size in [1, 7, 64] {
             let missed: Vec<_> = samples
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_is_told_as_it_came() {
+    fn text_without_secrets_is_sent_unchanged() {
         for sample in samples::harmless() {
             let text = format!("before\n{}\nafter\n\nand\nmore\nlines", sample.text);
             assert_eq!(sent(&text, 5), text);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_before_the_end() {
+    fn lines_are_sent_before_the_end() {
         let mut stream = RedactedStream::new(Some(Redactor::shared()));
         stream.push("one\ntwo\nthree\nfo");
         assert_eq!(stream.take(false), "one\n");

@@ -239,10 +239,10 @@ pub(super) fn add(
         return Err(RpcError::SessionIdInUse { session_id, path: other.locator.as_ref().map(Locator::to_string) });
     }
     let result = opened(&session, editor_text);
-    let (open, is_told_of_changes) = OpenSession::new(Arc::clone(store), session);
+    let (open, reports_changes) = OpenSession::new(Arc::clone(store), session);
     let open = Arc::new(open);
     server.sessions.insert(Arc::clone(&open));
-    if is_told_of_changes {
+    if reports_changes {
         tokio::spawn(subscriptions::read_changes(Arc::clone(server), open));
     }
     Ok(result)

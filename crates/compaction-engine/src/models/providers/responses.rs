@@ -99,12 +99,12 @@ impl Wire for Responses {
 
 fn end(response: &Value, draft: &mut Draft) -> Result<(), Failure> {
     let items = response["output"].as_array().into_iter().flatten();
-    let is_untold = draft.text().is_empty();
+    let is_empty = draft.text().is_empty();
     for item in items {
         if item["type"].as_str().is_some_and(|kind| kind.ends_with("_call")) {
             draft.calls_tool = true;
         }
-        let parts = item["content"].as_array().filter(|_| is_untold && !is_comment(item));
+        let parts = item["content"].as_array().filter(|_| is_empty && !is_comment(item));
         for part in parts.into_iter().flatten().filter(|part| part["type"] == "output_text") {
             draft.push(part["text"].as_str().unwrap_or_default())?;
         }
