@@ -13,7 +13,7 @@ const TARGETS: [&str; 5] = ["open_session", "tail_session", "frame_reader", "par
 ///
 /// The sanitizer that `cargo fuzz` switches on by default looks for faults of unsafe code, of which
 /// there is none, and needs a nightly compiler; without it the one of the workspace will do, if it
-/// is told to accept the flags that count coverage.
+/// is set to accept the flags that count coverage.
 ///
 /// # Errors
 /// When cargo-fuzz is missing, or a target finds an input that fails; its file is named then.

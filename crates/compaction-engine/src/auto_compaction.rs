@@ -93,28 +93,13 @@ pub(crate) fn start<O: Operation + 'static>(
         let (outcome, is_cancelled) = operation::run(&running, begun).await;
         match O::KIND {
             // A caller that cancels a compaction does not want the next one at once.
-            OperationKind::Compaction if is_cancelled => session.auto_compaction.forget_missed_check(),
-            OperationKind::Compaction | OperationKind::Navigation => check_again(&running, &session).await,
+            OperationKind::Compaction if is_cancelled => session.auto_compaction.state().is_check_missed = false,
+            OperationKind::Compaction | OperationKind::Navigation => running.check_again(&session).await,
         }
         outcome
     });
     let early = |error| EngineError::internal(format!("the {} ended early: {error}", O::KIND.name()));
     async move { ended.await.map_err(early)? }
-}
-
-/// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins it. A
-/// failure here does not fail the append.
-pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
-    let Some(model) = access.open().auto_compaction.model() else {
-        return AppendOutcome::default();
-    };
-    match check_append(access, entry, &model) {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            tracing::warn!(%error, session = access.open().id, "whether a compaction is due could not be decided");
-            AppendOutcome::default()
-        }
-    }
 }
 
 fn check_append(
@@ -138,7 +123,7 @@ fn check_append(
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     }
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    auto_compaction.remember_context(&projection);
+    auto_compaction.state().gauge = Gauge::of(&projection);
     let usage = Some(usage(known_context_tokens(&projection), model));
     let Some(settings) = settings else {
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
@@ -183,18 +168,18 @@ fn decide(
             ..AppendOutcome::default()
         };
     };
-    let is_undone = reason == TriggerReason::Threshold && was_undone(projection);
     let reason = match reason {
         TriggerReason::Threshold => CompactionReason::Threshold,
         TriggerReason::Overflow => CompactionReason::Overflow,
     };
+    let is_undone = reason == CompactionReason::Threshold && was_undone(projection);
     let due = due_compaction(&decision, reason);
     if is_undone {
         return DueCompaction { skipped: Some("undone"), ..due }.into();
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
-        open.auto_compaction.note_missed_check();
+        open.auto_compaction.state().is_check_missed = true;
         let skipped = Some("operationInProgress");
         return DueCompaction { operation_id: Some(running), skipped, ..due }.into();
     }
@@ -213,7 +198,7 @@ fn decide(
     let due = DueCompaction { clipped, ..due };
     // A refused request has only this recovery, so a pause does not apply.
     let is_paused = reason == CompactionReason::Threshold;
-    let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
+    let paused = access.open().auto_compaction.state().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
     if let Some(until) = paused {
         let skipped = Some("failedRepeatedly");
         return DueCompaction { skipped, until: Some(until), ..due }.into();
@@ -237,7 +222,7 @@ fn begin_or_report(
     };
     // The next message may make it possible, and this attempt cost nothing.
     if !matches!(error.kind(), ErrorKind::NothingToCompact | ErrorKind::AlreadyCompacted) {
-        access.open().breaker.failed(SystemTime::now());
+        access.open().auto_compaction.state().breaker.failed(SystemTime::now());
     }
     compactor::note_recovery(access.open(), &order, Some(&error));
     let is_unfinished = trigger::is_unfinished(projection);
@@ -301,6 +286,30 @@ fn still_too_large(
 }
 
 impl Engine {
+    /// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins
+    /// it. A failure here does not fail the append.
+    pub fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
+        let Some(model) = access.open().auto_compaction.model() else {
+            return AppendOutcome::default();
+        };
+        check_append(access, entry, &model).unwrap_or_else(|error| {
+            tracing::warn!(%error, session = access.open().id, "whether a compaction is due could not be decided");
+            AppendOutcome::default()
+        })
+    }
+
+    /// Checks again whether a compaction is due, if messages were appended while another operation ran.
+    pub async fn check_again(self: &Arc<Self>, session: &Arc<OpenSession>) {
+        if std::mem::take(&mut session.auto_compaction.state().is_check_missed) {
+            check(self, session, Reasons::All).await;
+        }
+    }
+
+    /// Checks whether the context is too large, because a new model may have a smaller window.
+    pub async fn check_size(self: &Arc<Self>, session: &Arc<OpenSession>) {
+        check(self, session, Reasons::Threshold).await;
+    }
+
     /// Decides whether a compaction is due before the next request to `model`; changes nothing. `message` is the
     /// answer to judge; the default is the last answer of the context.
     pub fn check(
@@ -311,7 +320,7 @@ impl Engine {
         model: &AgentModel,
         settings: &Settings,
     ) -> TriggerDecision {
-        let failed_recovery = open.auto_compaction.failed_recovery();
+        let failed_recovery = open.auto_compaction.state().failed_recovery.clone();
         trigger::check_compaction(&TriggerInput {
             projection,
             model: model.for_trigger(open.auto_compaction.room_of(model)),
@@ -376,21 +385,9 @@ fn notify_failure(
     error: EngineError,
     is_unfinished: bool,
 ) -> String {
-    let paused_until = access.open().breaker.open_until(SystemTime::now());
+    let paused_until = access.open().auto_compaction.state().breaker.open_until(SystemTime::now());
     let end_state = EndState { is_unfinished, paused_until };
     compactor::notify_without_summary(access.engine(), order, tokens_before, Err(error), end_state)
-}
-
-/// Checks again after an operation, if messages were appended while it ran.
-pub(crate) async fn check_again(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
-    if session.auto_compaction.take_missed_check() {
-        check(engine, session, Reasons::All).await;
-    }
-}
-
-/// Checks the size of the context, because a new model may have a smaller window.
-pub(crate) async fn check_size(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
-    check(engine, session, Reasons::Threshold).await;
 }
 
 async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reasons) {
@@ -457,7 +454,7 @@ fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Or
         edits.extend(hidden.iter().map(compactor::hiding));
     }
     let new: Vec<NewEntry<'_>> = edits.iter().map(|edit| compactor::new_edit(access, edit)).collect();
-    access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
+    access.append(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
     let clipped: Vec<ClippedResult> = clips.into_iter().map(ClippedResult::from).collect();
     let after = project(access.session(), access.open(), access.session().leaf_id())?;
     if !is_enough {

@@ -101,15 +101,15 @@ impl Operation for CompactionOperation {
     }
 
     async fn note(&mut self, run: &SummaryOperation, outcome: &Result<Self::Done, EngineError>) {
-        let session = &run.guard.session;
+        let (session, now) = (&run.guard.session, SystemTime::now());
         match outcome {
-            Ok(_) => session.breaker.succeeded(),
+            Ok(_) => session.auto_compaction.state().breaker.succeeded(),
             // A requested end is no failure. Any other error may come back at every message.
             Err(error) if is_wanted(error) => {}
-            Err(_) => session.breaker.failed(SystemTime::now()),
+            Err(_) => session.auto_compaction.state().breaker.failed(now),
         }
         note_recovery(session, &self.order, outcome.as_ref().err());
-        self.end_state.paused_until = session.breaker.open_until(SystemTime::now());
+        self.end_state.paused_until = session.auto_compaction.state().breaker.open_until(now);
         self.end_state.is_unfinished = is_left_unfinished(run, &self.order).await;
     }
 
@@ -168,7 +168,7 @@ fn is_wanted(error: &EngineError) -> bool {
 pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<&EngineError>) {
     let was_tried = |error: &EngineError| !is_wanted(error) && error.kind() != ErrorKind::OperationInProgress;
     if let Some(answer) = order.overflowed.clone().filter(|_| error.is_some_and(was_tried)) {
-        session.auto_compaction.note_failed_recovery(answer);
+        session.auto_compaction.state().failed_recovery = Some(answer);
     }
 }
 
@@ -260,9 +260,8 @@ fn commit(
     let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
     // All entries are written at once: an attempt that is hidden without a compaction would be lost.
     let new: Vec<NewEntry<'_>> = edits.into_iter().chain([compaction]).collect();
-    let appended = access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &condition))?;
-    let entry = appended.last().ok_or_else(|| EngineError::internal("nothing was appended"))?;
-    result(access, entry, plan, written)
+    let appended = access.append(|session| session.append_all(&new, Parent::Leaf, &condition))?;
+    result(access, &appended.entry, plan, written)
 }
 
 fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, EngineError> {

@@ -281,9 +281,8 @@ fn append_labelled(
     let label = label.as_deref().map(|members| NewEntry::new("label", members));
     let new: Vec<NewEntry<'_>> = std::iter::once(entry).chain(label).collect();
     let parent = Parent::At(route.destination.new_leaf_id.clone());
-    let appended = access.append_all_with(|session| session.append_all(&new, parent, condition))?;
-    let first = appended.into_iter().next();
-    first.ok_or_else(|| EngineError::internal("nothing was appended"))
+    let appended = access.append(|session| session.append_all(&new, parent, condition))?;
+    Ok(appended.before.into_iter().next().unwrap_or(appended.entry))
 }
 
 /// Notifies the host of a move and returns the result.

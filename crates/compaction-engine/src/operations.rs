@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use compaction_core::entry::Entry;
 use tokio_util::sync::CancellationToken;
 
-use crate::auto_compaction::AppendOutcome;
 use crate::compactor::{BegunCompaction, CompactionRequest, Order};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -14,21 +12,12 @@ use crate::navigator::{BegunNavigation, NavigationEvents, NavigationRequest};
 use crate::session::{OpenSession, SessionAccess, WriteGuard, change};
 use crate::settings::Settings;
 use crate::summarizers::Chain;
-use crate::{auto_compaction, operation, summarizers};
+use crate::{auto_compaction, operation};
 
 /// An open session together with the lock that allows changing it.
 pub type SessionTurn = (Arc<OpenSession>, WriteGuard);
 
 impl Engine {
-    /// The summarizers that a caller names, or else those of the settings, in the order in which they are asked.
-    ///
-    /// # Errors
-    /// [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no model;
-    /// [`EngineError::InvalidSettings`] where the settings of a model are wrong or incomplete.
-    pub fn summarizers(&self, given: Option<&[String]>, settings: &Settings) -> Result<Chain, EngineError> {
-        summarizers::chain(given, settings, &self.host, &self.printed_keys, &self.missed_caches)
-    }
-
     /// Replaces the older part of a session's context with a summary, with the current settings.
     ///
     /// # Errors
@@ -106,21 +95,5 @@ impl Engine {
         begun: BegunNavigation,
     ) -> impl Future<Output = Result<Navigation, EngineError>> + Send + use<> {
         auto_compaction::start(self, begun)
-    }
-
-    /// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins
-    /// it. A failure here does not fail the append.
-    pub fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
-        auto_compaction::after_append(access, entry)
-    }
-
-    /// Checks again whether a compaction is due, if messages were appended while another operation ran.
-    pub async fn check_again(self: &Arc<Self>, session: &Arc<OpenSession>) {
-        auto_compaction::check_again(self, session).await;
-    }
-
-    /// Checks whether the context is too large, because a new model may have a smaller window.
-    pub async fn check_size(self: &Arc<Self>, session: &Arc<OpenSession>) {
-        auto_compaction::check_size(self, session).await;
     }
 }

@@ -9,12 +9,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use compaction_core::entry::{Entry, EntryId};
+use compaction_core::entry::EntryId;
 use compaction_core::message::Message;
 use compaction_core::projection::Projection;
 use session_store::{
-    Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Precondition, Session,
-    SessionStore, StoreError,
+    Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Session, SessionStore,
+    StoreError,
 };
 use tokio::sync::{Notify, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -23,7 +23,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::Event;
 use crate::threads;
-use automatic::Breaker;
 pub use automatic::{AgentModel, AutoCompaction};
 
 /// The right to read a session; `None` once it is closed.
@@ -43,8 +42,6 @@ pub struct OpenSession {
     pub store: Arc<dyn SessionStore>,
     /// The locator of the session in its store; `None` for a session in memory.
     pub locator: Option<Locator>,
-    /// Pauses automatic compactions after failures.
-    pub(crate) breaker: Breaker,
     /// State of automatic compactions.
     pub auto_compaction: AutoCompaction,
     operation: Mutex<Option<RunningOperation>>,
@@ -89,12 +86,11 @@ impl OpenSession {
     /// Wraps a session that `store` just opened. The second value is whether the store reports foreign changes.
     pub fn new(store: Arc<dyn SessionStore>, mut session: Session) -> (Self, bool) {
         let changed = Arc::default();
-        let is_told = prepare(&mut session, &changed);
+        let reports_changes = prepare(&mut session, &changed);
         let open = Self {
             id: session.header().id.clone(),
             store,
             locator: session.locator().cloned(),
-            breaker: Breaker::default(),
             auto_compaction: AutoCompaction::default(),
             operation: Mutex::default(),
             operation_ended: Notify::new(),
@@ -107,7 +103,7 @@ impl OpenSession {
             is_private: false,
             stored: Arc::new(RwLock::new(Some(session))),
         };
-        (open, is_told)
+        (open, reports_changes)
     }
 
     /// Waits for the turn to read the session.
@@ -246,16 +242,8 @@ impl OpenSession {
         self.closed.cancelled().await;
     }
 
-    /// Claims the session for a compaction or a navigation. Only one structural operation runs at a time; it ends
-    /// when the guard is dropped. Cancelling `parent` cancels it.
-    ///
-    /// # Errors
-    /// [`EngineError::OperationInProgress`].
-    pub fn begin_operation(self: &Arc<Self>, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
-        self.begin(OperationKind::Summary, parent)
-    }
-
-    /// Claims the session for a fork, as [`OpenSession::begin_operation`] does.
+    /// Claims the session for a fork. Only one structural operation runs at a time; it ends when the guard is
+    /// dropped. Cancelling `parent` cancels it.
     ///
     /// # Errors
     /// [`EngineError::OperationInProgress`].
@@ -401,34 +389,20 @@ impl<'a> SessionAccess<'a> {
         self.session.refresh().map_err(|error| self.open.store_failure(error))
     }
 
-    /// Appends an entry and notifies the host.
+    /// Appends entries by `append` and notifies the host of each.
     pub fn append(
         &mut self,
-        new: NewEntry<'_>,
-        parent: Parent,
-        condition: &Precondition,
-    ) -> Result<Arc<Entry>, EngineError> {
-        self.append_with(|session| session.append_if(new, parent, condition))
-    }
-
-    /// Appends an entry by `append` and notifies the host.
-    pub fn append_with(
-        &mut self,
         append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
-    ) -> Result<Arc<Entry>, EngineError> {
-        let outcome = append(self.session);
-        Ok(self.announce(outcome)?.entry)
-    }
-
-    /// Appends several entries at once by `append` and notifies the host of each.
-    pub fn append_all_with(
-        &mut self,
-        append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
-    ) -> Result<Vec<Arc<Entry>>, EngineError> {
-        let outcome = append(self.session);
-        let Appended { entry, mut before, .. } = self.announce(outcome)?;
-        before.push(entry);
-        Ok(before)
+    ) -> Result<Appended, EngineError> {
+        let mut appended = append(self.session).map_err(|error| self.not_appended(error))?;
+        self.announce_foreign(appended.foreign.take());
+        for entry in appended.entries() {
+            self.open.auto_compaction.follow(entry);
+            if !self.open.is_private {
+                self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
+            }
+        }
+        Ok(appended)
     }
 
     /// The sync that the appends of this turn wait for.
@@ -455,7 +429,7 @@ impl<'a> SessionAccess<'a> {
     pub fn claim(&mut self, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
         self.check_writable()?;
         self.refresh()?;
-        self.open.begin_operation(parent)
+        self.open.begin(OperationKind::Summary, parent)
     }
 
     /// Fails with [`EngineError::ReadOnly`] if the session is read-only.
@@ -470,23 +444,6 @@ impl<'a> SessionAccess<'a> {
     /// The id of the leaf.
     pub fn leaf_id(&self) -> Option<EntryId> {
         self.session.leaf_id().cloned()
-    }
-
-    fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<Appended, EngineError> {
-        let mut appended = outcome.map_err(|error| self.not_appended(error))?;
-        self.announce_foreign(appended.foreign.take());
-        for entry in appended.entries() {
-            self.announce_entry(entry);
-        }
-        Ok(appended)
-    }
-
-    fn announce_entry(&self, entry: &Arc<Entry>) {
-        self.open.auto_compaction.follow(entry);
-        if self.open.is_private {
-            return;
-        }
-        self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
     }
 
     /// The error of an append. Foreign entries that were read before the failure are announced.
@@ -518,7 +475,7 @@ impl<'a> SessionAccess<'a> {
         let Some(foreign) = foreign else {
             return;
         };
-        self.open.auto_compaction.forget_context();
+        self.open.auto_compaction.state().gauge = None;
         let ForeignChange { entry_ids, leaf_id } = foreign;
         if self.open.is_subscribed() {
             self.announce_foreign_entries(&entry_ids);

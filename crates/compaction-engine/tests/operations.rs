@@ -1,4 +1,4 @@
-//! Operations on sessions in memory, without a server: the events and questions of a host, and in which order.
+//! Operations on sessions in memory, without a server. The tests check the events and questions of the host in order.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -19,7 +19,7 @@ use compaction_engine::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// What the host says to both hooks.
+/// The answer of the host to both hooks.
 #[derive(Debug, Clone)]
 enum Say {
     Nothing,
@@ -28,7 +28,7 @@ enum Say {
     Panic,
 }
 
-/// Records its events and questions.
+/// A host that records its events and questions.
 #[derive(Debug)]
 struct Recorder {
     events: Mutex<Vec<String>>,
@@ -97,7 +97,7 @@ fn shown(event: &Event) -> String {
     }
 }
 
-/// An engine whose host says this to its hooks, over a conversation in memory.
+/// An engine, its host, and a conversation in memory.
 struct Scene {
     host: Arc<Recorder>,
     engine: Arc<Engine>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use compaction_core::entry::{Entry, EntryId};
+use compaction_core::entry::EntryId;
 use compaction_core::file_operations::FileOperations;
 use compaction_core::formats::Format;
 use compaction_core::ledger::{ErrorRecord, LossReport, Retention, Sources, Suspicion};
@@ -26,16 +26,6 @@ use serde_json::value::RawValue;
 
 use crate::errors::{RpcError, failure};
 use crate::wire;
-
-/// An entry as stored.
-pub(crate) fn entry(entry: &Arc<Entry>) -> wire::Entry {
-    entry.into()
-}
-
-/// A message as stored.
-pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
-    message.into()
-}
 
 /// A message that a client sent; `path` names the parameter.
 pub(crate) fn read_message(message: impl Into<Box<RawValue>>, path: &str) -> Result<Message, RpcError> {
@@ -124,7 +114,7 @@ pub(crate) fn projection_diagnostic(diagnostic: &ProjectionDiagnostic) -> wire::
 pub(crate) fn preparation(preparation: &Preparation, with_messages: bool) -> wire::Preparation {
     let list = |messages: &[PreparedMessage]| {
         let one = |prepared: &PreparedMessage| match with_messages {
-            true => wire::MessageOrId::Message(message(&prepared.message)),
+            true => wire::MessageOrId::Message((&prepared.message).into()),
             false => wire::MessageOrId::Id(prepared.entry_id.to_string()),
         };
         messages.iter().map(one).collect()
@@ -333,7 +323,7 @@ impl From<BeforeCompaction> for wire::SessionBeforeCompact {
             session_id: question.session_id,
             operation_id: question.operation_id,
             preparation: preparation(&question.preparation, true),
-            branch_entries: question.branch.iter().map(entry).collect(),
+            branch_entries: question.branch.iter().map(Into::into).collect(),
             custom_instructions: question.custom_instructions,
             reason: question.reason.into(),
             will_retry: question.will_retry,
@@ -417,7 +407,7 @@ pub(crate) fn navigation(navigation: Navigation) -> wire::NavigationResult {
         leaf_id: id(navigation.leaf_id.as_ref()),
         old_leaf_id: id(navigation.old_leaf_id.as_ref()),
         editor_text: navigation.editor_text,
-        summary_entry: navigation.summary_entry.as_ref().map(entry),
+        summary_entry: navigation.summary_entry.as_ref().map(Into::into),
         cancelled: navigation.is_cancelled,
         aborted: navigation.is_aborted.then_some(true),
     }

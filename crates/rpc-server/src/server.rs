@@ -107,17 +107,8 @@ pub struct Configuration {
 }
 
 impl Server {
-    /// A server that talks to its client through `outbound` and keeps sessions as files.
-    pub fn new(outbound: Outbound, catalog: Catalog) -> Self {
-        Self::over(outbound, catalog, OnceLock::new())
-    }
-
-    /// A server that talks to its client through `outbound` and keeps sessions in `store`.
-    pub fn with_store(outbound: Outbound, catalog: Catalog, store: Arc<dyn SessionStore>) -> Self {
-        Self::over(outbound, catalog, OnceLock::from(store))
-    }
-
-    fn over(outbound: Outbound, catalog: Catalog, store: OnceLock<Arc<dyn SessionStore>>) -> Self {
+    /// A server that talks to its client through `outbound` and keeps sessions in `store`, or else as files.
+    pub fn new(outbound: Outbound, catalog: Catalog, store: Option<Arc<dyn SessionStore>>) -> Self {
         let end = CancellationToken::new();
         Self {
             sessions: Sessions::default(),
@@ -132,7 +123,7 @@ impl Server {
             reported: ReportedNames::default(),
             outbound,
             configuration: OnceLock::new(),
-            store,
+            store: store.map_or_else(OnceLock::new, OnceLock::from),
             memory: Arc::new(MemoryStore),
             is_shut_down: AtomicBool::new(false),
         }

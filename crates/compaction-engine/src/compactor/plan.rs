@@ -270,7 +270,7 @@ pub(super) fn of_hook(error: EngineError) -> EngineError {
 /// The size of a context, as its provider counts and as estimated.
 ///
 /// The provider counts more if prompt and tools are outside of the session, or if the text has more tokens than
-/// estimated, such as Chinese. The two cases cannot be told apart.
+/// estimated, such as Chinese. The two cases cannot be distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measure {
     /// As the provider counts; at least the estimate.

@@ -77,10 +77,10 @@ impl Sample {
         self.left(escapes, |window| text.contains(window))
     }
 
-    /// The same where `is_told` knows whether a text holds a piece.
-    pub(crate) fn left(&self, escapes: usize, is_told: impl Fn(&str) -> bool) -> Vec<String> {
+    /// The same where `is_left` knows whether a text holds a piece.
+    pub(crate) fn left(&self, escapes: usize, is_left: impl Fn(&str) -> bool) -> Vec<String> {
         let secrets = self.secrets.iter().map(|secret| escaped(secret, escapes));
-        secrets.filter_map(|secret| windows(&secret).find(|window| is_told(window)).map(str::to_owned)).collect()
+        secrets.filter_map(|secret| windows(&secret).find(|window| is_left(window)).map(str::to_owned)).collect()
     }
 }
 

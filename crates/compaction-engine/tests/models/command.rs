@@ -1,4 +1,4 @@
-//! Programs as models: how they are fed, what their end means, and that nothing of them stays.
+//! Programs as models: their input, their exit status, and the end of their processes.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::harness::{ask, context, model, request, run};
 
-/// Asks a shell that does `script`.
+/// Asks a shell that runs `script`.
 fn shell(script: &str) -> (Result<Answer, ModelError>, String) {
     ask(model("mine", &settings(script)).as_ref(), &request())
 }
@@ -90,7 +90,7 @@ fn what_it_says_of_its_failure_decides() {
             let script = format!("cat <<'END' {stream}\nLoading…\n{said}\nEND\nexit {status}");
             let error = shell(&script).0.unwrap_err();
             assert_eq!(error.kind, kind, "{script}: {error}");
-            // A part of a summary is none of an error.
+            // A part of a summary is not part of the error.
             assert_eq!(error.cause.contains(&one_line(said)), is_known || !stream.is_empty(), "{error}");
         }
     }
@@ -115,7 +115,7 @@ fn no_part_of_a_key_is_left_where_a_long_text_is_cut() {
     let script = format!("head -c 590 /dev/zero | tr '\\0' x >&2; {key}");
     let error = shell(&script).0.unwrap_err();
     assert!(error.cause.ends_with("x [secret]…"), "{error}");
-    // Of a long output the end is kept, from a whole word on.
+    // The end of a long output is kept. It begins with a whole word.
     let script = format!("printf 'sk-sen%s-3c' tinel >&2; head -c 9000 /dev/zero | tr '\\0' x >&2; {key}");
     let error = shell(&script).0.unwrap_err();
     assert_eq!(error.cause, "mine: /bin/sh: it ended with status 1: [secret] end");
@@ -185,8 +185,8 @@ fn a_caller_that_goes_ends_the_program_and_all_of_its_group() {
             () = started.notified() => {}
             () = tokio::time::sleep(Duration::from_secs(20)) => panic!("it was not started"),
         }
-        // The runtime goes on, as the server's does: it takes the status, so that no zombie stays.
-        // Who is left of the group is taken by the system's first process, in its own time.
+        // The runtime continues, as the server's does. It collects the status, so that no zombie remains.
+        // The first process of the system collects the rest of the group later.
         let end = Instant::now() + Duration::from_secs(20);
         while exists(&id_in(&parent)) || is_running(&id_in(&child)) {
             assert!(Instant::now() < end, "the group is still there");
@@ -199,13 +199,13 @@ fn id_in(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
-/// Whether there is such a process, be it a zombie.
+/// Whether the process exists. A zombie counts.
 fn exists(id: &str) -> bool {
     let shown = std::process::Command::new("ps").args(["-o", "stat=", "-p", id]).output().unwrap();
     !shown.stdout.is_empty()
 }
 
-/// Whether such a process does something.
+/// Whether the process is running.
 fn is_running(id: &str) -> bool {
     let shown = std::process::Command::new("ps").args(["-o", "stat=", "-p", id]).output().unwrap();
     !shown.stdout.is_empty() && !shown.stdout.trim_ascii().starts_with(b"Z")

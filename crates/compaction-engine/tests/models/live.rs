@@ -1,6 +1,5 @@
-//! The providers themselves, with `COMPACTD_LIVE_TESTS=1` and their keys in the environment. The
-//! models are `COMPACTD_LIVE_ANTHROPIC_MODEL` and so on; an address of one's own is
-//! `COMPACTD_LIVE_OPENAI_BASE_URL` and so on.
+//! Requests to real providers, with `COMPACTD_LIVE_TESTS=1` and their keys in the environment. Variables such as
+//! `COMPACTD_LIVE_ANTHROPIC_MODEL` set the models, and such as `COMPACTD_LIVE_OPENAI_BASE_URL` the addresses.
 
 use std::io::Write;
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How an answer goes out.
+/// How an answer is sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Script {
-    /// The status line's number.
+    /// The status code.
     pub(super) status: u16,
-    /// Headers, beside those that delimit the body.
+    /// Further headers, besides those that delimit the body.
     pub(super) headers: Vec<(String, String)>,
     /// The body.
     pub(super) body: Vec<u8>,
@@ -30,11 +30,11 @@ pub(super) enum End {
     /// With the last, empty chunk.
     #[default]
     Chunk,
-    /// By closing the connection, which is all that delimits the body.
+    /// By closing the connection. Nothing else delimits the body.
     Close,
-    /// By closing the connection although more was promised.
+    /// By closing the connection before the announced end.
     Drop,
-    /// Not at all: the server waits until the client goes.
+    /// Not at all. The server waits until the client leaves.
     Stall,
     /// Before the head.
     Mute,
@@ -63,7 +63,7 @@ impl Asked {
 /// An event at a server.
 #[derive(Debug)]
 pub(super) enum ServerEvent {
-    /// A request came.
+    /// A request arrived.
     Asked(Asked),
     /// The client closed the connection while the server waited.
     ClientLeft,
@@ -76,22 +76,22 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts one. It ends with the test's process.
+    /// Starts a server. It ends with the process of the test.
     pub(super) fn start(script: Script) -> Self {
         Self::start_several(vec![script])
     }
 
-    /// Starts one with a script for each request; the last one serves all further ones.
+    /// Starts a server with a script for each request. The last script serves all further requests.
     pub(super) fn start_several(scripts: Vec<Script>) -> Self {
         Self::start_scripts(scripts, |stream| stream)
     }
 
-    /// Starts one whose connections are wrapped.
+    /// Starts a server whose connections are wrapped.
     pub(super) fn start_over<S: Read + Write>(script: Script, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
         Self::start_scripts(vec![script], wrap)
     }
 
-    /// Starts one at a port, whose scripts are chosen by the path that is asked for.
+    /// Starts a server at this port. The path of a request selects its script.
     pub(super) fn start_at(port: u16, script: fn(&str) -> Script) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let (sender, events) = channel();
@@ -133,7 +133,7 @@ impl Server {
         self.events.recv_timeout(Duration::from_secs(20)).unwrap()
     }
 
-    /// Whether no further request came.
+    /// Whether no further request arrived.
     pub(super) fn is_silent(&self) -> bool {
         !self.events.try_iter().any(|event| matches!(event, ServerEvent::Asked(_)))
     }
@@ -154,7 +154,7 @@ fn serve(stream: &mut (impl Read + Write), script: &Script, sender: &Sender<Serv
         _ => write_answer(stream, script),
     };
     if matches!(script.end, End::Stall | End::Mute) {
-        // A client that goes before it has read all resets the connection.
+        // A client that leaves before it has read everything resets the connection.
         let is_gone = written.is_err() || !matches!(stream.read(&mut [0]), Ok(1..));
         let _ = is_gone.then(|| sender.send(ServerEvent::ClientLeft));
     }

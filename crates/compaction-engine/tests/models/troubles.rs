@@ -1,4 +1,4 @@
-//! What goes wrong outside of a provider's language: keys, connections, sizes, and callers that go.
+//! Failures outside of a provider's interface: keys, connections, sizes, and callers that leave.
 
 use std::io::Write;
 use std::time::Duration;
@@ -178,6 +178,6 @@ fn an_answer_that_says_nothing_starves_nobody() {
             }
         }
     });
-    // Long enough for a busy machine; without turns it takes as long as the answer.
+    // This is long enough for a busy machine. Without turns, it would take as long as the answer.
     assert!(longest < Duration::from_millis(400), "{longest:?}");
 }

@@ -185,7 +185,7 @@ fn undo_in_turn(
 ) -> Result<UndoCompactionResult, RpcError> {
     let _guard = access.claim(parent)?;
     let undo = plan(access, compaction_id.as_ref())?;
-    access.append_all_with(|session| session.undo(&undo))?;
+    access.append(|session| session.undo(&undo))?;
     let leaf_id = access.leaf_id();
     access.notify(Event::LeafChanged {
         session_id: access.open().id.clone(),

@@ -141,13 +141,13 @@ fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
 
 fn unknown_hooks(names: &[String]) -> Vec<String> {
     let unknown = names.iter().filter(|name| !client::HOOKS.contains(&name.as_str())).take(MAX_REPORTED);
-    let told = |name: &String| {
+    let message = |name: &String| {
         let hint = unknown::nearest(name, client::HOOKS.iter().copied());
         let hint = hint.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
         let shown: String = name.chars().take(80).collect();
         format!("initialize: there is no hook {shown}, so it is never called{hint}")
     };
-    unknown.map(told).collect()
+    unknown.map(message).collect()
 }
 
 fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {

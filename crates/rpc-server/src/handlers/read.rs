@@ -25,7 +25,7 @@ use crate::wire::{self, *};
 pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<GetEntryResult, RpcError> {
     call.read(move |session, open| {
         let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_failure(error))?;
-        Ok(GetEntryResult { entry: convert::entry(&entry) })
+        Ok(GetEntryResult { entry: (&entry).into() })
     })
     .await
 }
@@ -76,7 +76,7 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
         if let Some(ids) = params.ids {
             let ids: Vec<EntryId> = ids.into_iter().map(EntryId::new).collect();
             let entries = entries_by_id(session, open, &ids)?;
-            return Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None });
+            return Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None });
         }
         let since = params.cursor.or(params.since).map(EntryId::new);
         let limit = params.limit.map(|limit| limit as usize);
@@ -86,7 +86,7 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
         let limit = limit.filter(|limit| entries.len() > *limit);
         entries.truncate(limit.unwrap_or(entries.len()));
         let next_cursor = limit.and_then(|_| entries.last()).map(|entry| entry.id().to_string());
-        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor })
+        Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor })
     })
     .await
 }
@@ -96,7 +96,7 @@ pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Re
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
-        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None })
+        Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None })
     })
     .await
 }

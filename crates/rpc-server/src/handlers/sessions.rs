@@ -239,10 +239,10 @@ pub(super) fn add(
         return Err(RpcError::SessionIdInUse { session_id, path: other.locator.as_ref().map(Locator::to_string) });
     }
     let result = opened(&session, editor_text);
-    let (open, is_told_of_changes) = OpenSession::new(Arc::clone(store), session);
+    let (open, reports_changes) = OpenSession::new(Arc::clone(store), session);
     let open = Arc::new(open);
     server.sessions.insert(Arc::clone(&open));
-    if is_told_of_changes {
+    if reports_changes {
         tokio::spawn(subscriptions::read_changes(Arc::clone(server), open));
     }
     Ok(result)
@@ -339,11 +339,7 @@ fn on_one_line(name: &str) -> String {
 
 /// Names a session.
 pub(crate) async fn set_name(call: CallContext, params: SetSessionNameParams) -> Result<AppendedResult, RpcError> {
-    call.write(move |access| {
-        let entry = access.append_with(|session| session.set_name(&params.name))?;
-        Ok(appended(&entry))
-    })
-    .await
+    call.write(move |access| Ok(appended(&access.append(|session| session.set_name(&params.name))?.entry))).await
 }
 
 /// Counts messages, tokens and cost of a session.
