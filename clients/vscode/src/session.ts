@@ -137,7 +137,7 @@ const PHASES: { [phase: string]: string } = {
 /** What a person reads of progress. */
 function progress({ phase, request, requests, outputTokens }: Params): string {
   if (phase !== "summarizing") return PHASES[phase] ?? phase;
-  return `summarizing: ${requests > 1 ? `request ${request} of ${requests}, ` : ""}${outputTokens} tokens written`;
+  return `${requests > 1 ? `request ${request} of ${requests}, ` : ""}${outputTokens} tokens written`;
 }
 
 /** A block of a message: its text, or what a tool is called with. */

@@ -34,8 +34,16 @@ pub(crate) fn check(page: &Path, title: &str, printed: &str) -> anyhow::Result<(
 fn section(page: &str, title: &str) -> Option<(usize, usize)> {
     let heading = format!("\n## {title}\n");
     let start = page.find(&heading)? + heading.len();
-    let end = page[start..].find("\n## ").map_or(page.len(), |length| start + length);
-    Some((start, end))
+    let (mut end, mut is_block) = (start, false);
+    for line in page[start..].split_inclusive('\n') {
+        is_block ^= line.starts_with("```");
+        // Blocks have headings of their own.
+        if !is_block && line.starts_with("## ") {
+            return Some((start, end - 1));
+        }
+        end += line.len();
+    }
+    Some((start, page.len()))
 }
 
 /// The screens as blocks with headings. Several lines in a row that an earlier screen has shown are one `…`.
@@ -77,8 +85,8 @@ mod tests {
 
     #[test]
     fn a_section_ends_with_the_next() {
-        let page = "# Page\n\n## One\nx\n\n## Two\ny\n";
-        assert_eq!(section(page, "One").map(|(start, end)| &page[start..end]), Some("x\n"));
+        let page = "# Page\n\n## One\n```text\n## a\n```\n\n## Two\ny\n";
+        assert_eq!(section(page, "One").map(|(start, end)| &page[start..end]), Some("```text\n## a\n```\n"));
         assert_eq!(section(page, "Two").map(|(start, end)| &page[start..end]), Some("y\n"));
         assert_eq!(section(page, "Three"), None);
     }
