@@ -22,7 +22,7 @@ const SORTED_AT_ONCE: usize = 16;
 pub(super) struct Keywords {
     words: Vec<Word>,
     /// For each place, one more than the index of its group; 0 if no keyword begins like that.
-    places: Box<[u16]>,
+    places: Box<[u16; PLACES]>,
     /// The words that begin alike.
     groups: Vec<Vec<usize>>,
 }
@@ -61,7 +61,7 @@ impl Keywords {
                 None => words.push(Word { text, numbers: vec![number] }),
             }
         }
-        let mut keywords = Self { words: Vec::new(), places: vec![0; PLACES].into(), groups: Vec::new() };
+        let mut keywords = Self { words: Vec::new(), places: Box::new([0; PLACES]), groups: Vec::new() };
         for (index, word) in words.iter().enumerate() {
             let probed = &word.text.as_bytes()[..word.text.len().min(PROBED)];
             // A shorter word has a place for each continuation.
@@ -84,23 +84,29 @@ impl Keywords {
     pub(super) fn find(&self, text: &str, mut visit: impl FnMut(Hit)) {
         let bytes = text.as_bytes();
         let (mut found, mut place) = (Vec::new(), 0);
-        // Behind the text, zeros stand for the bytes that a short word at its end does not have.
-        for (end, byte) in bytes.iter().chain(&[0; PROBED - 1]).enumerate() {
+        for (at, byte) in bytes.iter().enumerate() {
             place = next_place(place, byte);
-            let group = self.places[place];
-            if group != 0 && end + 1 >= PROBED {
-                let start = end + 1 - PROBED;
-                if found.len() >= SORTED_AT_ONCE {
-                    self.visit_until(start, &mut found, &mut visit);
-                }
-                self.find_at(bytes, start, &self.groups[usize::from(group) - 1], &mut found);
+            if self.places[place] != 0 {
+                self.look(place, bytes, at, &mut found, &mut visit);
             }
+        }
+        // Behind the text, zeros stand for the bytes that a short word at its end does not have.
+        for at in bytes.len()..bytes.len() + PROBED - 1 {
+            place = next_place(place, &0);
+            self.look(place, bytes, at, &mut found, &mut visit);
         }
         self.visit_until(bytes.len(), &mut found, &mut visit);
     }
 
-    fn find_at(&self, text: &[u8], start: usize, group: &[usize], found: &mut Vec<Found>) {
-        for &word in group {
+    /// Finds the words that begin where the bytes of `place` do; the last of these is the one `at`.
+    #[inline(never)]
+    fn look(&self, place: usize, text: &[u8], at: usize, found: &mut Vec<Found>, visit: &mut impl FnMut(Hit)) {
+        let group = usize::from(self.places[place]);
+        let (Some(start), Some(group)) = ((at + 1).checked_sub(PROBED), group.checked_sub(1)) else { return };
+        if found.len() >= SORTED_AT_ONCE {
+            self.visit_until(start, found, visit);
+        }
+        for &word in &self.groups[group] {
             let end = start + self.words[word].text.len();
             if text.get(start..end).is_some_and(|text| text.eq_ignore_ascii_case(self.words[word].text.as_bytes())) {
                 found.push(Found { word, start, end });
