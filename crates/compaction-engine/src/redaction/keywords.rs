@@ -1,28 +1,37 @@
 //! The search for keywords.
 //!
-//! An automaton for hundreds of keywords takes longer to build than a conversation takes to be searched, and reads
-//! each byte through a large table. Here three small tables tell for nearly every position that no keyword begins
-//! there.
+//! An automaton for hundreds of keywords takes longer to build than a conversation takes to be searched. Here one table
+//! tells for nearly every position that no keyword begins there.
 
 use std::cmp::Reverse;
 
-/// Sets of keywords, one bit each.
-type Groups = u64;
-
-/// Bytes of a keyword that the tables look at.
+/// Bytes of a keyword that the table looks at.
 const PROBED: usize = 3;
 
+/// Bits of a byte that the table looks at. Both cases of a letter have the same.
+const BITS: usize = 5;
+
+/// The number of a place in the table, which the probed bytes of a text determine.
+const PLACES: usize = 1 << (PROBED * BITS);
+
 /// Keywords that are found before they are sorted and visited.
-const SORTED_AT_ONCE: usize = 64;
+const SORTED_AT_ONCE: usize = 16;
 
 /// Keywords, found without regard to the case of ASCII letters.
 #[derive(Debug)]
 pub(super) struct Keywords {
-    keywords: Vec<&'static str>,
-    /// For each of the first bytes of a keyword, the groups with keywords that have this byte there.
-    probes: [Box<[Groups; 256]>; PROBED],
-    /// The keywords of each group.
+    words: Vec<Word>,
+    /// For each place, one more than the index of its group; 0 if no keyword begins like that.
+    places: Box<[u16; PLACES]>,
+    /// The words that begin alike.
     groups: Vec<Vec<usize>>,
+}
+
+/// One of the keywords, and its numbers in the list, where it may be several times.
+#[derive(Debug)]
+struct Word {
+    text: String,
+    numbers: Vec<usize>,
 }
 
 /// A keyword in a text.
@@ -32,73 +41,92 @@ pub(super) struct Hit {
     pub(super) keyword: usize,
     /// Its first byte.
     pub(super) start: usize,
-    /// The byte after it.
+}
+
+/// A word in a text.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    word: usize,
+    start: usize,
     end: usize,
 }
 
 impl Keywords {
-    pub(super) fn new(keywords: Vec<&'static str>) -> Self {
-        let mut probes: [Box<[Groups; 256]>; PROBED] = std::array::from_fn(|_| Box::new([0; 256]));
-        let mut groups = vec![Vec::new(); Groups::BITS as usize];
-        for (number, keyword) in keywords.iter().enumerate() {
-            let lower = keyword.to_ascii_lowercase();
-            let bytes = lower.as_bytes();
-            // Keywords with the same first bytes share a group, so that the third byte still tells them from others.
-            let first = bytes.iter().take(PROBED - 1);
-            let group = first.fold(0, |group, byte| group * 31 + usize::from(*byte)) % groups.len();
-            groups[group].push(number);
-            for (at, probe) in probes.iter_mut().enumerate() {
-                match bytes.get(at) {
-                    Some(byte) => {
-                        probe[usize::from(*byte)] |= 1 << group;
-                        probe[usize::from(byte.to_ascii_uppercase())] |= 1 << group;
-                    }
-                    None => probe.iter_mut().for_each(|groups| *groups |= 1 << group),
-                }
+    pub(super) fn new<'k>(keywords: impl IntoIterator<Item = &'k str>) -> Self {
+        let mut words: Vec<Word> = Vec::new();
+        for (number, keyword) in keywords.into_iter().enumerate() {
+            let text = keyword.to_ascii_lowercase();
+            match words.iter_mut().find(|word| word.text == text) {
+                Some(word) => word.numbers.push(number),
+                None => words.push(Word { text, numbers: vec![number] }),
             }
         }
-        Self { keywords, probes, groups }
+        let mut keywords = Self { words: Vec::new(), places: Box::new([0; PLACES]), groups: Vec::new() };
+        for (index, word) in words.iter().enumerate() {
+            let probed = &word.text.as_bytes()[..word.text.len().min(PROBED)];
+            // A shorter word has a place for each continuation.
+            let open = (PROBED - probed.len()) * BITS;
+            let first = probed.iter().fold(0, next_place) << open;
+            (first..first + (1 << open)).for_each(|place| keywords.add(place, index));
+        }
+        Self { words, ..keywords }
+    }
+
+    fn add(&mut self, place: usize, word: usize) {
+        if self.places[place] == 0 {
+            self.groups.push(Vec::new());
+            self.places[place] = u16::try_from(self.groups.len()).expect("there are fewer places than that");
+        }
+        self.groups[usize::from(self.places[place]) - 1].push(word);
     }
 
     /// Visits all keywords in `text`, also those that overlap, in the order of their ends, longer ones first.
     pub(super) fn find(&self, text: &str, mut visit: impl FnMut(Hit)) {
         let bytes = text.as_bytes();
-        let mut hits = Vec::new();
-        let [first, second, third] = &self.probes;
-        for (start, window) in bytes.windows(PROBED).enumerate() {
-            let groups = first[usize::from(window[0])] & second[usize::from(window[1])] & third[usize::from(window[2])];
-            if groups != 0 {
-                if hits.len() >= SORTED_AT_ONCE {
-                    visit_until(start, &mut hits, &mut visit);
-                }
-                self.find_at(bytes, start, groups, &mut hits);
+        let (mut found, mut place) = (Vec::new(), 0);
+        for (at, byte) in bytes.iter().enumerate() {
+            place = next_place(place, byte);
+            if self.places[place] != 0 {
+                self.look(place, bytes, at, &mut found, &mut visit);
             }
         }
-        for start in bytes.len().saturating_sub(PROBED - 1)..bytes.len() {
-            self.find_at(bytes, start, Groups::MAX, &mut hits);
+        // Behind the text, zeros stand for the bytes that a short word at its end does not have.
+        for at in bytes.len()..bytes.len() + PROBED - 1 {
+            place = next_place(place, &0);
+            self.look(place, bytes, at, &mut found, &mut visit);
         }
-        visit_until(bytes.len(), &mut hits, &mut visit);
+        self.visit_until(bytes.len(), &mut found, &mut visit);
     }
 
-    fn find_at(&self, text: &[u8], start: usize, mut groups: Groups, hits: &mut Vec<Hit>) {
-        while groups != 0 {
-            for &keyword in &self.groups[groups.trailing_zeros() as usize] {
-                let end = start + self.keywords[keyword].len();
-                let found = text.get(start..end);
-                if found.is_some_and(|found| found.eq_ignore_ascii_case(self.keywords[keyword].as_bytes())) {
-                    hits.push(Hit { keyword, start, end });
-                }
+    /// Finds the words that begin where the bytes of `place` do; the last of these is the one `at`.
+    #[inline(never)]
+    fn look(&self, place: usize, text: &[u8], at: usize, found: &mut Vec<Found>, visit: &mut impl FnMut(Hit)) {
+        let group = usize::from(self.places[place]);
+        let (Some(start), Some(group)) = ((at + 1).checked_sub(PROBED), group.checked_sub(1)) else { return };
+        if found.len() >= SORTED_AT_ONCE {
+            self.visit_until(start, found, visit);
+        }
+        for &word in &self.groups[group] {
+            let end = start + self.words[word].text.len();
+            if text.get(start..end).is_some_and(|text| text.eq_ignore_ascii_case(self.words[word].text.as_bytes())) {
+                found.push(Found { word, start, end });
             }
-            groups &= groups - 1;
+        }
+    }
+
+    /// Visits the keywords that end at `end` or before. Those that are found later end later.
+    fn visit_until(&self, end: usize, found: &mut Vec<Found>, visit: &mut impl FnMut(Hit)) {
+        found.sort_unstable_by_key(|found| (found.end, Reverse(found.end - found.start)));
+        let count = found.partition_point(|found| found.end <= end);
+        for Found { word, start, .. } in found.drain(..count) {
+            self.words[word].numbers.iter().for_each(|&keyword| visit(Hit { keyword, start }));
         }
     }
 }
 
-/// Visits the keywords that end at `end` or before. Those that are found later end later.
-fn visit_until(end: usize, hits: &mut Vec<Hit>, visit: &mut impl FnMut(Hit)) {
-    hits.sort_unstable_by_key(|hit| (hit.end, Reverse(hit.end - hit.start), hit.keyword));
-    let count = hits.partition_point(|hit| hit.end <= end);
-    hits.drain(..count).for_each(visit);
+/// The place of a text that is one byte longer.
+fn next_place(place: usize, byte: &u8) -> usize {
+    (place << BITS | usize::from(*byte) & ((1 << BITS) - 1)) % PLACES
 }
 
 #[cfg(test)]
@@ -127,7 +155,7 @@ mod tests {
         ]), 0..12)) {
             for text in [pieces.concat(), pieces.concat().repeat(40)] {
                 let mut hits: Vec<(usize, usize)> = Vec::new();
-                Keywords::new(WORDS.to_vec()).find(&text, |hit| hits.push((hit.keyword, hit.start)));
+                Keywords::new(WORDS).find(&text, |hit| hits.push((hit.keyword, hit.start)));
                 prop_assert_eq!(hits, expected(&text));
             }
         }
