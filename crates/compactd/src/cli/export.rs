@@ -183,7 +183,6 @@ fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> 
     })?;
     // A partial record appears again once it is complete. Only the last record can still be partial.
     let (mut has_records, mut partial) = (false, None);
-    let mut before = before;
     each_record(&session, path, |record| {
         has_records = true;
         if record.is_file {
