@@ -141,7 +141,7 @@ impl Codex {
     }
 
     /// Reads a message that another agent sent to this one. It begins a turn.
-    fn agent_message(&mut self, record: &Record, payload: &Json<'static>, tree: &mut Tree) {
+    fn inter_agent_message(&mut self, record: &Record, payload: &Json<'static>, tree: &mut Tree) {
         self.flush(tree);
         self.turns.push(tree.group());
         tree.begin_group();
@@ -221,7 +221,7 @@ impl Reader for Codex {
                 }
             }
             "event_msg" => self.event(&record, payload, tree),
-            "inter_agent_communication" => self.agent_message(&record, payload, tree),
+            "inter_agent_communication" => self.inter_agent_message(&record, payload, tree),
             "compacted" => self.compacted(&record, payload, tree),
             "turn_context" => {
                 self.flush(tree);
