@@ -175,7 +175,7 @@ fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> 
     let options = OpenOptions { read_only: true, ..OpenOptions::default() };
     let session = store.open(&Locator::from(&path.to_owned()), &options).map_err(|error| failed(&error))?;
     let mut before = None;
-    each_record(&session, path, |record| {
+    each_record(&session, path, "\"again\":true", |record| {
         if record.is_again {
             before = Some(record.before);
         }
@@ -183,7 +183,7 @@ fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> 
     })?;
     // A partial record appears again once it is complete. Only the last record can still be partial.
     let (mut has_records, mut partial) = (false, None);
-    each_record(&session, path, |record| {
+    each_record(&session, path, RECORD_TYPE, |record| {
         has_records = true;
         if record.is_file {
             let text = "the transcript was many files; `compactd show` and `getEntries` give them one by one";
@@ -207,17 +207,19 @@ fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> 
     output.write_all(&partial.unwrap_or_default()).map_err(Failure::Output)
 }
 
-/// Visits the records that imports have added. Copies of them, which an undo makes, are not visited.
+/// Visits the records that imports have added and whose lines contain `text`. Copies of them, which an undo makes, are
+/// not visited.
 fn each_record(
     session: &Session,
     path: &Path,
+    text: &str,
     mut visit: impl FnMut(KeptRecord) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |error: &StoreError| Failure::Refused(format!("{}: failed to {error}", path.display()));
     let mut outcome = Ok(());
     let visit = |entry: Result<&Entry, &StoreError>| {
         outcome = match entry {
-            Ok(entry) => record_of(entry).map_or(Ok(()), &mut visit),
+            Ok(entry) => record_of(entry, text).map_or(Ok(()), &mut visit),
             Err(error) => Err(failed(error)),
         };
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -226,11 +228,11 @@ fn each_record(
     outcome
 }
 
-fn record_of(entry: &Entry) -> Option<KeptRecord> {
-    if entry.kind_name() != "custom" || !is_imported(entry.id()) {
+fn record_of(entry: &Entry, text: &str) -> Option<KeptRecord> {
+    let line = entry.line();
+    if entry.kind_name() != "custom" || !is_imported(entry.id()) || !line.contains(text) {
         return None;
     }
-    let line = entry.line();
     let entry = RawObject::parse(&line).ok()?;
     entry.string("customType").filter(|kind| kind == RECORD_TYPE)?;
     KeptRecord::read(entry.get("data")?)

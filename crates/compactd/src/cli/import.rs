@@ -35,6 +35,16 @@ const CHUNK: usize = 256 << 10;
 const BATCH: usize = 4 << 20;
 /// Number of unreadable records that the text report describes.
 const SHOWN_PROBLEMS: usize = 3;
+/// Files that hold transcripts of agents in a form that is not read: what they are, their first bytes, and what to do.
+const CONTAINERS: [(&str, &[u8], &str); 3] = [
+    (
+        "an SQLite database",
+        b"SQLite format 3\0",
+        "For opencode, import what `opencode export SESSION` prints; for Cursor, a chat that Cursor exported as Markdown",
+    ),
+    ("zstd data", b"\x28\xb5\x2f\xfd", "Import what `zstd --decompress FILE` writes"),
+    ("gzip data", b"\x1f\x8b", "Import what `gunzip --keep FILE` writes"),
+];
 /// Maximum bytes of a file, for a transcript of many files.
 const MAX_FILE: u64 = 192 << 20;
 
@@ -128,6 +138,9 @@ async fn import_one(
     let mut file = open_regular_file(first).map_err(failed)?;
     let mut head = Vec::new();
     Read::by_ref(&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
+    if let Some(failure) = unread_container(&head, &transcript.path) {
+        return Err(failure);
+    }
     let known = transcript.files.as_ref().map(|(agent, _)| *agent).or(options.format);
     let agent = known.or_else(|| transcripts::detect(&head)).ok_or_else(|| not_a_transcript(&transcript.path))?;
     let name = transcript.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -594,6 +607,17 @@ fn lines_of(log: &FileLog) -> io::Result<usize> {
         offset += length;
     }
     Ok(lines)
+}
+
+/// The failure for a file that may hold transcripts in a form that is not read.
+fn unread_container(head: &[u8], path: &Path) -> Option<Failure> {
+    let (container, advice) =
+        CONTAINERS.iter().find(|(_, start, _)| head.starts_with(start)).map(|found| (found.0, found.2))?;
+    let text = format!("{}: {container}, which is not read. {advice}", shown(path));
+    Some(Failure::Transcript {
+        text,
+        data: json!({ "kind": "transcriptNotReadable", "file": path, "container": container }),
+    })
 }
 
 fn not_a_transcript(path: &Path) -> Failure {

@@ -370,6 +370,25 @@ fn what_is_no_transcript_is_refused_with_a_reason() {
     assert_eq!(std::fs::read(&file).expect("readable"), b"Buy milk.\n");
 }
 
+/// The page names the same way out.
+#[test]
+fn databases_and_compressed_transcripts_are_refused_with_advice() {
+    let sandbox = Sandbox::new();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/transcripts.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    for (name, start, advice) in [
+        ("opencode.db", &b"SQLite format 3\0"[..], "opencode export SESSION"),
+        ("rollout.jsonl.zst", b"\x28\xb5\x2f\xfd\x04", "zstd --decompress"),
+        ("old.jsonl.gz", b"\x1f\x8b\x08", "gunzip --keep"),
+    ] {
+        let file = sandbox.file(name, start);
+        let said = sandbox.run(&["import", text(&file)]).failed(1);
+        assert!(said.contains(advice) && page.contains(advice), "{said}");
+        let data = refused(&sandbox, &["import", text(&file), "--format", "codex", "--json"]);
+        assert_eq!(data["kind"], "transcriptNotReadable");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn pipes_and_devices_are_refused_without_waiting() {

@@ -125,11 +125,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
             let mime = node.either(["mediaType", "mimeType"]).map(|mime| mime.as_text()).transpose()?;
             data(&node.need("data", "an address or base64")?, mime, node.text("filename")?).map(Part::Media)
         }
-        "reasoning" => Ok(Part::Thinking {
-            text: node.need_text("text")?.to_owned(),
-            signature: signature(node)?,
-            is_redacted: false,
-        }),
+        "reasoning" => reasoning(node),
         "redacted-reasoning" => {
             let signature = Some(node.need_text("data")?.to_owned());
             Ok(Part::Thinking { text: String::new(), signature, is_redacted: true })
@@ -163,13 +159,16 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
     }
 }
 
-/// The signature of reasoning, if the provider gives one.
-fn signature(node: &Node<'_>) -> Result<Option<String>, FormatError> {
-    let Some(options) = node.either(["providerOptions", "providerMetadata"]) else {
-        return Ok(None);
-    };
-    let signature = options.get("anthropic").and_then(|anthropic| anthropic.get("signature"));
-    Ok(signature.map(|signature| signature.as_text()).transpose()?.map(str::to_owned))
+/// Reasoning with its signature, or with the encrypted data of redacted reasoning, if the provider gives one.
+fn reasoning(node: &Node<'_>) -> Result<Part, FormatError> {
+    let text = node.need_text("text")?.to_owned();
+    let anthropic = node.either(["providerOptions", "providerMetadata"]).and_then(|options| options.get("anthropic"));
+    let option = |name: &str| anthropic.as_ref().and_then(|anthropic| anthropic.get(name));
+    let redacted = option("redactedData");
+    let is_redacted = redacted.is_some();
+    let signature = redacted.or_else(|| option("signature"));
+    let signature = signature.map(|signature| signature.as_text().map(str::to_owned)).transpose()?;
+    Ok(Part::Thinking { text, signature, is_redacted })
 }
 
 /// Data as base64, a URL, or an id of the provider.
@@ -263,10 +262,7 @@ fn ui_part(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
     }
     let part = match kind {
         "text" => text(node.need_text("text")?),
-        "reasoning" => {
-            let text = node.need_text("text")?.to_owned();
-            Part::Thinking { text, signature: signature(node)?, is_redacted: false }
-        }
+        "reasoning" => reasoning(node)?,
         "file" | "reasoning-file" => {
             Part::Media(Media::at(node.need_text("url")?, node.text("mediaType")?, node.text("filename")?))
         }
@@ -364,12 +360,13 @@ fn write_answer(part: &Part, answer: &Answer, ids: &Ids) -> Option<Json<'static>
             Some(object([("type", string("file")), ("data", string(data.as_str())), ("mediaType", mime)]))
         }
         Part::Text { .. } | Part::Media(_) => write_part(part),
-        Part::Thinking { text, signature, .. } => {
+        Part::Thinking { text, signature, is_redacted } => {
+            let member = if *is_redacted { "redactedData" } else { "signature" };
             let is_anthropic = matches!(answer.origin, Some(Format::Anthropic | Format::AiSdk));
             let signature = signature
                 .as_ref()
                 .filter(|_| is_anthropic)
-                .map(|signature| object([("anthropic", object([("signature", string(signature.as_str()))]))]));
+                .map(|signature| object([("anthropic", object([(member, string(signature.as_str()))]))]));
             let is_empty = text.is_empty() && signature.is_none();
             let part = object([("type", string("reasoning")), ("text", string(text.as_str()))]);
             (!is_empty).then(|| with(part, "providerOptions", signature))
