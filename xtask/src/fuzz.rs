@@ -17,7 +17,7 @@ const TARGETS: [&str; 5] = ["open_session", "tail_session", "frame_reader", "par
 ///
 /// # Errors
 /// When cargo-fuzz is missing, or a target finds an input that fails; its file is named then.
-pub fn fuzz(seconds: &str) -> anyhow::Result<()> {
+pub fn fuzz(seconds: u64) -> anyhow::Result<()> {
     for target in TARGETS {
         let fuzz = root().join("fuzz");
         let (corpus, seeds) = (fuzz.join("corpus").join(target), fuzz.join("seeds").join(target));

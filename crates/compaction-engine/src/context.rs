@@ -25,8 +25,7 @@ pub fn project(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) ->
 /// # Errors
 /// Those of the store.
 pub fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Pins, EngineError> {
-    let store_failure = |error| open.store_failure(error);
-    Pins::of(&mut session.branch(leaf).map_err(store_failure)?).map_err(store_failure)
+    session.pins(leaf).map_err(|error| open.store_failure(error))
 }
 
 /// A preparation at a cut that the caller chose. The inner error says why nothing is compacted.

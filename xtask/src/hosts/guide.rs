@@ -81,7 +81,7 @@ fn run(commands: &str, prints: Option<&str>, directory: &Path, prepare: &impl Fn
 }
 
 /// The lines of an output with a `#` for every number and id.
-fn shape(text: &str) -> Vec<String> {
+pub(crate) fn shape(text: &str) -> Vec<String> {
     text.trim_end().lines().map(|line| shape_of_line(line.trim_end())).collect()
 }
 

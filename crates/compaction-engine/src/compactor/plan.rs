@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::ledger::Retention;
-use compaction_core::message::{Body, Message};
+use compaction_core::message::Message;
 use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{ProjectedEntry, Projection};
@@ -364,7 +364,7 @@ impl Balance {
 
 fn conversation(entries: &[ProjectedEntry]) -> u64 {
     let messages = entries.iter().flat_map(|projected| &projected.messages);
-    let weights = messages.filter(|message| !matches!(message.body(), Body::System(_))).map(|message| message.tokens());
+    let weights = messages.filter(|message| !message.is_system()).map(|message| message.tokens());
     weights.fold(0, u64::saturating_add)
 }
 

@@ -24,6 +24,7 @@ fn context(session: &Session) -> String {
     }
     let (level, model) = (projection.thinking_level(), projection.model());
     writeln!(shown, "{level} {model:?} {:?} {:?}", projection.diagnostics(), branch.diagnostics()).unwrap();
+    writeln!(shown, "{:?}", session.pins(session.leaf_id()).unwrap()).unwrap();
     shown
 }
 
@@ -110,6 +111,37 @@ fn settled_chain(count: usize) -> Vec<String> {
 
 fn text(lines: &[String]) -> String {
     file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The line of a pin.
+fn pin(id: &str, parent: &str, pinned: &str, padding: usize) -> String {
+    format!(
+        r#"{{"type":"custom","id":"{id}","parentId":"{parent}","timestamp":"T","x":"{}","customType":"compactd.pin","data":{{"entryId":"{pinned}","pinned":true}}}}"#,
+        "x".repeat(padding)
+    )
+}
+
+#[test]
+fn pins_far_from_the_end_are_found_without_an_index_where_there_are_none() {
+    let lines = chain(6000, 3);
+    let place = &Place::all_fast(text(&lines).as_bytes())[0];
+    let mut session = open(place, 1 << 10).unwrap();
+    assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), []);
+    assert_eq!(session.entry_count(), None);
+    place.append_foreign(&(pin("p1", "0000176f", "0000176e", 0) + "\n"));
+    session.refresh().unwrap();
+    assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), [id("0000176e")]);
+    // A word across two parts of the search.
+    let before = text(&lines[..2]);
+    for shift in 0..10 {
+        let start = before.len() + pin("p2", "00000001", "00000000", 0).find("compactd").unwrap();
+        let mut lines = lines.clone();
+        lines[2] = lines[2].replace("00000001", "p2");
+        lines.insert(2, pin("p2", "00000001", "00000000", (1 << 20) - shift - start));
+        let place = &Place::all_fast(text(&lines).as_bytes())[0];
+        let session = open(place, 1 << 10).unwrap();
+        assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), [id("00000000")], "{shift}");
+    }
 }
 
 #[test]
