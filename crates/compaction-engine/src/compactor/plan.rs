@@ -12,7 +12,7 @@ use compaction_core::prompts::{OutputLimits, RequestKind, SummaryRequest};
 use compaction_core::{cut_point, extractive, system_state, tokens};
 use session_store::Session;
 
-use super::summary::{Part, jobs, prompt_texts};
+use super::summary::{jobs, prompt_texts};
 use super::{FittedSettings, Order};
 use crate::context::{chosen_cut, entry_not_found, pins_of, project};
 use crate::error::EngineError;
@@ -46,17 +46,12 @@ pub(super) struct RedactedPlan {
     /// The removed part.
     pub(super) preparation: Arc<Preparation>,
     /// The kept part.
-    kept: Vec<PreparedMessage>,
-    balance: Balance,
+    pub(super) kept: Vec<PreparedMessage>,
+    /// Both parts in tokens.
+    pub(super) balance: Balance,
+    pub(super) order: Arc<Order>,
     /// Secrets that were removed from the removed part.
     pub(super) redactions: Redactions,
-}
-
-impl RedactedPlan {
-    /// The removed and kept parts.
-    pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
-        Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
-    }
 }
 
 impl Plan {
@@ -104,15 +99,16 @@ impl Plan {
     }
 
     /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread.
-    pub(super) fn redacted(&self, order: &Order) -> RedactedPlan {
-        let Some(redactor) = order.settings.redaction().redactor() else {
-            let (preparation, kept) = (Arc::new(self.preparation.clone()), self.kept.clone());
-            return RedactedPlan { preparation, kept, balance: self.balance, redactions: Redactions::new() };
+    pub(super) fn redacted(&self, order: &Arc<Order>) -> RedactedPlan {
+        let (balance, order, mut kept) = (self.balance, Arc::clone(order), self.kept.clone());
+        let (preparation, redactions) = match order.settings.redaction().redactor() {
+            Some(redactor) => {
+                redactor.messages(&mut kept);
+                redactor.preparation(&self.preparation)
+            }
+            None => (self.preparation.clone(), Redactions::new()),
         };
-        let (preparation, redactions) = redactor.preparation(&self.preparation);
-        let mut kept = self.kept.clone();
-        redactor.messages(&mut kept);
-        RedactedPlan { preparation: Arc::new(preparation), kept, balance: self.balance, redactions }
+        RedactedPlan { preparation: Arc::new(preparation), kept, balance, order, redactions }
     }
 
     /// The conversation before the entry `end`, for a model that continues it.

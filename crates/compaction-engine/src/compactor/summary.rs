@@ -16,7 +16,7 @@ use compaction_core::{ledger, prompts};
 use serde_json::json;
 
 use super::Order;
-use super::plan::{Balance, Plan, of_hook};
+use super::plan::{Plan, RedactedPlan, of_hook};
 use crate::error::{EngineError, SummarizerFailure};
 use crate::host::{CompactionAccount, GivenSummary};
 use crate::models::RequestReport;
@@ -48,7 +48,11 @@ pub(super) struct Written {
 impl Written {
     /// The summary of a hook, or else the one that the caller gave with the call. Its text is stored as it was given;
     /// the lists of files go into the details alone, where the next compaction finds them.
-    pub(super) fn as_given(by_hook: Option<&GivenSummary>, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
+    pub(super) fn as_given(
+        by_hook: Option<&GivenSummary>,
+        plan: &Plan,
+        order: &Arc<Order>,
+    ) -> Result<Self, EngineError> {
         match (by_hook, &order.summary) {
             (Some(given), _) => Self::given_by("hook", given, plan, order).map_err(of_hook),
             (None, Some(given)) => Self::given_by("client", given, plan, order),
@@ -56,11 +60,11 @@ impl Written {
         }
     }
 
-    fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
+    fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Arc<Order>) -> Result<Self, EngineError> {
         let redacted = plan.redacted(order);
         let files = &redacted.preparation.file_operations;
         let given = &given.text;
-        let account = Account::of_given(&redacted.part(order), &given.summary);
+        let account = Account::of_given(&redacted, &given.summary);
         let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
@@ -115,13 +119,8 @@ impl Written {
         let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
         operation::checked(&summary)?;
         let (account, summary) = {
-            let (redacted, order) = (Arc::clone(&redacted), Arc::clone(order));
-            let is_own = written.summarizer == EXTRACTIVE;
-            let redactor = order.settings.redaction().redactor();
-            let completing = blocking(move || {
-                let part = redacted.part(&order);
-                Ok(Account::complete(&part, ledger, &summary, is_own, redactor.as_deref()))
-            });
+            let (redacted, is_own) = (Arc::clone(&redacted), written.summarizer == EXTRACTIVE);
+            let completing = blocking(move || Ok(Account::complete(&redacted, ledger, &summary, is_own)));
             operation.unless_cancelled(completing).await?
         };
         let files = &preparation.file_operations;
@@ -150,7 +149,7 @@ fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account
     if !redactions.is_empty() {
         own.set("redactions", json!(redactions).to_string());
     }
-    own.set("ledger", account.stored_ledger().to_owned());
+    own.set("ledger", account.ledger.stored.as_str());
     own.to_json()
 }
 
@@ -274,72 +273,49 @@ impl StoredLedger {
     }
 }
 
-/// The two sides of a compaction.
-pub(super) struct Part<'a> {
-    /// The removed part.
-    pub(super) preparation: &'a Preparation,
-    /// The kept messages.
-    pub(super) kept: &'a [PreparedMessage],
-    /// Both sides in tokens.
-    pub(super) balance: Balance,
-    /// The order.
-    pub(super) order: &'a Order,
-}
-
 impl Account {
     /// The account of a given summary, which is stored unchanged.
-    pub(super) fn of_given(part: &Part<'_>, summary: &str) -> Self {
-        let ledger = StoredLedger::of(Arc::new(part.preparation.ledger()), part.order);
-        let loss = part.loss(&ledger.ledger, summary);
-        Self::new(part, ledger, loss)
+    pub(super) fn of_given(plan: &RedactedPlan, summary: &str) -> Self {
+        let ledger = StoredLedger::of(Arc::new(plan.preparation.ledger()), &plan.order);
+        let loss = plan.loss(&ledger.ledger, summary);
+        Self::new(plan, ledger, loss)
     }
 
     /// Completes a summary and returns its account. Facts that `text` lacks are added as far as the settings allow,
     /// and file lists as far as they stay short. Where the window is known, both fit under its threshold.
     ///
-    /// `part` holds no secrets any more, and so neither do its facts; joined texts are redacted once more by
-    /// `redactor`. A text that was made from the ledger itself (`is_own`) lacks only what had no room, and gets no
-    /// facts.
-    pub(super) fn complete(
-        part: &Part<'_>,
-        ledger: StoredLedger,
-        text: &str,
-        is_own: bool,
-        redactor: Option<&Redactor>,
-    ) -> (Self, String) {
-        let files = part.preparation.file_operations.lists();
-        let shown = ShownFiles::in_tokens(&files, &ledger.ledger.last_touched(), part.room_for_files(text));
+    /// The plan holds no secrets any more, and so neither do its facts; joined texts are redacted once more. A text
+    /// that was made from the ledger itself (`is_own`) lacks only what had no room, and gets no facts.
+    pub(super) fn complete(plan: &RedactedPlan, ledger: StoredLedger, text: &str, is_own: bool) -> (Self, String) {
+        let files = plan.preparation.file_operations.lists();
+        let shown = ShownFiles::in_tokens(&files, &ledger.ledger.last_touched(), plan.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
-        let loss = part.loss(&ledger.ledger, &with_files(text));
-        let most = part.order.settings.repair_tokens().filter(|_| !is_own);
+        let loss = plan.loss(&ledger.ledger, &with_files(text));
+        let most = plan.order.settings.repair_tokens().filter(|_| !is_own);
         let most = most.map(|most| most.min(max_fact_tokens(estimate_text(text))));
-        let budget = most.map(|most| most.min(part.room_for_facts(text, &with_files(text))));
+        let budget = most.map(|most| most.min(plan.room_for_facts(text, &with_files(text))));
         let repair = budget.and_then(|budget| loss.repair(budget));
-        let mut account = Self::new(part, ledger, loss);
+        let mut account = Self::new(plan, ledger, loss);
         let Some(repair) = repair else {
             return (account, with_files(text));
         };
-        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, redactor));
+        let redactor = plan.order.settings.redaction().redactor();
+        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, &redactor));
         let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
         let is_whole = block == repair.block;
         account.retention =
-            if is_whole { repair.retention } else { part.loss(&account.ledger.ledger, &summary).retention };
+            if is_whole { repair.retention } else { plan.loss(&account.ledger.ledger, &summary).retention };
         (account, summary)
     }
 
-    fn new(part: &Part<'_>, ledger: StoredLedger, loss: LossReport) -> Self {
+    fn new(plan: &RedactedPlan, ledger: StoredLedger, loss: LossReport) -> Self {
         Self {
             retention: loss.retention,
-            messages: part.preparation.evicted().count(),
-            tokens: part.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
+            messages: plan.preparation.evicted().count(),
+            tokens: plan.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
             ledger,
             loss,
         }
-    }
-
-    /// The ledger that is stored for the next compaction.
-    pub(super) fn stored_ledger(&self) -> &str {
-        &self.ledger.stored
     }
 
     /// The account for the host.
@@ -367,7 +343,7 @@ fn redacted(block: &str, redactor: &Redactor) -> String {
     lines.join("\n")
 }
 
-impl Part<'_> {
+impl RedactedPlan {
     /// Maximum tokens of file lists and facts together: half of the room under a known threshold. Otherwise the next
     /// compaction would be due at once.
     fn room_beside(&self, text: &str) -> u64 {
@@ -399,7 +375,7 @@ impl Part<'_> {
             summary,
             evicted: &evicted,
             previous_summary: self.preparation.previous_summary.as_deref(),
-            kept: self.kept,
+            kept: &self.kept,
         })
     }
 }

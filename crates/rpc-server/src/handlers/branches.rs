@@ -8,6 +8,7 @@ use compaction_engine::host::Decision;
 use compaction_engine::session::{OpenSession, ReadGuard};
 use compaction_engine::{EngineError, NavigationRequest, Route};
 
+use super::compaction::chain;
 use super::read::branch_end;
 use super::sessions::add;
 use crate::call::{CallContext, blocking_if_long, blocking_in};
@@ -110,8 +111,7 @@ pub(crate) async fn prepare(
 pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> Result<NavigateTreeResult, RpcError> {
     let engine = Arc::clone(call.server.engine()?);
     let settings = engine.settings_now().await?;
-    let named = params.summarizer.as_ref().map(SummarizerChoice::names);
-    let chain = engine.summarizers(named.as_deref(), &settings)?;
+    let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
     let details = params.summary.as_ref().and_then(|summary| summary.details.as_ref());
     let bytes = details.map_or(0, |details| details.get().len());
     let request = NavigationRequest::from(params);

@@ -82,10 +82,9 @@ pub(crate) async fn prepare(
     mut params: PrepareCompactionParams,
 ) -> Result<PrepareCompactionResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.take()).await?;
-    let named = params.summarizer.as_ref().map(SummarizerChoice::names);
-    let chain = match call.server.engine()?.summarizers(named.as_deref(), &settings) {
+    let chain = match chain(&call, params.summarizer.as_ref(), &settings) {
         // The result is useful even if the client can use no summarizer.
-        Err(_) if named.is_none() && !params.check_summarizer => Chain::new(),
+        Err(_) if params.summarizer.is_none() && !params.check_summarizer => Chain::new(),
         chain => chain?,
     };
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
@@ -138,8 +137,7 @@ pub(crate) async fn compact(call: CallContext, mut params: CompactParams) -> Res
     }
     let settings = settings_of_call(&call, params.settings.take()).await?;
     let engine = Arc::clone(call.server.engine()?);
-    let named = params.summarizer.as_ref().map(SummarizerChoice::names);
-    let chain = engine.summarizers(named.as_deref(), &settings)?;
+    let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
     let waits = params.wait.unwrap_or(true);
     let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
     let turn = call.unless_cancelled(call.write_guard()).await?;
@@ -279,7 +277,11 @@ pub(crate) async fn compact_copy(call: CallContext, mut params: CompactParams) -
 }
 
 /// The summarizers that the call names, or those of the settings.
-fn chain(call: &CallContext, named: Option<&SummarizerChoice>, settings: &Settings) -> Result<Chain, RpcError> {
+pub(super) fn chain(
+    call: &CallContext,
+    named: Option<&SummarizerChoice>,
+    settings: &Settings,
+) -> Result<Chain, RpcError> {
     Ok(call.server.engine()?.summarizers(named.map(SummarizerChoice::names).as_deref(), settings)?)
 }
 
