@@ -241,7 +241,7 @@ proptest! {
 /// Texts are looked at as they are, and as JSON that was escaped up to so often.
 const MOST_ESCAPES: usize = 3;
 
-/// Samples that still tell a part of a secret after redaction, with that part.
+/// Samples that still contain a part of a secret after redaction, with that part.
 fn missed(samples: &[Sample], escapes: usize) -> Vec<String> {
     let look = |sample: &Sample| {
         let text = format!("before\n{}\nafter", sample.text);
@@ -256,8 +256,8 @@ fn missed(samples: &[Sample], escapes: usize) -> Vec<String> {
 fn check_found(samples: &[Sample]) {
     for escapes in 0..=MOST_ESCAPES {
         let missed = missed(samples, escapes);
-        let told = format!("{} of {} are missed, escaped {escapes} times", missed.len(), samples.len());
-        assert!(missed.len() * 20 <= samples.len(), "{told}:\n{}", missed.join("\n"));
+        let summary = format!("{} of {} are missed, escaped {escapes} times", missed.len(), samples.len());
+        assert!(missed.len() * 20 <= samples.len(), "{summary}:\n{}", missed.join("\n"));
     }
 }
 
@@ -308,4 +308,25 @@ fn escapes_are_read_and_found_again() {
     check(r"a\\\\nb\u0026c", "a\nb&c", "b&c", r"b\u0026c");
     check(r"C:\dir\x \ud83d\ude00 \u00zz end\", r"C:\dir\x \ud83d\ude00 \u00zz end\", "end\\", "end\\");
     check("ü\\tß", "ü\tß", "ß", "ß");
+}
+
+#[test]
+fn unusual_blocks_of_keys_are_redacted() {
+    let data = base64(8192);
+    for (text, expected) in [
+        // Lines that are longer than the part that is read at once, after a character of two bytes.
+        (format!("\u{e9}{data}\n-----END PRIVATE KEY-----"), "\u{e9}[redacted:private-key]"),
+        (format!("\u{e9}{data}{data}{data}\n-----END PRIVATE KEY-----"), "\u{e9}[redacted:private-key]"),
+        (
+            format!("-----BEGIN PRIVATE KEY-----\n{data}\n{}END PRIVATE KEY-----", "-".repeat(200)),
+            "[redacted:private-key]",
+        ),
+        (
+            format!("-----BEGIN PRIVATE KEY-----\n{data}\n-----{}END PRIVATE KEY-----", " ".repeat(200)),
+            "[redacted:private-key]",
+        ),
+    ] {
+        let redacted = Redactor::shared().redact(&text).text.into_owned();
+        assert!(redacted.starts_with(expected) && !redacted.contains(&data[..100]), "{redacted:.200}");
+    }
 }

@@ -39,6 +39,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::models::configuration::Timeouts;
+use crate::threads::LOOKUPS;
 
 /// Makes requests.
 #[derive(Debug)]
@@ -365,9 +366,7 @@ fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Maximum number of concurrent look-ups. Together with the limits of concurrent calls they are fewer than the
-/// threads.
-const LOOKUPS: usize = 4;
+/// Look-ups that run.
 static RUNNING: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(LOOKUPS)));
 
 /// Looks up the addresses of a host.
@@ -507,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_of_the_socket_kind_is_told_the_host() {
+    fn a_socks_proxy_gets_the_host_name() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let serving = std::thread::spawn(move || {
