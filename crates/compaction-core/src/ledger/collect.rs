@@ -107,6 +107,9 @@ impl<'a> Collector<'a> {
             Body::User { content } => {
                 let text = content.text("\n");
                 let words = person::words(&text);
+                if self.dialogue.is_repeated(&words) {
+                    return;
+                }
                 self.dialogue.read_person(place, &words, &mut self.notes);
                 self.statements.add_person(place, &words);
                 if is_substantive(&words) {

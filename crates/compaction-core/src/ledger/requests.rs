@@ -220,6 +220,9 @@ fn topic_words(text: &str) -> HashSet<String> {
     words.split_whitespace().filter(is_telling).map(str::to_owned).collect()
 }
 
+/// Fewest bytes and lines of a message that is a quoted answer.
+const SHORTEST_QUOTED: usize = 200;
+const FEWEST_QUOTED: usize = 3;
 /// UTF-16 units of the longest message that counts as typed. Longer ones may have pasted text.
 const LONGEST_TYPED: usize = 420;
 /// Sentences at either end of a message with pasted text that a person may have written.
@@ -273,6 +276,27 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
     }
 }
 
+/// Whether a text before a message is a command such as `/ask`, or nothing.
+fn is_command(text: &str) -> bool {
+    let command = text.trim_end();
+    text.is_empty() || command.starts_with('/') && !command.contains(char::is_whitespace) && command != text
+}
+
+/// Whether all lines of a long text stand in `answer`, in this order. A short one may be a choice between
+/// the options that the answer names.
+fn is_quoted(text: &str, answer: &str) -> bool {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    if text.len() < SHORTEST_QUOTED || lines().count() < FEWEST_QUOTED {
+        return false;
+    }
+    let mut rest = answer;
+    lines().all(|line| {
+        let at = memchr::memmem::find(rest.as_bytes(), line.as_bytes());
+        rest = at.map_or("", |at| &rest[at + line.len()..]);
+        at.is_some()
+    })
+}
+
 /// Whether a sentence is a quoted error or warning.
 fn is_report(sentence: &str) -> bool {
     let ends = |word: &str| ["error", "warning", "exception", "failed"].iter().any(|end| word.ends_with(end));
@@ -281,6 +305,18 @@ fn is_report(sentence: &str) -> bool {
 }
 
 impl<'a> Dialogue<'a> {
+    /// Whether a person's message only repeats what is there: a long text that stands line by line in the
+    /// newest answer, or the message before it, without its command, to which nobody answered. Agents that
+    /// hand the answer of one model to the next one, or repeat what follows a command, write such messages.
+    pub(super) fn is_repeated(&self, text: &str) -> bool {
+        let text = text.trim();
+        let answered_at = self.answers.back().map_or(0, |answer| answer.place.position);
+        match self.requests.last().filter(|request| request.position > answered_at) {
+            Some(request) => request.text.trim().strip_suffix(text).is_some_and(is_command),
+            None => self.answers.back().is_some_and(|answer| is_quoted(text, &answer.text)),
+        }
+    }
+
     pub(super) fn read_person(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         if text.trim().is_empty() {
             return;
@@ -383,6 +419,24 @@ mod tests {
         ] {
             assert!(!asks_for_work(chat), "{chat}");
         }
+    }
+
+    #[test]
+    fn repeated_messages_are_no_requests() {
+        let place = |position| SourcePosition { position, entry: None };
+        let mut dialogue = Dialogue::default();
+        let mut notes = NoteList::default();
+        dialogue.read_person(place(1), "/ask do not delete the log", &mut notes);
+        assert!(dialogue.is_repeated("do not delete the log"));
+        assert!(dialogue.is_repeated("/ask do not delete the log"));
+        assert!(!dialogue.is_repeated("delete the log"), "it is the opposite");
+        let answer =
+            format!("There are two ways:\n1. Use SQLite{}.\n2. Use files.\nWhich one?", " for all of it".repeat(20));
+        dialogue.read_model(place(2), Cow::Borrowed(&answer), Some("stop"));
+        assert!(dialogue.is_repeated(&answer.replace('\n', "\n\n")));
+        assert!(!dialogue.is_repeated(&answer.replace("files", "tabs")));
+        assert!(!dialogue.is_repeated("Use files."), "it is a choice");
+        assert!(!dialogue.is_repeated("do not delete the log"), "it is said again");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! Statements are chosen greedily by their value for each unit of text: the weight of the terms that no
 //! chosen statement has yet, times factors for the speaker and for recency. A term weighs more the
-//! rarer it is in the conversation, and more if it is a name or a number. No knowledge of a language or
-//! topic is needed.
+//! rarer it is in the conversation, and more if it is a name or a number or if a person used it. No
+//! knowledge of a language or topic is needed.
 
 use std::collections::{BinaryHeap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -23,7 +23,7 @@ const PERSON_LABEL: usize = 12;
 const LABEL: usize = 4;
 /// UTF-16 units that are added to the length of each statement when its value for each unit is
 /// computed, so that fragments do not win only because they are short.
-const SHORTNESS: usize = 20;
+const SHORTNESS: usize = 24;
 /// Selection stops when fewer UTF-16 units than this are left.
 const LEAST_ROOM: usize = 24;
 /// Part of a term's weight that counts if a chosen statement already has the term, and the same for
@@ -32,6 +32,10 @@ const COVERED: f32 = 0.12;
 const COVERED_BY_PERSON: f32 = 0.35;
 /// The value of a statement without any terms.
 const LEAST_VALUE: f32 = 0.05;
+/// Factor for names and numbers.
+const NAME: f32 = 1.7;
+/// Factor for terms that a person used: they tell what the conversation is about.
+const PERSONS_TERM: f32 = 3.0;
 /// Factor for terms of the caller's focus.
 const FOCUS: f32 = 8.0;
 
@@ -165,7 +169,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
     let next = statements.get(index + 1);
     let is_last = next.is_none_or(|next| next.position != statement.position);
     let voice = match statement.voice {
-        Voice::Person => 2.4,
+        Voice::Person => 1.8,
         Voice::Report => 1.5,
         Voice::Remark => 1.0,
         Voice::Announcement => 0.45,
@@ -271,7 +275,8 @@ impl Vocabulary {
             statements: Vec::with_capacity(statements.len()),
         };
         let mut names: Vec<bool> = Vec::with_capacity(terms);
-        // For each term, the last statement that had it.
+        // For each term, whether a person used it, and the last statement that had it.
+        let mut is_persons: Vec<bool> = Vec::with_capacity(new);
         let mut last: Vec<usize> = Vec::with_capacity(new);
         for (index, statement) in (1..).zip(statements) {
             each_term(&statement.text, &mut |hash, is_name| {
@@ -279,7 +284,9 @@ impl Vocabulary {
                 if number as usize == last.len() {
                     last.push(0);
                     all.counts.push(0);
+                    is_persons.push(false);
                 }
+                is_persons[number as usize] |= statement.voice == Voice::Person;
                 let last = &mut last[number as usize];
                 if *last != index {
                     *last = index;
@@ -290,9 +297,12 @@ impl Vocabulary {
             });
             all.statements.push(StatementTerms { end: all.terms.len(), units: utf16_len(&statement.text) });
         }
-        let rarity: Vec<f32> = all.counts.iter().map(|count| rarity(*count, statements.len())).collect();
+        let value = |(count, is_persons): (&u32, bool)| {
+            rarity(*count, statements.len()) * if is_persons { PERSONS_TERM } else { 1.0 }
+        };
+        let values: Vec<f32> = all.counts.iter().zip(is_persons).map(value).collect();
         for ((number, weight), is_name) in all.terms.iter_mut().zip(names) {
-            *weight = rarity[*number as usize] * if is_name { 1.7 } else { 1.0 };
+            *weight = values[*number as usize] * if is_name { NAME } else { 1.0 };
         }
         all
     }

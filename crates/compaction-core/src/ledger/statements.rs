@@ -22,6 +22,10 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Most statements of one message.
 const MOST_OF_ONE: usize = 160;
 
+/// Fewest marks of code in a line of code, and most of one word that count.
+const FEWEST_MARKS: usize = 2;
+const MOST_MARKS: usize = 3;
+
 /// Who made a statement, and what kind it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Voice {
@@ -113,6 +117,7 @@ impl Statements {
     pub(super) fn add_model(&mut self, place: SourcePosition<'_>, parts: &[Part<'_>], is_final: bool) {
         self.newest = self.list.len();
         let voice = |sentence: &str| match is_announcement(sentence) {
+            _ if is_code(sentence) => Voice::Quote,
             true => Voice::Announcement,
             false if is_final => Voice::Report,
             false => Voice::Remark,
@@ -146,7 +151,7 @@ impl Statements {
         for part in parts.take(MOST_OF_ONE) {
             let (own, line) = match part {
                 Part::Sentence(sentence) | Part::Heading(sentence) => {
-                    let mut line = as_line(sentence);
+                    let mut line = as_line(without_edges(sentence));
                     if memchr::memchr(b'*', line.as_bytes()).is_some() {
                         line = Cow::Owned(line.replace("**", ""));
                     }
@@ -346,6 +351,33 @@ pub(crate) fn is_prose(sentence: &str) -> bool {
     letters * 100 >= all * 78 && marks * 25 <= all && starts_plain && (is_unspaced || has_short_words())
 }
 
+/// Whether a sentence of a model is a line of code that stands outside of any fence. Code between
+/// backticks belongs to the sentence around it.
+fn is_code(sentence: &str) -> bool {
+    let (mut marks, mut words) = (0, 0);
+    for word in sentence.split('`').step_by(2).flat_map(str::split_ascii_whitespace) {
+        let bytes = word.as_bytes();
+        let is_inner = |at: usize| at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_');
+        let own = bytes.iter().enumerate().filter(|(at, byte)| match byte {
+            b'=' | b'{' | b'}' | b'_' => true,
+            b';' => at + 1 == bytes.len(),
+            b'(' | b'[' => is_inner(*at),
+            _ => false,
+        });
+        match own.count() {
+            0 => words += usize::from(word.contains(char::is_alphabetic)),
+            own => marks += own.min(MOST_MARKS),
+        }
+    }
+    marks >= FEWEST_MARKS && marks >= words
+}
+
+/// The cells of a row of a table without the marks at its ends.
+fn without_edges(line: &str) -> &str {
+    let cells = || line.strip_prefix('|')?.strip_suffix('|');
+    cells().map_or(line, str::trim)
+}
+
 /// The lines of `text` without code between fences.
 pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
@@ -485,6 +517,29 @@ mod tests {
         ] {
             assert!(!is_prose(pasted), "{pasted}");
         }
+    }
+
+    #[test]
+    fn code_of_a_model_is_known_without_fences() {
+        for code in ["io = from_coder.io;", "def create(self, main_model=None):", "return use_kwargs.update(update)"] {
+            assert!(is_code(code), "{code}");
+        }
+        for words in [
+            "`mdLink`: `#81a2be` (blue)",
+            "Call `open(path)` before read_all(), or the test fails.",
+            "TypeError: Coder.__init__() got an unexpected keyword argument 'pretty'",
+            "Set MAX_SIZE=5 in the file.",
+            "20 passed in 6.41s",
+        ] {
+            assert!(!is_code(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn rows_of_tables_lose_their_edges() {
+        assert_eq!(without_edges("| Total | 3 h |"), "Total | 3 h");
+        assert_eq!(without_edges("| open"), "| open");
+        assert_eq!(without_edges("|"), "|");
     }
 
     #[test]
