@@ -129,9 +129,7 @@ const PLAIN_BYTES: usize = 128;
 /// One entry: its unchanged line, and a view of it.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The line; `None` if it can be built from the message and the members before it. The text of a message is
-    /// then held once.
-    line: Option<Box<str>>,
+    line: Line,
     /// The line as a raw value, created on demand.
     raw: OnceLock<Box<RawValue>>,
     header: EntryHeader,
@@ -142,6 +140,37 @@ pub struct Entry {
 
 // A context may have a million entries, each with a message beside it.
 const _: () = assert!(size_of::<Entry>() <= 192);
+
+/// The line of an entry, without the text of its message where the message holds it unchanged.
+#[derive(Debug, Clone)]
+enum Line {
+    /// The line is built from the message and the members before it.
+    Plain,
+    /// The line without its message, and the byte where the message belongs.
+    Around(Box<str>, usize),
+    /// The whole line.
+    Whole(Box<str>),
+}
+
+impl Line {
+    /// Holds `line`, whose members are `object`.
+    fn of(line: &str, object: &RawObject<'_>, body: &EntryBody) -> Self {
+        let text = match body {
+            EntryBody::Message(message) => object.get("message").filter(|text| message.raw().get() == *text),
+            _ => None,
+        };
+        // The members are parts of the line.
+        let split = text.and_then(|text| {
+            let at = text.as_ptr().addr().checked_sub(line.as_ptr().addr())?;
+            let after = line.get(at..)?.strip_prefix(text)?;
+            Some((line.get(..at)?, after))
+        });
+        match split {
+            Some((before, after)) => Self::Around([before, after].concat().into(), before.len()),
+            None => Self::Whole(line.into()),
+        }
+    }
+}
 
 /// The content of an entry, by type.
 #[derive(Debug, Clone)]
@@ -330,7 +359,7 @@ impl Entry {
         };
         let parent_id = object.string("parentId").map(EntryId::new);
         let header = EntryHeader { id, parent_id, kind, role };
-        let (line, timestamp) = (Some(line.into()), timestamp.into_boxed_str());
+        let (line, timestamp) = (Line::of(line, &object, &body), timestamp.into_boxed_str());
         let kind_name = kind.name().map_or(Cow::Owned(kind_name), Cow::Borrowed);
         Ok(Self { line, raw: OnceLock::new(), header, kind_name, timestamp, body })
     }
@@ -348,7 +377,7 @@ impl Entry {
         let names = [Some(id.as_str()), parent_id.map(EntryId::as_str), Some(timestamp)];
         let is_usual = names.into_iter().flatten().all(is_plain) && !has_line_breaks(message.raw().get());
         (is_usual && message.timestamp().is_some()).then(|| Self {
-            line: None,
+            line: Line::Plain,
             raw: OnceLock::new(),
             header: EntryHeader {
                 id: id.clone(),
@@ -378,7 +407,7 @@ impl Entry {
             role: Some(Role::from_name(message.role())),
         };
         Some(Self {
-            line: (!is_as_stored).then(|| line.into()),
+            line: if is_as_stored { Line::Plain } else { Line::Whole(line.into()) },
             raw: OnceLock::new(),
             header,
             kind_name: Cow::Borrowed("message"),
@@ -389,22 +418,32 @@ impl Entry {
 
     /// The line as stored.
     pub fn line(&self) -> Cow<'_, str> {
-        match (&self.line, &self.body) {
-            (None, EntryBody::Message(message)) => Cow::Owned(self.plain_line(message)),
-            (line, _) => Cow::Borrowed(line.as_deref().unwrap_or_default()),
+        match &self.line {
+            Line::Plain => Cow::Owned(self.plain_line(self.message_text())),
+            Line::Around(line, at) => Cow::Owned([&line[..*at], self.message_text(), &line[*at..]].concat()),
+            Line::Whole(line) => Cow::Borrowed(line),
         }
     }
 
     /// Approximate bytes of the line.
     pub fn approximate_length(&self) -> usize {
-        match (&self.line, &self.body) {
-            (None, EntryBody::Message(message)) => message.raw().get().len() + PLAIN_BYTES,
-            (line, _) => line.as_deref().map_or(0, str::len),
+        match &self.line {
+            Line::Plain => self.message_text().len() + PLAIN_BYTES,
+            Line::Around(line, _) => self.message_text().len() + line.len(),
+            Line::Whole(line) => line.len(),
+        }
+    }
+
+    /// The text of a message of the conversation.
+    fn message_text(&self) -> &str {
+        match &self.body {
+            EntryBody::Message(message) => message.raw().get(),
+            _ => "",
         }
     }
 
     /// The line with the parts that [`PlainLine`] split.
-    fn plain_line(&self, message: &Message) -> String {
+    fn plain_line(&self, message: &str) -> String {
         let EntryHeader { id, parent_id, .. } = &self.header;
         let (quote, parent) = parent_id.as_ref().map_or(("", "null"), |id| ("\"", id.as_str()));
         let parts = [
@@ -417,7 +456,7 @@ impl Entry {
             r#","timestamp":""#,
             &self.timestamp,
             r#"","message":"#,
-            message.raw().get(),
+            message,
             "}",
         ];
         parts.concat()
@@ -731,6 +770,26 @@ mod tests {
         let line = r#"{"x" : [1 , 2],"timestamp":"t","type":"future","id":"a","parentId":null}"#;
         let entry = Entry::parse(line).unwrap();
         assert_eq!(entry.raw().get(), line);
+        for (line, holds_message) in [
+            (
+                r#"{"type":"message", "id":"a","parentId":null,"timestamp":"t" ,"message":{"role":"user","content":"é","timestamp":1}}"#,
+                false,
+            ),
+            (
+                r#"{"message":{"role":"user","content":"x","timestamp":1},"type":"message","id":"a","more":{"role":"é"}}"#,
+                false,
+            ),
+            (r#"{"type":"message","id":"a","message": {"role":"user","content":"x","timestamp":1}}"#, false),
+            // The time of the entry takes the place of that of the message.
+            (
+                r#"{"type":"message","id":"a","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"x","timestamp":"soon"}}"#,
+                true,
+            ),
+        ] {
+            let entry = Entry::parse(line).unwrap();
+            assert_eq!((&*entry.line(), entry.raw().get(), entry.approximate_length()), (line, line, line.len()));
+            assert_eq!(matches!(entry.line, Line::Whole(_)), holds_message, "{line}");
+        }
         assert_eq!((entry.kind(), entry.kind_name()), (EntryKind::Other, "future"));
     }
 
