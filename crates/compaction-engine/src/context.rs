@@ -49,7 +49,8 @@ pub(crate) fn chosen_cut(
     Err(EngineError::invalid_argument("firstKeptEntryId", expected))
 }
 
-pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> EngineError {
+/// The error for an id that the session does not have.
+pub fn entry_not_found(open: &OpenSession, id: &EntryId) -> EngineError {
     EngineError::EntryNotFound { session_id: open.id.clone(), entry_id: id.clone() }
 }
 

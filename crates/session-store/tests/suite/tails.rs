@@ -216,7 +216,7 @@ fn new_ids_are_unique_where_not_all_are_known() {
 }
 
 #[test]
-fn oddities_near_the_end_are_told_at_opening() {
+fn diagnostics_near_the_end_are_reported_at_opening() {
     let odd = |lines: &[&str]| {
         let text = text(&settled_chain(1000)) + &lines.join("\n");
         let place = &Place::memory(text.as_bytes());
@@ -262,7 +262,7 @@ fn broken_entries_of_the_end_are_numbered_in_any_order() {
 }
 
 #[test]
-fn foreign_entries_are_told_where_the_end_is_all_that_is_known() {
+fn foreign_entries_are_reported_where_only_the_end_is_known() {
     for place in Place::all(text(&settled_chain(1000)).as_bytes()) {
         let mut session = open(&place, 0).unwrap();
         place.append_foreign(&format!("{}\n", user("f", Some("000003e7"), "foreign")));
