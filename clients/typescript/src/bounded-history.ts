@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { Client, type ClientOptions } from "./client.js";
+import { Client, type ClientOptions, type RequestOptions } from "./client.js";
 import { CompactdError } from "./errors.js";
-import type { CompactionEnd, Message } from "./protocol.js";
+import type { AutoCompactionOptions, CompactionEnd, CompactionResult, Message, RecalledEntry } from "./protocol.js";
 
 /** Messages of a library, in the shape that a session stores and back. */
 export interface Codec<M> {
@@ -78,6 +78,10 @@ export class BoundedHistory<M> {
   /** Digests of what was given last. */
   #given: string[] = [];
   #groups = 0;
+  #tokens = 0;
+  #contextWindow: number;
+  /** The window that the server knows. */
+  #knownWindow: number;
   /** Compactions that have ended, and who waits for others to. */
   readonly #ended = new Map<string, CompactionEnd>();
   readonly #waiting = new Map<string, (end: CompactionEnd) => void>();
@@ -86,6 +90,7 @@ export class BoundedHistory<M> {
   constructor(codec: Codec<M>, options: BoundedHistoryOptions) {
     this.#codec = codec;
     this.#options = options;
+    this.#contextWindow = this.#knownWindow = options.contextWindow;
     this.client = new Client(options.client);
     this.client.on("compactionEnd", (end) => this.#hear(end));
   }
@@ -95,16 +100,44 @@ export class BoundedHistory<M> {
     return this.#sessionId;
   }
 
+  /** Estimated tokens of the messages that `fit` gave last. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
   /**
    * The messages that the model is to see in place of these: all of them while they fit, else a
    * summary and the latest. Takes either the whole conversation or what it gave last with what came
    * since. One that was changed somewhere before its end goes on as a new branch from there.
    */
   fit(messages: M[]): Promise<M[]> {
-    // One after the other, whatever the library does at once.
-    const done = this.#last.then(() => this.#fit(messages));
-    this.#last = done.catch(() => {});
-    return done;
+    return this.#inTurn(() => this.#fit(messages));
+  }
+
+  /** Tokens of the model's window. A new value counts from the next call of `fit` on. */
+  get contextWindow(): number {
+    return this.#contextWindow;
+  }
+
+  set contextWindow(tokens: number) {
+    this.#contextWindow = tokens;
+  }
+
+  /** Compacts now, whether or not the context is near its limit. */
+  compact(customInstructions?: string, options?: RequestOptions): Promise<CompactionResult> {
+    return this.#inTurn(async () => {
+      await this.#opened();
+      const result = await this.client.request("compact", { sessionId: this.#sessionId, customInstructions }, options);
+      return result as CompactionResult;
+    });
+  }
+
+  /** What compactions took out of the context and matches the query, word for word. */
+  recall(query: string): Promise<RecalledEntry[]> {
+    return this.#inTurn(async () => {
+      await this.#opened();
+      return (await this.client.request("recall", { sessionId: this.#sessionId, query })).entries;
+    });
   }
 
   /** Ends the server. */
@@ -112,36 +145,55 @@ export class BoundedHistory<M> {
     await this.client.shutdown();
   }
 
+  /** One after the other, whatever the library does at once. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  #opened(): Promise<void> {
+    return (this.#ready ??= this.#open());
+  }
+
   async #fit(messages: M[]): Promise<M[]> {
-    this.#ready ??= this.#open();
-    await this.#ready;
+    await this.#opened();
+    await this.#tellWindow();
     const digests = messages.map(digest);
     for (const index of await this.#newFrom(digests)) await this.#append(messages[index]!, digests[index]!);
     const context = await this.client.request("getContext", { sessionId: this.#sessionId, format: "llm" });
     const { tokens } = context.tokens;
-    if (tokens > this.#options.contextWindow) throw new ContextTooLargeError(tokens, this.#options.contextWindow, this.#failure);
+    this.#tokens = tokens;
+    if (tokens > this.#contextWindow) throw new ContextTooLargeError(tokens, this.#contextWindow, this.#failure);
     const given = this.#restore(context.messages as Message[], new Map(digests.map((one, index) => [one, messages[index]!])));
     this.#given = given.map(digest);
     return given;
   }
 
   async #open(): Promise<void> {
-    const { path, contextWindow, settings = {} } = this.#options;
+    const { path, settings = {} } = this.#options;
     await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings });
-    const autoCompaction = { model: { provider: "host", id: "model", contextWindow } };
-    const session = await this.#openOrCreate(path, autoCompaction);
+    this.#knownWindow = this.#contextWindow;
+    const session = await this.#openOrCreate(path, autoCompaction(this.#knownWindow));
     this.#sessionId = session.sessionId;
     const { entries } = await this.client.request("getBranch", { sessionId: this.#sessionId });
     for (const entry of entries) this.#learn(entry.id, entry.message as Message | undefined);
   }
 
-  async #openOrCreate(path: string | undefined, autoCompaction: object): Promise<{ sessionId: string }> {
-    if (path === undefined) return this.client.request("createSession", { ephemeral: true, autoCompaction } as never);
+  async #tellWindow(): Promise<void> {
+    if (this.#contextWindow === this.#knownWindow) return;
+    const contextWindow = this.#contextWindow;
+    await this.client.request("updateSettings", { sessionId: this.#sessionId, autoCompaction: autoCompaction(contextWindow) });
+    this.#knownWindow = contextWindow;
+  }
+
+  async #openOrCreate(path: string | undefined, autoCompaction: AutoCompactionOptions): Promise<{ sessionId: string }> {
+    if (path === undefined) return this.client.request("createSession", { ephemeral: true, autoCompaction });
     try {
-      return await this.client.request("openSession", { path, autoCompaction } as never);
+      return await this.client.request("openSession", { path, autoCompaction });
     } catch (error) {
       if (!(error instanceof CompactdError) || error.kind !== "sessionNotFound") throw error;
-      return this.client.request("createSession", { path, autoCompaction } as never);
+      return this.client.request("createSession", { path, autoCompaction });
     }
   }
 
@@ -230,6 +282,10 @@ export class BoundedHistory<M> {
     const contents = this.#codec.toStored(part).map((one) => one.stored.content);
     return contents.length === 1 && JSON.stringify(contents[0]) === JSON.stringify(stored.content);
   }
+}
+
+function autoCompaction(contextWindow: number): AutoCompactionOptions {
+  return { model: { provider: "host", id: "model", contextWindow } };
 }
 
 function originOf(stored: Message | undefined): Origin | undefined {
