@@ -117,6 +117,18 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
         newer_node: true,
         ..host("pi", "pi/README.md")
     },
+    Host {
+        then: "node ../compactd/clients/opencode/test/run.mjs node_modules/.bin/opencode \\
+    node_modules/compactd-client/dist/src/opencode.js",
+        installs_in_home: true,
+        ..host("opencode", "opencode/README.md")
+    },
+    Host {
+        then: "node ../compactd/clients/openclaw/test/run.mjs node_modules/openclaw/openclaw.mjs node_modules/compactd-client",
+        newer_node: true,
+        installs_in_home: true,
+        ..host("openclaw", "openclaw/README.md")
+    },
     // The official SDK of MCP drives the server.
     Host { installs_in_home: true, ..host("mcp", "mcp/README.md") },
     Host {
