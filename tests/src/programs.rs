@@ -98,10 +98,12 @@ pub fn install_npm(directory: &Path) -> anyhow::Result<()> {
 /// When pip cannot install it.
 pub fn install_python(directory: &Path, environment: &Path) -> anyhow::Result<PathBuf> {
     let (python, marker) = (environment.join("bin/python"), environment.join("installed.txt"));
-    let wanted = std::fs::read_to_string(directory.join("requirements.txt"))?;
-    if std::fs::read_to_string(&marker).ok().as_ref() != Some(&wanted) {
+    let packages = std::fs::read_to_string(directory.join("requirements.txt"))?;
+    // An environment does not survive the Python that made it.
+    let wanted = format!("{packages}{}", run(command(directory, "python3", &["--version"])?)?);
+    if !python.exists() || std::fs::read_to_string(&marker).ok().as_ref() != Some(&wanted) {
         let environment = environment.to_str().context("the target directory has a name of Unicode")?;
-        run(command(directory, "python3", &["-m", "venv", environment])?)?;
+        run(command(directory, "python3", &["-m", "venv", "--clear", environment])?)?;
         run(command(directory, &python, &["-m", "pip", "install", "--quiet", "-r", "requirements.txt"])?)?;
         std::fs::write(&marker, &wanted)?;
     }

@@ -191,8 +191,8 @@ fn many_small_things_take_no_more_than_a_large_one() {
     check("lines of no session", None, |file| put(file, &"x\n".repeat(MIB)));
 }
 
-/// A message with 16 times its size as address space beside the server's own. `MESSAGE_MEGABYTES` sets the
-/// size; 57 is the largest that the limit on messages allows.
+/// A message with 16 times its size as address space beside the server's own, 1 GiB at most.
+/// `MESSAGE_MEGABYTES` sets the size; `cargo xtask soak` sets 57, the largest that the limit on messages allows.
 #[test]
 fn a_large_message_is_taken_and_served() {
     let megabytes = std::env::var("MESSAGE_MEGABYTES").ok().and_then(|size| size.parse().ok()).unwrap_or(19);

@@ -39,6 +39,8 @@ pub fn find_binary() -> Result<PathBuf, ClientError> {
 
 fn find_in(directories: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let name = format!("compactd{}", std::env::consts::EXE_SUFFIX);
+    // An empty entry of the path means the working directory, which is no place to run programs from.
+    let directories = directories.filter(|directory| !directory.as_os_str().is_empty());
     directories.map(|directory| directory.join(&name)).find(|program| is_program(program))
 }
 

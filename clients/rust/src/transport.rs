@@ -155,7 +155,7 @@ impl Incoming {
         if message.iter().all(u8::is_ascii_whitespace) {
             return None;
         }
-        let text = String::from_utf8(message);
+        let text = String::from_utf8(without_surrogate_halves(message));
         let Some(is_reply) = text.as_deref().ok().and_then(|text| self.is_reply(text)) else {
             self.strays.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -188,6 +188,34 @@ impl Incoming {
         }
         self.notifications.push(Notification { method, params: params.to_owned() });
     }
+}
+
+/// Replaces escapes of half a surrogate pair by `\ufffd`. Programs that cut text by UTF-16 units leave such
+/// halves in sessions, and the server passes them on; Rust strings cannot hold them.
+fn without_surrogate_halves(mut message: Vec<u8>) -> Vec<u8> {
+    let mut at = 0;
+    while let Some(found) = message[at..].iter().position(|byte| *byte == b'\\') {
+        at += found;
+        at += match (surrogate(&message, at), surrogate(&message, at + 6)) {
+            (None, _) => 2,
+            (Some(..0xDC00), Some(0xDC00..)) => 12,
+            (Some(_), _) => {
+                message[at + 2..at + 6].copy_from_slice(b"fffd");
+                6
+            }
+        };
+        if at >= message.len() {
+            break;
+        }
+    }
+    message
+}
+
+/// The half of a surrogate pair whose escape is at `at`.
+fn surrogate(message: &[u8], at: usize) -> Option<u16> {
+    let digits = message.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xD800..0xE000).contains(&unit).then_some(unit)
 }
 
 tokio::task_local! {

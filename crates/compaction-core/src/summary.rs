@@ -212,6 +212,7 @@ const fn heading(text: &'static str, section: Section) -> Heading {
     Heading { text, section: Some(section) }
 }
 
+/// Critical Context stays last: summaries of branches have all headings but the last.
 const HISTORY: [Heading; 9] = [
     heading("## Goal", Section::Goal),
     heading("## Constraints & Preferences", Section::Constraints),
@@ -261,7 +262,7 @@ impl Section {
         }
     }
 
-    /// Every section, in the order of the headings.
+    /// Every section, in the order of the enum: lists of items are indexed by it.
     pub const ALL: [Section; 11] = [
         Section::Goal,
         Section::Constraints,

@@ -66,7 +66,8 @@ pub enum TriggerAction {
     Compact,
 }
 
-/// Why to compact.
+/// Why to compact. A new reason also needs [`Gauge::may_be_due`](Gauge::may_be_due), which decides whether
+/// anybody asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriggerReason {
     /// The context has grown over the threshold.

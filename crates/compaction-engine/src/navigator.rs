@@ -57,7 +57,7 @@ pub struct NavigationRequest {
 }
 
 impl NavigationRequest {
-    /// Checks the summary that the caller wrote.
+    /// Checks the summary that the caller wrote. Reads the details, which may be long.
     ///
     /// # Errors
     /// [`EngineError::SummaryRejected`] where it is empty, [`EngineError::InvalidArgument`] where its details are
@@ -127,8 +127,8 @@ impl Operation for NavigationOperation {
         let Step::Summarize(plan) = &self.step else {
             return Err(EngineError::internal("there is nothing to summarise"));
         };
-        let members = match &self.request.summary {
-            Some(given) => by_caller(plan, given, self.is_from_hook)?,
+        let members = match self.request.summary.take() {
+            Some(given) => by_caller(plan, given, self.is_from_hook).await?,
             None => by_summarizer(run, plan, &self.request).await?,
         };
         let (route, label) = (plan.route.clone(), self.request.label.clone());
@@ -174,7 +174,6 @@ pub(crate) async fn begin(
     chain: Chain,
     (parent, request_cancel): (CancellationToken, CancellationToken),
 ) -> Result<BegunNavigation, EngineError> {
-    request.check()?;
     let started = Started::default();
     let (telling, wanted, settings_now) = (started.clone(), request.clone(), settings.clone());
     let (window, session_id) = (smallest_window(&chain), session.id.clone());
@@ -395,12 +394,16 @@ async fn go_after_hook(
     operation.in_turn(go).await
 }
 
-fn by_caller(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<String, EngineError> {
+async fn by_caller(plan: &Plan, given: GivenBranchSummary, is_from_hook: bool) -> Result<String, EngineError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
-    let files = &plan.preparation.file_operations;
-    let details = operation::details(files, &own.to_string(), given.details.as_deref(), "summary.details")?;
-    let usage = given.usage.as_ref().map(|usage| usage.get().to_owned());
-    Ok(summary_members(plan, &given.summary, &details, usage, is_from_hook))
+    let (files, old_leaf_id) = (plan.preparation.file_operations.clone(), plan.route.old_leaf_id.clone());
+    blocking(move || {
+        operation::checked(&given.summary)?;
+        let details = operation::details(&files, &own.to_string(), given.details.as_deref(), "summary.details")?;
+        let usage = given.usage.as_ref().map(|usage| usage.get().to_owned());
+        Ok(summary_members(old_leaf_id.as_ref(), &given.summary, &details, usage, is_from_hook))
+    })
+    .await
 }
 
 async fn by_summarizer(
@@ -451,12 +454,19 @@ async fn by_summarizer(
         own["redactions"] = json!(redactions);
     }
     let details = operation::details(&operations, &own.to_string(), None, "details")?;
-    Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string()), false))
+    let (old_leaf_id, usage) = (plan.route.old_leaf_id.as_ref(), usage.map(|usage| usage.to_string()));
+    Ok(summary_members(old_leaf_id, &summary, &details, usage, false))
 }
 
-fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>, is_from_hook: bool) -> String {
+fn summary_members(
+    old_leaf_id: Option<&EntryId>,
+    summary: &str,
+    details: &str,
+    usage: Option<String>,
+    is_from_hook: bool,
+) -> String {
     let mut members = RawObject::default();
-    members.set("fromId", encode_string(plan.route.old_leaf_id.as_ref().map_or("root", EntryId::as_str)));
+    members.set("fromId", encode_string(old_leaf_id.map_or("root", EntryId::as_str)));
     members.set("summary", encode_string(summary));
     members.set("details", details);
     if let Some(usage) = usage {

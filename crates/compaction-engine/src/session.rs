@@ -373,10 +373,14 @@ impl<'a> SessionAccess<'a> {
 
     /// Reads the entries that other programs appended and notifies the host.
     pub fn refresh(&mut self) -> Result<(), EngineError> {
-        let foreign = self.session.refresh();
-        let foreign = foreign.map_err(|error| self.open.store_failure(error))?;
+        let foreign = self.read_foreign()?;
         self.announce_foreign(foreign);
         Ok(())
+    }
+
+    /// Reads the entries that other programs appended. The caller gives them to [`SessionAccess::announce_foreign`].
+    pub fn read_foreign(&mut self) -> Result<Option<ForeignChange>, EngineError> {
+        self.session.refresh().map_err(|error| self.open.store_failure(error))
     }
 
     /// Appends an entry and notifies the host.
@@ -491,7 +495,8 @@ impl<'a> SessionAccess<'a> {
         }
     }
 
-    fn announce_foreign(&self, foreign: Option<ForeignChange>) {
+    /// Notifies the host of what other programs changed.
+    pub fn announce_foreign(&self, foreign: Option<ForeignChange>) {
         let Some(foreign) = foreign else {
             return;
         };

@@ -14,11 +14,26 @@ static WORK: Semaphore = Semaphore::const_new(WORKING_CALLS);
 const WAITING_CALLS: usize = 6;
 static SLOW_WORK: Semaphore = Semaphore::const_new(WAITING_CALLS);
 
+/// Maximum number of concurrent look-ups of hosts. The system may let each wait for long.
+pub(crate) const LOOKUPS: usize = 4;
+
+/// Threads that a runtime needs, so that none of this work waits for another kind: those of all permits and look-ups,
+/// one that reads the certificates of the system, and one that closes sessions.
+pub const MAX_THREADS: usize = WORKING_CALLS + WAITING_CALLS + LOOKUPS + 2;
+
 /// Waits for a permit to work; the limit counts it until it is dropped. Calls in a session or store that is not quick
 /// have their own limit.
 pub async fn permit(is_quick: bool) -> Option<SemaphorePermit<'static>> {
-    let places = if is_quick { &WORK } else { &SLOW_WORK };
-    places.acquire().await.ok()
+    places(is_quick).acquire().await.ok()
+}
+
+/// A permit as [`permit`] gives it, if one is free.
+pub fn try_permit(is_quick: bool) -> Option<SemaphorePermit<'static>> {
+    places(is_quick).try_acquire().ok()
+}
+
+fn places(is_quick: bool) -> &'static Semaphore {
+    if is_quick { &WORK } else { &SLOW_WORK }
 }
 
 /// Runs `work` on a worker thread once a permit is free. A panic becomes an internal error.

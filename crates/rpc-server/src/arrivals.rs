@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use session_store::Locator;
 use tokio::sync::RwLock;
-use tokio_util::sync::CancellationToken;
 
 /// What an opening call may open, close or reopen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -125,15 +125,15 @@ impl Drop for PendingOpening {
 /// is being opened.
 #[derive(Debug, Default)]
 pub(crate) struct PendingOperations {
-    by_session: Mutex<HashMap<String, Vec<CancellationToken>>>,
+    by_session: Mutex<HashMap<String, Vec<Arc<AtomicBool>>>>,
 }
 
 impl PendingOperations {
     /// Records the operation of a call that has arrived.
     pub(crate) fn add(self: &Arc<Self>, session_id: String) -> PendingOperation {
-        let abort = CancellationToken::new();
-        self.lock().entry(session_id.clone()).or_default().push(abort.clone());
-        PendingOperation { operations: Arc::clone(self), session_id, abort }
+        let is_aborted = Arc::<AtomicBool>::default();
+        self.lock().entry(session_id.clone()).or_default().push(Arc::clone(&is_aborted));
+        PendingOperation { operations: Arc::clone(self), session_id, is_aborted }
     }
 
     /// Ends the operations of a session that have not begun. Returns whether there were any.
@@ -141,12 +141,12 @@ impl PendingOperations {
         let by_session = self.lock();
         let waiting = by_session.get(session_id);
         waiting.is_some_and(|waiting| {
-            waiting.iter().for_each(CancellationToken::cancel);
+            waiting.iter().for_each(|is_aborted| is_aborted.store(true, Ordering::Relaxed));
             !waiting.is_empty()
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<CancellationToken>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Arc<AtomicBool>>>> {
         self.by_session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -156,12 +156,12 @@ impl PendingOperations {
 pub(crate) struct PendingOperation {
     operations: Arc<PendingOperations>,
     session_id: String,
-    abort: CancellationToken,
+    is_aborted: Arc<AtomicBool>,
 }
 
 impl PendingOperation {
     pub(crate) fn is_aborted(&self) -> bool {
-        self.abort.is_cancelled()
+        self.is_aborted.load(Ordering::Relaxed)
     }
 }
 
@@ -171,10 +171,7 @@ impl Drop for PendingOperation {
         let Some(waiting) = by_session.get_mut(&self.session_id) else {
             return;
         };
-        // It does not matter which token is removed: cancelling one cancels all that are there.
-        if let Some(found) = waiting.iter().position(|abort| abort.is_cancelled() == self.abort.is_cancelled()) {
-            waiting.swap_remove(found);
-        }
+        waiting.retain(|is_aborted| !Arc::ptr_eq(is_aborted, &self.is_aborted));
         if waiting.is_empty() {
             by_session.remove(&self.session_id);
         }
@@ -246,5 +243,17 @@ mod tests {
         drop(second);
         assert!(arrivals.can_queue_directly("s", None));
         assert!(arrivals.lock().queues.is_empty());
+    }
+
+    #[test]
+    fn an_operation_can_be_aborted_after_another_has_ended() {
+        let operations = Arc::new(PendingOperations::default());
+        let [first, second] = ["s"; 2].map(|session| operations.add(session.to_owned()));
+        drop(second);
+        assert!(operations.abort("s"));
+        assert!(first.is_aborted());
+        drop(first);
+        assert!(!operations.abort("s"));
+        assert!(operations.lock().is_empty());
     }
 }

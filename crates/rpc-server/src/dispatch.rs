@@ -50,7 +50,7 @@ pub enum Signal {
 #[derive(Debug, Default)]
 struct Running {
     /// Requests that can be cancelled. If a client uses an id twice at once, the id names both.
-    by_id: Mutex<HashMap<RawId, Vec<CancellationToken>>>,
+    by_id: Mutex<HashMap<RawId, Vec<Arc<CancellationToken>>>>,
     count: AtomicUsize,
     bytes: AtomicUsize,
     ended: tokio::sync::Notify,
@@ -196,7 +196,7 @@ impl Dispatcher {
         let pending = routing.operation(&call.method, &self.server);
         let target = routing.target(&call.method, &self.server);
         let ticket = Ticket::take(&self.server, scope, routing.session_id, target);
-        let (server, cancel, id) = (Arc::clone(&self.server), admission.cancel.clone(), call.id.clone());
+        let (server, cancel, id) = (Arc::clone(&self.server), admission.cancel.as_ref().clone(), call.id.clone());
         let context = CallContext::new(server, method, cancel, ticket, pending, is_in_batch, id, call.params);
         let mut extensions = Extensions::new();
         extensions.insert(context.clone());
@@ -232,7 +232,7 @@ struct Admission {
     running: Arc<Running>,
     id: Option<RawId>,
     bytes: usize,
-    cancel: CancellationToken,
+    cancel: Arc<CancellationToken>,
 }
 
 impl Running {
@@ -249,9 +249,9 @@ impl Running {
     fn admit(running: &Arc<Self>, id: Option<RawId>, bytes: usize, end: &CancellationToken) -> Admission {
         running.count.fetch_add(1, Ordering::AcqRel);
         running.bytes.fetch_add(bytes, Ordering::AcqRel);
-        let cancel = end.child_token();
+        let cancel = Arc::new(end.child_token());
         if let Some(id) = &id {
-            running.lock().entry(id.clone()).or_default().push(cancel.clone());
+            running.lock().entry(id.clone()).or_default().push(Arc::clone(&cancel));
         }
         Admission { running: Arc::clone(running), id, bytes, cancel }
     }
@@ -263,7 +263,7 @@ impl Running {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RawId, Vec<CancellationToken>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RawId, Vec<Arc<CancellationToken>>>> {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -272,9 +272,8 @@ impl Drop for Admission {
     fn drop(&mut self) {
         if let Some(id) = &self.id {
             let mut by_id = self.running.lock();
-            // The tokens of one id are interchangeable here: whichever is removed, one stays for each running request.
             if by_id.get_mut(id).is_some_and(|tokens| {
-                tokens.pop();
+                tokens.retain(|token| !Arc::ptr_eq(token, &self.cancel));
                 tokens.is_empty()
             }) {
                 by_id.remove(id);
@@ -359,5 +358,21 @@ fn reply_from(id: &RawId, response: &MethodResponse) -> String {
     match json.strip_prefix(START) {
         Some(rest) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{rest}", id.get()),
         None => error_reply(Some(id), &RpcError::Internal { message: format!("unexpected reply form: {json}") }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_can_be_cancelled_after_another_with_its_id_has_ended() {
+        let (running, end) = (Arc::new(Running::default()), CancellationToken::new());
+        let [first, second] = [(); 2].map(|()| Running::admit(&running, RawId::parse("7"), 0, &end));
+        drop(first);
+        running.cancel("7");
+        assert!(second.cancel.is_cancelled());
+        drop(second);
+        assert!(running.lock().is_empty());
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use compaction_engine::threads::MAX_THREADS;
 use session_store::SessionStore;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::Receiver;
@@ -30,9 +31,6 @@ pub struct Options {
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 /// Interval between checks that the parent is alive.
 const PARENT_CHECK: Duration = Duration::from_secs(1);
-
-/// Maximum number of threads for blocking work. No more calls than this work at once.
-const MAX_THREADS: usize = 16;
 
 /// What the server can do.
 const CATALOG: Catalog =

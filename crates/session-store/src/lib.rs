@@ -22,6 +22,7 @@
 //! ```
 //!
 //! To write another store, implement [`log::SessionLog`] for its lines and [`SessionStore`] to find them.
+//! `tests/remote/client.rs` is a complete one, with retries and leases.
 //!
 //! This crate reads no environment variables and no home directory. Callers pass directories as arguments.
 

@@ -21,8 +21,8 @@ pub type IsCancelled<'a> = dyn Fn() -> bool + Sync + 'a;
 /// [`Session`] that is open for writing holds a lease, which ends with [`Session::close`], with the session, or as
 /// [`StoreError::LeaseLost`] reports.
 pub trait SessionStore: Send + Sync + std::fmt::Debug {
-    /// Whether calls are as fast as a local disk. Calls of slower stores never use the threads that serve this
-    /// machine.
+    /// Whether calls are as fast as a local disk. Calls of slower stores have threads of their
+    /// own, so they never keep calls of quick ones waiting.
     fn is_quick(&self) -> bool {
         false
     }

@@ -323,3 +323,17 @@ fn without_the_program_it_says_what_to_do() {
     assert!(!output.status.success());
     assert!(errors.contains("Install it by `cargo install compactd`, or set COMPACTD_BIN to its path"), "{errors}");
 }
+
+/// Programs that cut text by UTF-16 units leave such halves in sessions.
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_surrogate_pair_in_a_session_is_read_as_a_replacement() {
+    let fixture = Fixture::start(Options::default()).await;
+    let path = fixture.home.path().join("cut.jsonl");
+    let header =
+        json!({ "type": "session", "version": 3, "id": "cut", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/" });
+    let entry = r#"{"type":"message","id":"aaaaaaaa","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"a \\ud83d \ud83d b \ud83d\ude00 \ude00","timestamp":1}}"#;
+    std::fs::write(&path, format!("{header}\n{entry}\n")).expect("the home can be written");
+    let opened = fixture.call("openSession", json!({ "path": path })).await;
+    let context = fixture.call("getContext", json!({ "sessionId": opened["sessionId"] })).await;
+    assert_eq!(context["messages"][0]["content"], json!("a \\ud83d \u{fffd} b \u{1f600} \u{fffd}"));
+}

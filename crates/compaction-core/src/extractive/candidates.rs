@@ -17,7 +17,7 @@ use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
     AND_THEN, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
 };
-use crate::ledger::selection::terms;
+use crate::ledger::selection::{Terms, terms};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
@@ -29,8 +29,8 @@ const LONGEST_REPEAT: usize = 120;
 const LONGEST_QUESTION: usize = 200;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
-/// Files and commands that become candidates: more than any section takes.
-const MOST_ACTIONS: usize = 64;
+/// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
+const MOST_ACTIONS: usize = 1024;
 /// Most statements of the newest answer about the current work.
 const MOST_LATEST: usize = 3;
 
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
 
     fn notes(&mut self) {
         let repeated = repeated(&self.ledger.notes);
-        for note in self.ledger.notes.iter().filter(|note| !repeated.contains(&std::ptr::from_ref(*note))) {
+        for note in &self.ledger.notes {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
                 self.pool.add(Section::CriticalContext, &format!("{WITHDRAWN}{}", note.text), origin, Rank::Low);
@@ -159,7 +159,7 @@ impl<'a> Builder<'a> {
                 NoteKind::Fact => Section::CriticalContext,
             };
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
-            let rank = match note.is_minor {
+            let rank = match note.is_minor || repeated.contains(&std::ptr::from_ref(note)) {
                 _ if note.text == LOOKED_UP => Rank::Least,
                 true => Rank::Low,
                 false => Rank::Normal,
@@ -312,10 +312,10 @@ fn amended(milestone: &str) -> String {
     commit.map_or_else(|| milestone.to_owned(), |(_, rest)| format!("{COMMITTED}{rest}"))
 }
 
-/// The older ones of constraints and decisions that are worded nearly alike. The newest
-/// [`MOST_ALIKE`] of them are not among them.
+/// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
+/// is left. The newest [`MOST_ALIKE`] of them are not among them.
 fn repeated(notes: &[Note]) -> HashSet<*const Note> {
-    let mut seen: Vec<(NoteKind, HashSet<u64>, usize)> = Vec::new();
+    let mut seen: Vec<(NoteKind, Terms, usize)> = Vec::new();
     let mut repeated = HashSet::new();
     let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
     newest_first.retain(|note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision));
@@ -334,10 +334,12 @@ fn repeated(notes: &[Note]) -> HashSet<*const Note> {
     repeated
 }
 
-/// Whether two sentences share [`ALIKE_PERCENT`] of the terms that either of them has.
-fn are_alike(one: &HashSet<u64>, other: &HashSet<u64>) -> bool {
-    let shared = one.intersection(other).count();
-    shared * 100 >= (one.len() + other.len() - shared) * ALIKE_PERCENT && shared > 0
+/// Whether two sentences have the same names and numbers, and share [`ALIKE_PERCENT`] of the terms that
+/// either of them has.
+fn are_alike(one: &Terms, other: &Terms) -> bool {
+    let shared = one.all.intersection(&other.all).count();
+    let is_most = shared * 100 >= (one.all.len() + other.all.len() - shared) * ALIKE_PERCENT;
+    shared > 0 && is_most && one.names == other.names
 }
 
 /// Most notes of one kind that are nearly alike.

@@ -881,17 +881,35 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
     assert!(!text.contains("task-id") && !text.contains("interrupted"), "{text}");
 }
 
+/// The constraints in a summary of demands, of `max_tokens` at most.
+fn constraints_of(demands: &[String], max_tokens: u64) -> String {
+    let messages: Vec<Arc<Message>> = demands.iter().map(|demand| user(demand)).collect();
+    let text = text_of(&ExtractiveInput { style: style(max_tokens), ..history(&prepared(&messages)) });
+    text.split("## Progress").next().unwrap().split("## Constraints").nth(1).unwrap_or_default().to_owned()
+}
+
 #[test]
-fn demands_in_nearly_the_same_words_are_listed_twice_at_most() {
-    let verbs = ["plan", "order", "write down", "prepare", "think through"];
-    let messages: Vec<Arc<Message>> = verbs
+fn demands_in_nearly_the_same_words_give_way_but_are_not_lost() {
+    let alike = ["plan", "order", "write down", "prepare", "think through"]
+        .map(|verb| format!("Always use the sequential tool to {verb} all your steps first."));
+    let others = ["Never call the network in a unit test", "Every public item must have a comment"];
+    let demands: Vec<String> = others.iter().map(|other| (*other).to_owned()).chain(alike.clone()).collect();
+    let short = constraints_of(&demands, 260);
+    assert_eq!(short.matches("all your steps first").count(), 2, "only two of them are whole\n{short}");
+    assert!(short.contains("think through") && short.contains("prepare"), "the newest ones\n{short}");
+    assert!(others.iter().all(|other| short.contains(other)), "{short}");
+    let long = constraints_of(&demands, 4000);
+    assert_eq!(long.matches("Always use").count(), alike.len(), "{long}");
+}
+
+#[test]
+fn demands_that_name_different_things_are_all_listed() {
+    let demands: Vec<String> = ["alpha", "beta", "gamma", "delta"]
         .iter()
-        .map(|verb| user(&format!("Always use the sequential tool to {verb} all your steps first.")))
+        .map(|name| format!("Never edit the file src/{name}.rs without asking first."))
         .collect();
-    let text = text_of(&history(&prepared(&messages)));
-    let constraints = text.split("## Progress").next().unwrap().split("## Constraints").nth(1).unwrap();
-    assert_eq!(constraints.matches("Always use").count(), 2, "{text}");
-    assert!(constraints.contains("think through") && constraints.contains("prepare"), "the newest ones\n{text}");
+    let text = constraints_of(&demands, 4000);
+    assert_eq!(text.matches("Never edit").count(), demands.len(), "{text}");
 }
 
 #[test]

@@ -325,11 +325,22 @@ fn rarity(count: u32, all: usize) -> f32 {
     rarity.sqrt() * recurrence
 }
 
-/// The hashes of the terms of `text`.
-pub(crate) fn terms(text: &str) -> HashSet<u64> {
-    let mut terms = HashSet::new();
-    each_term(text, &mut |hash, _| {
-        terms.insert(hash);
+/// The hashes of the terms of a text.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
+    pub(crate) all: HashSet<u64>,
+    /// Those that are names or numbers.
+    pub(crate) names: HashSet<u64>,
+}
+
+/// The terms of `text`.
+pub(crate) fn terms(text: &str) -> Terms {
+    let mut terms = Terms::default();
+    each_term(text, &mut |hash, is_name| {
+        terms.all.insert(hash);
+        if is_name {
+            terms.names.insert(hash);
+        }
     });
     terms
 }

@@ -33,10 +33,13 @@ pub(super) const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 /// terms distinct.
 const LOWER: u64 = 0x2020_2020_2020_2020;
 
+/// What a hash of a term is multiplied by for each character.
+const FACTOR: u64 = 0x517C_C1B7_2722_0A95;
+
 /// The hash of a term with one more character. Two terms with the same hash count as one, which
 /// slightly lowers the value of a statement.
 pub(super) fn mixed(hash: u64, character: u64) -> u64 {
-    (hash.rotate_left(5) ^ character).wrapping_mul(0x517C_C1B7_2722_0A95)
+    (hash.rotate_left(5) ^ character).wrapping_mul(FACTOR)
 }
 
 /// The hash of a token of ASCII characters, ignoring case.
@@ -48,14 +51,21 @@ pub(super) fn hash_of_ascii(token: &[u8]) -> u64 {
 }
 
 /// Builds a hasher for short texts, which is several times faster than the one of the standard library.
-/// It starts from a random number, so that nobody can choose texts that collide.
+/// Two random numbers go into each step, and the whole product counts, so that nobody can choose texts that
+/// collide.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TextHashing(u64);
+pub(super) struct TextHashing {
+    start: u64,
+    factor: u64,
+}
 
 impl Default for TextHashing {
     fn default() -> Self {
-        static START: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(SEED));
-        Self(*START)
+        static RANDOM: LazyLock<TextHashing> = LazyLock::new(|| {
+            let random = RandomState::new();
+            TextHashing { start: random.hash_one(SEED), factor: random.hash_one(FACTOR) | 1 }
+        });
+        *RANDOM
     }
 }
 
@@ -63,37 +73,47 @@ impl BuildHasher for TextHashing {
     type Hasher = TextHasher;
 
     fn build_hasher(&self) -> TextHasher {
-        TextHasher(self.0)
+        TextHasher { hash: self.start, factor: self.factor }
     }
 }
 
 /// See [`TextHashing`].
 #[derive(Debug)]
-pub(super) struct TextHasher(u64);
+pub(super) struct TextHasher {
+    hash: u64,
+    factor: u64,
+}
+
+impl TextHasher {
+    fn add(&mut self, word: u64) {
+        let product = u128::from(self.hash ^ word) * u128::from(self.factor);
+        self.hash = (product ^ (product >> 64)) as u64;
+    }
+}
 
 impl Hasher for TextHasher {
     fn write(&mut self, bytes: &[u8]) {
         let (chunks, rest) = bytes.as_chunks::<8>();
-        self.0 = chunks.iter().fold(self.0, |hash, chunk| mixed(hash, u64::from_le_bytes(*chunk)));
+        chunks.iter().for_each(|chunk| self.add(u64::from_le_bytes(*chunk)));
         if !rest.is_empty() {
-            self.0 = mixed(self.0, rest.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte)));
+            self.add(rest.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte)));
         }
     }
 
     fn write_u8(&mut self, value: u8) {
-        self.0 = mixed(self.0, value.into());
+        self.add(value.into());
     }
 
     fn write_u64(&mut self, value: u64) {
-        self.0 = mixed(self.0, value);
+        self.add(value);
     }
 
     fn write_usize(&mut self, value: usize) {
-        self.0 = mixed(self.0, value as u64);
+        self.add(value as u64);
     }
 
     fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
+        self.hash
     }
 }
 

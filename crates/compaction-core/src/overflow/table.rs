@@ -1,4 +1,5 @@
-//! The table of error texts. A new text is a new row here and a line in the test fixture.
+//! The table of error texts. A new text is a new row here, and a line in a fixture: `error-texts-field.jsonl` has those
+//! that people reported, `error-texts-other.jsonl` those that only look like an overflow, `error-texts.jsonl` the rest.
 
 use super::pattern::Pattern;
 

@@ -110,9 +110,10 @@ fn last_line(text: &str) -> Option<usize> {
     if dashes < 4 || !word.starts_with("END") {
         return None;
     }
+    let start = text.len() - word.len();
     let text = &text[..text.floor_char_boundary(MAX_MARKER)];
     let line = text.find('\n').unwrap_or(text.len());
-    let start = (dashes + text[dashes..].len() - text[dashes..].trim_start_matches(' ').len()).min(line);
+    let start = start.min(line);
     let closing = text[start..line].find("--").map_or(line, |at| start + at);
     Some(closing + text[closing..].bytes().take_while(|byte| *byte == b'-').count())
 }
@@ -180,7 +181,14 @@ fn lines_before(text: &str, end: usize) -> Option<usize> {
         if line_start == 0 {
             break;
         }
-        line_end = line_start - 1;
+        if line_start == reach {
+            // The line is longer: the data reaches back to where its characters begin.
+            let rest = text.as_bytes()[..reach].iter().rev().take_while(|byte| is_encoded(**byte)).count();
+            line_end = reach - rest;
+            start = start.map(|start| if start == reach { line_end } else { start });
+        } else {
+            line_end = line_start - 1;
+        }
     }
     start.filter(|_| length >= MIN_BLOCK)
 }

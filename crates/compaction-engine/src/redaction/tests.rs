@@ -309,3 +309,24 @@ fn escapes_are_read_and_found_again() {
     check(r"C:\dir\x \ud83d\ude00 \u00zz end\", r"C:\dir\x \ud83d\ude00 \u00zz end\", "end\\", "end\\");
     check("ü\\tß", "ü\tß", "ß", "ß");
 }
+
+#[test]
+fn unusual_blocks_of_keys_are_redacted() {
+    let data = base64(8192);
+    for (text, expected) in [
+        // Lines that are longer than the part that is read at once, after a character of two bytes.
+        (format!("\u{e9}{data}\n-----END PRIVATE KEY-----"), "\u{e9}[redacted:private-key]"),
+        (format!("\u{e9}{data}{data}{data}\n-----END PRIVATE KEY-----"), "\u{e9}[redacted:private-key]"),
+        (
+            format!("-----BEGIN PRIVATE KEY-----\n{data}\n{}END PRIVATE KEY-----", "-".repeat(200)),
+            "[redacted:private-key]",
+        ),
+        (
+            format!("-----BEGIN PRIVATE KEY-----\n{data}\n-----{}END PRIVATE KEY-----", " ".repeat(200)),
+            "[redacted:private-key]",
+        ),
+    ] {
+        let redacted = Redactor::shared().redact(&text).text.into_owned();
+        assert!(redacted.starts_with(expected) && !redacted.contains(&data[..100]), "{redacted:.200}");
+    }
+}

@@ -11,7 +11,7 @@ use tokio::sync::OwnedRwLockReadGuard;
 
 use super::read::branch_end;
 use super::sessions::add;
-use crate::call::{CallContext, blocking_in};
+use crate::call::{CallContext, blocking_if_long, blocking_in};
 use crate::client::{BEFORE_FORK, before_fork};
 use crate::convert;
 use crate::errors::{RpcError, StoreErrors as _};
@@ -113,8 +113,14 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     let settings = engine.settings_now().await?;
     let named = params.summarizer.as_ref().map(SummarizerChoice::names);
     let chain = engine.summarizers(named.as_deref(), &settings)?;
+    let details = params.summary.as_ref().and_then(|summary| summary.details.as_ref());
+    let bytes = details.map_or(0, |details| details.get().len());
     let request = NavigationRequest::from(params);
-    request.check()?;
+    let checking = blocking_if_long(bytes, move || {
+        request.check()?;
+        Ok(request)
+    });
+    let request = checking.await?;
     let waits = request.waits;
     let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
     let turn = call.unless_cancelled(call.write_guard()).await?;

@@ -30,8 +30,11 @@ use crate::unknown;
 use crate::wire::{self, *};
 
 /// Decides whether a compaction is due.
-pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> Result<CheckCompactionResult, RpcError> {
-    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+pub(crate) async fn check(
+    call: CallContext,
+    mut params: CheckCompactionParams,
+) -> Result<CheckCompactionResult, RpcError> {
+    let settings = settings_of_call(&call, params.settings.take()).await?;
     let bytes = params.message.as_ref().map_or(0, |message| message.get().len());
     let read = move || params.message.map(|message| convert::read_message(message, "message")).transpose();
     let message = blocking_if_long(bytes, read).await?;
@@ -66,24 +69,27 @@ fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckC
 }
 
 /// The settings of a call: the server's settings with the call's own on top.
-pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObject>) -> Result<Settings, RpcError> {
+async fn settings_of_call(call: &CallContext, given: Option<FreeObject>) -> Result<Settings, RpcError> {
     let settings = call.server.settings_now().await?;
     let Some(given) = given else {
         return Ok(settings.with_call(None)?);
     };
-    let given = read_object(given.get()).map_err(|expected| RpcError::invalid_params("settings", expected))?;
-    let layer = layer_of_call(given);
-    let settings = settings.with_call(Some(&layer))?;
-    call.report_unknown(DiagnosticKind::UnknownSetting, unknown::settings(&layer));
+    let merging = blocking_if_long(given.get().len(), move || {
+        let given = read_object(given.get()).map_err(|expected| RpcError::invalid_params("settings", expected))?;
+        let layer = layer_of_call(given);
+        Ok((settings.with_call(Some(&layer))?, unknown::settings(&layer)))
+    });
+    let (settings, unknown) = merging.await?;
+    call.report_unknown(DiagnosticKind::UnknownSetting, unknown);
     Ok(settings)
 }
 
 /// Describes what a compaction would do.
 pub(crate) async fn prepare(
     call: CallContext,
-    params: PrepareCompactionParams,
+    mut params: PrepareCompactionParams,
 ) -> Result<PrepareCompactionResult, RpcError> {
-    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+    let settings = settings_of_call(&call, params.settings.take()).await?;
     let named = params.summarizer.as_ref().map(SummarizerChoice::names);
     let chain = match call.server.engine()?.summarizers(named.as_deref(), &settings) {
         // The result is useful even if the client can use no summarizer.
@@ -139,11 +145,11 @@ fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
 }
 
 /// Replaces the older part of the context by a summary.
-pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
+pub(crate) async fn compact(call: CallContext, mut params: CompactParams) -> Result<CompactResult, RpcError> {
     if params.commit == Some(false) {
         return compact_copy(call, params).await;
     }
-    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+    let settings = settings_of_call(&call, params.settings.take()).await?;
     let engine = Arc::clone(call.server.engine()?);
     let named = params.summarizer.as_ref().map(SummarizerChoice::names);
     let chain = engine.summarizers(named.as_deref(), &settings)?;
@@ -238,9 +244,9 @@ const SUMMARY: &str = "the summary of the call that gave `previous`, as its `mes
 /// Compacts messages that the caller owns.
 pub(crate) async fn compact_messages(
     call: CallContext,
-    params: CompactMessagesParams,
+    mut params: CompactMessagesParams,
 ) -> Result<CompactMessagesResult, RpcError> {
-    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+    let settings = settings_of_call(&call, params.settings.take()).await?;
     let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
     let format = format_of(params.format);
     let (messages, previous) = (params.messages, params.previous);
@@ -273,14 +279,14 @@ pub(crate) async fn compact_messages(
 }
 
 /// Serves `compact` with `commit: false` by compacting a copy of the branch.
-pub(crate) async fn compact_copy(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
+pub(crate) async fn compact_copy(call: CallContext, mut params: CompactParams) -> Result<CompactResult, RpcError> {
     if params.wait == Some(false) {
         return Err(RpcError::invalid_params(
             "wait",
             "true, or nothing, with `commit: false`: there is no entry to wait for",
         ));
     }
-    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+    let settings = settings_of_call(&call, params.settings.take()).await?;
     let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
     let copying = call.write(|access| {
         access.refresh()?;

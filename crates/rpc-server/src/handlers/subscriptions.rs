@@ -1,6 +1,7 @@
 //! `subscribe` and `unsubscribe`, and the tasks that read what other programs write.
 
 use std::fmt::Display;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,33 +22,32 @@ use crate::wire::*;
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// Maximum number of bytes of the entries after `since`.
 const MAX_SINCE_BYTES: usize = 8 * 1024 * 1024;
-/// Entries that are read at once for `since`.
-const PAGE_ENTRIES: usize = 256;
+/// Entries that are read at once for `since`. Few, because each may be long.
+const PAGE_ENTRIES: usize = 8;
 
 /// Sends each entry that other programs write to the client from now on.
 pub(crate) async fn subscribe(call: CallContext, params: SubscribeParams) -> Result<SubscribeResult, RpcError> {
     let server = Arc::clone(&call.server);
     let subscribing = call.write(move |access| {
-        let since = params.since.map(EntryId::new);
-        let mut entries = Vec::new();
-        if let Some(since) = &since {
-            // Another program may have written that entry just now. A call that fails leaves an earlier
-            // subscription as it is.
-            if !matches!(access.session().entry_header(since), Ok(Some(_))) {
-                access.refresh()?;
+        let foreign = access.read_foreign()?;
+        let entries = match params.since {
+            Some(since) => entries_after(access, &EntryId::new(since)),
+            None => Ok(Vec::new()),
+        };
+        let entries = match entries {
+            Ok(entries) => entries,
+            // The earlier subscription, if there is one, continues and gets what is new.
+            Err(error) => {
+                access.announce_foreign(foreign);
+                return Err(error);
             }
-            entries = entries_after(access, since)?;
-        }
+        };
         // What is new is sent once: with the entries after `since`, if they are wanted.
         access.open().unsubscribe();
-        access.refresh()?;
-        if let Some(last) = entries.last().map(|entry| entry.id().clone()).or(since) {
-            let newer = access.session().entries(Some(&last), None);
-            entries.extend(newer.map_err(|error| access.open().store_error(&error))?);
-        }
         for entry in entries {
             access.notify(Event::EntryAppended { session_id: access.open().id.clone(), entry });
         }
+        access.announce_foreign(foreign);
         let (open, leaf_id) = (Arc::clone(access.open()), convert::id(access.session().leaf_id()));
         Ok((open.subscribe(), open, leaf_id))
     });
@@ -90,7 +90,8 @@ async fn look_for_changes(server: Arc<Server>, open: Arc<OpenSession>, subscript
         loop {
             tokio::time::sleep(LOOK_INTERVAL).await;
             server.output_ready().await;
-            let problem = look(&server, &open).await;
+            let Some(looked) = pending_change(&open).await else { continue };
+            let problem = read_change(&server, &open, looked).await;
             if let Some((kind, message)) = problem.as_ref().filter(|_| problem != reported) {
                 report(&server, &open, *kind, message);
             }
@@ -104,15 +105,25 @@ async fn look_for_changes(server: Arc<Server>, open: Arc<OpenSession>, subscript
     }
 }
 
-/// Looks once, and reads what is new. Returns a problem that the client should know about.
-async fn look(server: &Arc<Server>, open: &Arc<OpenSession>) -> Option<(DiagnosticKind, String)> {
-    let guard = Arc::clone(&open.slot).read_owned().await;
-    let looked = threads::run_with_permit(open.is_quick(), move || {
-        guard.as_ref().map_or(Ok(LogChange::Unchanged), |session| session.pending_change())
-    });
+/// Looks once; `None` if calls use the session or all threads. Looks wait for neither: calls would have to wait behind
+/// a look that holds the session.
+async fn pending_change(open: &Arc<OpenSession>) -> Option<io::Result<LogChange>> {
+    let _permit = threads::try_permit(open.is_quick())?;
+    let guard = Arc::clone(&open.slot).try_read_owned().ok()?;
+    let looked =
+        threads::run(move || guard.as_ref().map_or(Ok(LogChange::Unchanged), |session| session.pending_change()));
+    looked.await.ok()
+}
+
+/// Reads what a look found. Returns a problem that the client should know about.
+async fn read_change(
+    server: &Arc<Server>,
+    open: &Arc<OpenSession>,
+    looked: io::Result<LogChange>,
+) -> Option<(DiagnosticKind, String)> {
     let unreadable =
         |error: &dyn Display| (DiagnosticKind::SessionUnreadable, format!("the file cannot be read: {error}"));
-    let is_replaced = match looked.await.ok()? {
+    let is_replaced = match looked {
         Ok(LogChange::Unchanged) => return None,
         Ok(change) => change == LogChange::Replaced,
         Err(error) => return Some(unreadable(&error)),
@@ -161,5 +172,28 @@ pub(super) async fn read_changes(server: Arc<Server>, open: Arc<OpenSession>) {
         if let Err(error) = refresh(&server, &open).await {
             tracing::debug!(%error, session = open.id, "what others wrote could not be read; the next call tells");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_look_waits_for_nothing_and_holds_no_session_meanwhile() {
+        let open = Arc::new(OpenSession::of_messages([]).unwrap());
+        assert!(pending_change(&open).await.is_some());
+        let permits: Vec<_> = iter::from_fn(|| threads::try_permit(open.is_quick())).collect();
+        assert!(!permits.is_empty());
+        assert!(matches!(pending_change(&open).now_or_never(), Some(None)));
+        drop(permits);
+        let guard = open.slot.write().await;
+        assert!(matches!(pending_change(&open).now_or_never(), Some(None)));
+        drop(guard);
+        assert!(pending_change(&open).await.is_some());
     }
 }

@@ -10,7 +10,8 @@
 //! The program runs in a new process group. The whole group is killed when the program ends or when the summary is no
 //! longer wanted.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -228,25 +229,24 @@ fn not_started(error: &std::io::Error) -> String {
     format!("failed to start: {error}")
 }
 
+/// Where the system looks for programs if there is no `PATH`.
+#[cfg(unix)]
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
 /// The error of a start of the program, if the program is missing or cannot be executed. Nothing is started.
 #[cfg(unix)]
 pub(in crate::models) fn start_failure(configuration: &CommandConfiguration) -> Option<String> {
     use rustix::fs::{Access, access};
     use rustix::io::Errno;
 
-    let program = Path::new(&configuration.program);
     let own_path = configuration.variables.iter().rfind(|(name, _)| name == "PATH").map(|(_, path)| path.into());
-    let path = own_path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-    let candidates: Vec<PathBuf> = match configuration.program.contains('/') {
-        true => vec![program.to_owned()],
-        false => std::env::split_paths(&path).map(|directory| directory.join(program)).collect(),
-    };
+    let path = own_path.or_else(|| std::env::var_os("PATH"));
     let check = |candidate: PathBuf| match access(&candidate, Access::EXEC_OK) {
         Ok(()) if candidate.is_dir() => Err(Errno::ACCESS),
         outcome => outcome,
     };
     let mut failure = Errno::NOENT;
-    for candidate in candidates {
+    for candidate in candidates(&configuration.program, path) {
         match check(candidate) {
             Ok(()) => return None,
             Err(Errno::ACCESS) => failure = Errno::ACCESS,
@@ -254,6 +254,18 @@ pub(in crate::models) fn start_failure(configuration: &CommandConfiguration) -> 
         }
     }
     Some(not_started(&failure.into()))
+}
+
+/// The files that may be the program, in the order in which the system tries them.
+#[cfg(unix)]
+fn candidates(program: &str, path: Option<OsString>) -> Vec<PathBuf> {
+    match program.contains('/') {
+        true => vec![program.into()],
+        false => {
+            let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
+            std::env::split_paths(&path).map(|directory| directory.join(program)).collect()
+        }
+    }
 }
 
 /// Only the system knows which files are programs here.
@@ -419,4 +431,21 @@ fn last_lines(errors: &[u8]) -> String {
     let text = Redactor::shared().redact(&text).text;
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join("; ")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_where_the_system_looks_for_it() {
+        for (program, path, expected) in [
+            ("sh", None, &["/bin/sh", "/usr/bin/sh"][..]),
+            ("sh", Some("/a:/b"), &["/a/sh", "/b/sh"]),
+            ("a/sh", None, &["a/sh"]),
+        ] {
+            let found = candidates(program, path.map(OsString::from));
+            assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{program} {path:?}");
+        }
+    }
 }

@@ -39,6 +39,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::models::configuration::Timeouts;
+use crate::threads::LOOKUPS;
 
 /// Makes requests.
 #[derive(Debug)]
@@ -365,9 +366,7 @@ fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Maximum number of concurrent look-ups. Together with the limits of concurrent calls they are fewer than the
-/// threads.
-const LOOKUPS: usize = 4;
+/// Look-ups that run.
 static RUNNING: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(LOOKUPS)));
 
 /// Looks up the addresses of a host.
