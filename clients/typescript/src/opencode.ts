@@ -15,7 +15,6 @@ interface Input {
       message(options: { path: { id: string; messageID: string } }): Promise<{ data?: Stored; error?: unknown }>;
     };
     tui: { showToast(options: { body: { message: string; variant: "warning" } }): Promise<unknown> };
-    app: { log(options: { body: { service: string; level: "warn"; message: string } }): Promise<unknown> };
   };
 }
 
@@ -47,7 +46,6 @@ export default async function compactd(input: Input, options: Record<string, unk
   const warn = async (error: unknown, then: string): Promise<void> => {
     const kind = error instanceof CompactdError ? ` (${error.kind})` : "";
     const message = `compactd: ${error instanceof Error ? error.message : error}${kind}; ${then}`;
-    await input.client.app.log({ body: { service: "compactd", level: "warn", message } }).catch(() => {});
     await input.client.tui.showToast({ body: { message, variant: "warning" } }).catch(() => {});
   };
 
