@@ -39,11 +39,20 @@ export default {
   name: "compactd",
   description: "Keeps the context within the window of the model, and recalls what compactions took out.",
   register(api: Api): void {
-    const histories = new Histories(api.pluginConfig ?? {});
+    const histories = shared();
+    histories.settings = api.pluginConfig ?? {};
     api.registerContextEngine("compactd", ({ agentDir }) => engine(histories, agentDir));
     api.registerTool(({ sessionId, agentDir }) => recallTool(histories, sessionId, agentDir), { name: "recall" });
   },
 };
+
+const SHARED = Symbol.for("compactd.openclaw");
+
+/** OpenClaw loads and registers a plugin more than once in a process, but a session file has one writer. */
+function shared(): Histories {
+  const all = globalThis as { [SHARED]?: Histories };
+  return (all[SHARED] ??= new Histories());
+}
 
 function engine(histories: Histories, agentDir: string | undefined): object {
   return {
@@ -112,12 +121,9 @@ function told(entries: RecalledEntry[]): string {
 
 /** Histories by session, the one that was used last at the end. */
 class Histories {
-  readonly #settings: Record<string, unknown>;
+  /** Settings of compactd for the histories that are opened next. */
+  settings: Record<string, unknown> = {};
   readonly #kept = new Map<string, BoundedHistory<Message>>();
-
-  constructor(settings: Record<string, unknown>) {
-    this.#settings = settings;
-  }
 
   /** The history of a session, for a window of this size. */
   async of(sessionId: string, agentDir: string | undefined, tokenBudget?: number): Promise<BoundedHistory<Message>> {
@@ -136,7 +142,7 @@ class Histories {
   #open(sessionId: string, agentDir: string | undefined): BoundedHistory<Message> {
     const path = agentDir && join(agentDir, "compactd", `${encodeURIComponent(sessionId)}.jsonl`);
     const client = { stderr: "ignore", ownProcessGroup: true } as const;
-    return new BoundedHistory(codec, { contextWindow: USUAL_WINDOW, settings: this.#settings, client, ...(path && { path }) });
+    return new BoundedHistory(codec, { contextWindow: USUAL_WINDOW, settings: this.settings, client, ...(path && { path }) });
   }
 }
 
