@@ -129,7 +129,7 @@ try {
   gateway = await Gateway.start();
   await gateway.prompt("Recall: staging port");
   assert.match(JSON.stringify(requests.at(-1).messages.findLast(({ role }) => role === "tool").content), /The staging port is 7443/);
-  assert.deepEqual(readdirSync(sessions()), [file]);
+  assert.deepEqual(readdirSync(sessions()).filter((name) => name.endsWith(".jsonl")), [file]);
   assert.ok(readFileSync(path).length - size < 30_000, "the conversation is not stored again");
   const client = new Client({ stderr: "ignore" });
   await client.initialize({ clientInfo: { name: "test" } });
