@@ -15,6 +15,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'json)
 (require 'jsonrpc)
 (require 'seq)
 (require 'subr-x)
@@ -130,7 +131,8 @@ FINALLY is called in any case.  The answer may take as long as it likes."
 
 (defun compactd--reason (failure)
   "What a person reads of FAILURE."
-  (format "failed: %s (%s)" (plist-get failure :message)
+  (format "%s%s (%s)" (if (string-prefix-p "failed" (plist-get failure :message)) "" "failed: ")
+          (plist-get failure :message)
           (or (plist-get (plist-get failure :data) :kind) (plist-get failure :code))))
 
 (defun compactd-wait (&optional seconds)
@@ -185,24 +187,40 @@ before it goes on."
             (push-all below depth)))))
     (nreverse rows)))
 
+(defun compactd--kind (node)
+  "What NODE is, in a word."
+  (let ((kind (or (plist-get node :role) (plist-get node :type))))
+    (or (cdr (assoc kind compactd--names)) kind)))
+
+(defun compactd--preview (node)
+  "What NODE says.
+Of a summary that is its goal; its headings tell a person nothing."
+  (let* ((preview (plist-get node :preview)) (goal (string-remove-prefix "## Goal - " preview)))
+    (if (equal goal preview) preview (replace-regexp-in-string " ## .*" " …" goal))))
+
+(defun compactd--counted (number one many)
+  "NUMBER with the word ONE or MANY."
+  (format "%d %s" number (if (= number 1) one many)))
+
 (defun compactd--line (row)
   "The text of ROW."
-  (pcase-let ((`(,node ,depth ,first ,_ ,leaf ,_) row))
-    (let ((kind (or (plist-get node :role) (plist-get node :type))))
-      (concat (if first (concat (apply #'concat (make-list (1- depth) "│ ")) "├─")
-                (apply #'concat (make-list depth "│ ")))
-              (format "• %s %-10s %s" (plist-get node :id)
-                      (or (cdr (assoc kind compactd--names)) kind) (plist-get node :preview))
-              (and (plist-get node :label) (format " [%s]" (plist-get node :label)))
-              (and leaf " ◀ leaf")))))
+  (pcase-let ((`(,node ,depth ,first ,on-path ,leaf ,_) row))
+    (concat (if first (concat (apply #'concat (make-list (1- depth) "│ ")) "├─")
+              (apply #'concat (make-list depth "│ ")))
+            ;; What is not on the current path has an open circle.
+            (format "%s %s %-10s %s" (if on-path "•" "◦") (plist-get node :id)
+                    (compactd--kind node) (compactd--preview node))
+            (and (plist-get node :label) (format " [%s]" (plist-get node :label)))
+            (and leaf " ◀ leaf"))))
 
 (defun compactd--show ()
   "Show the tree that this buffer has."
   (let* ((inhibit-read-only t) (rows (compactd--rows compactd--tree))
          (at (compactd--id-at-point)))
     (erase-buffer)
-    (insert (format "%s: %d entries, %d branches\n" (file-name-nondirectory compactd--path)
-                    (length (plist-get compactd--tree :nodes)) (cl-count-if (lambda (row) (nth 5 row)) rows))
+    (insert (format "%s: %s, %s\n" (file-name-nondirectory compactd--path)
+                    (compactd--counted (length rows) "entry" "entries")
+                    (compactd--counted (cl-count-if (lambda (row) (nth 5 row)) rows) "branch" "branches"))
             compactd--status "\n" compactd--keys "\n\n")
     (dolist (row rows)
       (insert (propertize (compactd--line row) 'compactd-id (plist-get (car row) :id)) "\n"))
@@ -234,6 +252,18 @@ before it goes on."
   "Read the tree again."
   (compactd--ask :getTree nil (lambda (tree) (setq compactd--tree tree) (compactd--show))))
 
+(defun compactd--progress (params)
+  "What a person reads of progress with PARAMS."
+  (pcase (plist-get params :phase)
+    ("summarizing"
+     (concat "summarizing: "
+             (and (> (plist-get params :requests) 1)
+                  (format "request %d of %d, " (plist-get params :request) (plist-get params :requests)))
+             (format "%d tokens written" (plist-get params :outputTokens))))
+    ("waiting" "the model failed; it is asked again soon")
+    ("committing" "writing the summary")
+    (phase phase)))
+
 (defun compactd--hear (method params)
   "Show what the notification METHOD with PARAMS tells."
   (dolist (buffer (buffer-list))
@@ -244,9 +274,7 @@ before it goes on."
           ('branchSummaryStart (compactd--tell (format "summarising the branch that is left: %d tokens"
                                                        (plist-get params :estimatedTokens))))
           ((or 'compactionProgress 'branchSummaryProgress)
-           (compactd--tell (format "%s: request %d of %d, %d tokens written"
-                                   (plist-get params :phase) (plist-get params :request)
-                                   (plist-get params :requests) (plist-get params :outputTokens))))
+           (compactd--tell (compactd--progress params)))
           ('sessionChanged (compactd--refresh)))))))
 
 (defun compactd--open-for-reading (done)
@@ -320,8 +348,7 @@ RESULT is that of prepareCompaction, ROWS are those of the tree."
          (before (butlast on-path (length kept))))
     (cl-flet ((lines (mark some)
                 (mapconcat (lambda (node)
-                             (format "%s%-10s %s\n" mark (or (plist-get node :role) (plist-get node :type))
-                                     (plist-get node :preview)))
+                             (format "%s%-10s %s\n" mark (compactd--kind node) (compactd--preview node)))
                            some "")))
       (concat (format "--- context now: %d tokens\n" (plist-get plan :tokensBefore))
               (format "+++ context after a compaction that keeps %s and what follows\n" first-kept)
@@ -350,6 +377,15 @@ RESULT is that of prepareCompaction, ROWS are those of the tree."
    (lambda (result)
      (format "undone: compaction %s; the leaf is %s" (plist-get result :undoneEntryId) (plist-get result :leafId)))))
 
+(defun compactd--block-text (block)
+  "The text of BLOCK of a message, or what a tool is called with."
+  (if (equal (plist-get block :type) "toolCall")
+      (concat (format "[%s]" (plist-get block :name))
+              (cl-loop for (name value) on (plist-get block :arguments) by #'cddr
+                       concat (format "\n%s: %s" (substring (symbol-name name) 1)
+                                      (if (stringp value) value (json-encode value)))))
+    (or (plist-get block :text) (plist-get block :thinking) (format "[%s]" (plist-get block :type)))))
+
 (defun compactd-show-entry ()
   "Show the entry at point whole."
   (interactive)
@@ -359,7 +395,10 @@ RESULT is that of prepareCompaction, ROWS are those of the tree."
      (lambda (result)
        (let* ((entry (plist-get result :entry))
               (content (or (plist-get entry :summary) (plist-get (plist-get entry :message) :content) entry)))
-         (compactd--show-text id #'text-mode (if (stringp content) content (pp-to-string content))))))))
+         (compactd--show-text id #'text-mode
+                              (cond ((stringp content) content)
+                                    ((vectorp content) (mapconcat #'compactd--block-text content "\n\n"))
+                                    (t (pp-to-string content)))))))))
 
 (defvar compactd-mode-map
   (let ((map (make-sparse-keymap)))

@@ -98,16 +98,17 @@ impl Agent {
         self.wait_for_compaction()
     }
 
-    /// Checks that each message that was said is in the context now or in `told`, the marks of all
+    /// Checks that each message that was said is in the context now or in `reported`, the marks of all
     /// requests for summaries; gives the tally.
     ///
     /// # Errors
     /// With the marks that are nowhere.
-    pub fn finish(mut self, told: &HashSet<u64>) -> anyhow::Result<Tally> {
+    pub fn finish(mut self, reported: &HashSet<u64>) -> anyhow::Result<Tally> {
         self.check_pairs()?;
         let context = self.sidecar.raw_call("getContext", &json!({ "sessionId": self.session_id }))?;
         let kept = marks_in(&String::from_utf8_lossy(&context));
-        let lost: Vec<&u64> = self.said.iter().filter(|mark| !kept.contains(mark) && !told.contains(mark)).collect();
+        let lost: Vec<&u64> =
+            self.said.iter().filter(|mark| !kept.contains(mark) && !reported.contains(mark)).collect();
         ensure!(lost.is_empty(), "messages that are neither kept nor were in a summary request: {lost:?}");
         self.sidecar.shut_down()?;
         Ok(self.tally)
@@ -146,9 +147,9 @@ impl Agent {
             self.tally.overflows += 1;
             let error = format!("prompt is too long: {input} tokens > {WINDOW} maximum");
             let refused = assistant(json!([]), "error", json!({ "errorMessage": error, "usage": usage(0, 0) }));
-            let told = self.append(&refused)?;
+            let reported = self.append(&refused)?;
             let failures = &self.tally.failures;
-            ensure!(told["operationId"].is_string(), "an overflow began no compaction: {told}; {failures:?}");
+            ensure!(reported["operationId"].is_string(), "an overflow began no compaction: {reported}; {failures:?}");
             return Ok(Answer::Refused);
         }
         self.check_threshold(&context)?;

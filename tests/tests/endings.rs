@@ -55,7 +55,7 @@ fn an_output_that_nobody_reads_ends_the_server() {
 }
 
 #[test]
-fn a_log_that_cannot_be_opened_is_told() {
+fn a_log_that_cannot_be_opened_is_reported() {
     let home = tempfile::tempdir().expect("a directory can be made");
     let mut child = start(&["--log-file", "/nowhere/compactd.log"], home.path());
     let mut said = String::new();
@@ -210,10 +210,10 @@ fn programs_that_summarise_end_with_the_server() {
         std::thread::sleep(Duration::from_millis(300));
         let killed = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
         assert!(killed.is_ok_and(|status| status.success()));
-        let told = fs::read_to_string(&pids).expect("the program has told its number");
+        let pids_written = fs::read_to_string(&pids).expect("the program has written its number");
         let ending = Instant::now();
-        while told.split_whitespace().any(runs) {
-            assert!(ending.elapsed() < PATIENCE, "{signal}: {told} lives on");
+        while pids_written.split_whitespace().any(runs) {
+            assert!(ending.elapsed() < PATIENCE, "{signal}: {pids_written} lives on");
             std::thread::sleep(Duration::from_millis(10));
         }
         let _ = child.wait();

@@ -45,7 +45,7 @@ fn careless(summary: &str, random: &mut Random, invented: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// Names are told in the summary exactly if the report does not list them; what was said may be told in
+/// Names are in the summary exactly if the report does not list them; what was said may be there in
 /// other words.
 fn check_report(report: &LossReport, ledger: &Ledger, summary: &str) {
     for file in &ledger.files {
@@ -56,8 +56,8 @@ fn check_report(report: &LossReport, ledger: &Ledger, summary: &str) {
     for error in &ledger.errors {
         let is_lost = report.errors.contains(error);
         let words: Vec<&str> = error.line.split_whitespace().collect();
-        let told = words.iter().filter(|word| summary.contains(**word)).count();
-        assert!(is_lost || 2 * told >= words.len(), "{} is lost and not reported", error.line);
+        let found = words.iter().filter(|word| summary.contains(**word)).count();
+        assert!(is_lost || 2 * found >= words.len(), "{} is lost and not reported", error.line);
     }
     for name in &report.identifiers {
         let around = summary.split(name.as_str()).collect::<Vec<_>>();

@@ -10,7 +10,7 @@ fn goals_are_reached() {
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     if table.starts_with("skipped") {
-        // Without standard error nobody is there to be told.
+        // Without standard error nobody reads it.
         let _ = writeln!(std::io::stderr(), "{table}");
     }
 }

@@ -33,8 +33,8 @@ struct Sidecar {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// What was told of compactions.
-    told: Vec<Value>,
+    /// Notifications about compactions.
+    notifications: Vec<Value>,
     id: u64,
 }
 
@@ -46,7 +46,7 @@ impl Sidecar {
         let mut child = command.spawn().expect("the server starts");
         let input = child.stdin.take().expect("input is a pipe");
         let output = BufReader::new(child.stdout.take().expect("output is a pipe"));
-        Self { child, input, output, told: Vec::new(), id: 0 }
+        Self { child, input, output, notifications: Vec::new(), id: 0 }
     }
 
     fn call(&mut self, method: &str, params: &Value) -> Value {
@@ -62,7 +62,7 @@ impl Sidecar {
             }
             let is_message = message["params"]["entry"]["type"] == "message";
             if !is_message {
-                self.told.push(message);
+                self.notifications.push(message);
             }
         }
     }
@@ -97,19 +97,19 @@ fn messages(number: usize, text: &str) -> Vec<Value> {
     }
 }
 
-/// Fails if more than one of twenty samples is told in `text`, however often it was escaped.
-fn check_told(place: &str, samples: &[Sample], text: &str) {
+/// Fails if more than one of twenty samples is left in `text`, however often it was escaped.
+fn check_left(place: &str, samples: &[Sample], text: &str) {
     // Without backslashes, what was escaped reads as it was; pieces are looked up, as there are many.
     let plain = text.replace('\\', "");
     let pieces: HashSet<&[u8]> = (5..=8).flat_map(|length| plain.as_bytes().windows(length)).collect();
-    let is_told = |piece: &str| if piece.len() > 8 { plain.contains(piece) } else { pieces.contains(piece.as_bytes()) };
-    let left = |sample: &Sample| sample.left(0, is_told).into_iter().next();
+    let is_left = |piece: &str| if piece.len() > 8 { plain.contains(piece) } else { pieces.contains(piece.as_bytes()) };
+    let left = |sample: &Sample| sample.left(0, is_left).into_iter().next();
     let missed: Vec<String> = samples
         .iter()
         .filter_map(|sample| Some(format!("{}: {:?} of {:?}", sample.form, left(sample)?, sample.text)))
         .collect();
     assert!(!text.is_empty(), "{place} is empty");
-    assert!(missed.len() * 20 <= samples.len(), "{place}: {} are told:\n{}", missed.len(), missed.join("\n"));
+    assert!(missed.len() * 20 <= samples.len(), "{place}: {} are left:\n{}", missed.len(), missed.join("\n"));
 }
 
 #[test]
@@ -142,23 +142,28 @@ fn no_secret_comes_back_over_two_compactions() {
         let compact =
             json!({ "sessionId": session, "settings": settings, "summarizer": ["failing", "writer"], "force": true });
         let result = sidecar.call("compact", &compact);
-        let summary = result["summary"].as_str().unwrap_or_else(|| panic!("{result}: {:?}", sidecar.told.last()));
+        let summary =
+            result["summary"].as_str().unwrap_or_else(|| panic!("{result}: {:?}", sidecar.notifications.last()));
         let facts = summary.split_once("<retained-facts>").expect("facts are brought back").1;
         assert!(facts.contains("[redacted:"), "{facts}");
-        check_told("facts", &samples, facts);
-        check_told("summary", &samples, summary);
-        check_told("details", &samples, &result["details"].to_string());
-        check_told("causes", &samples, &result["failures"].to_string());
+        check_left("facts", &samples, facts);
+        check_left("summary", &samples, summary);
+        check_left("details", &samples, &result["details"].to_string());
+        check_left("causes", &samples, &result["failures"].to_string());
         assert!(result["failures"][0]["cause"].as_str().is_some_and(|cause| cause.contains("status 3")), "{result}");
     }
-    check_told("prompts", &samples, &fs::read_to_string(file("prompts")).expect("the program was asked"));
-    let told = Value::from(std::mem::take(&mut sidecar.told));
-    let deltas = told.as_array().expect("a list").iter().filter_map(|told| told["params"]["delta"].as_str());
-    check_told("progress", &samples, &deltas.collect::<String>());
-    check_told("notifications", &samples, &told.to_string());
+    check_left("prompts", &samples, &fs::read_to_string(file("prompts")).expect("the program was asked"));
+    let notifications = Value::from(std::mem::take(&mut sidecar.notifications));
+    let deltas = notifications
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|notification| notification["params"]["delta"].as_str());
+    check_left("progress", &samples, &deltas.collect::<String>());
+    check_left("notifications", &samples, &notifications.to_string());
     let stored = fs::read_to_string(file("session.jsonl")).expect("the session is a file");
     let compactions: Vec<&str> = stored.lines().filter(|line| line.contains("\"type\":\"compaction\"")).collect();
     assert_eq!(compactions.len(), 2);
-    check_told("entries", &samples, &compactions.join("\n"));
+    check_left("entries", &samples, &compactions.join("\n"));
     assert!(stored.contains("hunter2xyz"), "what was appended stays as it is");
 }

@@ -13,11 +13,11 @@ const TARGETS: [&str; 5] = ["open_session", "tail_session", "frame_reader", "par
 ///
 /// The sanitizer that `cargo fuzz` switches on by default looks for faults of unsafe code, of which
 /// there is none, and needs a nightly compiler; without it the one of the workspace will do, if it
-/// is told to accept the flags that count coverage.
+/// is set to accept the flags that count coverage.
 ///
 /// # Errors
 /// When cargo-fuzz is missing, or a target finds an input that fails; its file is named then.
-pub fn fuzz(seconds: &str) -> anyhow::Result<()> {
+pub fn fuzz(seconds: u64) -> anyhow::Result<()> {
     for target in TARGETS {
         let fuzz = root().join("fuzz");
         let (corpus, seeds) = (fuzz.join("corpus").join(target), fuzz.join("seeds").join(target));

@@ -3,20 +3,22 @@
 //! then its own tests run. Everything is installed into `target/hosts`, and Emacs by apt.
 
 mod guide;
+mod screens;
 mod tools;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 
 use crate::hosts::guide::{Followed, follow};
 use crate::hosts::tools::{Registry, Tools};
 use crate::package::{emptied, npm_packages, wheel};
+use crate::queue::two_at_a_time;
 use crate::steps::{Steps, say};
-use crate::workspace::{build_server, root, run};
+use crate::workspace::{build_server, output, root};
 
 /// A program or library that embeds compactd.
 struct Host {
@@ -141,27 +143,43 @@ node ../compactd/clients/claude-code/test/run.mjs",
     Host { then: TYPED_AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
     Host { then: TYPED_AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
     Host { then: GENERATED, ..host("generators", "generators/README.md") },
-    host("langchain", "adapters/langchain/README.md"),
-    host("openai-agents", "adapters/openai-agents/README.md"),
-    host("pydantic-ai", "adapters/pydantic-ai/README.md"),
+    Host {
+        then: ".venv/bin/python ../compactd/clients/adapters/langchain/whole.py",
+        ..host("langchain", "adapters/langchain/README.md")
+    },
+    Host {
+        then: ".venv/bin/python ../compactd/clients/adapters/openai-agents/whole.py",
+        ..host("openai-agents", "adapters/openai-agents/README.md")
+    },
+    Host {
+        then: ".venv/bin/python ../compactd/clients/adapters/pydantic-ai/whole.py",
+        ..host("pydantic-ai", "adapters/pydantic-ai/README.md")
+    },
     // The conformance cases once more, by a runner that was written from their page.
     Host { tests: "python3 tests/conformance/runner.py", ..host("runner", "") },
     Host { tests: include_str!("hosts/first_version.sh"), ..host("first-version", "") },
 ];
 
-/// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.
+/// Hosts whose tests print screens, with their titles in `docs/editors.md`.
+const EDITORS: [(&str, &str); 3] = [("neovim", "Neovim"), ("emacs", "Emacs"), ("vscode", "Visual Studio Code")];
+
+/// Packages of npm that were published later are not seen, unless the newest are wanted.
+const NPM_BEFORE: &str = "2026-11-22";
+/// The same for pip: versions.
+const PIP_CONSTRAINTS: &str = include_str!("hosts/constraints.txt");
+
+/// Installs and drives all hosts, or those that `options` name: `--only NAME`, `--without NAME` and `--newest`.
+/// Two hosts run at a time. The output of a host appears when the host ends.
 ///
 /// # Errors
 /// When something cannot be installed, a page does not work as it says, or a test fails.
 pub fn hosts(options: &[&str]) -> anyhow::Result<()> {
-    let chosen = chosen(options)?;
+    let is_newest = options.contains(&"--newest");
+    let mut chosen = chosen(options)?;
     let directory = root().join("target/hosts");
     std::fs::create_dir_all(&directory)?;
     let mut steps = Steps::default();
-    let tools = steps.run("tools", || Tools::install(&directory))?;
-    if chosen.iter().any(|host| host.name == "emacs") {
-        steps.run("emacs", tools::install_emacs)?;
-    }
+    let tools = steps.run("tools", || install_tools(&directory, chosen.iter().any(|host| host.name == "emacs")))?;
     let binary = steps.run("the server", || build_server("dev"))?;
     let packages = emptied(&directory.join("packages"))?;
     steps.run("packages", || {
@@ -170,25 +188,60 @@ pub fn hosts(options: &[&str]) -> anyhow::Result<()> {
     })?;
     let registry = Registry::start(&directory, &packages)?;
     let places = emptied(&std::env::temp_dir().join(format!("compactd-hosts-{}", std::process::id())))?;
-    let drive = Drive { directory, binary, packages, tools, registry, places };
-    let mut table = Vec::new();
-    for host in chosen {
-        table.push(steps.run(host.name, || drive.host(host))?);
-    }
-    // After a failure they stay, to be looked at.
-    std::fs::remove_dir_all(&drive.places)?;
+    let constraints = directory.join("constraints.txt");
+    std::fs::write(&constraints, PIP_CONSTRAINTS)?;
+    let drive = Drive { directory, binary, packages, tools, registry, places, constraints, is_newest };
+    // The last ones take longest.
+    chosen.reverse();
+    let (mut table, mut failed) = (Vec::new(), Vec::new());
+    two_at_a_time(
+        chosen,
+        |host| {
+            let started = Instant::now();
+            let driven = drive.host(host);
+            (host.name, started.elapsed(), driven)
+        },
+        |(name, time, driven)| {
+            steps.add(name, time);
+            match driven {
+                Ok(Driven { printed, line }) => {
+                    say(&format!("\n== {name}\n{}", printed.trim_end()));
+                    table.push(line);
+                }
+                Err(error) => {
+                    say(&format!("\n== {name} FAILED\n{error:#}"));
+                    failed.push(name);
+                }
+            }
+        },
+    );
     steps.list();
     say("\nFrom an empty directory to what the page shows:");
     table.iter().for_each(|line| say(line));
-    say(&format!("\n{} passed, 0 failed", table.len()));
-    Ok(())
+    say(&format!("\n{} passed, {} failed", table.len(), failed.len()));
+    ensure!(failed.is_empty(), "hosts failed: {}; what they left is in {}", failed.join(", "), drive.places.display());
+    Ok(std::fs::remove_dir_all(&drive.places)?)
+}
+
+/// Installs what hosts need, by pip and by apt at the same time.
+fn install_tools(directory: &Path, with_emacs: bool) -> anyhow::Result<Tools> {
+    std::thread::scope(|scope| {
+        let emacs = scope.spawn(|| if with_emacs { tools::install_emacs() } else { Ok(()) });
+        let tools = Tools::install(directory);
+        emacs.join().map_err(|_| anyhow!("the installation of Emacs ended early"))??;
+        tools
+    })
 }
 
 fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
     let mut chosen: Vec<&Host> = HOSTS.iter().collect();
     let mut only = Vec::new();
-    for pair in options.chunks(2) {
-        let [option, name] = pair else { bail!("{} needs a name", pair[0]) };
+    let mut rest = options.iter();
+    while let Some(option) = rest.next() {
+        if *option == "--newest" {
+            continue;
+        }
+        let name = rest.next().with_context(|| format!("{option} needs a name"))?;
         let names: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
         ensure!(names.contains(name), "there is no host {name}; there are {}", names.join(", "));
         match *option {
@@ -197,7 +250,7 @@ fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
                 say(&format!("skipped: {name}"));
                 chosen.retain(|host| host.name != *name);
             }
-            _ => bail!("unknown option {option}; there are --only NAME and --without NAME"),
+            _ => bail!("unknown option {option}; there are --only NAME, --without NAME and --newest"),
         }
     }
     chosen.retain(|host| only.is_empty() || only.contains(&host.name));
@@ -213,40 +266,57 @@ struct Drive {
     registry: Registry,
     /// Outside of the checkout, where no package manager finds what lies above it.
     places: PathBuf,
+    /// Versions for pip.
+    constraints: PathBuf,
+    /// Whether the newest packages are installed, and not those that are known.
+    is_newest: bool,
+}
+
+/// What came of a host.
+struct Driven {
+    /// What its tests printed.
+    printed: String,
+    /// A line of the table.
+    line: String,
 }
 
 impl Drive {
-    /// Follows the page of a host and runs its tests. Gives a line of the table.
-    fn host(&self, host: &Host) -> anyhow::Result<String> {
+    /// Follows the page of a host and runs its tests.
+    fn host(&self, host: &Host) -> anyhow::Result<Driven> {
         let place = emptied(&self.places.join(host.name))?;
         let (empty, home) = (place.join("empty"), place.join("home"));
         std::fs::create_dir_all(&empty)?;
         std::fs::create_dir_all(&home)?;
         std::os::unix::fs::symlink(root(), place.join("compactd"))?;
         if host.page.is_empty() {
-            self.run(host, host.tests, &root(), &home)?;
-            return Ok(format!("  {:<14} has no page", host.name));
+            let printed = self.run(host, host.tests, &root(), &home)?;
+            return Ok(Driven { printed, line: format!("  {:<14} has no page", host.name) });
         }
         let page = root().join("clients").join(host.page);
         let followed = follow(&page, &empty, |command| self.prepare(command, host, &home))?;
-        self.run(host, host.then, &empty, &home)?;
+        let mut printed = self.run(host, host.then, &empty, &home)?;
         if !host.installs_in_home {
             let left: Vec<_> = std::fs::read_dir(&home)?.filter_map(Result::ok).map(|item| item.path()).collect();
             ensure!(left.is_empty(), "{} leaves files in the home directory: {left:?}", host.page);
         }
-        self.run(host, host.tests, page.parent().unwrap_or(&page), &home)?;
-        Ok(line(host.name, &followed))
+        printed.push_str(&self.run(host, host.tests, page.parent().unwrap_or(&page), &home)?);
+        if let Some((_, title)) = EDITORS.iter().find(|editor| editor.0 == host.name) {
+            screens::check(&root().join("docs/editors.md"), title, &printed)?;
+        }
+        Ok(Driven { printed, line: line(host.name, &followed) })
     }
 
-    /// Runs commands; the built server is in their environment where they test the checkout.
-    fn run(&self, host: &Host, commands: &str, directory: &Path, home: &Path) -> anyhow::Result<()> {
+    /// Runs commands and gives what they print; the built server is in their environment where they test the
+    /// checkout.
+    fn run(&self, host: &Host, commands: &str, directory: &Path, home: &Path) -> anyhow::Result<String> {
         let mut shell = Command::new("bash");
-        shell.args(["-euo", "pipefail", "-c", commands]).current_dir(directory).stdin(Stdio::null());
+        shell.args(["-euo", "pipefail", "-c", &format!("exec 2>&1\n{commands}")]);
+        shell.current_dir(directory).stdin(Stdio::null());
         self.prepare(&mut shell, host, home);
         if directory.starts_with(root()) {
             shell.env("COMPACTD_BIN", &self.binary);
         }
-        run(&mut shell)
+        output(&mut shell)
     }
 
     /// A home of its own, the packages at hand, and what is installed in reach.
@@ -262,11 +332,16 @@ impl Drive {
         command.env("npm_config_userconfig", &self.registry.settings);
         command.env("PIP_FIND_LINKS", joined([self.packages.as_os_str(), &variable("PIP_FIND_LINKS")], " "));
         command.env("PIP_CACHE_DIR", cache.join("pip")).env("PYTHONDONTWRITEBYTECODE", "1");
+        if self.is_newest {
+            command.env("NEWEST_PACKAGES", "1");
+        } else {
+            command.env("npm_config_before", NPM_BEFORE).env("PIP_CONSTRAINT", &self.constraints);
+        }
         for (name, directory) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
             let usual = std::env::home_dir().unwrap_or_default().join(directory);
             command.env(name, std::env::var_os(name).unwrap_or_else(|| usual.into()));
         }
-        command.env("CARGO_TARGET_DIR", self.directory.join("cargo")).env("CARGO_INSTALL_ROOT", home.join("cargo"));
+        command.env("CARGO_TARGET_DIR", root().join("target")).env("CARGO_INSTALL_ROOT", home.join("cargo"));
         command.env("BASH_ENV", &self.tools.shell);
         command.env("npm_config_prefix", home.join("npm"));
         for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
@@ -297,6 +372,7 @@ mod tests {
         assert_eq!(names(&[])?.len(), HOSTS.len());
         assert_eq!(names(&["--only", "emacs", "--only", "rust"])?, ["rust", "emacs"]);
         assert_eq!(names(&["--without", "emacs"])?.len(), HOSTS.len() - 1);
+        assert_eq!(names(&["--newest", "--only", "emacs"])?, ["emacs"]);
         for wrong in [&["--only"][..], &["--only", "ed"], &["--except", "rust"]] {
             assert!(names(wrong).is_err(), "{wrong:?}");
         }

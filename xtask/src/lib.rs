@@ -11,10 +11,12 @@ mod modules;
 mod package;
 pub mod protocol;
 mod quality;
+mod queue;
 mod soak;
 mod steps;
 mod test;
 mod test_output;
+mod usage;
 mod workspace;
 
 pub use bench::bench;
@@ -27,4 +29,5 @@ pub use protocol::protocol;
 pub use quality::{quality, recall};
 pub use soak::soak;
 pub use test::test;
+pub use usage::{check as check_options, is_help, of_chore as usage_of};
 pub use workspace::root;

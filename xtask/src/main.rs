@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use anyhow::{Context as _, bail};
+
 const USAGE: &str = "\
 Usage: cargo xtask <chore>
 
@@ -11,6 +13,7 @@ Usage: cargo xtask <chore>
   hosts [OPTION]...    follows the pages of all clients, editors, agents and libraries, and drives them
     --only NAME        this one alone; may be given again
     --without NAME     all but this one; may be given again
+    --newest           with the newest packages of npm, pip and cargo, and not those of a known date
   package [PROFILE]    packages as they are published, into target/packages; the release profile without a name
   bench [OPTION]...    measures, beside the published package where npm can install it
     --quick            small sessions and few runs
@@ -41,11 +44,32 @@ Usage: cargo xtask <chore>
   models               asks LiteLLM's proxy and llama.cpp's server, which pip installs; ten minutes the first time
   fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 
-#[expect(clippy::print_stderr, reason = "a program tells its user why it failed")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program tells its user what it does and why it failed"
+)]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let outcome = match arguments.as_slice() {
+    if arguments.iter().any(|argument| xtask::is_help(argument)) {
+        let lines = xtask::usage_of(USAGE, arguments[0]);
+        println!("{}", if lines.is_empty() { USAGE.to_owned() } else { lines.join("\n") });
+        return ExitCode::SUCCESS;
+    }
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> anyhow::Result<()> {
+    let Some((chore, options)) = arguments.split_first() else { bail!("{USAGE}") };
+    xtask::check_options(USAGE, chore, options)?;
+    match arguments {
         ["test"] => xtask::test(),
         ["links"] => xtask::links(),
         ["protocol"] => xtask::protocol(false),
@@ -56,18 +80,15 @@ fn main() -> ExitCode {
         ["bench", options @ ..] => xtask::bench(options),
         ["quality", options @ ..] => xtask::quality(options),
         ["recall", options @ ..] => xtask::recall(options),
-        ["soak"] => xtask::soak("1000"),
-        ["soak", runs] => xtask::soak(runs),
+        ["soak"] => xtask::soak(1000),
+        ["soak", runs] => xtask::soak(number(runs)?),
         ["models"] => xtask::models(),
-        ["fuzz"] => xtask::fuzz("60"),
-        ["fuzz", seconds] => xtask::fuzz(seconds),
-        _ => Err(anyhow::anyhow!("{USAGE}")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
-        }
+        ["fuzz"] => xtask::fuzz(60),
+        ["fuzz", seconds] => xtask::fuzz(number(seconds)?),
+        _ => bail!("{chore} takes less: cargo xtask {chore} --help"),
     }
+}
+
+fn number(text: &str) -> anyhow::Result<u64> {
+    text.parse().ok().with_context(|| format!("{text} is not a number"))
 }

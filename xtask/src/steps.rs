@@ -18,6 +18,11 @@ impl Steps {
         Ok(result)
     }
 
+    /// Takes note of a step that was done elsewhere.
+    pub(crate) fn add(&mut self, name: &'static str, time: Duration) {
+        self.0.push((name, time));
+    }
+
     /// Prints the steps with their times.
     pub(crate) fn list(&self) {
         say("\nSteps:");

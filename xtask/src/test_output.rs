@@ -1,14 +1,13 @@
 //! Runs the tests of the workspace and counts them.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Mutex;
 
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
+use crate::queue::two_at_a_time;
 use crate::steps::say;
 use crate::workspace::{cargo, root};
 
@@ -40,32 +39,17 @@ struct Program {
 /// When something cannot be built, a test failed, or a program ended without the result of its tests: the
 /// counts are in the message then.
 pub(crate) fn run_tests(server: &Path) -> anyhow::Result<Counts> {
-    let mut queue: VecDeque<Program> = programs()?.into();
+    let mut programs = programs()?;
     // Those of the tests' own package take longest.
-    queue.make_contiguous().sort_by_key(|program| !program.package.ends_with("tests"));
-    let queue = Mutex::new(queue);
-    let next = || queue.lock().map_or(None, |mut queue| queue.pop_front());
-    let work = || {
-        let mut counts = Counts::default();
-        while let Some(program) = next() {
-            counts = counts.and(program.run(server)?);
-        }
-        anyhow::Ok(counts)
-    };
-    let counts = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_fold(Counts::default(), |all, worker| {
-            let counts = worker.join().map_err(|_| anyhow!("a thread that ran tests ended early"))??;
-            anyhow::Ok(all.and(counts))
-        })
-    })?;
+    programs.sort_by_key(|program| !program.package.ends_with("tests"));
+    let mut results = Vec::new();
+    two_at_a_time(programs, |program| program.run(server), |result| results.push(result));
+    let counts: Vec<Counts> = results.into_iter().collect::<anyhow::Result<_>>()?;
+    let counts = counts.into_iter().fold(Counts::default(), Counts::and);
     let mut examples = cargo(&["test", "--workspace", "--no-fail-fast", "--locked", "--doc"]);
     let counts = counts.and(run_and_count("examples in the documentation", "examples", &mut examples)?);
     if counts.failed == 0 { Ok(counts) } else { bail!("{} passed, {} failed", counts.passed, counts.failed) }
 }
-
-/// Programs that run at the same time.
-const AT_ONCE: usize = 2;
 
 /// Builds the tests of the workspace and returns the programs.
 fn programs() -> anyhow::Result<Vec<Program>> {

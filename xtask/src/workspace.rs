@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
+
+use crate::steps::say;
 
 /// Name of the program.
 const PROGRAM: &str = "compactd";
@@ -19,6 +22,8 @@ pub fn root() -> PathBuf {
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
+    // A failure of a program of ours is told in a line. Panics still show where they were.
+    command.env("RUST_LIB_BACKTRACE", "0");
     command
 }
 
@@ -31,6 +36,23 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     if status.success() { Ok(()) } else { bail!("{command:?} ended with {status}") }
 }
 
+/// Runs a command that downloads something. If it fails, it is run again after a pause, three times in all.
+///
+/// # Errors
+/// With the command and what it printed, when it cannot be started or fails each time.
+pub(crate) fn download(command: &mut Command) -> anyhow::Result<()> {
+    let mut tries = 1;
+    loop {
+        match output(command) {
+            Ok(_) => return Ok(()),
+            Err(error) if tries == 3 => return Err(error),
+            Err(error) => say(&format!("try {tries} of 3: {error:#}")),
+        }
+        tries += 1;
+        std::thread::sleep(Duration::from_secs(5));
+    }
+}
+
 /// What a command prints.
 ///
 /// # Errors
@@ -38,7 +60,8 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
 pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     let output = command.output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {
-        bail!("{command:?} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+        let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        bail!("{command:?} ended with {}: {}", output.status, printed.concat());
     }
     Ok(String::from_utf8(output.stdout)?)
 }
@@ -98,5 +121,5 @@ pub(crate) fn npm_ci(directory: &Path) -> anyhow::Result<()> {
     if installed.is_some() && changed("package-lock.json") <= installed {
         return Ok(());
     }
-    run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(directory))
+    download(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(directory))
 }

@@ -21,7 +21,9 @@
                                         :command ["sh" ,(expand-file-name "../editors/summarizer.sh" here)])))))
 
 (defun say (text) (princ text) (terpri))
-(defun print-step (name) (say (format "\n== %s\n%s" name (buffer-string))))
+(defun print-text (name text)
+  (say (format "\n== %s\n%s\n==" name (replace-regexp-in-string (regexp-quote place) "/home/ada" (string-trim-right text)))))
+(defun print-step (name) (print-text name (buffer-string)))
 
 (defun has (pattern &optional text)
   "Fail unless a line of TEXT, or of the buffer, matches PATTERN."
@@ -50,7 +52,7 @@
     (setq tree (current-buffer))
     (print-step "the tree")
     (has "^sample.jsonl: 24 entries, 2 branches$")
-    (has "^├─• 1a2b3c77 user       Print the JSON on one line\\.$")
+    (has "^├─◦ 1a2b3c77 user       Print the JSON on one line\\.$")
     (has "◀ leaf$")
     (check (equal (compactd--id-at-point) "1a2b3d98") "point is at the leaf")
 
@@ -68,10 +70,12 @@
       (advice-add 'compactd--tell :before listen)
       (press "c")
       (advice-remove 'compactd--tell listen))
-    (setq states (mapconcat #'identity (reverse states) "\n"))
-    (say (concat "\n== c: what the second line says while it compacts\n" states))
+    (setq states (reverse states))
+    (print-text "c: what the second line says while it compacts"
+                (string-join (append (seq-take states 3) '("…") (last states 2)) "\n"))
+    (setq states (string-join states "\n"))
     (has "^compacting: [0-9]+ tokens before$" states)
-    (has "^summarizing: request 1 of 1, [1-9][0-9]* tokens written$" states)
+    (has "^summarizing: [1-9][0-9]* tokens written$" states)
     (print-step "the tree after it")
     (has "^compacted [0-9]+ tokens to [0-9]+\\. ")
     (has "compaction .* ◀ leaf$")
@@ -83,6 +87,14 @@
     (print-step "v: the summary")
     (has "^## Goal$")
     (has "total_cost")
+    (set-buffer tree)
+
+    (to "1a2b3cee")
+    (press "v")
+    (set-buffer (window-buffer (selected-window)))
+    (print-step "v: a tool call")
+    (has "^\\[edit\\]$")
+    (has "^path: src/report.py$")
     (set-buffer tree)
 
     (press "u")

@@ -23,8 +23,13 @@ local function text()
   return vim.api.nvim_buf_get_lines(0, 0, -1, false)
 end
 
+local function print_lines(name, lines)
+  local shown = table.concat(lines, "\n"):gsub(vim.pesc(place), "/home/ada"):gsub(vim.pesc(vim.uv.os_gethostname()), "ada")
+  io.stdout:write(("\n== %s\n%s\n==\n"):format(name, shown))
+end
+
 local function print_step(name)
-  io.stdout:write(("\n== %s\n%s\n"):format(name, table.concat(text(), "\n")))
+  print_lines(name, text())
 end
 
 local function has(pattern, lines)
@@ -61,7 +66,7 @@ local function run()
   assert(compactd.wait(20000), "the server does not answer")
   print_step("the tree")
   has("^sample.jsonl: 24 entries, 2 branches$")
-  has("^├─• 1a2b3c77 user       Print the JSON on one line%.$")
+  has("^├─◦ 1a2b3c77 user       Print the JSON on one line%.$")
   has("◀ leaf$")
   assert(vim.api.nvim_win_get_cursor(0)[1] == has("◀ leaf"), "the cursor is at the leaf")
 
@@ -76,17 +81,17 @@ local function run()
 
   local states = {}
   local tree_buffer = vim.api.nvim_get_current_buf()
-  local timer = assert(vim.uv.new_timer())
-  timer:start(0, 5, vim.schedule_wrap(function()
-    local line = vim.api.nvim_buf_get_lines(tree_buffer, 1, 2, false)[1]
-    states[#states + 1] = line ~= states[#states] and line or nil
-  end))
+  vim.api.nvim_buf_attach(tree_buffer, false, {
+    on_lines = function()
+      local line = vim.api.nvim_buf_get_lines(tree_buffer, 1, 2, false)[1]
+      states[#states + 1] = line ~= states[#states] and line or nil
+    end,
+  })
   press("c")
-  timer:close()
-  io.stdout:write("\n== c: what the second line says while it compacts\n" .. table.concat(states, "\n") .. "\n")
+  print_lines("c: what the second line says while it compacts", { states[1], states[2], states[3], "…", states[#states - 1], states[#states] })
   has("^compacting: %d+ tokens before$", states)
   assert(#states >= 5, "progress is told while the summary is written")
-  has("^summarizing: request 1 of 1, [1-9]%d* tokens written$", states)
+  has("^summarizing: [1-9]%d* tokens written$", states)
   print_step("the tree after it")
   has("^compacted %d+ tokens to %d+%. ")
   has("compaction .* ◀ leaf$")
@@ -99,10 +104,18 @@ local function run()
   has("total_cost")
   press("q")
 
+  to("1a2b3cee")
+  press("K")
+  print_step("K: a tool call")
+  has("^%[edit%]$")
+  has("^path: src/report.py$")
+  press("q")
+
   press("u")
   print_step("u: undone")
   has("^undone: compaction %x+; the leaf is %x+$")
   has("The README does not mention .* ◀ leaf$")
+  has("^◦ %x+ compaction Add a %-%-json flag")
 
   to("One line breaks")
   press("s")
@@ -129,7 +142,7 @@ local function run()
   local size = bytes()
   press("c")
   print_step("c: while another program writes the session")
-  has("^failed: .*%(sessionLocked%)$")
+  has("^failed to lock .*%(sessionLocked%)$")
   assert(bytes() == size, "nothing is changed")
   taken:kill(15)
   taken:wait(5000)

@@ -5,34 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from .client import Client
 from .errors import CompactdError
 from .notifications import Notification
 
 M = TypeVar("M")
-# A message as a session stores it, and a message of a library as JSON.
-Stored = dict[str, Any]
-Part = Any
+# A message in the format of a codec, and a message of a library as JSON.
+Message = dict[str, Any]
+Whole = Any
 
 
 class Codec(Protocol[M]):
-    """Messages of a library, in the shape that a session stores and back."""
+    """Messages of a library as messages of a format that the server takes."""
 
-    def to_stored(self, message: M) -> Sequence[tuple[Stored, Part]]:
-        """What a session stores of a message: one stored message or several, each with the part of
-        the message that it stands for, as JSON. Parts are kept beside what is stored."""
+    # The name of the format that is the closest to the library's own, such as "openai".
+    format: str
 
-    def from_stored(self, stored: Stored, part: Part | None) -> Part:
-        """A part for what has no original, such as a summary, or another content than it, such as a
-        tool result that was shortened."""
+    def to_format(self, message: M) -> tuple[Message, Whole | None]:
+        """The message in this format, and the whole message as JSON if the format cannot say it all."""
 
-    def join(self, parts: Sequence[Part]) -> M:
-        """One message for parts that follow each other."""
+    def from_format(self, message: Message, whole: Whole | None, is_shortened: bool) -> M:
+        """A message for one in this format. It is a summary if there is no whole message although
+        `to_format` gives one; of a result that is shortened only the `message` has the text to show."""
 
 
 class ContextTooLarge(Exception):
@@ -46,13 +44,17 @@ class ContextTooLarge(Exception):
 
 @dataclass
 class Known:
-    """A message of the library that the session has."""
+    """A message of the library that the session has, and the last of its entries."""
 
-    group: int
     digest: str
     entry_id: str
-    role: str
-    parts: list[Part]
+
+
+# Members of a sent message: what tells it from others, and the message of the library.
+DIGEST = "compactdDigest"
+WHOLE = "compactdMessage"
+# Maximum messages of one call.
+AT_ONCE = 10_000
 
 
 class BoundedHistory(Generic[M]):
@@ -89,7 +91,6 @@ class BoundedHistory(Generic[M]):
         self._session_id = ""
         self._known: list[Known] = []
         self._given: list[str] = []
-        self._groups = 0
         self._ended: set[str] = set()
         self._changed = threading.Condition()
         self._lock = threading.RLock()
@@ -118,8 +119,7 @@ class BoundedHistory(Generic[M]):
         with self._lock:
             self._open()
             digests = [self._digest(message) for message in messages]
-            for index in range(self._new_from(digests), len(messages)):
-                self._append(messages[index], digests[index])
+            self._append(messages[self._new_from(digests) :])
             at_hand: dict[str, list[M]] = {}
             for digest, message in zip(digests, messages, strict=True):
                 at_hand.setdefault(digest, []).append(message)
@@ -129,8 +129,7 @@ class BoundedHistory(Generic[M]):
         """Adds messages to the end."""
         with self._lock:
             self._open()
-            for message in messages:
-                self._append(message, self._digest(message))
+            self._append(messages)
 
     def messages(self) -> list[M]:
         """The messages that the model is to see now."""
@@ -144,12 +143,10 @@ class BoundedHistory(Generic[M]):
             self._open()
             if not self._known:
                 return None
-            last = self._known[-1]
-            kept = self._known[:-1]
-            count = self._go_back(len(kept))
-            for one in kept[count:]:
-                self._append(self._codec.join(one.parts), one.digest)
-            return self._codec.join(last.parts)
+            *kept, last = self._known
+            message = self._message(last)
+            self._append([self._message(one) for one in kept[self._go_back(len(kept)) :]])
+            return message
 
     def clear(self) -> None:
         """Begins anew. The session keeps what it had, on a branch of its own."""
@@ -181,6 +178,7 @@ class BoundedHistory(Generic[M]):
             client.kill()
             raise
         self._client = client
+        self._learn()
         return client
 
     def _open_session(self, client: Client) -> None:
@@ -196,9 +194,6 @@ class BoundedHistory(Generic[M]):
                     raise
                 session = client.request("createSession", {"path": self._path, "autoCompaction": auto})
         self._session_id = session["sessionId"]
-        self._known, self._given = [], []
-        for entry in client.request("getBranch", {"sessionId": self._session_id})["entries"]:
-            self._learn(entry["id"], entry.get("message") or {})
 
     def _new_from(self, digests: list[str]) -> int:
         """The position of the first message that the session does not have."""
@@ -210,43 +205,54 @@ class BoundedHistory(Generic[M]):
         return len(self._known)
 
     def _go_back(self, count: int) -> int:
-        """Goes back to where the session had this many messages. Gives how many it has then."""
-        # Who goes to a message of the person is placed before it.
-        while count > 0 and self._known[count - 1].role == "user":
+        """Goes back to where the session had this many messages, or fewer. Gives how many it has then."""
+        # Messages of one entry go together.
+        while 0 < count < len(self._known) and self._known[count - 1].entry_id == self._known[count].entry_id:
             count -= 1
-        target = self._known[max(count - 1, 0)]
-        if count == 0 and target.role != "user":
+        target = self._known[max(count - 1, 0)].entry_id
+        self.client.request("navigateTree", {"sessionId": self._session_id, "targetId": target})
+        # Who goes to a message of the person is placed before it.
+        self._learn()
+        if len(self._known) > count:
             raise ValueError("the first message was changed, which only works for one of the user")
-        self.client.request("navigateTree", {"sessionId": self._session_id, "targetId": target.entry_id})
-        del self._known[count:]
-        self._given = []
-        return count
+        return len(self._known)
 
-    def _append(self, message: M, digest: str) -> None:
-        group = self._groups
-        stored_parts = self._codec.to_stored(message)
-        for stored, part in stored_parts:
-            origin = {"group": group, "digest": digest, "parts": len(stored_parts), "part": part}
-            whole = {"timestamp": time.time_ns() // 1_000_000, **stored, "origin": origin}
-            done = self.client.request("appendMessage", {"sessionId": self._session_id, "message": whole})
-            self._learn(done["entryId"], whole)
+    def _append(self, messages: Sequence[M]) -> None:
+        for first in range(0, len(messages), AT_ONCE):
+            sent = [self._sent(message) for message in messages[first : first + AT_ONCE]]
+            params: Any = {"sessionId": self._session_id, "format": self._codec.format, "messages": sent}
+            done = self.client.request("appendMessages", params)
+            last = 0
+            for index, message in enumerate(sent):
+                # A message may become several entries, and several messages one.
+                while done["sources"][last + 1 : last + 2] and done["sources"][last + 1] <= index:
+                    last += 1
+                self._known.append(Known(message[DIGEST], done["entryIds"][last]))
             compaction = done.get("compaction")
             if compaction is not None and compaction.get("operationId"):
                 self._await_end(str(compaction["operationId"]))
 
-    def _learn(self, entry_id: str, stored: Mapping[str, Any]) -> None:
-        origin = stored.get("origin")
-        if not isinstance(origin, dict):
-            return
-        last = self._known[-1] if self._known else None
-        if last is not None and last.group == origin["group"]:
-            last.entry_id = entry_id
-            last.parts.append(origin["part"])
-        else:
-            self._known.append(
-                Known(origin["group"], origin["digest"], entry_id, str(stored["role"]), [origin["part"]])
-            )
-        self._groups = max(self._groups, origin["group"] + 1)
+    def _sent(self, message: M) -> Message:
+        sent, whole = self._codec.to_format(message)
+        own = {} if whole is None else {WHOLE: whole}
+        return {**sent, **own, DIGEST: _digest(sent)}
+
+    def _learn(self) -> None:
+        """Learns what the session has. Originals of converted messages are stored in the first entry of each."""
+        self._known, self._given = [], []
+        for entry in self.client.request("getBranch", {"sessionId": self._session_id})["entries"]:
+            mark = (entry.get("message") or {}).get("compactd") or {}
+            if mark.get("part", 0) > 0 and self._known:
+                self._known[-1].entry_id = entry["id"]
+            for original in mark.get("original", mark.get("linked", [])):
+                if DIGEST in original:
+                    self._known.append(Known(original[DIGEST], entry["id"]))
+
+    def _message(self, known: Known) -> M:
+        """A message that the session has."""
+        params: Any = {"sessionId": self._session_id, "leafId": known.entry_id, "format": self._codec.format}
+        messages = self.client.request("getContext", params)["messages"]
+        return self._received(next(one for one in reversed(messages) if one.get(DIGEST) == known.digest), {})
 
     def _hear(self, notification: Notification) -> None:
         if notification.method == "compactionEnd":
@@ -266,72 +272,33 @@ class BoundedHistory(Generic[M]):
 
     def _context(self, at_hand: dict[str, list[M]]) -> list[M]:
         """The context; a message that the caller has at hand is given back as the very same."""
-        params: Any = {"sessionId": self._session_id, "format": "llm"}
+        params: Any = {"sessionId": self._session_id, "format": self._codec.format}
         context = self.client.request("getContext", params)
         tokens = context["tokens"]["tokens"]
         if tokens > self._context_window:
             raise ContextTooLarge(tokens, self._context_window)
         # From the end: there the context and the conversation are the same, also where messages are alike.
-        restored = [self._restore(some, at_hand) for some in reversed(_by_group(context["messages"]))]
-        restored.reverse()
-        self._given = [self._digest(message) for message in restored]
-        return restored
+        received = [self._received(message, at_hand) for message in reversed(context["messages"])]
+        received.reverse()
+        self._given = [self._digest(message) for message in received]
+        return received
 
-    def _restore(self, some: list[Stored], at_hand: dict[str, list[M]]) -> M:
-        origin = some[0].get("origin")
-        whole = [self._is_whole(stored) for stored in some]
-        if origin is not None and all(whole) and len(some) == origin["parts"] and at_hand.get(origin["digest"]):
-            return at_hand[origin["digest"]].pop()
-        parts = [
-            stored["origin"]["part"] if same else self._codec.from_stored(stored, (stored.get("origin") or {}).get("part"))
-            for stored, same in zip(some, whole, strict=True)
-        ]
-        return self._codec.join(parts)
-
-    def _is_whole(self, stored: Stored) -> bool:
-        """Whether the context has all of a message: tool results that are too large are shortened."""
-        origin = stored.get("origin")
-        if origin is None:
-            return False
-        message = self._codec.join([origin["part"]])
-        ((first, _), *others) = self._codec.to_stored(message)
-        return not others and _as_json(first.get("content")) == _as_json(stored.get("content"))
+    def _received(self, received: Mapping[str, Any], at_hand: dict[str, list[M]]) -> M:
+        message = dict(received)
+        digest, whole = message.pop(DIGEST, None), message.pop(WHOLE, None)
+        # A result that was shortened keeps its other members.
+        is_shortened = digest is not None and digest != _digest(message)
+        if not is_shortened and at_hand.get(str(digest)):
+            return at_hand[str(digest)].pop()
+        return self._codec.from_format(message, whole, is_shortened)
 
     def _digest(self, message: M) -> str:
-        """Tells messages apart by what a session stores of them."""
-        stored = [one for one, _ in self._codec.to_stored(message)]
-        return hashlib.sha256(_as_json(stored).encode()).hexdigest()
+        """Tells messages apart by what is in their format: a library may add ids later."""
+        return _digest(self._codec.to_format(message)[0])
 
 
-def _by_group(context: Sequence[Mapping[str, Any]]) -> list[list[Stored]]:
-    groups: list[list[Stored]] = []
-    last: Any = None
-    for stored in context:
-        origin = stored.get("origin")
-        group = origin["group"] if isinstance(origin, dict) else None
-        if group is not None and group == last:
-            groups[-1].append(dict(stored))
-        else:
-            groups.append([dict(stored)])
-        last = group
-    return groups
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def text_block(text: str) -> dict[str, Any]:
-    """A block of text, as a session stores it."""
-    return {"type": "text", "text": text}
-
-
-def text_of(content: Any) -> str:
-    """What can be read of the content of a stored message."""
-    if isinstance(content, str):
-        return content
-    blocks = cast("list[dict[str, Any]]", content or [])
-    return "\n".join(str(block["text"]) if block["type"] == "text" else f"[{block['type']}]" for block in blocks)
+def _digest(message: Message) -> str:
+    return hashlib.sha256(json.dumps(message, sort_keys=True).encode()).hexdigest()
 
 
 def as_text(value: Any) -> str:
@@ -339,14 +306,31 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def as_arguments(value: Any) -> dict[str, Any]:
-    """Arguments of a tool call, which a library may keep as a text."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value or "{}")
-        except ValueError:
-            pass
-    return value if isinstance(value, dict) else {"input": value}
+def text_part(value: Any) -> Message:
+    """A part of the format "ai-sdk" that shows a value."""
+    return {"type": "text", "text": as_text(value)}
 
 
+def result_message(call_id: str, name: str, output: str | list[Message], is_error: bool = False) -> Message:
+    """A message of the format "ai-sdk" with the result of a tool: a text, or parts of an output."""
+    kind = "content" if isinstance(output, list) else "error-text" if is_error else "text"
+    result = {"type": "tool-result", "toolCallId": call_id, "toolName": name, "output": {"type": kind, "value": output}}
+    return {"role": "tool", "content": [result]}
 
+
+def output_part(part: Message) -> Message:
+    """A part of a message, a text or a file, as a part of a tool's output."""
+    if part["type"] != "file":
+        return text_part(part["text"])
+    is_address = part["data"].startswith(("http:", "https:"))
+    return {"type": "file-url", "url": part["data"]} if is_address else {**part, "type": "media"}
+
+
+def text_of(message: Message) -> str:
+    """The text of a summary or of a shortened result in the format "ai-sdk"."""
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    values = [part["output"]["value"] if part["type"] == "tool-result" else part for part in content]
+    parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
+    return "\n".join(part if isinstance(part, str) else str(part.get("text", f"[{part['type']}]")) for part in parts)

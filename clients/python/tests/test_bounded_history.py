@@ -14,19 +14,17 @@ SMALL = {"compaction": {"reserveTokens": 1000, "keepRecentTokens": 500}}
 
 
 class PlainCodec:
-    """Messages that are stored as they are, and lists of them that are stored one by one."""
+    """Messages of OpenAI, as the server takes them."""
 
-    def to_stored(self, message: Any) -> Sequence[tuple[dict[str, Any], Any]]:
-        """The messages of a list."""
-        return [(one, one) for one in message]
+    format = "openai"
 
-    def from_stored(self, stored: dict[str, Any], part: Any) -> Any:
-        """A summary, or a shortened message."""
-        return {name: value for name, value in stored.items() if name != "origin"}
+    def to_format(self, message: Any) -> tuple[dict[str, Any], Any]:
+        """The message."""
+        return message, None
 
-    def join(self, parts: Sequence[Any]) -> Any:
-        """The list."""
-        return list(parts)
+    def from_format(self, message: dict[str, Any], whole: Any, is_shortened: bool) -> Any:
+        """The message."""
+        return message
 
 
 class BoundedHistoryTest(unittest.TestCase):
@@ -62,22 +60,22 @@ class BoundedHistoryTest(unittest.TestCase):
         self.assertEqual(whole.fit(turns(1, 80))[1:], given.fit([*first, *turns(61, 80)])[1:])
 
     def test_messages_that_are_alike_stay_apart(self) -> None:
-        pair: list[dict[str, Any]] = [{"role": "user", "content": "go on"}, {"role": "assistant", "content": [text("yes")]}]
-        messages = [[dict(message)] for message in pair * 5]
+        pair: list[dict[str, Any]] = [{"role": "user", "content": "go on"}, {"role": "assistant", "content": "yes"}]
+        messages = [dict(message) for message in pair * 5]
         fitted = self.start().fit(messages)
         self.assertEqual([id(one) for one in fitted], [id(one) for one in messages])
 
     def test_a_conversation_that_was_changed_goes_on_from_there(self) -> None:
         history = self.start()
         history.fit(turns(1, 5))
-        changed = [*turns(1, 3), [{"role": "user", "content": "Something else."}]]
+        changed = [*turns(1, 3), {"role": "user", "content": "Something else."}]
         self.assertEqual(history.fit(changed), changed)
         self.assertEqual(history.fit(turns(1, 5)), turns(1, 5))
 
     def test_the_last_message_is_taken_back(self) -> None:
         history = self.start()
         history.append(turns(1, 2))
-        question = [{"role": "user", "content": "And now?"}]
+        question = {"role": "user", "content": "And now?"}
         history.append([question])
         self.assertEqual(history.pop(), question)
         self.assertEqual(history.messages(), turns(1, 2))
@@ -97,25 +95,20 @@ class BoundedHistoryTest(unittest.TestCase):
 
     def test_what_can_never_fit_is_told_with_both_numbers(self) -> None:
         with self.assertRaises(ContextTooLarge) as raised:
-            self.start(1500).fit([[{"role": "user", "content": "longer than the window " * 800}]])
+            self.start(1500).fit([{"role": "user", "content": "longer than the window " * 800}])
         self.assertEqual(raised.exception.context_window, 1500)
         self.assertGreater(raised.exception.tokens, 1500)
 
 
-def text(value: str) -> dict[str, Any]:
-    """A block of text."""
-    return {"type": "text", "text": value}
-
-
-def turns(first: int, last: int) -> list[list[dict[str, Any]]]:
+def turns(first: int, last: int) -> list[dict[str, Any]]:
     """Questions, what a tool read, and answers."""
-    messages: list[list[dict[str, Any]]] = []
+    messages: list[dict[str, Any]] = []
     for number in range(first, last + 1):
-        call = {"type": "toolCall", "id": f"call-{number}", "name": "read", "arguments": {"number": number}}
-        result = {"toolCallId": f"call-{number}", "toolName": "read", "content": [text("line\n" * 60)], "isError": False}
+        function = {"name": "read", "arguments": f'{{"number":{number}}}'}
         messages += [
-            [{"role": "user", "content": f"Step {number}: check src/part{number}.ts."}],
-            [{"role": "assistant", "content": [call], "stopReason": "toolUse"}, {"role": "toolResult", **result}],
-            [{"role": "assistant", "content": [text(f"Part {number} is right.")], "stopReason": "stop"}],
+            {"role": "user", "content": f"Step {number}: check src/part{number}.ts."},
+            {"role": "assistant", "tool_calls": [{"id": f"call-{number}", "type": "function", "function": function}]},
+            {"role": "tool", "tool_call_id": f"call-{number}", "content": "line\n" * 60},
+            {"role": "assistant", "content": f"Part {number} is right.", "refusal": None},
         ]
     return messages

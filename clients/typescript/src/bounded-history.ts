@@ -1,19 +1,16 @@
 import { createHash } from "node:crypto";
 import { Client, type ClientOptions, type RequestOptions } from "./client.js";
 import { CompactdError } from "./errors.js";
-import type { AutoCompactionOptions, CompactionEnd, CompactionResult, Message, RecalledEntry } from "./protocol.js";
+import type { AnyMessage, AutoCompactionOptions, CompactionEnd, CompactionResult, MessageFormat, RecalledEntry } from "./protocol.js";
 
-/** Messages of a library, in the shape that a session stores and back. */
+/** Messages of a library as messages of a format that the server takes. */
 export interface Codec<M> {
-  /**
-   * What a session stores of a message: one stored message or several, each with the part of the
-   * message that it stands for. The parts are kept beside what is stored, so nothing is lost.
-   */
-  toStored(message: M): { stored: Message; part: M }[];
-  /** A message for what has no original, such as a summary, or another content than it, such as a shortened result. */
-  fromStored(stored: Message, original: M | undefined): M;
-  /** One message for parts of a message that follow each other. */
-  join(parts: M[]): M;
+  /** The format that is the closest to the library's own. */
+  format: MessageFormat;
+  /** The message in this format, as JSON. Its own members that the format does not have come back, too. */
+  toFormat(message: M): AnyMessage;
+  /** A message for one in this format: one of `toFormat`, a summary, or a shortened result. */
+  fromFormat(message: AnyMessage): M;
 }
 
 /** How a history is bounded. */
@@ -43,23 +40,16 @@ export class ContextTooLargeError extends Error {
   }
 }
 
-/** A message of the library that the session has. */
+/** A message of the library that the session has, and the last of its entries. */
 interface Known {
-  group: number;
   digest: string;
-  lastEntryId: string;
-  role: string;
+  entryId: string;
 }
 
-/** What is stored beside a message, so that it can be given back as it was. */
-interface Origin {
-  /** Names the message of the library that this is of. */
-  group: number;
-  digest: string;
-  /** Number of the parts of that message. */
-  parts: number;
-  part: unknown;
-}
+/** The member of a sent message that tells it from others. */
+const DIGEST = "compactdDigest";
+/** Maximum messages of one call. */
+const AT_ONCE = 10_000;
 
 /**
  * A conversation that a library keeps, and that always fits the window of its model: older messages
@@ -77,7 +67,6 @@ export class BoundedHistory<M> {
   #known: Known[] = [];
   /** Digests of what was given last. */
   #given: string[] = [];
-  #groups = 0;
   #tokens = 0;
   #contextWindow: number;
   /** The window that the server knows. */
@@ -159,14 +148,24 @@ export class BoundedHistory<M> {
   async #fit(messages: M[]): Promise<M[]> {
     await this.#opened();
     await this.#tellWindow();
-    const digests = messages.map(digest);
-    for (const index of await this.#newFrom(digests)) await this.#append(messages[index]!, digests[index]!);
-    const context = await this.client.request("getContext", { sessionId: this.#sessionId, format: "llm" });
+    const sent = messages.map((message) => this.#codec.toFormat(message));
+    const digests = sent.map(digest);
+    const from = await this.#newFrom(digests);
+    for (let at = from; at < sent.length; at += AT_ONCE) {
+      await this.#append(sent.slice(at, at + AT_ONCE), digests.slice(at, at + AT_ONCE));
+    }
+    const format = this.#codec.format === "pi" ? "llm" : this.#codec.format;
+    const context = await this.client.request("getContext", { sessionId: this.#sessionId, format });
     const { tokens } = context.tokens;
     this.#tokens = tokens;
     if (tokens > this.#contextWindow) throw new ContextTooLargeError(tokens, this.#contextWindow, this.#failure);
-    const given = this.#restore(context.messages as Message[], new Map(digests.map((one, index) => [one, messages[index]!])));
-    this.#given = given.map(digest);
+    const atHand = new Map(digests.map((one, index) => [one, messages[index]!]));
+    const given = context.messages.map(({ [DIGEST]: sent, ...one }) => {
+      // A result that was shortened keeps its other members.
+      const same = sent === digest(one) ? atHand.get(sent) : undefined;
+      return same ?? this.#codec.fromFormat(one);
+    });
+    this.#given = given.map((message) => digest(this.#codec.toFormat(message)));
     return given;
   }
 
@@ -176,8 +175,7 @@ export class BoundedHistory<M> {
     this.#knownWindow = this.#contextWindow;
     const session = await this.#openOrCreate(path, autoCompaction(this.#knownWindow));
     this.#sessionId = session.sessionId;
-    const { entries } = await this.client.request("getBranch", { sessionId: this.#sessionId });
-    for (const entry of entries) this.#learn(entry.id, entry.message as Message | undefined);
+    await this.#learn();
   }
 
   async #tellWindow(): Promise<void> {
@@ -197,36 +195,37 @@ export class BoundedHistory<M> {
     }
   }
 
-  /** Positions of the messages that the session does not have. */
-  async #newFrom(digests: string[]): Promise<number[]> {
-    const positions = digests.map((_, index) => index);
+  /** The position of the first message that the session does not have. */
+  async #newFrom(digests: string[]): Promise<number> {
     const continues = this.#given.length > 0 && this.#given.every((one, index) => one === digests[index]);
-    if (continues) return positions.slice(this.#given.length);
+    if (continues) return this.#given.length;
     const changed = this.#known.findIndex(({ digest }, index) => digest !== digests[index]);
-    return positions.slice(changed < 0 ? this.#known.length : await this.#goBack(changed));
+    return changed < 0 ? this.#known.length : this.#goBack(changed);
   }
 
-  /** Goes back to where the session had this many messages. Gives how many it has then. */
+  /** Goes back to where the session had this many messages, or fewer. Gives how many it has then. */
   async #goBack(count: number): Promise<number> {
+    // Messages of one entry go together.
+    while (count > 0 && this.#known[count - 1]!.entryId === this.#known[count]?.entryId) count--;
+    const { entryId } = this.#known[Math.max(count - 1, 0)]!;
+    await this.client.request("navigateTree", { sessionId: this.#sessionId, targetId: entryId });
     // Who goes to a message of the person is placed before it.
-    while (count > 0 && this.#known[count - 1]!.role === "user") count--;
-    const target = this.#known[Math.max(count - 1, 0)]!;
-    if (count === 0 && target.role !== "user") throw new Error("the first message was changed, which only works for one of the user");
-    await this.client.request("navigateTree", { sessionId: this.#sessionId, targetId: target.lastEntryId });
-    this.#known.length = count;
-    return count;
+    await this.#learn();
+    if (this.#known.length > count) throw new Error("the first message was changed, which only works for one of the user");
+    return this.#known.length;
   }
 
-  async #append(message: M, digest: string): Promise<void> {
-    const group = this.#groups++;
-    const all = this.#codec.toStored(message);
-    for (const { stored, part } of all) {
-      const origin: Origin = { group, digest, parts: all.length, part };
-      const params = { sessionId: this.#sessionId, message: { timestamp: Date.now(), ...stored, origin } };
-      const { entryId, compaction } = await this.client.request("appendMessage", params);
-      this.#learn(entryId, params.message);
-      if (compaction?.operationId) await this.#settled(compaction.operationId);
-    }
+  async #append(sent: AnyMessage[], digests: string[]): Promise<void> {
+    const messages = sent.map((one, index) => ({ ...one, [DIGEST]: digests[index] }));
+    const params = { sessionId: this.#sessionId, format: this.#codec.format, messages };
+    const { entryIds, sources, compaction } = await this.client.request("appendMessages", params);
+    let last = 0;
+    digests.forEach((digest, index) => {
+      // A message may become several entries, and several messages one.
+      while (last + 1 < sources.length && sources[last + 1]! <= index) last++;
+      this.#known.push({ digest, entryId: entryIds[last]! });
+    });
+    if (compaction?.operationId) await this.#settled(compaction.operationId);
   }
 
   /** Waits for the end of a compaction. A failure matters only if the context is too large without it. */
@@ -244,43 +243,15 @@ export class BoundedHistory<M> {
     this.#options.onCompaction?.(end);
   }
 
-  #learn(lastEntryId: string, stored: Message | undefined): void {
-    const origin = originOf(stored);
-    if (stored === undefined || origin === undefined) return;
-    const { group, digest } = origin;
-    const last = this.#known.at(-1);
-    if (last?.group === group) last.lastEntryId = lastEntryId;
-    else this.#known.push({ group, digest, lastEntryId, role: stored.role });
-    this.#groups = Math.max(this.#groups, group + 1);
-  }
-
-  /** The messages of the library for those of a context; one that the caller has at hand is given back as the very same. */
-  #restore(context: Message[], atHand: Map<string, M>): M[] {
-    const groups: Message[][] = [];
-    for (const stored of context) {
-      const before = originOf(groups.at(-1)?.[0])?.group;
-      if (before !== undefined && before === originOf(stored)?.group) groups.at(-1)!.push(stored);
-      else groups.push([stored]);
+  /** Learns what the session has. Originals of converted messages are stored in the first entry of each, others are entries. */
+  async #learn(): Promise<void> {
+    this.#known = [];
+    const { entries } = await this.client.request("getBranch", { sessionId: this.#sessionId });
+    for (const { id: entryId, message } of entries) {
+      const { part = 0, linked, original = linked ?? [(message ?? {}) as AnyMessage] } = (message as { compactd?: Mark } | undefined)?.compactd ?? {};
+      if (part > 0 && this.#known.length > 0) this.#known.at(-1)!.entryId = entryId;
+      for (const { [DIGEST]: digest } of original) if (typeof digest === "string") this.#known.push({ digest, entryId });
     }
-    return groups.map((some) => {
-      const origin = originOf(some[0]);
-      const parts = some.map((stored) => this.#part(stored));
-      const whole = origin !== undefined && parts.length === origin.parts && parts.every(({ isWhole }) => isWhole);
-      const same = whole ? atHand.get(origin.digest) : undefined;
-      return same ?? this.#codec.join(parts.map(({ part }) => part));
-    });
-  }
-
-  /** The part of a message that a stored one is, and whether it is there as it was: large tool results are shortened. */
-  #part(stored: Message): { part: M; isWhole: boolean } {
-    const original = originOf(stored)?.part as M | undefined;
-    const isWhole = original !== undefined && this.#isWhole(stored, original);
-    return { part: isWhole ? original : this.#codec.fromStored(stored, original), isWhole };
-  }
-
-  #isWhole(stored: Message, part: M): boolean {
-    const contents = this.#codec.toStored(part).map((one) => one.stored.content);
-    return contents.length === 1 && JSON.stringify(contents[0]) === JSON.stringify(stored.content);
   }
 }
 
@@ -288,10 +259,13 @@ function autoCompaction(contextWindow: number): AutoCompactionOptions {
   return { model: { provider: "host", id: "model", contextWindow } };
 }
 
-function originOf(stored: Message | undefined): Origin | undefined {
-  return stored?.origin as Origin | undefined;
+/** How the server marks messages that it has converted. */
+interface Mark {
+  part?: number;
+  original?: AnyMessage[];
+  linked?: AnyMessage[];
 }
 
-function digest(message: unknown): string {
+function digest(message: AnyMessage): string {
   return createHash("sha256").update(JSON.stringify(message)).digest("base64");
 }

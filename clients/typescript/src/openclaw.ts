@@ -148,17 +148,14 @@ class Histories {
 
 /** OpenClaw's messages are those that a session stores, but for roles of its own. */
 const codec: Codec<Message> = {
-  toStored(message) {
-    const { usage, ...stored } = message;
+  format: "pi",
+
+  toFormat({ usage, ...message }) {
     // The usage of an answer counts the instructions and tools, too, and was measured before later compactions.
-    if (["user", "assistant", "toolResult"].includes(message.role)) return [{ stored: stored as Message, part: message }];
-    const { role: customType, content, summary } = message;
-    return [{ stored: { role: "custom", customType, content: content ?? String(summary ?? ""), display: false }, part: message }];
+    if (["user", "assistant", "toolResult"].includes(message.role as string)) return message;
+    const { role: customType, content, summary, timestamp } = message;
+    return { role: "custom", customType, content: content ?? String(summary ?? ""), display: false, timestamp };
   },
 
-  fromStored({ origin, ...message }) {
-    return message as Message;
-  },
-
-  join: ([message]) => message!,
+  fromFormat: (message) => message as Message,
 };

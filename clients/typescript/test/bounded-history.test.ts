@@ -62,6 +62,30 @@ test("what fits comes back as it is, with all that a session does not know", asy
   assert.deepEqual(await start(t).fit(messages), messages);
 });
 
+test("bytes, addresses and images of tools come back, also from a session file", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "compactd-test-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, "session.jsonl");
+  const bytes = new Uint8Array([137, 80, 78, 71]);
+  const user = (image: unknown, data: unknown): ModelMessage => ({
+    role: "user",
+    content: [{ type: "image", image, mediaType: "image/png" }, { type: "file", data, filename: "a.pdf", mediaType: "application/pdf" }],
+  });
+  const toolOutput = { type: "content", value: [{ type: "media", data: "iVBORw0KGgo=", mediaType: "image/png" }] };
+  const rest: ModelMessage[] = [
+    { role: "assistant", content: [{ type: "reasoning", text: "hm", providerOptions: { anthropic: { signature: "c2ln" } } }, { type: "tool-call", toolCallId: "a", toolName: "shot", input: {} }] },
+    { role: "tool", content: [{ type: "tool-result", toolCallId: "a", toolName: "shot", output: toolOutput, providerOptions: { x: { y: 1 } } }] },
+    { role: "assistant", content: [{ type: "file", data: "aGk=", mediaType: "image/png" }] },
+    { role: "user", content: "Stop." },
+  ];
+  const first = start(t, { path });
+  const messages = [user(bytes, new URL("https://a.test/a.pdf")), ...rest];
+  assert.deepEqual(await first.fit(messages), messages);
+  await first.close();
+  const again = await start(t, { path }).fit([...messages, { role: "user", content: "Go on." }]);
+  assert.deepEqual(again.slice(0, -1), messages);
+});
+
 test("a long conversation gives way to a summary and its latest messages", async (t) => {
   const history = start(t);
   const all = turns(1, 60);
@@ -79,7 +103,7 @@ test("the whole conversation and what was given last go on the same way", async 
 });
 
 test("a result that is larger than the window is shortened, and its call stays with it", async (t) => {
-  const fitted = await start(t).fit([...turn(1), ...turn(2, 3000)]);
+  const fitted = await start(t).fit([...turn(1), ...turn(2, 3000).slice(0, 3)]);
   const results = fitted.filter(({ role }) => role === "tool").flatMap(({ content }) => content as { [member: string]: any }[]);
   assert.ok(results.some(({ toolCallId, output }) => toolCallId === "call-2" && output.value.length < 12_000), JSON.stringify(results).slice(0, 500));
 });

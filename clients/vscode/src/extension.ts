@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import { Server, reason } from "./server";
 import { Session } from "./session";
-import { type Row, kind } from "./tree";
+import { type Row, kind, preview } from "./tree";
 
 const SCHEME = "compactd";
 
@@ -55,7 +55,7 @@ class Extension implements vscode.TreeDataProvider<Row>, vscode.TextDocumentCont
 
   getTreeItem(row: Row): vscode.TreeItem {
     const { Collapsed, None } = vscode.TreeItemCollapsibleState;
-    const item = new vscode.TreeItem(row.node.preview || row.node.type, row.children.length > 0 ? Collapsed : None);
+    const item = new vscode.TreeItem(preview(row.node), row.children.length > 0 ? Collapsed : None);
     const marks = [kind(row.node), row.node.label ? `[${row.node.label}]` : "", row.isLeaf ? "◀ leaf" : ""];
     item.id = row.node.id;
     item.description = marks.filter((mark) => mark !== "").join(" ");

@@ -1,6 +1,6 @@
 import type { CancellationToken } from "vscode-jsonrpc/node";
 import type { Params } from "./server";
-import { type Row, type Tree, countBranches, kind, rows } from "./tree";
+import { type Row, type Tree, count, kind, preview, rows } from "./tree";
 
 /** Sends a request to the server. */
 export type Request = (method: string, params: Params, token?: CancellationToken) => Promise<Params>;
@@ -44,7 +44,8 @@ export class Session {
   }
 
   get title(): string {
-    return `${this.tree.nodes.length} entries, ${countBranches(this.tree)} branches`;
+    const { entries, branches } = count(this.tree);
+    return `${entries} ${entries === 1 ? "entry" : "entries"}, ${branches} ${branches === 1 ? "branch" : "branches"}`;
   }
 
   /** Passes a notification on to whoever waits for a change. Gives whether the tree must be read again. */
@@ -53,7 +54,7 @@ export class Session {
     if (method === "compactionStart") this.#tell(`${params.tokensBefore} tokens before`);
     if (method === "branchSummaryStart") this.#tell(`${params.estimatedTokens} tokens are summarised`);
     if (method === "compactionProgress" || method === "branchSummaryProgress") {
-      this.#tell(`${params.phase}: request ${params.request} of ${params.requests}, ${params.outputTokens} tokens written`);
+      this.#tell(progress(params));
     }
     return method === "sessionChanged";
   }
@@ -90,7 +91,7 @@ export class Session {
     if (!plan) return { nothing: `nothing to compact: ${result.reason}` };
     const lines = this.rows.filter(({ onPath }) => onPath);
     const cut = lines.findIndex(({ node }) => node.id === plan.firstKeptEntryId);
-    const text = lines.map(({ node }) => `${kind(node).padEnd(10)} ${node.preview}\n`);
+    const text = lines.map(({ node }) => `${kind(node).padEnd(10)} ${preview(node)}\n`);
     const count = plan.messagesToSummarize.length + plan.turnPrefixMessages.length;
     const share = Math.round(result.forecast.score * 100);
     const summary = `summary of ${count} messages; by itself it keeps ${share} % of their requests, files and decisions\n`;
@@ -105,6 +106,7 @@ export class Session {
   async show(entryId: string): Promise<string> {
     const { entry } = await this.#request("getEntry", { sessionId: this.#id, entryId });
     const content = entry.summary ?? entry.message?.content ?? entry;
+    if (Array.isArray(content)) return content.map(blockText).join("\n\n");
     return typeof content === "string" ? content : JSON.stringify(content, undefined, 2);
   }
 
@@ -125,4 +127,24 @@ export class Session {
       await this.close().then(() => this.open());
     }
   }
+}
+
+const PHASES: { [phase: string]: string } = {
+  waiting: "the model failed; it is asked again soon",
+  committing: "writing the summary",
+};
+
+/** What a person reads of progress. */
+function progress({ phase, request, requests, outputTokens }: Params): string {
+  if (phase !== "summarizing") return PHASES[phase] ?? phase;
+  return `summarizing: ${requests > 1 ? `request ${request} of ${requests}, ` : ""}${outputTokens} tokens written`;
+}
+
+/** A block of a message: its text, or what a tool is called with. */
+function blockText(block: Params): string {
+  if (block.type === "toolCall") {
+    const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+    return [`[${block.name}]`, ...Object.entries(block.arguments).map(([name, value]) => `${name}: ${shown(value)}`)].join("\n");
+  }
+  return block.text ?? block.thinking ?? `[${block.type}]`;
 }

@@ -46,6 +46,12 @@ export function kind(node: TreeNode): string {
   return NAMES[name] ?? name;
 }
 
+/** What an entry says. Of a summary that is its goal; its headings tell a person nothing. */
+export function preview(node: TreeNode): string {
+  const goal = /^## Goal - (.*)$/s.exec(node.preview)?.[1];
+  return goal?.replace(/ ## .*/s, " …") || node.preview || kind(node);
+}
+
 /** The entries of the current path; what branches off hangs below the entry at which it does. */
 export function rows(tree: Tree): Row[] {
   const nodes = new Map(tree.nodes.map((node) => [node.id, node]));
@@ -80,8 +86,8 @@ export function rows(tree: Tree): Row[] {
   return [...roots.filter((row) => heads.has(row)), ...chain(main(roots))];
 }
 
-/** Branches: entries that nothing that is shown follows. */
-export function countBranches(tree: Tree): number {
+/** How many entries are shown, and how many branches: entries that nothing that is shown follows. */
+export function count(tree: Tree): { entries: number; branches: number } {
   const walk = (some: Row[]): Row[] => some.flatMap((row) => [row, ...walk(row.children)]);
   const parents = new Set<string | null>();
   const nodes = new Map(tree.nodes.map((node) => [node.id, node]));
@@ -91,5 +97,5 @@ export function countBranches(tree: Tree): number {
     while (parent !== null && HIDDEN.has(nodes.get(parent)?.type ?? "")) parent = nodes.get(parent)!.parentId;
     parents.add(parent);
   }
-  return every.filter(({ node }) => !parents.has(node.id)).length;
+  return { entries: every.length, branches: every.filter(({ node }) => !parents.has(node.id)).length };
 }

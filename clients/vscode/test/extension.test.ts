@@ -34,14 +34,26 @@ function items(row?: any, depth = 0): { row: any; line: string }[] {
   const provider = view!.options.treeDataProvider;
   return provider.getChildren(row).flatMap((child: any) => {
     const item = provider.getTreeItem(child);
-    const line = `${"  ".repeat(depth)}${item.collapsibleState ? "▸ " : "• "}${item.label}  ${item.description}`;
+    // The icons of what can be opened, of what is on the current path, and of what is not.
+    const icon = item.collapsibleState ? "▸" : item.iconPath.id === "git-branch" ? "◦" : "•";
+    const line = `${"  ".repeat(depth)}${icon} ${item.label}  ${item.description}`;
     return [{ row: child, line }, ...items(child, depth + 1)];
   });
 }
 
+function say(step: string, text: string): void {
+  console.log(`\n== ${step}\n${text.replaceAll(place, "/home/ada").trimEnd()}\n==`);
+}
+
 function print(step: string): string {
   const text = [`agent session   ${view!.description}`, ...items().map(({ line }) => line)].join("\n");
-  console.log(`\n== ${step}\n${shown.join("\n")}${shown.length > 0 ? "\n\n" : ""}${text}`);
+  // How often progress is told depends on the machine.
+  const progress = (line: string | undefined) => line?.startsWith("Compacting: summarizing") ?? false;
+  const told = shown.flatMap((line, index) => {
+    if (!progress(line) || !progress(shown[index - 1]) || !progress(shown[index + 1])) return [line];
+    return progress(shown[index - 2]) ? [] : ["…"];
+  });
+  say(step, `${told.join("\n")}${told.length > 0 ? "\n\n" : ""}${text}`);
   return text;
 }
 
@@ -59,7 +71,7 @@ test("a session is opened, compacted, undone and walked through", async () => {
   await saying(() => run("open"));
   const tree = print("open: the tree");
   assert.match(tree, /24 entries, 2 branches/);
-  assert.match(tree, /▸ The flag is there[^\n]*\n {2}▸ Print the JSON on one line\. {2}user\n {4}• \[bash\]/);
+  assert.match(tree, /▸ The flag is there[^\n]*\n {2}▸ Print the JSON on one line\. {2}user\n {4}◦ \[bash\]/);
   assert.match(tree, /◀ leaf$/);
 
   const size = statSync(file).size;
@@ -72,15 +84,19 @@ test("a session is opened, compacted, undone and walked through", async () => {
   answers.input = "keep the field names";
   const compacted = await saying(() => run("compact"));
   print("compact");
-  assert.match(compacted, /^Compacting: \d+ tokens before\nCompacting: summarizing: request 1 of 1, 0 tokens written/);
-  assert.match(compacted, /summarizing: request 1 of 1, [1-9]\d* tokens written/);
+  assert.match(compacted, /^Compacting: \d+ tokens before\nCompacting: summarizing: 0 tokens written/);
+  assert.match(compacted, /summarizing: [1-9]\d* tokens written/);
   assert.match(compacted, /information: compacted \d+ tokens to \d+\. /);
   assert.ok(statSync(file).size > size);
 
   const summary = await saying(() => run("show", items().at(-1)!.row));
   const text = documents.get(summary.replace("document: ", ""))!;
-  console.log(`\n== show: the summary\n${text}`);
+  say("show: the summary", text);
   assert.match(text, /## Goal/);
+
+  const call = await saying(() => run("show", items().find(({ line }) => line.includes("[edit]"))!.row));
+  say("show: a tool call", documents.get(call.replace("document: ", ""))!);
+  assert.match(documents.get(call.replace("document: ", ""))!, /^\[edit\]\npath: src\/report\.py\n/);
 
   assert.match(await saying(() => run("undo")), /information: undone: compaction [0-9a-f]+; the leaf is [0-9a-f]+/);
   assert.match(print("undo"), /The README does not mention[^\n]*◀ leaf/);
@@ -117,6 +133,6 @@ test("without a program the error says what to do", async () => {
   await deactivate();
   settings.path = join(place, "no-such-program");
   const said = await saying(() => run("open"));
-  console.log(`\n== no program\n${said}`);
+  say("no program", said);
   assert.match(said, /^error: compactd: there is no program .*npm install --global compactd-client.*set compactd\.path$/);
 });

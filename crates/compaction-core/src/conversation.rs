@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::message::{BashExecution, Body, Content, Message};
+use crate::message::{BashExecution, Body, Content, Message, ToolCall};
 use crate::projection::Projection;
 
 pub use prefix::{CachedInput, LastAnswer, Prefix, SystemPrompt};
@@ -187,10 +187,10 @@ impl<'a> Pairing<'a> {
     fn place_results(&mut self, at: usize) {
         let (_, message) = &self.messages[at];
         let (mut found, mut missing) = (Vec::new(), Vec::new());
-        for call in message.tool_calls() {
-            match self.result_of(&call.id, at) {
+        for (number, id) in message.tool_call_ids().enumerate() {
+            match self.result_of(id, at) {
                 Some(result) => found.push(result),
-                None => missing.push(call),
+                None => missing.push(number),
             }
         }
         found.sort_unstable();
@@ -202,7 +202,9 @@ impl<'a> Pairing<'a> {
         let Some(&(source, _)) = next.filter(|_| !missing.is_empty()) else {
             return;
         };
-        for call in missing {
+        // Only these need more of the answer than its outline.
+        let calls: Vec<&ToolCall> = message.tool_calls().collect();
+        for call in missing.into_iter().filter_map(|number| calls.get(number)) {
             let message = Arc::new(Message::missing_result(call, message.time()));
             self.placed.push(Placed { message, source });
         }

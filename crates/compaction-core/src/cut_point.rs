@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind, Replacement};
-use crate::message::{Body, Message};
+use crate::message::Message;
 use crate::projection::ProjectedEntry;
 
 /// Where to cut a span.
@@ -31,7 +31,7 @@ pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<Pe
     let (_, call) = pending_in_context(span)?;
     let free = candidates(span, &positions_inside_stored_pairs(span));
     let cut = find_among(span, free, keep_recent_tokens)?;
-    let is_summarised = |message: &Message| !matches!(message.body(), Body::System(_));
+    let is_summarised = |message: &Message| !message.is_system();
     let summarised = span[..cut.first_kept].iter().flat_map(|projected| &projected.messages);
     summarised.into_iter().any(|message| is_summarised(message)).then_some(call)
 }
@@ -111,10 +111,10 @@ fn unfit_to_begin(projected: &ProjectedEntry) -> Option<&'static str> {
         return Some("a compaction");
     }
     let message = projected.messages.first()?;
-    match message.body() {
-        Body::ToolResult { .. } => Some("a tool result"),
-        Body::System(_) => Some("a system message"),
-        Body::Other { .. } => Some("a message of an unknown role"),
+    match message.role() {
+        "toolResult" => Some("a tool result"),
+        "system" => Some("a system message"),
+        _ if !can_come_first(message) => Some("a message of an unknown role"),
         _ => None,
     }
 }
@@ -133,14 +133,15 @@ fn candidates(span: &[ProjectedEntry], is_inside_pair: &[bool]) -> Vec<usize> {
     let is_candidate = |position: &usize| {
         let projected = &span[*position];
         projected.entry.kind() != EntryKind::Compaction
-            && projected.messages.iter().any(|message| can_come_first(message.body()))
+            && projected.messages.iter().any(|message| can_come_first(message))
             && !is_inside_pair[*position]
     };
     (0..span.len()).filter(is_candidate).collect()
 }
 
-fn can_come_first(body: &Body) -> bool {
-    !matches!(body, Body::ToolResult { .. } | Body::System(_) | Body::Other { .. })
+/// Whether the kept entries may begin with the message. Its role alone tells, without its body.
+fn can_come_first(message: &Message) -> bool {
+    message.role() == "assistant" || message.starts_turn()
 }
 
 /// Whether everything after the cut is an attempt that context edits have hidden. Then the message
@@ -157,7 +158,7 @@ fn is_abandoned_attempt(suffix: &[ProjectedEntry]) -> bool {
     let is_empty =
         |projected: &ProjectedEntry| projected.entry.kind() != EntryKind::Compaction && projected.messages.is_empty();
     let is_answer =
-        |projected: &&ProjectedEntry| projected.entry.message().is_some_and(|message| message.as_assistant().is_some());
+        |projected: &&ProjectedEntry| projected.entry.message().is_some_and(|message| message.role() == "assistant");
     suffix.iter().all(|projected| is_empty(projected) && !rewrites_another(projected))
         && suffix.iter().filter(is_hidden).any(|projected| is_answer(&projected))
 }
@@ -201,12 +202,10 @@ fn positions_inside_stored_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
     let mut last_result: Vec<usize> = vec![0; span.len()];
     for (position, projected) in span.iter().enumerate() {
         for message in &projected.messages {
-            for call in message.tool_calls() {
-                calls.insert(&call.id, position);
+            for id in message.tool_call_ids() {
+                calls.insert(id, position);
             }
-            if let Body::ToolResult { tool_call_id, .. } = message.body()
-                && let Some(call) = calls.get(tool_call_id.as_str())
-            {
+            if let Some(call) = message.answered_call_id().and_then(|id| calls.get(id)) {
                 last_result[*call] = position;
             }
         }
@@ -226,14 +225,14 @@ pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String
     let cut = branch.iter().position(|entry| entry.id() == first_kept)?;
     let mut calls: HashMap<&str, usize> = HashMap::new();
     for (position, message) in branch.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.message()?))) {
-        for call in message.tool_calls() {
-            calls.insert(&call.id, position);
+        for id in message.tool_call_ids() {
+            calls.insert(id, position);
         }
-        if let Body::ToolResult { tool_call_id, .. } = message.body()
+        if let Some(id) = message.answered_call_id()
             && position >= cut
-            && calls.get(tool_call_id.as_str()).is_some_and(|call| *call < cut)
+            && calls.get(id).is_some_and(|call| *call < cut)
         {
-            return Some(tool_call_id.clone());
+            return Some(id.to_owned());
         }
     }
     None
@@ -313,7 +312,7 @@ impl<'a> LastAnswer<'a> {
             }
             let Some(message) = entry.message() else { continue };
             answered.extend(message.answered_call_id());
-            if message.as_assistant().is_some() {
+            if message.role() == "assistant" {
                 let edit = edits.get(entry.id()).copied();
                 return message.is_success().then_some(Self {
                     position,

@@ -368,8 +368,7 @@ impl Entry {
         let plain = PlainLine::split(line.as_bytes())?;
         // The part before the message is ASCII, so the message starts at a character boundary.
         let text = line.get(line.len() - plain.rest.len()..)?.strip_suffix('}')?;
-        let message: &RawValue = serde_json::from_str(text).ok()?;
-        let message = Arc::new(Message::of_entry(message.to_owned(), || epoch_milliseconds(plain.timestamp)));
+        let message = Arc::new(Message::of_entry_text(text, || epoch_milliseconds(plain.timestamp)).ok()?);
         // The parsed message may lack surrounding white space or have a repaired timestamp.
         let is_as_stored = message.raw().get() == text;
         let header = EntryHeader {

@@ -7,11 +7,16 @@
 //! (read as U+FFFD, one unit as before), numbers beyond floating point (which JavaScript writes as
 //! `null`), and nesting of any depth.
 
+mod cursor;
+
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapDeserializer;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+
+pub use cursor::Cursor;
 
 /// Levels of nesting that [`Json`] parses. Deeper values stay text, so no input can exhaust the stack.
 const MAX_DEPTH: usize = 64;
@@ -518,6 +523,36 @@ pub fn encode_string(text: &str) -> String {
 /// Fails on text that is not one JSON value.
 pub fn raw_value(json: String) -> Result<Box<RawValue>, serde_json::Error> {
     RawValue::from_string(json)
+}
+
+/// As [`raw_value`], for a text that a [`Cursor`] went through, without surrounding white space. It is not read again.
+pub(crate) fn read_value(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
+    Box::<RawValue>::deserialize(ReadText(text)).or_else(|_| raw_value(text.to_owned()))
+}
+
+/// Passes a text on to [`RawValue`] in the way in which the JSON reader does: as the only member of a map, which has
+/// the name that the raw value asks for.
+struct ReadText<'a>(&'a str);
+
+impl<'de> Deserializer<'de> for ReadText<'_> {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        visitor.visit_map(MapDeserializer::new(std::iter::once((name, self.0))))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(Self::Error::custom("only a raw value takes a text as it is"))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct seq
+        tuple tuple_struct map struct enum identifier ignored_any
+    }
 }
 
 /// Replaces escapes of half a surrogate pair by `\ufffd`.

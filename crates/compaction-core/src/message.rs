@@ -41,18 +41,34 @@ impl Message {
     pub fn from_raw(raw: Box<RawValue>) -> Self {
         let outline = Outline::read(raw.get()).unwrap_or_else(|| whole_outline(raw.get()));
         let raw = if outline.lacks_content { with_present_content(raw) } else { raw };
+        Self::with_outline(raw, outline)
+    }
+
+    fn with_outline(raw: Box<RawValue>, outline: Outline) -> Self {
         Self { raw, outline, entry_time: None, body: OnceLock::new(), tokens: OnceLock::new() }
+    }
+
+    /// Reads the text of a stored message, as [`Message::of_entry`]. Fails if it is not JSON.
+    pub(crate) fn of_entry_text(text: &str, time: impl FnOnce() -> Option<i64>) -> Result<Self, serde_json::Error> {
+        let Some(outline) = Outline::read(text).filter(|outline| !outline.lacks_content) else {
+            let raw: &RawValue = serde_json::from_str(text)?;
+            return Ok(Self::of_entry(raw.to_owned(), time));
+        };
+        Ok(Self::with_outline(json::read_value(text)?, outline).at_entry_time(time))
     }
 
     /// Reads the message of an entry that was written at `time` (epoch milliseconds). That time
     /// replaces a timestamp that is not a number, because models and other readers accept only numbers.
     pub(crate) fn of_entry(raw: Box<RawValue>, time: impl FnOnce() -> Option<i64>) -> Self {
-        let mut message = Self::from_raw(raw);
-        if message.outline.timestamp.is_none() {
-            message.entry_time = time();
-            message.mend_timestamp();
+        Self::from_raw(raw).at_entry_time(time)
+    }
+
+    fn at_entry_time(mut self, time: impl FnOnce() -> Option<i64>) -> Self {
+        if self.outline.timestamp.is_none() {
+            self.entry_time = time();
+            self.mend_timestamp();
         }
-        message
+        self
     }
 
     fn mend_timestamp(&mut self) {
@@ -94,9 +110,7 @@ impl Message {
     /// show, which is found in the same pass over the text. `false` does not mean that one has not.
     pub fn from_sent_checked(raw: Box<RawValue>) -> Result<(Self, bool), NotAnObject> {
         match Outline::read_checked(raw.get()) {
-            Some((outline, true)) => {
-                Ok((Self { raw, outline, entry_time: None, body: OnceLock::new(), tokens: OnceLock::new() }, true))
-            }
+            Some((outline, true)) => Ok((Self::with_outline(raw, outline), true)),
             _ => Self::from_sent(raw).map(|message| (message, false)),
         }
     }
@@ -287,9 +301,14 @@ impl Message {
         self.role() == "assistant" && !self.outline.has_failed
     }
 
+    /// Whether it holds instructions and tools.
+    pub fn is_system(&self) -> bool {
+        self.role() == "system"
+    }
+
     /// Instructions and tools of a system message. Bodies of other messages are not read.
     pub fn as_system(&self) -> Option<&System> {
-        if self.role() != "system" {
+        if !self.is_system() {
             return None;
         }
         match self.body() {

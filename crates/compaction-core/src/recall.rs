@@ -522,7 +522,7 @@ mod tests {
     #[track_caller]
     fn check_changes(name: &str, arguments: &str, expected: &[&str]) {
         let arguments = Json::parse(arguments).expect("it is JSON").into_owned();
-        let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), arguments: Some(arguments) };
+        let call = ToolCall::new("c".to_owned(), name.to_owned(), Some(arguments));
         assert_eq!(changed_files(&call, &FileTools::default()), expected, "{name}");
     }
 

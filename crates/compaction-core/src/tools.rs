@@ -135,17 +135,23 @@ pub fn names_path(argument: &str, tools: &FileTools) -> bool {
     tools.path_arguments.iter().any(|name| name == argument) || by_table()
 }
 
-/// What `call` does. `tools` takes precedence over the table.
+/// What `call` does. `tools` takes precedence over the table. What the table says is kept with the call, because reading
+/// command lines takes long, and every preparation asks for all calls of the context.
 pub fn classify(call: &ToolCall, tools: &FileTools) -> ToolAction {
+    listed(&call.name, tools).and_then(|access| by_list(call, access, tools)).unwrap_or_else(|| {
+        call.action.get_or_derive(|| {
+            let arguments = call.arguments.as_ref().map(unpacked);
+            by_table(&call.name, &Arguments::of(arguments.as_deref()), DEEPEST_WRAP)
+        })
+    })
+}
+
+/// What a call of a tool that `tools` names does; `None` if it has no paths.
+fn by_list(call: &ToolCall, access: FileAccess, tools: &FileTools) -> Option<ToolAction> {
     let arguments = call.arguments.as_ref().map(unpacked);
     let arguments = Arguments::of(arguments.as_deref());
-    match listed(&call.name, tools) {
-        Some(access) => match arguments.listed_path(tools).map_or_else(|| arguments.paths(), |path| vec![path]) {
-            paths if paths.is_empty() => by_table(&call.name, &arguments, DEEPEST_WRAP),
-            paths => ToolAction::Files(uses(access, paths)),
-        },
-        None => by_table(&call.name, &arguments, DEEPEST_WRAP),
-    }
+    let paths = arguments.listed_path(tools).map_or_else(|| arguments.paths(), |path| vec![path]);
+    (!paths.is_empty()).then(|| ToolAction::Files(uses(access, paths)))
 }
 
 /// Whether `tools` itself names the tool and the file of `call`. Such a call counts even if it fails, as in the
@@ -522,7 +528,7 @@ mod tests {
     fn call(case: &Value) -> ToolCall {
         let arguments =
             case.get("arguments").map(|arguments| Json::parse(&arguments.to_string()).unwrap().into_owned());
-        ToolCall { id: "1".to_owned(), name: case["name"].as_str().unwrap().to_owned(), arguments }
+        ToolCall::new("1".to_owned(), case["name"].as_str().unwrap().to_owned(), arguments)
     }
 
     fn name_of(access: FileAccess) -> String {

@@ -22,10 +22,10 @@ use uuid::Uuid;
 
 use crate::entry::EntryId;
 use crate::json::{self, Json};
-use records::{Cut, Cutter, Record};
+use records::{Cut, Cutter, Record, without_mark};
 use tree::{Tree, count_at, text_at, time_of};
 
-pub use records::original;
+pub use records::{KeptRecord, original};
 
 /// `customType` of the entries that keep records.
 pub const RECORD_TYPE: &str = "compactd.transcript";
@@ -35,6 +35,10 @@ pub const IMPORT_TYPE: &str = "compactd.import";
 pub const HEAD_BYTES: usize = 1 << 20;
 /// Maximum bytes of a record.
 const MAX_RECORD: usize = 192 << 20;
+/// Start of the names of files that describe a session of opencode. opencode writes them anew with every message.
+const SESSION_FILES: &str = "session/";
+/// Digits of an imported entry's id. Other entries have eight, so the ids never collide.
+const ID_DIGITS: usize = 12;
 /// Number of records that detection reads.
 const FIRST_RECORDS: usize = 64;
 /// Namespace of session ids (UUIDv5).
@@ -138,23 +142,23 @@ struct Head {
 
 impl Head {
     fn of(head: &[u8]) -> Self {
-        let mut lines = Cutter::new(Cut::Lines);
-        lines.feed(head);
-        let records = std::iter::from_fn(|| lines.next()).take(FIRST_RECORDS).collect::<Vec<_>>();
-        let values: Vec<Json<'static>> = records.iter().chain(lines.end(false).iter()).filter_map(object_of).collect();
-        let is_document = |value: &Json<'_>| matches!(value, Json::Object(_)) && !has_lists(value);
-        if values.first().is_some_and(is_document) {
+        let lines = first_records(head, Cut::Lines);
+        let values: Vec<Json<'static>> = lines.iter().filter_map(object_of).collect();
+        let elements = first_records(head, Cut::Elements);
+        let complete = elements.iter().filter(|record| !record.is_partial);
+        let in_lists: Vec<Json<'static>> = complete.filter_map(object_of).collect();
+        let first_line = lines.iter().find(|line| !line.content.trim_ascii().is_empty());
+        let begins_with_object = first_line.and_then(object_of).is_some_and(|value| !has_lists(&value));
+        // A document can have one element on each line, and the last one is then a line of its own.
+        if begins_with_object || values.len() > in_lists.len() {
             return Self { values, document: None, is_list: false, shape: Shape::Lines };
         }
-        let mut elements = Cutter::new(Cut::Elements);
-        elements.feed(head);
-        let first = elements.next();
-        let rest = std::iter::from_fn(|| elements.next()).take(FIRST_RECORDS);
-        let values: Vec<Json<'static>> = first.iter().chain(&rest.collect::<Vec<_>>()).filter_map(object_of).collect();
-        let document = first.and_then(|record| String::from_utf8(record.before).ok());
+        let values = in_lists;
+        let first = elements.into_iter().next().filter(|record| !record.is_partial);
+        let document = first.and_then(|record| String::from_utf8(without_mark(&record.before).to_vec()).ok());
         let is_list = document.as_ref().is_some_and(|before| before.trim() == "[");
         // The text before the first element is a complete object once its list and the object are closed.
-        let document = document.or_else(|| std::str::from_utf8(head).ok().map(str::to_owned));
+        let document = document.or_else(|| std::str::from_utf8(without_mark(head)).ok().map(str::to_owned));
         let closed = |text: &String| [format!("{text}]}}"), text.clone()].iter().find_map(|text| parse(text));
         Self { values, document: document.as_ref().and_then(closed), is_list, shape: Shape::Document }
     }
@@ -163,6 +167,17 @@ impl Head {
     fn all(&self) -> impl Iterator<Item = &Json<'static>> {
         self.document.iter().chain(&self.values)
     }
+}
+
+/// The first records of a transcript, and its end if it has no more.
+fn first_records(head: &[u8], cut: Cut) -> Vec<Record> {
+    let mut cutter = Cutter::new(cut);
+    cutter.feed(head);
+    let mut records: Vec<Record> = std::iter::from_fn(|| cutter.next()).take(FIRST_RECORDS).collect();
+    if records.len() < FIRST_RECORDS {
+        records.extend(cutter.end(false));
+    }
+    records
 }
 
 fn parse(text: &str) -> Option<Json<'static>> {
@@ -190,7 +205,7 @@ pub fn detect(head: &[u8]) -> Option<Agent> {
     {
         let found = [
             (opencode::is_document(document), Agent::OpenCode),
-            (openhands::is_document(document), Agent::OpenHands),
+            (openhands::is_document(document) || openhands::is_event(document), Agent::OpenHands),
             (cursor::is_document(document), Agent::Cursor),
         ];
         if let Some((_, agent)) = found.into_iter().find(|(is_found, _)| *is_found) {
@@ -217,7 +232,8 @@ fn is_pi(value: &Json<'_>) -> bool {
 /// Finds the conversation of a transcript that begins with `head`.
 ///
 /// `name` is the file name without its extension. Some agents name the conversation only there. `directory` is the
-/// directory of the file. Some agents keep the transcript in the working directory.
+/// directory of the file. Some agents keep the transcript in the working directory. A conversation without an id has the
+/// path for it.
 pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Source {
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
@@ -250,8 +266,11 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
         }
     }
     let is_named_by_file = agent == Agent::ClaudeCode && (Uuid::parse_str(name).is_ok() || name.starts_with("agent-"));
-    if source.id.is_empty() || is_named_by_file {
+    if is_named_by_file {
         source.id = name.to_owned();
+    } else if source.id.is_empty() {
+        // Many agents give all transcripts the same file name.
+        source.id = format!("{directory}/{name}");
     }
     source
 }
@@ -269,6 +288,18 @@ pub struct Imported {
     pub members: String,
     /// Its time in epoch milliseconds.
     pub timestamp: i64,
+}
+
+/// Whether an entry has an id that an import gave it. Copies of such an entry have other ids.
+pub fn is_imported(id: &EntryId) -> bool {
+    id.as_str().len() == ID_DIGITS && id.as_str().bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The title in the start of a transcript.
+fn title_of(start: &Record) -> Option<String> {
+    let document = if start.file.is_some() { parse(start.text()?) } else { start.document() }?;
+    let titles = [&["info", "title"][..], &["title"], &["name"]];
+    titles.iter().find_map(|path| text_at(&document, path)).map(str::to_owned)
 }
 
 /// Counts of an import.
@@ -309,6 +340,13 @@ pub struct Earlier {
     pub digest: u64,
     /// Whether the last record had no line end yet.
     pub is_unended: bool,
+    /// Digest of the start of the transcript, which is no part of the records' digest. Agents write the time of the
+    /// last change there.
+    pub start: Option<u64>,
+    /// Digest of the title in this start.
+    pub title: Option<u64>,
+    /// Digest of the end of the transcript, if it was not complete.
+    pub partial: Option<u64>,
 }
 
 /// The imported contents of a session that is updated.
@@ -366,6 +404,11 @@ pub struct Import {
     /// The most recent earlier import.
     last: Option<Earlier>,
     digest: Digest,
+    start: Option<u64>,
+    title: Option<u64>,
+    partial: Option<u64>,
+    /// The start of the transcript, if it differs from the earlier import.
+    changed_start: Option<Record>,
     /// Number of complete records so far.
     records: u64,
     is_unended: bool,
@@ -396,6 +439,10 @@ impl Import {
             last: existing.imports.last().copied(),
             earlier: existing.imports.into(),
             digest: Digest::default(),
+            start: None,
+            title: None,
+            partial: None,
+            changed_start: None,
             records: 0,
             is_unended: false,
             is_text: source.shape == Shape::Text,
@@ -422,38 +469,83 @@ impl Import {
 
     /// Ends the transcript. Fails if the transcript has fewer records than an earlier import.
     pub fn end(&mut self) -> Result<(), TranscriptError> {
-        if let Some(record) = self.cutter.end(self.is_text) {
-            self.record(record)?;
-        }
-        self.reader.flush(&mut self.tree);
-        match self.last {
-            Some(last) if self.records < last.records => {
-                Err(TranscriptError::Shrunk { records: last.records, found: self.records })
+        let rest = self.cutter.end(self.is_text);
+        let partial = match rest {
+            Some(record) if !record.is_partial => {
+                self.record(record)?;
+                None
             }
-            _ => Ok(()),
+            rest => rest,
+        };
+        self.reader.flush(&mut self.tree);
+        if let Some(last) = self.last.filter(|last| self.records < last.records) {
+            return Err(TranscriptError::Shrunk { records: last.records, found: self.records });
+        }
+        if let Some(start) = self.changed_start.take() {
+            self.tree.keep_aside(&start);
+            let is_renamed = self.last.is_some_and(|last| last.title != self.title);
+            if let Some(title) = title_of(&start).filter(|_| is_renamed) {
+                self.tree.add_name_aside(&title);
+            }
+        }
+        if let Some(record) = partial {
+            self.partial(&record);
+        }
+        Ok(())
+    }
+
+    /// Keeps the end of a transcript that is not complete, unless the earlier import kept the same.
+    fn partial(&mut self, record: &Record) {
+        self.count(record);
+        let digest = Digest::of(&[&record.number.to_le_bytes(), &record.before, &record.content]);
+        self.partial = Some(digest);
+        self.tree.begin(record.number);
+        if self.last.and_then(|last| last.partial) != Some(digest) {
+            self.tree.keep_aside(record);
+        }
+        if self.cutter.is_torn() {
+            self.tree.problem("the transcript ends before it is complete");
         }
     }
 
-    fn record(&mut self, record: Record) -> Result<(), TranscriptError> {
+    fn count(&mut self, record: &Record) {
         self.tree.report.bytes += (record.before.len() + record.content.len() + record.end.len()) as u64;
         self.tree.report.records += 1;
-        if record.is_partial {
-            self.tree.keep(&record);
-            if self.cutter.is_torn() {
-                self.tree.problem("the transcript ends before it is complete");
-            }
-            return Ok(());
-        }
+    }
+
+    fn record(&mut self, record: Record) -> Result<(), TranscriptError> {
+        self.count(&record);
         self.records = record.number;
-        self.digest.add(&record.before);
-        self.digest.add(&record.content);
-        self.is_unended = record.end.is_empty() && record.file.is_none() && record.before.is_empty();
+        self.add_to_digest(&record);
+        self.is_unended = record.end.is_empty() && record.file.is_none() && self.cutter.cuts_lines();
         let end = record.end.clone();
         self.reader.read(record, &mut self.tree);
         while let Some(earlier) = self.earlier.pop_front_if(|earlier| earlier.records <= self.records) {
             self.end_earlier(earlier, &end)?;
         }
         Ok(())
+    }
+
+    /// Adds a record to the digest. What agents change later is not part of it: the start of a document, and the
+    /// session's own file.
+    fn add_to_digest(&mut self, record: &Record) {
+        let is_session = record.file.as_ref().is_some_and(|file| file.starts_with(SESSION_FILES));
+        if is_session || record.number == 1 {
+            let content: &[u8] = if is_session { &record.content } else { &[] };
+            let start = Some(Digest::of(&[&record.before, content]));
+            self.start = start;
+            self.title = title_of(record).map(|title| Digest::of(&[title.as_bytes()]));
+            if self.last.is_some_and(|last| last.records > 0 && last.start != start) {
+                let content = content.to_vec();
+                let end = Vec::new();
+                self.changed_start = Some(Record { is_again: true, content, end, ..record.clone() });
+            }
+        } else {
+            self.digest.add(&record.before);
+        }
+        if !is_session {
+            self.digest.add(&record.content);
+        }
     }
 
     /// Repeats the end of an earlier import at this record, so that all entries get the same ids again.
@@ -482,10 +574,15 @@ impl Import {
     /// The entry that ends this import. The next import reads it with [`earlier_import`].
     pub fn mark(&mut self) -> Imported {
         let tip = self.tree.tip().map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str()));
+        let digests = [("start", self.start), ("title", self.title), ("partial", self.partial)];
+        let digests = digests.map(|(name, digest)| digest.map(|digest| format!(",\"{name}\":\"{digest:016x}\"")));
         let members = format!(
             "{{\"customType\":\"{IMPORT_TYPE}\",\"data\":{{\"records\":{},\"digest\":\"{:016x}\",\"unended\":{},\
-             \"tip\":{tip}}}}}",
-            self.records, self.digest.0, self.is_unended,
+             \"tip\":{tip}{}}}}}",
+            self.records,
+            self.digest.0,
+            self.is_unended,
+            digests.into_iter().flatten().collect::<String>(),
         );
         self.tree.mark(&members)
     }
@@ -494,10 +591,14 @@ impl Import {
 /// Reads the entry that ended an import. Returns the import and its last entry. `data` is the member `data`.
 pub fn earlier_import(data: &str) -> Option<(Earlier, Option<EntryId>)> {
     let data = Json::parse(data).ok()?;
+    let digest = |name: &str| u64::from_str_radix(text_at(&data, &[name])?, 16).ok();
     let earlier = Earlier {
         records: count_at(&data, &["records"]),
-        digest: u64::from_str_radix(text_at(&data, &["digest"])?, 16).ok()?,
+        digest: digest("digest")?,
         is_unended: data.get("unended").and_then(Json::as_bool)?,
+        start: digest("start"),
+        title: digest("title"),
+        partial: digest("partial"),
     };
     Some((earlier, text_at(&data, &["tip"]).map(EntryId::new)))
 }
@@ -513,6 +614,12 @@ impl Default for Digest {
 }
 
 impl Digest {
+    fn of(parts: &[&[u8]]) -> u64 {
+        let mut digest = Self::default();
+        parts.iter().for_each(|part| digest.add(part));
+        digest.0
+    }
+
     fn add(&mut self, bytes: &[u8]) {
         // The length separates the records: other cuts of the same bytes give another digest.
         for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {

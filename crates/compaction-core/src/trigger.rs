@@ -57,15 +57,6 @@ pub struct TriggerInput<'a> {
     pub failed_recovery: Option<&'a EntryId>,
 }
 
-/// What to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TriggerAction {
-    /// Nothing.
-    None,
-    /// Compact.
-    Compact,
-}
-
 /// Why to compact. A new reason also needs [`Gauge::may_be_due`](Gauge::may_be_due), which decides whether
 /// anybody asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,9 +70,7 @@ pub enum TriggerReason {
 /// The decision, with its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TriggerDecision {
-    /// What to do.
-    pub action: TriggerAction,
-    /// Why, if there is something to do.
+    /// Why to compact; `None` if there is nothing to do.
     pub reason: Option<TriggerReason>,
     /// Whether the request has to be made again after the compaction, because the answer that
     /// overflowed was not finished.
@@ -110,7 +99,6 @@ pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
     let subject = Subject::of(input);
     let limits = EffectiveLimits::for_window(input.model.effective_window(), &input.settings);
     let none = TriggerDecision {
-        action: TriggerAction::None,
         reason: None,
         will_retry: false,
         context_tokens: subject.context_tokens,
@@ -168,9 +156,7 @@ impl TriggerDecision {
             Some(TriggerReason::Overflow) if self.context_tokens > self.threshold => {
                 compact(TriggerReason::Threshold, false, self)
             }
-            Some(TriggerReason::Overflow) => {
-                Self { action: TriggerAction::None, reason: None, will_retry: false, ..self }
-            }
+            Some(TriggerReason::Overflow) => Self { reason: None, will_retry: false, ..self },
             _ => self,
         }
     }
@@ -223,7 +209,7 @@ impl TriggerDecision {
 }
 
 fn compact(reason: TriggerReason, will_retry: bool, none: TriggerDecision) -> TriggerDecision {
-    TriggerDecision { action: TriggerAction::Compact, reason: Some(reason), will_retry, ..none }
+    TriggerDecision { reason: Some(reason), will_retry, ..none }
 }
 
 enum Judgement {

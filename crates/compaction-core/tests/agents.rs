@@ -62,7 +62,7 @@ fn found(messages: &[PreparedMessage]) -> Files {
 }
 
 /// What the transcript says: calls with their results, by each agent's own names.
-fn told(transcript: &Transcript) -> Files {
+fn expected(transcript: &Transcript) -> Files {
     let mut files = Files::default();
     let mut results: BTreeMap<&str, (String, bool)> = BTreeMap::new();
     for message in transcript.messages.iter().filter(|message| message["role"] == "toolResult") {
@@ -74,7 +74,7 @@ fn told(transcript: &Transcript) -> Files {
         for block in message["content"].as_array().into_iter().flatten().filter(|block| block["type"] == "toolCall") {
             let (result, is_error) = results.get(block["id"].as_str().unwrap()).cloned().unwrap_or_default();
             let (name, arguments) = (block["name"].as_str().unwrap(), &block["arguments"]);
-            tell(name, arguments, (&result, is_error), &mut files);
+            add_call(name, arguments, (&result, is_error), &mut files);
         }
     }
     // A file that one tool names from the root and another from the working directory is one file.
@@ -83,7 +83,7 @@ fn told(transcript: &Transcript) -> Files {
     files
 }
 
-fn tell(name: &str, arguments: &Value, (result, is_error): (&str, bool), files: &mut Files) {
+fn add_call(name: &str, arguments: &Value, (result, is_error): (&str, bool), files: &mut Files) {
     let text = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
     let shown = || result.split("[File: ").nth(1).and_then(|rest| rest.split(" (").next()).unwrap().to_owned();
     let is_fine = !is_error && !result.starts_with("File does not exist");
@@ -104,25 +104,23 @@ fn tell(name: &str, arguments: &Value, (result, is_error): (&str, bool), files: 
     files.read.extend(read);
     files.modified.extend(modified);
     match name {
-        "Bash" | "run_terminal_cmd" => tell_command(&text("command"), result, files),
-        "shell" => {
-            tell_shell(arguments["command"].as_array().unwrap().last().unwrap().as_str().unwrap(), result, files)
-        }
+        "Bash" | "run_terminal_cmd" => add_command(&text("command"), result, files),
+        "shell" => add_shell(arguments["command"].as_array().unwrap().last().unwrap().as_str().unwrap(), result, files),
         _ => {}
     }
 }
 
-fn tell_shell(command: &str, result: &str, files: &mut Files) {
+fn add_shell(command: &str, result: &str, files: &mut Files) {
     let headers = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
     let patched = command.lines().filter_map(|line| headers.iter().find_map(|header| line.strip_prefix(header)));
     if result.contains("\"exit_code\":0") {
         files.modified.extend(patched.map(str::to_owned));
     }
-    tell_command(command, result, files);
+    add_command(command, result, files);
 }
 
 /// The plainest command lines: one program, one file at the end.
-fn tell_command(command: &str, result: &str, files: &mut Files) {
+fn add_command(command: &str, result: &str, files: &mut Files) {
     if command.contains("*** Begin Patch") {
         return;
     }
@@ -156,7 +154,7 @@ fn file_lists_agree_with_the_transcripts_of_every_agent() {
     let (mut right, mut wrong, mut lacking) = ([0, 0], [0, 0], [0, 0]);
     let mut shown = String::new();
     for transcript in transcripts() {
-        let (is, should_be) = (found(&prepared(&transcript)), told(&transcript));
+        let (is, should_be) = (found(&prepared(&transcript)), expected(&transcript));
         for (at, (is, should_be)) in
             [(&is.read, &should_be.read), (&is.modified, &should_be.modified)].into_iter().enumerate()
         {
@@ -164,8 +162,8 @@ fn file_lists_agree_with_the_transcripts_of_every_agent() {
             wrong[at] += is.difference(should_be).count();
             lacking[at] += should_be.difference(is).count();
             let what = ["read", "modified"][at];
-            shown += &format!("{} {what}: {} told\n", transcript.name, should_be.len());
-            is.difference(should_be).for_each(|path| shown += &format!("  not told: {path}\n"));
+            shown += &format!("{} {what}: {} expected\n", transcript.name, should_be.len());
+            is.difference(should_be).for_each(|path| shown += &format!("  not expected: {path}\n"));
             should_be.difference(is).for_each(|path| shown += &format!("  lacking: {path}\n"));
         }
     }

@@ -15,16 +15,15 @@ use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::known_context_tokens;
 use compaction_core::trigger;
-use compaction_core::trigger::{Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerReason};
+use compaction_core::trigger::{Gauge, TriggerDecision, TriggerInput, TriggerReason};
 use compaction_core::undo::CopiedDepths;
 use session_store::{NewEntry, Parent, Precondition};
-use tokio::task::JoinHandle;
 
 use crate::compactor::{BegunCompaction, EndState, Order};
 use crate::context::project;
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
-use crate::host::{ClippedResult, CompactionReason, OperationKind};
+use crate::host::{ClippedResult, CompactionDone, CompactionReason, OperationKind};
 use crate::operation::{Begun, Operation};
 use crate::session::{AgentModel, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
@@ -83,36 +82,24 @@ pub struct DueCompaction {
     pub reported: Reported,
 }
 
-/// Runs an operation that was begun. Afterwards, messages that were appended meanwhile may make a compaction due.
+/// Runs an operation that was begun, even if nobody awaits the outcome. Afterwards, messages that were appended
+/// meanwhile may make a compaction due.
 pub(crate) fn start<O: Operation + 'static>(
     engine: &Arc<Engine>,
     begun: Begun<O>,
-) -> JoinHandle<Result<O::Done, EngineError>> {
+) -> impl Future<Output = Result<O::Done, EngineError>> + Send + use<O> {
     let (running, session) = (Arc::clone(engine), Arc::clone(begun.session()));
-    engine.operations.spawn(async move {
+    let ended = engine.operations.spawn(async move {
         let (outcome, is_cancelled) = operation::run(&running, begun).await;
         match O::KIND {
             // A caller that cancels a compaction does not want the next one at once.
-            OperationKind::Compaction if is_cancelled => session.auto_compaction.forget_missed_check(),
-            OperationKind::Compaction | OperationKind::Navigation => check_again(&running, &session).await,
+            OperationKind::Compaction if is_cancelled => session.auto_compaction.state().is_check_missed = false,
+            OperationKind::Compaction | OperationKind::Navigation => running.check_again(&session).await,
         }
         outcome
-    })
-}
-
-/// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins it. A
-/// failure here does not fail the append.
-pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
-    let Some(model) = access.open().auto_compaction.model() else {
-        return AppendOutcome::default();
-    };
-    match check_append(access, entry, &model) {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            tracing::warn!(%error, session = access.open().id, "whether a compaction is due could not be decided");
-            AppendOutcome::default()
-        }
-    }
+    });
+    let early = |error| EngineError::internal(format!("the {} ended early: {error}", O::KIND.name()));
+    async move { ended.await.map_err(early)? }
 }
 
 fn check_append(
@@ -136,7 +123,7 @@ fn check_append(
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     }
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    auto_compaction.remember_context(&projection);
+    auto_compaction.state().gauge = Gauge::of(&projection);
     let usage = Some(usage(known_context_tokens(&projection), model));
     let Some(settings) = settings else {
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
@@ -165,31 +152,34 @@ fn decide(
     model: &AgentModel,
     (settings, reasons): (&Settings, Reasons),
 ) -> AppendOutcome {
-    let decision = decision(access, projection, message, model, settings);
+    let answer = message.filter(|message| message.as_assistant().is_some());
+    let decision = access.engine().check(access.open(), projection, answer, model, settings);
     let decision = if reasons == Reasons::Threshold { decision.by_threshold() } else { decision };
     if let Some(room) = decision.room {
         access.open().auto_compaction.learn_room(room);
     }
     // Only the failed answer reports it. Later messages are judged by the same answer.
-    let is_answer = message.is_some_and(|message| message.as_assistant().is_some());
-    if let Some(advice) = decision.advice.filter(|_| is_answer) {
+    if let Some(advice) = decision.advice.filter(|_| answer.is_some()) {
         return still_too_large(access, &decision, advice, projection, settings);
     }
-    let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
-        return AppendOutcome { compaction: skipped_compaction(&decision, is_answer), ..AppendOutcome::default() };
+    let Some(reason) = decision.reason else {
+        return AppendOutcome {
+            compaction: skipped_compaction(&decision, answer.is_some()),
+            ..AppendOutcome::default()
+        };
     };
-    let is_undone = reason == TriggerReason::Threshold && was_undone(projection);
     let reason = match reason {
         TriggerReason::Threshold => CompactionReason::Threshold,
         TriggerReason::Overflow => CompactionReason::Overflow,
     };
+    let is_undone = reason == CompactionReason::Threshold && was_undone(projection);
     let due = due_compaction(&decision, reason);
     if is_undone {
         return DueCompaction { skipped: Some("undone"), ..due }.into();
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
-        open.auto_compaction.note_missed_check();
+        open.auto_compaction.state().is_check_missed = true;
         let skipped = Some("operationInProgress");
         return DueCompaction { operation_id: Some(running), skipped, ..due }.into();
     }
@@ -208,7 +198,7 @@ fn decide(
     let due = DueCompaction { clipped, ..due };
     // A refused request has only this recovery, so a pause does not apply.
     let is_paused = reason == CompactionReason::Threshold;
-    let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
+    let paused = access.open().auto_compaction.state().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
     if let Some(until) = paused {
         let skipped = Some("failedRepeatedly");
         return DueCompaction { skipped, until: Some(until), ..due }.into();
@@ -223,7 +213,7 @@ fn begin_or_report(
     due: DueCompaction,
     projection: &Projection,
 ) -> AppendOutcome {
-    let error = match begin(access, &order) {
+    let error = match begin(access, Arc::clone(&order)) {
         Ok(begun) => {
             let due = DueCompaction { operation_id: Some(begun.operation_id().to_owned()), ..due };
             return AppendOutcome { compaction: Some(due), begun: Some(begun), usage: None };
@@ -232,7 +222,7 @@ fn begin_or_report(
     };
     // The next message may make it possible, and this attempt cost nothing.
     if !matches!(error.kind(), ErrorKind::NothingToCompact | ErrorKind::AlreadyCompacted) {
-        access.open().breaker.failed(SystemTime::now());
+        access.open().auto_compaction.state().breaker.failed(SystemTime::now());
     }
     compactor::note_recovery(access.open(), &order, Some(&error));
     let is_unfinished = trigger::is_unfinished(projection);
@@ -295,18 +285,31 @@ fn still_too_large(
     DueCompaction { operation_id: Some(operation_id), skipped: decision.skipped, ..due }.into()
 }
 
-fn decision(
-    access: &SessionAccess<'_>,
-    projection: &Projection,
-    message: Option<&Message>,
-    model: &AgentModel,
-    settings: &Settings,
-) -> TriggerDecision {
-    let message = message.filter(|message| message.as_assistant().is_some());
-    access.engine().check(access.open(), projection, message, model, settings)
-}
-
 impl Engine {
+    /// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins
+    /// it. A failure here does not fail the append.
+    pub fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
+        let Some(model) = access.open().auto_compaction.model() else {
+            return AppendOutcome::default();
+        };
+        check_append(access, entry, &model).unwrap_or_else(|error| {
+            tracing::warn!(%error, session = access.open().id, "whether a compaction is due could not be decided");
+            AppendOutcome::default()
+        })
+    }
+
+    /// Checks again whether a compaction is due, if messages were appended while another operation ran.
+    pub async fn check_again(self: &Arc<Self>, session: &Arc<OpenSession>) {
+        if std::mem::take(&mut session.auto_compaction.state().is_check_missed) {
+            check(self, session, Reasons::All).await;
+        }
+    }
+
+    /// Checks whether the context is too large, because a new model may have a smaller window.
+    pub async fn check_size(self: &Arc<Self>, session: &Arc<OpenSession>) {
+        check(self, session, Reasons::Threshold).await;
+    }
+
     /// Decides whether a compaction is due before the next request to `model`; changes nothing. `message` is the
     /// answer to judge; the default is the last answer of the context.
     pub fn check(
@@ -317,7 +320,7 @@ impl Engine {
         model: &AgentModel,
         settings: &Settings,
     ) -> TriggerDecision {
-        let failed_recovery = open.auto_compaction.failed_recovery();
+        let failed_recovery = open.auto_compaction.state().failed_recovery.clone();
         trigger::check_compaction(&TriggerInput {
             projection,
             model: model.for_trigger(open.auto_compaction.room_of(model)),
@@ -366,10 +369,11 @@ fn order(
     }
 }
 
-fn begin(access: &mut SessionAccess<'_>, order: &Arc<Order>) -> Result<BegunCompaction, EngineError> {
+fn begin(access: &mut SessionAccess<'_>, order: Arc<Order>) -> Result<BegunCompaction, EngineError> {
     let engine = Arc::clone(access.engine());
-    let chain = engine.summarizers(None, &order.settings)?;
-    compactor::begin(access, order, chain, &engine.closing)
+    let settings = order.settings.clone();
+    let chain = engine.summarizers(None, &settings)?;
+    operation::begin(access, order, settings, chain, &engine.closing)
 }
 
 /// Reports a compaction that was due and could not begin. Nobody asked for it, so nothing else would explain why the
@@ -381,31 +385,16 @@ fn notify_failure(
     error: EngineError,
     is_unfinished: bool,
 ) -> String {
-    let operation_id = uuid::Uuid::now_v7().to_string();
-    compactor::notify_start(access.engine(), order, &operation_id, tokens_before);
-    let paused_until = access.open().breaker.open_until(SystemTime::now());
-    let end_state = EndState { is_unfinished, paused_until, is_cancelled: false };
-    compactor::notify_end(access.engine(), order, operation_id.clone(), Err(error), end_state);
-    operation_id
-}
-
-/// Checks again after an operation, if messages were appended while it ran.
-pub(crate) async fn check_again(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
-    if session.auto_compaction.take_missed_check() {
-        check(engine, session, Reasons::All).await;
-    }
-}
-
-/// Checks the size of the context, because a new model may have a smaller window.
-pub(crate) async fn check_size(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
-    check(engine, session, Reasons::Threshold).await;
+    let paused_until = access.open().auto_compaction.state().breaker.open_until(SystemTime::now());
+    let end_state = EndState { is_unfinished, paused_until };
+    compactor::notify_without_summary(access.engine(), order, tokens_before, Err(error), end_state)
 }
 
 async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reasons) {
     if engine.closing.is_cancelled() {
         return;
     }
-    let guard = Arc::clone(&session.slot).write_owned().await;
+    let guard = session.write().await;
     let check_append = move |access: &mut SessionAccess<'_>| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
@@ -465,14 +454,15 @@ fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Or
         edits.extend(hidden.iter().map(compactor::hiding));
     }
     let new: Vec<NewEntry<'_>> = edits.iter().map(|edit| compactor::new_edit(access, edit)).collect();
-    access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
+    access.append(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
     let clipped: Vec<ClippedResult> = clips.into_iter().map(ClippedResult::from).collect();
     let after = project(access.session(), access.open(), access.session().leaf_id())?;
     if !is_enough {
         return Ok(Clipped::Some { clipped, projection: after });
     }
-    let is_unfinished = trigger::is_unfinished(&after);
-    let operation_id = compactor::notify_clipped(access.engine(), order, tail.tokens, &clipped, is_unfinished);
+    let end_state = EndState { is_unfinished: trigger::is_unfinished(&after), paused_until: None };
+    let done = Ok(CompactionDone::Clipped(clipped.clone()));
+    let operation_id = compactor::notify_without_summary(access.engine(), order, tail.tokens, done, end_state);
     Ok(Clipped::Enough { operation_id, clipped })
 }
 

@@ -18,17 +18,17 @@ use compaction_core::pins::Pins;
 use compaction_core::{system_state, tokens, trigger};
 use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
-use tokio_util::sync::CancellationToken;
 
 use crate::context::{pins_of, project, with_path_state, with_pinned_entries};
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{
-    BeforeCompaction, ClippedResult, Compaction, CompactionDone, CompactionEnd, CompactionReason, Event, GivenSummary,
-    OperationKind, Question,
+    BeforeCompaction, Compaction, CompactionDone, CompactionEnd, CompactionReason, Event, GivenSummary, OperationKind,
+    Question,
 };
 use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
-use crate::session::{OpenSession, OperationGuard, SessionAccess};
+use crate::session::{OpenSession, SessionAccess};
+use crate::settings::Settings;
 use crate::summarizers::Chain;
 use crate::threads::blocking;
 pub use order::CompactionRequest;
@@ -54,29 +54,27 @@ pub struct CompactionOperation {
     end_state: EndState,
 }
 
-/// Claims the session, prepares the compaction and notifies the host of its start.
-pub(crate) fn begin(
-    access: &mut SessionAccess<'_>,
-    order: &Arc<Order>,
-    chain: Chain,
-    parent: &CancellationToken,
-) -> Result<BegunCompaction, EngineError> {
-    let guard = access.claim(parent)?;
-    let plan = Plan::of(access, order)?;
-    // Steps that can fail come before the start event, because every start event has an end event.
-    let question = question(access, order, &plan, &guard)?;
-    notify_start(access.engine(), order, &guard.id, plan.tokens_before);
-    let (order, settings) = (Arc::clone(order), order.settings.clone());
-    let (plan, given, end_state) = (Arc::new(plan), None, EndState::default());
-    let operation = CompactionOperation { plan, question, given, order, end_state };
-    Ok(Begun { guard, chain, settings, operation })
-}
-
 #[async_trait]
 impl Operation for CompactionOperation {
     const KIND: OperationKind = OperationKind::Compaction;
 
+    type Request = Arc<Order>;
+
     type Done = Arc<Compaction>;
+
+    fn prepare(
+        access: &mut SessionAccess<'_>,
+        order: Arc<Order>,
+        _settings: &Settings,
+        _chain: &Chain,
+        operation_id: &str,
+    ) -> Result<Self, EngineError> {
+        let plan = Arc::new(Plan::of(access, &order)?);
+        // Steps that can fail come before the start event, because every start event has an end event.
+        let question = question(access, &order, &plan, operation_id)?;
+        notify_start(access.engine(), &order, operation_id, plan.tokens_before);
+        Ok(Self { plan, question, given: None, order, end_state: EndState::default() })
+    }
 
     async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError> {
         if let Some(question) = self.question.take() {
@@ -103,15 +101,15 @@ impl Operation for CompactionOperation {
     }
 
     async fn note(&mut self, run: &SummaryOperation, outcome: &Result<Self::Done, EngineError>) {
-        let session = &run.guard.session;
+        let (session, now) = (&run.guard.session, SystemTime::now());
         match outcome {
-            Ok(_) => session.breaker.succeeded(),
+            Ok(_) => session.auto_compaction.state().breaker.succeeded(),
             // A requested end is no failure. Any other error may come back at every message.
             Err(error) if is_wanted(error) => {}
-            Err(_) => session.breaker.failed(SystemTime::now()),
+            Err(_) => session.auto_compaction.state().breaker.failed(now),
         }
         note_recovery(session, &self.order, outcome.as_ref().err());
-        self.end_state.paused_until = session.breaker.open_until(SystemTime::now());
+        self.end_state.paused_until = session.auto_compaction.state().breaker.open_until(now);
         self.end_state.is_unfinished = is_left_unfinished(run, &self.order).await;
     }
 
@@ -121,15 +119,14 @@ impl Operation for CompactionOperation {
         ended: EndedClaim,
         outcome: Result<Self::Done, EngineError>,
     ) -> Result<Self::Done, EngineError> {
-        let end_state = EndState { is_cancelled: ended.is_cancelled, ..self.end_state };
         let done = outcome.clone().map(CompactionDone::Compacted);
-        notify_end(engine, &self.order, ended.operation_id, done, end_state);
+        notify_end(engine, &self.order, ended.operation_id, done, ended.is_aborted, self.end_state);
         outcome
     }
 }
 
 /// Notifies the host of the start of a compaction.
-pub(crate) fn notify_start(engine: &Engine, order: &Order, operation_id: &str, tokens_before: u64) {
+fn notify_start(engine: &Engine, order: &Order, operation_id: &str, tokens_before: u64) {
     engine.host.notify(Event::CompactionStarted {
         session_id: order.session_id.clone(),
         operation_id: operation_id.to_owned(),
@@ -143,7 +140,7 @@ fn question(
     access: &SessionAccess<'_>,
     order: &Order,
     plan: &Plan,
-    guard: &OperationGuard,
+    operation_id: &str,
 ) -> Result<Option<BeforeCompaction>, EngineError> {
     if order.summary.is_some() || !access.engine().host.answers(Question::BeforeCompaction) {
         return Ok(None);
@@ -151,7 +148,7 @@ fn question(
     let branch = access.session().branch_entries(Some(&plan.leaf_id));
     Ok(Some(BeforeCompaction {
         session_id: order.session_id.clone(),
-        operation_id: guard.id.clone(),
+        operation_id: operation_id.to_owned(),
         preparation: plan.preparation.clone(),
         branch: branch.map_err(|error| access.open().store_failure(error))?,
         custom_instructions: order.custom_instructions.clone(),
@@ -171,7 +168,7 @@ fn is_wanted(error: &EngineError) -> bool {
 pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<&EngineError>) {
     let was_tried = |error: &EngineError| !is_wanted(error) && error.kind() != ErrorKind::OperationInProgress;
     if let Some(answer) = order.overflowed.clone().filter(|_| error.is_some_and(was_tried)) {
-        session.auto_compaction.note_failed_recovery(answer);
+        session.auto_compaction.state().failed_recovery = Some(answer);
     }
 }
 
@@ -189,8 +186,6 @@ async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool
 /// Facts about the end of a compaction, besides its outcome.
 #[derive(Debug, Default)]
 pub(crate) struct EndState {
-    /// Whether it was cancelled.
-    pub(crate) is_cancelled: bool,
     /// Whether the agent has unfinished work.
     pub(crate) is_unfinished: bool,
     /// The end of the pause of automatic compactions.
@@ -198,14 +193,14 @@ pub(crate) struct EndState {
 }
 
 /// Notifies the host of the end of a compaction.
-pub(crate) fn notify_end(
+fn notify_end(
     engine: &Engine,
     order: &Order,
     operation_id: String,
     outcome: Result<CompactionDone, EngineError>,
-    end_state: EndState,
+    is_aborted: bool,
+    EndState { is_unfinished, paused_until }: EndState,
 ) {
-    let EndState { is_cancelled, is_unfinished, paused_until } = end_state;
     let has_made_room = match &outcome {
         Ok(CompactionDone::Compacted(compaction)) => order.has_room_for(compaction),
         Ok(CompactionDone::Clipped(_)) => true,
@@ -215,7 +210,7 @@ pub(crate) fn notify_end(
         session_id: order.session_id.clone(),
         operation_id,
         reason: order.reason,
-        is_aborted: outcome.is_err() && is_cancelled,
+        is_aborted,
         will_retry: order.will_retry && has_made_room,
         is_unfinished,
         paused_until,
@@ -223,19 +218,17 @@ pub(crate) fn notify_end(
     })));
 }
 
-/// Notifies the host of an operation in which shortening tool results was enough. Returns the id of the operation.
-pub(crate) fn notify_clipped(
+/// Notifies the host of a compaction that ended without a summary. Returns the id of the operation.
+pub(crate) fn notify_without_summary(
     engine: &Engine,
     order: &Order,
     tokens_before: u64,
-    clipped: &[ClippedResult],
-    is_unfinished: bool,
+    outcome: Result<CompactionDone, EngineError>,
+    end_state: EndState,
 ) -> String {
     let operation_id = uuid::Uuid::now_v7().to_string();
     notify_start(engine, order, &operation_id, tokens_before);
-    let (done, end_state) =
-        (CompactionDone::Clipped(clipped.to_vec()), EndState { is_unfinished, ..EndState::default() });
-    notify_end(engine, order, operation_id.clone(), Ok(done), end_state);
+    notify_end(engine, order, operation_id.clone(), outcome, false, end_state);
     operation_id
 }
 
@@ -246,7 +239,6 @@ fn commit(
     mut written: Written,
     order: &Order,
 ) -> Result<Compaction, EngineError> {
-    access.refresh()?;
     plan.check_later_results(access, order)?;
     // Entries that were pinned while the summary was written count as well.
     let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
@@ -268,9 +260,8 @@ fn commit(
     let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
     // All entries are written at once: an attempt that is hidden without a compaction would be lost.
     let new: Vec<NewEntry<'_>> = edits.into_iter().chain([compaction]).collect();
-    let appended = access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &condition))?;
-    let entry = appended.last().ok_or_else(|| EngineError::internal("nothing was appended"))?;
-    result(access, entry, plan, written)
+    let appended = access.append(|session| session.append_all(&new, Parent::Leaf, &condition))?;
+    result(access, &appended.entry, plan, written)
 }
 
 fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, EngineError> {

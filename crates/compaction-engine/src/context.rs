@@ -25,8 +25,7 @@ pub fn project(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) ->
 /// # Errors
 /// Those of the store.
 pub fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Pins, EngineError> {
-    let store_failure = |error| open.store_failure(error);
-    Pins::of(&mut session.branch(leaf).map_err(store_failure)?).map_err(store_failure)
+    session.pins(leaf).map_err(|error| open.store_failure(error))
 }
 
 /// A preparation at a cut that the caller chose. The inner error says why nothing is compacted.
@@ -50,7 +49,8 @@ pub(crate) fn chosen_cut(
     Err(EngineError::invalid_argument("firstKeptEntryId", expected))
 }
 
-pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> EngineError {
+/// The error for an id that the session does not have.
+pub fn entry_not_found(open: &OpenSession, id: &EntryId) -> EngineError {
     EngineError::EntryNotFound { session_id: open.id.clone(), entry_id: id.clone() }
 }
 

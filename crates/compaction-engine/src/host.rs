@@ -351,6 +351,16 @@ pub enum OperationKind {
     Navigation,
 }
 
+impl OperationKind {
+    /// The name of the kind in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Compaction => "compaction",
+            Self::Navigation => "navigation",
+        }
+    }
+}
+
 /// The phase of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OperationPhase {
@@ -412,7 +422,7 @@ pub struct BeforeNavigation {
 #[derive(Debug, Clone, Default)]
 pub struct NavigationChanges {
     /// The summary. It replaces that of the summarizer, if the caller asked for one.
-    pub summary: Option<GivenBranchSummary>,
+    pub summary: Option<GivenText>,
     /// Instructions that replace the caller's.
     pub custom_instructions: Option<String>,
     /// Whether they replace the usual instructions.
@@ -425,20 +435,16 @@ pub struct NavigationChanges {
 #[derive(Debug, Clone)]
 pub struct GivenSummary {
     /// Its text.
-    pub summary: String,
+    pub text: GivenText,
     /// The oldest entry that stays verbatim. The default is that of the preparation.
     pub first_kept_entry_id: Option<EntryId>,
     /// Tokens of the context before. Only a hook's value is used.
     pub tokens_before: Option<u64>,
-    /// Further members of the entry's `details`: a JSON object.
-    pub details: Option<Box<RawValue>>,
-    /// The usage of the summary: a JSON object.
-    pub usage: Option<Box<RawValue>>,
 }
 
-/// A summary of a branch that a caller or a hook wrote.
+/// The text of a summary that a caller or a hook wrote.
 #[derive(Debug, Clone)]
-pub struct GivenBranchSummary {
+pub struct GivenText {
     /// Its text.
     pub summary: String,
     /// Further members of the entry's `details`: a JSON object.

@@ -7,31 +7,26 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use compaction_core::conversation::Thinking;
 use compaction_core::entry::{Entry, EntryBody, EntryId, EntryKind};
-use compaction_core::file_operations::{FileOperations, FileTools};
+use compaction_core::file_operations::FileTools;
 use compaction_core::json::{RawObject, encode_string};
 use compaction_core::navigation::{BranchPreparation, Destination, branch_budget};
 use compaction_core::prompts;
-use compaction_core::prompts::{OutputLimits, PromptTexts};
+use compaction_core::prompts::OutputLimits;
 use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};
 use serde_json::json;
 use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
-use tokio::sync::OwnedRwLockWriteGuard;
 use tokio_util::sync::CancellationToken;
 
 use crate::compactor::prompt_texts;
 use crate::context::project;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::host::{
-    BeforeNavigation, Event, GivenBranchSummary, Navigation, NavigationChanges, OperationKind, Question,
-};
-use crate::models::sum_usage;
+use crate::host::{BeforeNavigation, Event, GivenText, Navigation, NavigationChanges, OperationKind, Question};
 use crate::operation;
 use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
-use crate::redaction::Redactions;
-use crate::session::{OpenSession, OperationGuard, SessionAccess, Slot, change};
+use crate::redaction::{Redactions, add_counts};
+use crate::session::{OpenSession, SessionAccess};
 use crate::settings::Settings;
 use crate::summarizers::{Chain, SummaryJob};
 use crate::threads::blocking;
@@ -51,7 +46,7 @@ pub struct NavigationRequest {
     /// A label for the summary, or for the target if there is none.
     pub label: Option<String>,
     /// A summary that the caller wrote.
-    pub summary: Option<GivenBranchSummary>,
+    pub summary: Option<GivenText>,
     /// Whether the caller waits for the end. A caller that does not wait always gets start and end events.
     pub waits: bool,
 }
@@ -63,11 +58,7 @@ impl NavigationRequest {
     /// [`EngineError::SummaryRejected`] where it is empty, [`EngineError::InvalidArgument`] where its details are
     /// wrong.
     pub fn check(&self) -> Result<(), EngineError> {
-        let Some(given) = &self.summary else {
-            return Ok(());
-        };
-        operation::checked(&given.summary)?;
-        operation::details(&FileOperations::default(), "{}", given.details.as_deref(), "summary.details").map(|_| ())
+        self.summary.as_ref().map_or(Ok(()), GivenText::check)
     }
 
     /// A navigation to an entry, without a summary.
@@ -92,13 +83,11 @@ pub type BegunNavigation = Begun<NavigationOperation>;
 pub struct NavigationOperation {
     /// The request, with the changes of the host.
     request: NavigationRequest,
-    /// The entry that the caller named.
-    target_id: EntryId,
     old_leaf_id: Option<EntryId>,
     step: Step,
     /// Whether the host gave the summary.
     is_from_hook: bool,
-    started: Started,
+    events: Arc<NavigationEvents>,
     /// Cancelled when the caller cancels its request.
     request_cancel: CancellationToken,
 }
@@ -107,14 +96,38 @@ pub struct NavigationOperation {
 impl Operation for NavigationOperation {
     const KIND: OperationKind = OperationKind::Navigation;
 
+    type Request = (NavigationRequest, CancellationToken, Arc<NavigationEvents>);
+
     type Done = Navigation;
+
+    /// Without a hook and a summary to write, the leaf moves at once.
+    fn prepare(
+        access: &mut SessionAccess<'_>,
+        (request, request_cancel, events): Self::Request,
+        settings: &Settings,
+        chain: &Chain,
+        operation_id: &str,
+    ) -> Result<Self, EngineError> {
+        let (session, open) = (access.session(), access.open());
+        let route = Route::of(session, open, session.leaf_id().cloned(), &request.target_id)?;
+        let old_leaf_id = route.old_leaf_id.clone();
+        let step = if route.is_there(session).map_err(|error| open.store_failure(error))? {
+            events.notify_start_of_move(access.engine(), operation_id, &old_leaf_id);
+            Step::Moved(stayed(&route))
+        } else if access.engine().host.answers(Question::BeforeNavigation) {
+            Step::Ask(Box::new(question(&open.id, &request, &route, operation_id)))
+        } else {
+            go(access, &request, settings, chain, route, operation_id, &events)?
+        };
+        Ok(Self { request, old_leaf_id, step, is_from_hook: false, events, request_cancel })
+    }
 
     async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError> {
         if let Step::Ask(question) = &self.step {
-            let (question, expected) = ((**question).clone(), question.old_leaf_id.clone());
+            let question = (**question).clone();
             let given = run.decision(|limit| run.engine.host.before_navigation(question, limit)).await?;
             self.is_from_hook = accept(&mut self.request, given)?;
-            self.step = go_after_hook(run, self.request.clone(), expected, self.started.clone()).await?;
+            self.step = self.go_after_hook(run).await?;
         }
         match &self.step {
             Step::Moved(navigation) => Ok(Some(navigation.clone())),
@@ -144,9 +157,8 @@ impl Operation for NavigationOperation {
         ended: EndedClaim,
         outcome: Result<Self::Done, EngineError>,
     ) -> Result<Self::Done, EngineError> {
-        let Self { request, target_id, old_leaf_id, started, request_cancel, .. } = self;
-        let EndedClaim { session, operation_id, is_cancelled } = ended;
-        let is_aborted = outcome.is_err() && is_cancelled;
+        let Self { old_leaf_id, events, request_cancel, .. } = self;
+        let EndedClaim { operation_id, is_aborted } = ended;
         let outcome = match outcome {
             Err(EngineError::Cancelled) if is_aborted && !request_cancel.is_cancelled() => {
                 Ok(Navigation { is_aborted: true, ..cancelled(old_leaf_id.clone()) })
@@ -154,46 +166,29 @@ impl Operation for NavigationOperation {
             Err(EngineError::CancelledByHook) => Ok(cancelled(old_leaf_id.clone())),
             outcome => outcome,
         };
-        if !request.waits {
-            let start = Start { operation_id: &operation_id, old_leaf_id, estimated_tokens: 0 };
-            started.notify(engine, &session.id, &target_id, start);
-        }
-        if started.operation_id().is_some() {
-            notify_end(engine, &session.id, operation_id, &outcome, is_aborted);
-        }
+        events.notify_start_of_move(engine, &operation_id, &old_leaf_id);
+        events.notify_end(engine, &outcome, is_aborted);
         outcome
     }
 }
 
-/// Begins a navigation while its session is locked. `parent` cancels it, and so does its caller by `request_cancel`.
-pub(crate) async fn begin(
-    engine: &Arc<Engine>,
-    (session, turn): (Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>),
-    request: NavigationRequest,
-    settings: &Settings,
-    chain: Chain,
-    (parent, request_cancel): (CancellationToken, CancellationToken),
-) -> Result<BegunNavigation, EngineError> {
-    let started = Started::default();
-    let (telling, wanted, settings_now) = (started.clone(), request.clone(), settings.clone());
-    let (window, session_id) = (smallest_window(&chain), session.id.clone());
-    let begin = move |access: &mut SessionAccess<'_>| claim(access, &wanted, &settings_now, &parent, window, &telling);
-    let begun = change(Arc::clone(engine), session, turn, begin).await;
-    let (guard, old_leaf_id, step) = begun.inspect_err(|error| {
-        // A start event needs an end event, even if the disk has refused the move since.
-        if let Some(operation_id) = started.operation_id() {
-            notify_end(engine, &session_id, operation_id, &Err(error.clone()), false);
-        }
-    })?;
-    let (target_id, is_from_hook) = (request.target_id.clone(), false);
-    let operation =
-        NavigationOperation { request, target_id, old_leaf_id, step, is_from_hook, started, request_cancel };
-    Ok(Begun { guard, chain, settings: settings.clone(), operation })
-}
-
-/// The smallest window of the chain.
-fn smallest_window(chain: &Chain) -> Option<u64> {
-    chain.iter().filter_map(|summarizer| summarizer.limits().context_window).min()
+impl NavigationOperation {
+    /// Continues after the answer of the hook, if the leaf is still the one that the hook was asked about.
+    async fn go_after_hook(&self, run: &SummaryOperation) -> Result<Step, EngineError> {
+        let settings = run.engine.settings_now().await?;
+        let (request, expected, events) = (self.request.clone(), self.old_leaf_id.clone(), Arc::clone(&self.events));
+        let (chain, id) = (run.chain.clone(), run.guard.id.clone());
+        run.in_turn(move |access| {
+            access.refresh()?;
+            let actual = access.leaf_id();
+            if actual != expected {
+                return Err(EngineError::LeafMoved { expected, actual });
+            }
+            let route = Route::of(access.session(), access.open(), actual, &request.target_id)?;
+            go(access, &request, &settings, &chain, route, &id, &events)
+        })
+        .await
+    }
 }
 
 /// The next step.
@@ -211,83 +206,37 @@ enum Step {
 struct Plan {
     route: Route,
     preparation: BranchPreparation,
-    texts: Arc<PromptTexts>,
-    thinking: Thinking,
-    /// Tokens that are reserved for branch summaries.
-    reserve_tokens: u64,
-}
-
-/// Claims the session. Without a hook and a summary to write, the leaf moves at once.
-fn claim(
-    access: &mut SessionAccess<'_>,
-    params: &NavigationRequest,
-    settings: &Settings,
-    parent: &CancellationToken,
-    window: Option<u64>,
-    started: &Started,
-) -> Result<(OperationGuard, Option<EntryId>, Step), EngineError> {
-    let guard = access.claim(parent)?;
-    let (session, open) = (access.session(), access.open());
-    let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
-    let old_leaf_id = route.old_leaf_id.clone();
-    let step = if route.is_there(session).map_err(|error| open.store_failure(error))? {
-        notify_start_of_move(access, params, &guard.id, &route, started);
-        Step::Moved(stayed(&route))
-    } else if access.engine().host.answers(Question::BeforeNavigation) {
-        Step::Ask(Box::new(question(&open.id, params, &route, &guard)))
-    } else {
-        go(access, params, settings, route, &guard.id, window, started)?
-    };
-    Ok((guard, old_leaf_id, step))
+    settings: Settings,
 }
 
 /// Moves the leaf, or prepares the summary that has to be written first.
 fn go(
     access: &mut SessionAccess<'_>,
-    params: &NavigationRequest,
+    request: &NavigationRequest,
     settings: &Settings,
+    chain: &Chain,
     route: Route,
     operation_id: &str,
-    window: Option<u64>,
-    started: &Started,
+    events: &NavigationEvents,
 ) -> Result<Step, EngineError> {
-    if params.summarize || params.summary.is_some() {
-        let budget = window.filter(|_| params.summary.is_none());
-        let budget = budget.map(|window| branch_budget(window, settings.branch_reserve_tokens()));
+    if request.summarize || request.summary.is_some() {
+        let windows = chain.iter().filter_map(|summarizer| summarizer.limits().context_window);
+        let window = windows.min().filter(|_| request.summary.is_none());
+        let budget = window.map(|window| branch_budget(window, settings.branch_reserve_tokens()));
         let preparation = route.branch_preparation(access.session(), access.open(), budget, &settings.file_tools())?;
         if !preparation.messages.is_empty() {
-            let old_leaf_id = route.old_leaf_id.clone();
-            let start = Start { operation_id, old_leaf_id, estimated_tokens: preparation.tokens };
-            started.notify(access.engine(), &access.open().id, &params.target_id, start);
-            let texts = Arc::new(prompt_texts(settings));
-            let reserve_tokens = settings.branch_reserve_tokens();
-            let thinking = settings.thinking();
-            let plan = Plan { route, preparation, texts, thinking, reserve_tokens };
-            return Ok(Step::Summarize(Box::new(plan)));
+            events.notify_start(access.engine(), operation_id, &route.old_leaf_id, preparation.tokens);
+            return Ok(Step::Summarize(Box::new(Plan { route, preparation, settings: settings.clone() })));
         }
     }
-    notify_start_of_move(access, params, operation_id, &route, started);
-    move_plainly(access, &route, params.label.as_deref()).map(Step::Moved)
+    events.notify_start_of_move(access.engine(), operation_id, &route.old_leaf_id);
+    move_plainly(access, &route, request.label.as_deref()).map(Step::Moved)
 }
 
-/// Sends the start event to a caller that does not wait, before all other events.
-fn notify_start_of_move(
-    access: &SessionAccess<'_>,
-    params: &NavigationRequest,
-    operation_id: &str,
-    route: &Route,
-    started: &Started,
-) {
-    if !params.waits {
-        let start = Start { operation_id, old_leaf_id: route.old_leaf_id.clone(), estimated_tokens: 0 };
-        started.notify(access.engine(), &access.open().id, &params.target_id, start);
-    }
-}
-
-fn question(session_id: &str, params: &NavigationRequest, route: &Route, guard: &OperationGuard) -> BeforeNavigation {
+fn question(session_id: &str, params: &NavigationRequest, route: &Route, operation_id: &str) -> BeforeNavigation {
     BeforeNavigation {
         session_id: session_id.to_owned(),
-        operation_id: guard.id.clone(),
+        operation_id: operation_id.to_owned(),
         target_id: params.target_id.clone(),
         old_leaf_id: route.old_leaf_id.clone(),
         common_ancestor_id: route.common_ancestor_id.clone(),
@@ -332,9 +281,8 @@ fn append_labelled(
     let label = label.as_deref().map(|members| NewEntry::new("label", members));
     let new: Vec<NewEntry<'_>> = std::iter::once(entry).chain(label).collect();
     let parent = Parent::At(route.destination.new_leaf_id.clone());
-    let appended = access.append_all_with(|session| session.append_all(&new, parent, condition))?;
-    let first = appended.into_iter().next();
-    first.ok_or_else(|| EngineError::internal("nothing was appended"))
+    let appended = access.append(|session| session.append_all(&new, parent, condition))?;
+    Ok(appended.before.into_iter().next().unwrap_or(appended.entry))
 }
 
 /// Notifies the host of a move and returns the result.
@@ -371,37 +319,13 @@ fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bo
     Ok(true)
 }
 
-/// Continues after the answer of the hook, if the leaf is still the one that the hook was asked about.
-async fn go_after_hook(
-    operation: &SummaryOperation,
-    params: NavigationRequest,
-    expected: Option<EntryId>,
-    started: Started,
-) -> Result<Step, EngineError> {
-    let settings = operation.engine.settings_now().await?;
-    let id = operation.guard.id.clone();
-    let window = smallest_window(&operation.chain);
-    let go = move |access: &mut SessionAccess<'_>| {
-        access.refresh()?;
-        let actual = access.leaf_id();
-        if actual != expected {
-            return Err(EngineError::LeafMoved { expected, actual });
-        }
-        let (session, open) = (access.session(), access.open());
-        let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
-        go(access, &params, &settings, route, &id, window, &started)
-    };
-    operation.in_turn(go).await
-}
-
-async fn by_caller(plan: &Plan, given: GivenBranchSummary, is_from_hook: bool) -> Result<String, EngineError> {
+async fn by_caller(plan: &Plan, given: GivenText, is_from_hook: bool) -> Result<String, EngineError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let (files, old_leaf_id) = (plan.preparation.file_operations.clone(), plan.route.old_leaf_id.clone());
     blocking(move || {
         operation::checked(&given.summary)?;
-        let details = operation::details(&files, &own.to_string(), given.details.as_deref(), "summary.details")?;
-        let usage = given.usage.as_ref().map(|usage| usage.get().to_owned());
-        Ok(summary_members(old_leaf_id.as_ref(), &given.summary, &details, usage, is_from_hook))
+        let details = given.details(&files, &own.to_string())?;
+        Ok(summary_members(old_leaf_id.as_ref(), &given.summary, &details, given.usage(), is_from_hook))
     })
     .await
 }
@@ -429,33 +353,27 @@ async fn by_summarizer(
         citations: false,
         custom_instructions: params.custom_instructions.clone(),
         replace_instructions: params.replace_instructions,
-        texts: Arc::clone(&plan.texts),
+        texts: Arc::new(prompt_texts(&plan.settings)),
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
         local_tokens: prompts::BRANCH_MAX_TOKENS,
-        thinking: plan.thinking,
+        thinking: plan.settings.thinking(),
         ledgers: None,
         conversation: None,
     };
     let written = operation.summarize(&[job]).await?;
-    operation::add_redactions(&mut redactions, &written.summaries);
-    let summarizer = written.summarizer;
-    let failed_usage = written.failed_usage;
-    let Some(written) = written.summaries.into_iter().next() else {
-        return Err(EngineError::internal("there is no summary"));
-    };
-    let usage = sum_usage(failed_usage, written.usage);
-    let text = remove_file_blocks(&written.text).into_owned();
+    add_counts(&mut redactions, &written.redactions);
+    let text = written.texts.first().ok_or_else(|| EngineError::internal("there is no summary"))?;
+    let text = remove_file_blocks(text).into_owned();
     operation::checked(&text)?;
     let files = operations.lists();
-    let shown = ShownFiles::within(&files, &operations.last_touched(), plan.reserve_tokens);
+    let shown = ShownFiles::within(&files, &operations.last_touched(), plan.settings.branch_reserve_tokens());
     let summary = append_shown_files(&text, &shown);
-    let mut own = json!({ "summarizer": summarizer });
+    let mut own = json!({ "summarizer": written.summarizer });
     if !redactions.is_empty() {
         own["redactions"] = json!(redactions);
     }
-    let details = operation::details(&operations, &own.to_string(), None, "details")?;
-    let (old_leaf_id, usage) = (plan.route.old_leaf_id.as_ref(), usage.map(|usage| usage.to_string()));
-    Ok(summary_members(old_leaf_id, &summary, &details, usage, false))
+    let details = operation::details(&operations, &own.to_string(), None)?;
+    Ok(summary_members(plan.route.old_leaf_id.as_ref(), &summary, &details, written.usage, false))
 }
 
 fn summary_members(
@@ -502,7 +420,6 @@ fn commit(
     members: &str,
     label: Option<&str>,
 ) -> Result<Navigation, EngineError> {
-    access.refresh()?;
     let condition = Precondition::LeafIs(unchanged_leaf(access, route)?);
     let id = access.session().new_entry_id();
     let summary = NewEntry { id: Some(id.clone()), ..NewEntry::new("branch_summary", members) };
@@ -597,45 +514,48 @@ impl Route {
     }
 }
 
-/// The id of the operation whose start event was sent.
-#[derive(Debug, Clone, Default)]
-struct Started(Arc<OnceLock<String>>);
+/// The events about one navigation.
+#[derive(Debug)]
+pub(crate) struct NavigationEvents {
+    session_id: String,
+    target_id: EntryId,
+    /// Whether the caller waits for the end.
+    waits: bool,
+    /// The id of the operation, once its start event was sent.
+    operation_id: OnceLock<String>,
+}
 
-impl Started {
-    fn operation_id(&self) -> Option<String> {
-        self.0.get().cloned()
+impl NavigationEvents {
+    pub(crate) fn new(session_id: &str, request: &NavigationRequest) -> Self {
+        let (session_id, target_id) = (session_id.to_owned(), request.target_id.clone());
+        Self { session_id, target_id, waits: request.waits, operation_id: OnceLock::new() }
     }
 
-    /// Sends the start event, once.
-    fn notify(&self, engine: &Engine, session_id: &str, target_id: &EntryId, start: Start<'_>) {
-        if self.0.set(start.operation_id.to_owned()).is_ok() {
+    /// Sends the start event, once. A summary will read about `estimated_tokens`.
+    fn notify_start(&self, engine: &Engine, operation_id: &str, old_leaf: &Option<EntryId>, estimated_tokens: u64) {
+        if self.operation_id.set(operation_id.to_owned()).is_ok() {
             engine.host.notify(Event::NavigationStarted {
-                session_id: session_id.to_owned(),
-                operation_id: start.operation_id.to_owned(),
-                target_id: target_id.clone(),
-                old_leaf_id: start.old_leaf_id,
-                estimated_tokens: start.estimated_tokens,
+                session_id: self.session_id.clone(),
+                operation_id: operation_id.to_owned(),
+                target_id: self.target_id.clone(),
+                old_leaf_id: old_leaf.clone(),
+                estimated_tokens,
             });
         }
     }
-}
 
-/// The facts of a start event.
-struct Start<'a> {
-    operation_id: &'a str,
-    old_leaf_id: Option<EntryId>,
-    /// Estimated tokens that the summary reads.
-    estimated_tokens: u64,
-}
+    /// Sends the start event to a caller that does not wait, before all other events.
+    fn notify_start_of_move(&self, engine: &Engine, operation_id: &str, old_leaf: &Option<EntryId>) {
+        if !self.waits {
+            self.notify_start(engine, operation_id, old_leaf, 0);
+        }
+    }
 
-/// Notifies the host of the end of a navigation.
-fn notify_end(
-    engine: &Engine,
-    session_id: &str,
-    operation_id: String,
-    outcome: &Result<Navigation, EngineError>,
-    is_aborted: bool,
-) {
-    let (session_id, outcome) = (session_id.to_owned(), outcome.clone());
-    engine.host.notify(Event::NavigationEnded { session_id, operation_id, outcome, is_aborted });
+    /// Sends the end event, if the start event was sent.
+    pub(crate) fn notify_end(&self, engine: &Engine, outcome: &Result<Navigation, EngineError>, is_aborted: bool) {
+        if let Some(operation_id) = self.operation_id.get().cloned() {
+            let (session_id, outcome) = (self.session_id.clone(), outcome.clone());
+            engine.host.notify(Event::NavigationEnded { session_id, operation_id, outcome, is_aborted });
+        }
+    }
 }

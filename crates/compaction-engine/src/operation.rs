@@ -16,11 +16,12 @@ use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, SummarizerFailure};
-use crate::host::{Decision, OperationKind};
-use crate::models::RequestContext;
+use crate::host::{Decision, GivenText, OperationKind};
+use crate::models::{RequestContext, RequestReport, sum_usage};
 use crate::progress::Progress;
 use crate::redaction::{Redactions, Redactor, add_counts};
 use crate::session::{OpenSession, OperationGuard, SessionAccess, change};
@@ -32,17 +33,29 @@ pub(crate) type Commit<T> = Box<dyn FnOnce(&mut SessionAccess<'_>) -> Result<T, 
 
 /// An operation that has claimed its session.
 #[async_trait]
-pub(crate) trait Operation: Send {
+pub(crate) trait Operation: Sized + Send {
     /// Its kind.
     const KIND: OperationKind;
+
+    /// What is asked for.
+    type Request;
 
     /// Its result.
     type Done: Clone + Send + Sync + 'static;
 
+    /// Plans the operation that `request` asks for and notifies the host of its start.
+    fn prepare(
+        access: &mut SessionAccess<'_>,
+        request: Self::Request,
+        settings: &Settings,
+        chain: &Chain,
+        operation_id: &str,
+    ) -> Result<Self, EngineError>;
+
     /// Asks the host's hook and applies its answer. Returns the result if nothing is left to write.
     async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError>;
 
-    /// Writes the summary and returns the work that commits it.
+    /// Writes the summary and returns the work that commits it, after the entries of other programs were read.
     async fn write(&mut self, run: &SummaryOperation) -> Result<Commit<Self::Done>, EngineError>;
 
     /// Records the outcome while the session is still claimed.
@@ -62,10 +75,10 @@ pub(crate) trait Operation: Send {
 #[derive(Debug)]
 #[must_use = "a begun operation must be run, because its start event needs an end event"]
 pub struct Begun<O> {
-    pub(crate) guard: OperationGuard,
-    pub(crate) chain: Chain,
-    pub(crate) settings: Settings,
-    pub(crate) operation: O,
+    guard: OperationGuard,
+    chain: Chain,
+    settings: Settings,
+    operation: O,
 }
 
 impl<O> Begun<O> {
@@ -88,32 +101,39 @@ impl<O> Begun<O> {
 /// A claim that has ended.
 #[derive(Debug)]
 pub(crate) struct EndedClaim {
-    /// The session.
-    pub(crate) session: Arc<OpenSession>,
     /// The id of the operation.
     pub(crate) operation_id: String,
-    /// Whether the operation was cancelled.
-    pub(crate) is_cancelled: bool,
+    /// Whether the operation was cancelled and has no result.
+    pub(crate) is_aborted: bool,
+}
+
+/// Claims a session and prepares an operation on it. Cancelling `parent` cancels the operation.
+pub(crate) fn begin<O: Operation>(
+    access: &mut SessionAccess<'_>,
+    request: O::Request,
+    settings: Settings,
+    chain: Chain,
+    parent: &CancellationToken,
+) -> Result<Begun<O>, EngineError> {
+    let guard = access.claim(parent)?;
+    let operation = O::prepare(access, request, &settings, &chain, &guard.id)?;
+    Ok(Begun { guard, chain, settings, operation })
 }
 
 /// Runs an operation to its end and notifies the host in every case. The second value is whether the operation was
 /// cancelled.
 pub(crate) async fn run<O: Operation>(engine: &Arc<Engine>, begun: Begun<O>) -> (Result<O::Done, EngineError>, bool) {
     let Begun { guard, chain, settings, mut operation } = begun;
-    let (session, operation_id, cancel) = (Arc::clone(&guard.session), guard.id.clone(), guard.cancel.clone());
+    let (operation_id, cancel) = (guard.id.clone(), guard.cancel.clone());
     let run = SummaryOperation::new(engine, O::KIND, guard, chain, &settings);
     let working = AssertUnwindSafe(work(&run, &mut operation)).catch_unwind();
-    let outcome = working.await.unwrap_or_else(|_| {
-        let what = match O::KIND {
-            OperationKind::Compaction => "compaction",
-            OperationKind::Navigation => "navigation",
-        };
-        Err(EngineError::internal(format!("the {what} panicked")))
-    });
+    let panicked = |_| Err(EngineError::internal(format!("the {} panicked", O::KIND.name())));
+    let outcome = working.await.unwrap_or_else(panicked);
     operation.note(&run, &outcome).await;
     drop(run);
     let is_cancelled = cancel.is_cancelled();
-    (operation.end(engine, EndedClaim { session, operation_id, is_cancelled }, outcome), is_cancelled)
+    let is_aborted = is_cancelled && outcome.is_err();
+    (operation.end(engine, EndedClaim { operation_id, is_aborted }, outcome), is_cancelled)
 }
 
 async fn work<O: Operation>(run: &SummaryOperation, operation: &mut O) -> Result<O::Done, EngineError> {
@@ -124,7 +144,7 @@ async fn work<O: Operation>(run: &SummaryOperation, operation: &mut O) -> Result
     let cancel = run.guard.cancel.clone();
     let committing = move |access: &mut SessionAccess<'_>| match cancel.is_cancelled() {
         true => Err(EngineError::Cancelled),
-        false => commit(access),
+        false => access.refresh().and_then(|()| commit(access)),
     };
     run.in_turn(committing).await
 }
@@ -146,14 +166,43 @@ pub(crate) struct SummaryOperation {
 
 /// Finished summaries, one for each job.
 pub(crate) struct WrittenSummaries {
-    /// In the order of the jobs.
-    pub(crate) summaries: Vec<SummaryText>,
+    /// Their texts, in the order of the jobs.
+    pub(crate) texts: Vec<String>,
     /// Name of the summarizer that wrote them.
     pub(crate) summarizer: String,
     /// The summarizers that failed before it.
     pub(crate) failures: Vec<SummarizerFailure>,
-    /// The usage of failed summarizers.
-    pub(crate) failed_usage: Option<Value>,
+    /// Requests that were made, failed ones included.
+    pub(crate) attempts: u32,
+    /// The requests to models, one report for each summary.
+    pub(crate) requests: Vec<RequestReport>,
+    /// The usage of all requests as JSON, those of failed summarizers included.
+    pub(crate) usage: Option<String>,
+    /// Secrets that were removed while the summaries were written.
+    pub(crate) redactions: Redactions,
+}
+
+impl WrittenSummaries {
+    fn new(
+        summarizer: &str,
+        summaries: Vec<SummaryText>,
+        failures: Vec<SummarizerFailure>,
+        failed_usage: Option<Value>,
+    ) -> Self {
+        let failed: u32 = failures.iter().map(|failure| failure.attempts).sum();
+        let usages = summaries.iter().map(|summary| summary.usage.clone());
+        let mut redactions = Redactions::new();
+        summaries.iter().for_each(|summary| add_counts(&mut redactions, &summary.redactions));
+        Self {
+            summarizer: summarizer.to_owned(),
+            failures,
+            attempts: summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed,
+            requests: summaries.iter().filter_map(|summary| summary.request.clone()).collect(),
+            usage: usages.fold(failed_usage, sum_usage).map(|usage| usage.to_string()),
+            redactions,
+            texts: summaries.into_iter().map(|summary| summary.text).collect(),
+        }
+    }
 }
 
 impl SummaryOperation {
@@ -177,12 +226,8 @@ impl SummaryOperation {
     pub(crate) async fn summarize(&self, jobs: &[SummaryJob]) -> Result<WrittenSummaries, EngineError> {
         let context = RequestContext { session_id: self.guard.session.id.clone(), operation_id: self.guard.id.clone() };
         let requests = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-        let progress = Progress::new(&self.engine.host, self.kind, &context, requests);
-        let progress = match &self.redactor {
-            Some(redactor) => progress.without_secrets(Arc::clone(redactor)),
-            None => progress,
-        };
-        let progress = Arc::new(progress);
+        let redactor = self.redactor.clone();
+        let progress = Arc::new(Progress::new(&self.engine.host, self.kind, &context, requests, redactor));
         let cancel = self.guard.cancel.clone();
         let job_context = JobContext { context, cancel, deadline: self.deadline, progress };
         let mut failures = Vec::new();
@@ -192,12 +237,7 @@ impl SummaryOperation {
             match self.summarize_by(&**summarizer, jobs, &job_context).await {
                 Ok(summaries) => {
                     job_context.progress.committing();
-                    return Ok(WrittenSummaries {
-                        summaries,
-                        summarizer: summarizer.name().to_owned(),
-                        failures,
-                        failed_usage,
-                    });
+                    return Ok(WrittenSummaries::new(summarizer.name(), summaries, failures, failed_usage));
                 }
                 Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
                 Err(error) => {
@@ -283,8 +323,7 @@ impl SummaryOperation {
         work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let session = Arc::clone(&self.guard.session);
-        let slot = Arc::clone(&session.slot);
-        let turn = self.unless_cancelled(async { Ok(slot.write_owned().await) }).await?;
+        let turn = self.unless_cancelled(async { Ok(session.write().await) }).await?;
         change(Arc::clone(&self.engine), session, turn, work).await
     }
 
@@ -340,20 +379,28 @@ pub(crate) fn checked(summary: &str) -> Result<(), EngineError> {
     }
 }
 
-/// Adds the redactions that were made while summaries were written.
-pub(crate) fn add_redactions(redactions: &mut Redactions, summaries: &[SummaryText]) {
-    summaries.iter().for_each(|summary| add_counts(redactions, &summary.redactions));
+impl GivenText {
+    /// Rejects a summary that is empty or has wrong details.
+    pub(crate) fn check(&self) -> Result<(), EngineError> {
+        checked(&self.summary)?;
+        self.details(&FileOperations::default(), "{}").map(|_| ())
+    }
+
+    /// The `details` of its entry.
+    pub(crate) fn details(&self, operations: &FileOperations, own: &str) -> Result<String, EngineError> {
+        details(operations, own, self.details.as_deref())
+    }
+
+    /// The usage of the summary as JSON.
+    pub(crate) fn usage(&self) -> Option<String> {
+        self.usage.as_ref().map(|usage| usage.get().to_owned())
+    }
 }
 
 /// The `details` of a summary entry as JSON: file lists, the project's own members, and the caller's members as they
 /// were written. Files without room in the lists are counted. The caller's members replace ours, except file lists
 /// that are not lists, because later summaries read them.
-pub(crate) fn details(
-    operations: &FileOperations,
-    own: &str,
-    given: Option<&RawValue>,
-    path: &str,
-) -> Result<String, EngineError> {
+pub(crate) fn details(operations: &FileOperations, own: &str, given: Option<&RawValue>) -> Result<String, EngineError> {
     let files = operations.stored_lists();
     let mut details = RawObject::default();
     match RawObject::parse(own) {
@@ -364,7 +411,7 @@ pub(crate) fn details(
         _ => details.set("compactd", own),
     }
     let given = given.map(|given| RawObject::parse(given.get())).transpose();
-    let given = given.map_err(|_| EngineError::invalid_argument(path, "an object"))?.unwrap_or_default();
+    let given = given.map_err(|_| EngineError::invalid_argument("summary.details", "an object"))?.unwrap_or_default();
     let members: Vec<(String, String)> = given.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     for (key, value) in &members {
         details.set(key, value.as_str());
@@ -390,10 +437,10 @@ mod tests {
         let paths = |count: usize| (0..count).map(|number| format!("src/{number:05}.rs")).collect::<Vec<_>>();
         let own = r#"{"summarizer":"extractive"}"#;
         operations.add_lists(&FileLists { read_files: paths(MAX_LISTED_FILES), ..FileLists::default() });
-        let whole = details(&operations, own, None, "details").unwrap();
+        let whole = details(&operations, own, None).unwrap();
         assert_eq!(RawObject::parse(&whole).unwrap().get("compactd"), Some(own));
         operations.add_lists(&FileLists { read_files: paths(MAX_LISTED_FILES + 3), ..FileLists::default() });
-        let bounded = details(&operations, own, None, "details").unwrap();
+        let bounded = details(&operations, own, None).unwrap();
         let value: Value = serde_json::from_str(&bounded).unwrap();
         assert_eq!(value["readFiles"].as_array().unwrap().len(), MAX_LISTED_FILES);
         assert_eq!(value["compactd"], json!({ "summarizer": "extractive", "filesLeftOut": 3 }));

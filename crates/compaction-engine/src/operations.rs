@@ -2,35 +2,22 @@
 
 use std::sync::Arc;
 
-use compaction_core::entry::Entry;
-use tokio::sync::OwnedRwLockWriteGuard;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::auto_compaction::AppendOutcome;
 use crate::compactor::{BegunCompaction, CompactionRequest, Order};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{Compaction, Navigation};
-use crate::navigator::{BegunNavigation, NavigationRequest};
-use crate::session::{OpenSession, SessionAccess, Slot, change};
+use crate::navigator::{BegunNavigation, NavigationEvents, NavigationRequest};
+use crate::session::{OpenSession, SessionAccess, WriteGuard, change};
 use crate::settings::Settings;
 use crate::summarizers::Chain;
-use crate::{auto_compaction, compactor, navigator, summarizers};
+use crate::{auto_compaction, operation};
 
 /// An open session together with the lock that allows changing it.
-pub type SessionTurn = (Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>);
+pub type SessionTurn = (Arc<OpenSession>, WriteGuard);
 
 impl Engine {
-    /// The summarizers that a caller names, or else those of the settings, in the order in which they are asked.
-    ///
-    /// # Errors
-    /// [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no model;
-    /// [`EngineError::InvalidSettings`] where the settings of a model are wrong or incomplete.
-    pub fn summarizers(&self, given: Option<&[String]>, settings: &Settings) -> Result<Chain, EngineError> {
-        summarizers::chain(given, settings, &self.host, &self.printed_keys, &self.missed_caches)
-    }
-
     /// Replaces the older part of a session's context with a summary, with the current settings.
     ///
     /// # Errors
@@ -42,10 +29,9 @@ impl Engine {
     ) -> Result<Arc<Compaction>, EngineError> {
         let settings = self.settings_now().await?;
         let chain = self.summarizers(None, &settings)?;
-        let turn = Arc::clone(&session.slot).write_owned().await;
-        let turn = (Arc::clone(session), turn);
+        let turn = (Arc::clone(session), session.write().await);
         let begun = self.begin_compaction(turn, request, &settings, chain, self.closing.clone()).await?;
-        ended(self.start_compaction(begun), "compaction").await
+        self.start_compaction(begun).await
     }
 
     /// Claims a session and prepares its compaction while the caller holds the session's lock. Cancelling `parent`
@@ -64,17 +50,17 @@ impl Engine {
         let settings = settings.clone();
         let begin = move |access: &mut SessionAccess<'_>| {
             let model = access.open().auto_compaction.effective_model();
-            let order = Order::manual(&access.open().id, request, settings, model.as_ref());
-            compactor::begin(access, &Arc::new(order), chain, &parent)
+            let order = Order::manual(&access.open().id, request, settings.clone(), model.as_ref());
+            operation::begin(access, Arc::new(order), settings, chain, &parent)
         };
         change(Arc::clone(self), session, turn, begin).await
     }
 
-    /// Runs a compaction that was begun. It continues, and the host is notified, even if nobody awaits the handle.
+    /// Runs a compaction that was begun. It continues, and the host is notified, even if nobody awaits the outcome.
     pub fn start_compaction(
         self: &Arc<Self>,
         begun: BegunCompaction,
-    ) -> JoinHandle<Result<Arc<Compaction>, EngineError>> {
+    ) -> impl Future<Output = Result<Arc<Compaction>, EngineError>> + Send + use<> {
         auto_compaction::start(self, begun)
     }
 
@@ -87,39 +73,27 @@ impl Engine {
     /// Why the session cannot move there now.
     pub async fn begin_navigation(
         self: &Arc<Self>,
-        turn: SessionTurn,
+        (session, turn): SessionTurn,
         request: NavigationRequest,
         settings: &Settings,
         chain: Chain,
         parent: CancellationToken,
         request_cancel: CancellationToken,
     ) -> Result<BegunNavigation, EngineError> {
-        navigator::begin(self, turn, request, settings, chain, (parent, request_cancel)).await
+        let events = Arc::new(NavigationEvents::new(&session.id, &request));
+        let (asked, settings) = ((request, request_cancel, Arc::clone(&events)), settings.clone());
+        let begin = move |access: &mut SessionAccess<'_>| operation::begin(access, asked, settings, chain, &parent);
+        let begun = change(Arc::clone(self), session, turn, begin).await;
+        // A start event needs an end event, even if the disk has refused the move since.
+        begun.inspect_err(|error| events.notify_end(self, &Err(error.clone()), false))
     }
 
     /// Runs the rest of a navigation that was begun. It continues, and the host is notified, even if nobody awaits
-    /// the handle.
-    pub fn start_navigation(self: &Arc<Self>, begun: BegunNavigation) -> JoinHandle<Result<Navigation, EngineError>> {
+    /// the outcome.
+    pub fn start_navigation(
+        self: &Arc<Self>,
+        begun: BegunNavigation,
+    ) -> impl Future<Output = Result<Navigation, EngineError>> + Send + use<> {
         auto_compaction::start(self, begun)
     }
-
-    /// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins
-    /// it. A failure here does not fail the append.
-    pub fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
-        auto_compaction::after_append(access, entry)
-    }
-
-    /// Checks again whether a compaction is due, if messages were appended while another operation ran.
-    pub async fn check_again(self: &Arc<Self>, session: &Arc<OpenSession>) {
-        auto_compaction::check_again(self, session).await;
-    }
-
-    /// Checks whether the context is too large, because a new model may have a smaller window.
-    pub async fn check_size(self: &Arc<Self>, session: &Arc<OpenSession>) {
-        auto_compaction::check_size(self, session).await;
-    }
-}
-
-async fn ended<T>(running: JoinHandle<Result<T, EngineError>>, what: &str) -> Result<T, EngineError> {
-    running.await.map_err(|error| EngineError::internal(format!("the {what} ended early: {error}")))?
 }

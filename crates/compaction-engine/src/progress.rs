@@ -31,44 +31,20 @@ struct State {
     usage: Option<Value>,
     /// UTF-16 units of the answer so far.
     units: usize,
-    pending: PendingText,
+    /// Text that was not sent yet. A line is sent only when no secret can continue after it.
+    pending: RedactedStream,
     last_sent: Instant,
-}
-
-/// Text that was not sent yet.
-#[derive(Debug)]
-enum PendingText {
-    Plain(String),
-    Redacted(RedactedStream),
-}
-
-impl PendingText {
-    fn push(&mut self, text: &str) {
-        match self {
-            Self::Plain(pending) => pending.push_str(text),
-            Self::Redacted(pending) => pending.push(text),
-        }
-    }
-
-    /// Takes the text that can be sent; at the end, all of it.
-    fn take(&mut self, is_end: bool) -> String {
-        match self {
-            Self::Plain(pending) => std::mem::take(pending),
-            Self::Redacted(pending) => pending.take(is_end),
-        }
-    }
-
-    fn clear(&mut self) {
-        match self {
-            Self::Plain(pending) => pending.clear(),
-            Self::Redacted(pending) => pending.clear(),
-        }
-    }
 }
 
 impl Progress {
     /// Progress of an operation that is expected to make `requests` requests.
-    pub(crate) fn new(host: &Arc<dyn Host>, operation: OperationKind, context: &RequestContext, requests: u32) -> Self {
+    pub(crate) fn new(
+        host: &Arc<dyn Host>,
+        operation: OperationKind,
+        context: &RequestContext,
+        requests: u32,
+        redactor: Option<Arc<Redactor>>,
+    ) -> Self {
         Self {
             host: Arc::clone(host),
             operation,
@@ -79,16 +55,10 @@ impl Progress {
                 requests,
                 usage: None,
                 units: 0,
-                pending: PendingText::Plain(String::new()),
+                pending: RedactedStream::new(redactor),
                 last_sent: Instant::now(),
             }),
         }
-    }
-
-    /// The same, without secrets. A line is sent only when the lines after it have arrived.
-    pub(crate) fn without_secrets(self, redactor: Arc<Redactor>) -> Self {
-        self.lock().pending = PendingText::Redacted(RedactedStream::new(redactor));
-        self
     }
 
     /// Raises the number of expected requests.

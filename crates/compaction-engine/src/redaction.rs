@@ -7,6 +7,7 @@
 
 mod check;
 mod keys;
+mod keywords;
 mod patterns;
 mod rules;
 mod texts;
@@ -16,11 +17,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memchr_iter;
 use regex::{Captures, Regex};
 
 use check::{Check, Found};
+use keywords::Keywords;
 use rules::rules;
 pub use rules::{ExtraRule, RedactionSettings};
 pub(crate) use texts::{RedactedStream, RedactedTexts};
@@ -37,8 +38,8 @@ const MARK: &str = "[redacted:";
 #[derive(Debug)]
 pub struct Redactor {
     rules: Vec<Compiled>,
-    /// Matches the keywords of all rules at once.
-    keywords: Option<AhoCorasick>,
+    /// The keywords of all rules.
+    keywords: Keywords,
     /// The rule to try at each keyword.
     trials: Vec<Trial>,
 }
@@ -92,7 +93,7 @@ impl Redactor {
     /// A redactor with the bundled rules, without those that `disabled` names, and with the `extra` rules.
     pub fn new(disabled: &[String], extra: &[ExtraRule]) -> Self {
         let mut compiled: Vec<Compiled> = Vec::new();
-        let (mut keywords, mut trials) = (Vec::<&str>::new(), Vec::new());
+        let (mut keywords, mut trials) = (Vec::new(), Vec::new());
         for rule in rules().filter(|rule| !disabled.iter().any(|name| name == rule.name)) {
             keywords.extend(rule.keywords);
             trials.extend(rule.keywords.iter().map(|_| Trial { rule: compiled.len(), before: rule.before }));
@@ -101,9 +102,7 @@ impl Redactor {
         for ExtraRule { name, pattern } in extra {
             compiled.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));
         }
-        let automaton =
-            AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(keywords);
-        Self { rules: compiled, keywords: automaton.ok(), trials }
+        Self { rules: compiled, keywords: Keywords::new(keywords), trials }
     }
 
     /// `text` with marks in place of secrets. Redacting the result again changes nothing. The time is proportional to
@@ -155,19 +154,18 @@ impl Redactor {
         let mut found = Vec::new();
         // After a match, a rule is not tried again before the end of the match.
         let mut done = vec![0; self.rules.len()];
-        for hit in self.keywords.iter().flat_map(|keywords| keywords.find_overlapping_iter(text)) {
-            let Trial { rule, before } = self.trials[hit.pattern().as_usize()];
-            for start in before.iter().filter_map(|before| hit.start().checked_sub(*before)) {
-                if start < done[rule] {
-                    continue;
-                }
-                if let Some(range) = self.rules[rule].find_at(text, start, hit.start()) {
-                    done[rule] = range.end;
-                    found.push((rule, range));
-                    break;
-                }
+        self.keywords.find(text, |hit| {
+            let Trial { rule, before } = self.trials[hit.keyword];
+            let starts = before.iter().filter_map(|before| hit.start.checked_sub(*before));
+            let mut secrets = starts.filter_map(|start| {
+                let is_new = start >= done[rule];
+                is_new.then(|| self.rules[rule].find_at(text, start, hit.start)).flatten()
+            });
+            if let Some(range) = secrets.next() {
+                done[rule] = range.end;
+                found.push((rule, range));
             }
-        }
+        });
         found
     }
 

@@ -9,25 +9,27 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use compaction_core::entry::{Entry, EntryId};
+use compaction_core::entry::EntryId;
 use compaction_core::message::Message;
 use compaction_core::projection::Projection;
 use session_store::{
-    Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Precondition, Session,
-    SessionStore, StoreError,
+    Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Session, SessionStore,
+    StoreError,
 };
-use tokio::sync::{Notify, OwnedRwLockWriteGuard, RwLock, oneshot};
+use tokio::sync::{Notify, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::Event;
 use crate::threads;
-use automatic::Breaker;
 pub use automatic::{AgentModel, AutoCompaction};
 
-/// The session; `None` once it is closed.
-pub type Slot = Option<Session>;
+/// The right to read a session; `None` once it is closed.
+pub type ReadGuard = OwnedRwLockReadGuard<Option<Session>>;
+
+/// The right to change a session; `None` once it is closed.
+pub type WriteGuard = OwnedRwLockWriteGuard<Option<Session>>;
 
 /// An open session and the structural operation that runs on it.
 #[derive(Debug)]
@@ -35,13 +37,11 @@ pub struct OpenSession {
     /// The header's id.
     pub id: String,
     /// The session behind a fair lock: calls wait for it in the order of arrival.
-    pub slot: Arc<RwLock<Slot>>,
+    stored: Arc<RwLock<Option<Session>>>,
     /// The store that opened the session.
     pub store: Arc<dyn SessionStore>,
     /// The locator of the session in its store; `None` for a session in memory.
     pub locator: Option<Locator>,
-    /// Pauses automatic compactions after failures.
-    pub(crate) breaker: Breaker,
     /// State of automatic compactions.
     pub auto_compaction: AutoCompaction,
     operation: Mutex<Option<RunningOperation>>,
@@ -86,12 +86,11 @@ impl OpenSession {
     /// Wraps a session that `store` just opened. The second value is whether the store reports foreign changes.
     pub fn new(store: Arc<dyn SessionStore>, mut session: Session) -> (Self, bool) {
         let changed = Arc::default();
-        let is_told = prepare(&mut session, &changed);
+        let reports_changes = prepare(&mut session, &changed);
         let open = Self {
             id: session.header().id.clone(),
             store,
             locator: session.locator().cloned(),
-            breaker: Breaker::default(),
             auto_compaction: AutoCompaction::default(),
             operation: Mutex::default(),
             operation_ended: Notify::new(),
@@ -102,16 +101,31 @@ impl OpenSession {
             is_quick: session.is_quick(),
             is_read_only: AtomicBool::new(session.is_read_only()),
             is_private: false,
-            slot: Arc::new(RwLock::new(Some(session))),
+            stored: Arc::new(RwLock::new(Some(session))),
         };
-        (open, is_told)
+        (open, reports_changes)
+    }
+
+    /// Waits for the turn to read the session.
+    pub fn read(&self) -> impl Future<Output = ReadGuard> + Send + use<> {
+        Arc::clone(&self.stored).read_owned()
+    }
+
+    /// The right to read the session, unless somebody changes it or waits for that.
+    pub fn try_read(&self) -> Option<ReadGuard> {
+        Arc::clone(&self.stored).try_read_owned().ok()
+    }
+
+    /// Waits for the turn to change the session.
+    pub fn write(&self) -> impl Future<Output = WriteGuard> + Send + use<> {
+        Arc::clone(&self.stored).write_owned()
     }
 
     /// Replaces the session with one that was opened again.
-    pub fn replace(&self, slot: &mut Slot, mut session: Session) {
+    pub fn replace(&self, stored: &mut Option<Session>, mut session: Session) {
         prepare(&mut session, &self.changed);
         self.set_read_only(session.is_read_only());
-        *slot = Some(session);
+        *stored = Some(session);
     }
 
     /// Waits until the store reports a foreign change.
@@ -167,12 +181,12 @@ impl OpenSession {
         self.is_read_only.store(is_read_only, Ordering::Relaxed);
     }
 
-    /// The session in `slot`.
+    /// The session behind a guard.
     ///
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
-    pub fn opened<'a>(&self, slot: Option<&'a Session>) -> Result<&'a Session, EngineError> {
-        slot.ok_or_else(|| self.not_open())
+    pub fn opened<'a>(&self, stored: Option<&'a Session>) -> Result<&'a Session, EngineError> {
+        stored.ok_or_else(|| self.not_open())
     }
 
     /// The context that the model sees at the leaf.
@@ -180,9 +194,9 @@ impl OpenSession {
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile, and those of the store.
     pub async fn context(self: &Arc<Self>) -> Result<Arc<Projection>, EngineError> {
-        let (open, slot) = (Arc::clone(self), Arc::clone(&self.slot).read_owned().await);
+        let (open, stored) = (Arc::clone(self), self.read().await);
         threads::blocking_in(self.is_quick, move || {
-            let session = open.opened(slot.as_ref())?;
+            let session = open.opened(stored.as_ref())?;
             session
                 .context(session.leaf_id())
                 .map(|context| context.projection)
@@ -228,16 +242,8 @@ impl OpenSession {
         self.closed.cancelled().await;
     }
 
-    /// Claims the session for a compaction or a navigation. Only one structural operation runs at a time; it ends
-    /// when the guard is dropped. Cancelling `parent` cancels it.
-    ///
-    /// # Errors
-    /// [`EngineError::OperationInProgress`].
-    pub fn begin_operation(self: &Arc<Self>, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
-        self.begin(OperationKind::Summary, parent)
-    }
-
-    /// Claims the session for a fork, as [`OpenSession::begin_operation`] does.
+    /// Claims the session for a fork. Only one structural operation runs at a time; it ends when the guard is
+    /// dropped. Cancelling `parent` cancels it.
     ///
     /// # Errors
     /// [`EngineError::OperationInProgress`].
@@ -338,16 +344,16 @@ pub struct SessionAccess<'a> {
 }
 
 impl<'a> SessionAccess<'a> {
-    /// Access to the session in `slot`.
+    /// Access to the session behind a guard.
     ///
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
     pub fn new(
         engine: &'a Arc<Engine>,
         open: &'a Arc<OpenSession>,
-        slot: Option<&'a mut Session>,
+        stored: Option<&'a mut Session>,
     ) -> Result<Self, EngineError> {
-        let session = slot.ok_or_else(|| open.not_open())?;
+        let session = stored.ok_or_else(|| open.not_open())?;
         Ok(Self { engine, open, session })
     }
 
@@ -383,34 +389,20 @@ impl<'a> SessionAccess<'a> {
         self.session.refresh().map_err(|error| self.open.store_failure(error))
     }
 
-    /// Appends an entry and notifies the host.
+    /// Appends entries by `append` and notifies the host of each.
     pub fn append(
         &mut self,
-        new: NewEntry<'_>,
-        parent: Parent,
-        condition: &Precondition,
-    ) -> Result<Arc<Entry>, EngineError> {
-        self.append_with(|session| session.append_if(new, parent, condition))
-    }
-
-    /// Appends an entry by `append` and notifies the host.
-    pub fn append_with(
-        &mut self,
         append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
-    ) -> Result<Arc<Entry>, EngineError> {
-        let outcome = append(self.session);
-        Ok(self.announce(outcome)?.entry)
-    }
-
-    /// Appends several entries at once by `append` and notifies the host of each.
-    pub fn append_all_with(
-        &mut self,
-        append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
-    ) -> Result<Vec<Arc<Entry>>, EngineError> {
-        let outcome = append(self.session);
-        let Appended { entry, mut before, .. } = self.announce(outcome)?;
-        before.push(entry);
-        Ok(before)
+    ) -> Result<Appended, EngineError> {
+        let mut appended = append(self.session).map_err(|error| self.not_appended(error))?;
+        self.announce_foreign(appended.foreign.take());
+        for entry in appended.entries() {
+            self.open.auto_compaction.follow(entry);
+            if !self.open.is_private {
+                self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
+            }
+        }
+        Ok(appended)
     }
 
     /// The sync that the appends of this turn wait for.
@@ -437,7 +429,7 @@ impl<'a> SessionAccess<'a> {
     pub fn claim(&mut self, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
         self.check_writable()?;
         self.refresh()?;
-        self.open.begin_operation(parent)
+        self.open.begin(OperationKind::Summary, parent)
     }
 
     /// Fails with [`EngineError::ReadOnly`] if the session is read-only.
@@ -452,23 +444,6 @@ impl<'a> SessionAccess<'a> {
     /// The id of the leaf.
     pub fn leaf_id(&self) -> Option<EntryId> {
         self.session.leaf_id().cloned()
-    }
-
-    fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<Appended, EngineError> {
-        let mut appended = outcome.map_err(|error| self.not_appended(error))?;
-        self.announce_foreign(appended.foreign.take());
-        for entry in appended.entries() {
-            self.announce_entry(entry);
-        }
-        Ok(appended)
-    }
-
-    fn announce_entry(&self, entry: &Arc<Entry>) {
-        self.open.auto_compaction.follow(entry);
-        if self.open.is_private {
-            return;
-        }
-        self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
     }
 
     /// The error of an append. Foreign entries that were read before the failure are announced.
@@ -500,7 +475,7 @@ impl<'a> SessionAccess<'a> {
         let Some(foreign) = foreign else {
             return;
         };
-        self.open.auto_compaction.forget_context();
+        self.open.auto_compaction.state().gauge = None;
         let ForeignChange { entry_ids, leaf_id } = foreign;
         if self.open.is_subscribed() {
             self.announce_foreign_entries(&entry_ids);
@@ -514,12 +489,7 @@ impl<'a> SessionAccess<'a> {
 ///
 /// # Errors
 /// Those of `work`, of a session that was closed meanwhile, and of a failed sync, whose entries are removed again.
-pub async fn change<T, E, W>(
-    engine: Arc<Engine>,
-    session: Arc<OpenSession>,
-    guard: OwnedRwLockWriteGuard<Slot>,
-    work: W,
-) -> Result<T, E>
+pub async fn change<T, E, W>(engine: Arc<Engine>, session: Arc<OpenSession>, guard: WriteGuard, work: W) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<EngineError> + Send + 'static,
@@ -546,7 +516,7 @@ impl<T, E: From<EngineError>> Turn<T, E> {
     pub fn take(
         engine: Arc<Engine>,
         session: Arc<OpenSession>,
-        mut guard: OwnedRwLockWriteGuard<Slot>,
+        mut guard: WriteGuard,
         work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, E>,
     ) -> Result<Self, E> {
         let mut access = SessionAccess::new(&engine, &session, guard.as_mut())?;
@@ -580,7 +550,7 @@ fn queue_sync(pending: PendingSync) -> oneshot::Receiver<io::Result<()>> {
 
 /// Removes the entries that could not be synced, before the caller gets its error.
 async fn undo_unsynced(engine: Arc<Engine>, session: Arc<OpenSession>, error: io::Error) -> EngineError {
-    let guard = Arc::clone(&session.slot).write_owned().await;
+    let guard = session.write().await;
     let undone = threads::blocking_in(session.is_quick(), move || {
         let mut guard = guard;
         SessionAccess::new(&engine, &session, guard.as_mut())?.take_back_unsynced(error)

@@ -23,12 +23,12 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{Host, OperationKind, Question};
-use crate::models::providers::PrintedKeys;
 use crate::models::{
-    Answer, ContinuedRequest, Continues, Conversation, MissedCaches, Model, ModelError, ModelLimits, OnDelta,
-    RequestContext, RequestReport, providers,
+    Answer, ContinuedRequest, Continues, Conversation, Model, ModelError, ModelLimits, OnDelta, RequestContext,
+    RequestReport, providers,
 };
 use crate::progress::Progress;
 use crate::redaction::Redactions;
@@ -147,7 +147,7 @@ impl JobContext {
         requests: u32,
         deadline: Instant,
     ) -> Self {
-        let progress = Arc::new(Progress::new(host, operation, &context, requests));
+        let progress = Arc::new(Progress::new(host, operation, &context, requests, None));
         Self { context, cancel: CancellationToken::new(), deadline, progress }
     }
 }
@@ -181,48 +181,38 @@ pub trait Summarizer: Send + Sync + Debug {
 /// Summarizers in the order in which they are asked. The next one is asked if one fails.
 pub type Chain = Vec<Arc<dyn Summarizer>>;
 
-/// The summarizers that a call names, or else those of the settings.
-///
-/// # Errors
-/// [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no model. A chain of the
-/// settings skips such a `host`, because the same settings serve hosts with a model.
-pub(crate) fn chain(
-    given: Option<&[String]>,
-    settings: &Settings,
-    host: &Arc<dyn Host>,
-    printed_keys: &PrintedKeys,
-    missed_caches: &Arc<MissedCaches>,
-) -> Result<Chain, EngineError> {
-    let names = given.map_or_else(|| settings.summarizers(), <[String]>::to_vec);
-    if names.is_empty() {
-        return Err(EngineError::invalid_argument("summarizer", "a name, or a list of at least one name"));
+impl Engine {
+    /// The summarizers that a caller names, or else those of the settings, in the order in which they are asked.
+    ///
+    /// # Errors
+    /// [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no model. A chain of
+    /// the settings skips such a `host`, because the same settings serve hosts with a model.
+    /// [`EngineError::InvalidSettings`] where the settings of a model are wrong or incomplete.
+    pub fn summarizers(&self, given: Option<&[String]>, settings: &Settings) -> Result<Chain, EngineError> {
+        let names = given.map_or_else(|| settings.summarizers(), <[String]>::to_vec);
+        if names.is_empty() {
+            return Err(EngineError::invalid_argument("summarizer", "a name, or a list of at least one name"));
+        }
+        let is_lenient = given.is_none() && names.len() > 1;
+        let skips_host = is_lenient && !self.host.answers(Question::Summary);
+        let names = names.iter().filter(|name| !(skips_host && *name == "host"));
+        names.map(|name| self.summarizer(name, settings)).collect()
     }
-    let is_lenient = given.is_none() && names.len() > 1;
-    let host_summarizes = host.answers(Question::Summary);
-    let names = names.into_iter().filter(|name| !(is_lenient && name == "host" && !host_summarizes));
-    names.map(|name| by_name(&name, settings, host, printed_keys, missed_caches)).collect()
-}
 
-fn by_name(
-    name: &str,
-    settings: &Settings,
-    host: &Arc<dyn Host>,
-    printed_keys: &PrintedKeys,
-    missed_caches: &Arc<MissedCaches>,
-) -> Result<Arc<dyn Summarizer>, EngineError> {
-    let wrong = |expected: String| Err(EngineError::invalid_argument("summarizer", expected));
-    match name {
-        EXTRACTIVE => Ok(Arc::new(Extractive)),
-        "host" if host.answers(Question::Summary) => {
-            let model = Arc::new(HostModel::new(Arc::clone(host), settings));
-            Ok(Arc::new(ModelSummarizer::new("host", model, settings).with_missed_caches(missed_caches)))
-        }
-        "host" => wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
-        _ if summarizer_names(settings.as_json()).contains(&name) => {
-            let model = providers::model(name, settings.as_json(), printed_keys)?;
-            Ok(Arc::new(ModelSummarizer::new(name, model, settings).with_missed_caches(missed_caches)))
-        }
-        _ => wrong(format!("one of: {}", summarizer_names(settings.as_json()).join(", "))),
+    fn summarizer(&self, name: &str, settings: &Settings) -> Result<Arc<dyn Summarizer>, EngineError> {
+        let wrong = |expected: String| Err(EngineError::invalid_argument("summarizer", expected));
+        let model: Arc<dyn Model> = match name {
+            EXTRACTIVE => return Ok(Arc::new(Extractive)),
+            "host" if self.host.answers(Question::Summary) => {
+                Arc::new(HostModel::new(Arc::clone(&self.host), settings))
+            }
+            "host" => return wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
+            _ if summarizer_names(settings.as_json()).contains(&name) => {
+                providers::model(name, settings.as_json(), &self.printed_keys)?
+            }
+            _ => return wrong(format!("one of: {}", summarizer_names(settings.as_json()).join(", "))),
+        };
+        Ok(Arc::new(ModelSummarizer::new(name, model, settings).with_missed_caches(&self.missed_caches)))
     }
 }
 

@@ -1,8 +1,8 @@
-//! Models of providers against a local server that speaks their languages: data in
-//! `models/cases`, played whole and in awkward pieces. No network, no key.
+//! Models of providers, tested against a local server that speaks their interfaces. The cases are in `models/cases`.
+//! They are sent whole and in small pieces. The tests need no network and no key.
 //!
-//! With `COMPACTD_LIVE_TESTS=1` and keys in the environment, `live` asks the providers themselves.
-//! `servers` asks servers of others, which `cargo xtask models` starts.
+//! With `COMPACTD_LIVE_TESTS=1` and keys in the environment, `live` asks real providers.
+//! `servers` asks servers of other projects, which `cargo xtask models` starts.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Operations on sessions in memory, without a server: what a host is told and asked, and in which order.
+//! Operations on sessions in memory, without a server. The tests check the events and questions of the host in order.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use compaction_core::entry::EntryId;
 use compaction_core::message::Message;
 use compaction_engine::host::{
-    BeforeCompaction, BeforeNavigation, CompactionDone, Decision, GivenSummary, Navigation, NavigationChanges, Question,
+    BeforeCompaction, BeforeNavigation, CompactionDone, Decision, GivenSummary, GivenText, Navigation,
+    NavigationChanges, Question,
 };
 use compaction_engine::settings::SettingsLayers;
 use compaction_engine::{
@@ -18,7 +19,7 @@ use compaction_engine::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// What the host says to both hooks.
+/// The answer of the host to both hooks.
 #[derive(Debug, Clone)]
 enum Say {
     Nothing,
@@ -27,17 +28,17 @@ enum Say {
     Panic,
 }
 
-/// Remembers what it was told.
+/// A host that records its events and questions.
 #[derive(Debug)]
 struct Recorder {
-    told: Mutex<Vec<String>>,
+    events: Mutex<Vec<String>>,
     say: Say,
 }
 
 #[async_trait]
 impl Host for Recorder {
     fn notify(&self, event: Event) {
-        self.told.lock().unwrap().push(shown(&event));
+        self.events.lock().unwrap().push(shown(&event));
     }
 
     fn answers(&self, question: Question) -> bool {
@@ -49,17 +50,15 @@ impl Host for Recorder {
         question: BeforeCompaction,
         _: Duration,
     ) -> Result<Decision<Option<GivenSummary>>, EngineError> {
-        self.told.lock().unwrap().push(format!("asked about {} entries", question.branch.len()));
+        self.events.lock().unwrap().push(format!("asked about {} entries", question.branch.len()));
         Ok(match self.say {
             Say::Nothing => Decision::Go(None),
             Say::Cancel => Decision::Cancel,
             Say::Panic => panic!("the host panics"),
             Say::Give(text) => Decision::Go(Some(GivenSummary {
-                summary: text.to_owned(),
+                text: GivenText { summary: text.to_owned(), details: None, usage: None },
                 first_kept_entry_id: None,
                 tokens_before: None,
-                details: None,
-                usage: None,
             })),
         })
     }
@@ -69,7 +68,7 @@ impl Host for Recorder {
         question: BeforeNavigation,
         _: Duration,
     ) -> Result<Decision<NavigationChanges>, EngineError> {
-        self.told.lock().unwrap().push(format!("asked about {} left entries", question.abandoned.len()));
+        self.events.lock().unwrap().push(format!("asked about {} left entries", question.abandoned.len()));
         Ok(match self.say {
             Say::Cancel => Decision::Cancel,
             _ => Decision::Go(NavigationChanges::default()),
@@ -98,7 +97,7 @@ fn shown(event: &Event) -> String {
     }
 }
 
-/// An engine whose host says this to its hooks, over a conversation in memory.
+/// An engine, its host, and a conversation in memory.
 struct Scene {
     host: Arc<Recorder>,
     engine: Arc<Engine>,
@@ -110,7 +109,7 @@ impl Scene {
     async fn new(say: Say) -> Self {
         let settings = json!({ "compaction": { "keepRecentTokens": 40 } });
         let settings = Settings::default().with(&settings).unwrap();
-        let host = Arc::new(Recorder { told: Mutex::default(), say });
+        let host = Arc::new(Recorder { events: Mutex::default(), say });
         let layers = SettingsLayers::without_files(&settings);
         let engine = Engine::new(Arc::clone(&host) as Arc<dyn Host>, layers, CancellationToken::new());
         let said = |number: usize| {
@@ -121,8 +120,8 @@ impl Scene {
         let messages: Vec<Message> = (0..6).map(said).collect();
         let session = Arc::new(OpenSession::of_messages(&messages).unwrap());
         let ids = {
-            let slot = session.slot.read().await;
-            let opened = session.opened(slot.as_ref()).unwrap();
+            let stored = session.read().await;
+            let opened = session.opened(stored.as_ref()).unwrap();
             opened.branch_ids(opened.leaf_id()).unwrap()
         };
         Self { host, engine: Arc::new(engine), session, ids }
@@ -131,14 +130,14 @@ impl Scene {
     async fn navigate(&self, request: NavigationRequest) -> Result<Navigation, EngineError> {
         let settings = self.engine.settings();
         let chain = self.engine.summarizers(None, &settings)?;
-        let turn = (Arc::clone(&self.session), Arc::clone(&self.session.slot).write_owned().await);
+        let turn = (Arc::clone(&self.session), self.session.write().await);
         let (parent, request_cancel) = (CancellationToken::new(), CancellationToken::new());
         let begun = self.engine.begin_navigation(turn, request, &settings, chain, parent, request_cancel).await?;
-        self.engine.start_navigation(begun).await.unwrap()
+        self.engine.start_navigation(begun).await
     }
 
-    fn check_told(&self, expected: &[&str]) {
-        assert_eq!(*self.host.told.lock().unwrap(), expected);
+    fn check_events(&self, expected: &[&str]) {
+        assert_eq!(*self.host.events.lock().unwrap(), expected);
         assert_eq!(self.session.operation_id(), None, "the claim has ended");
     }
 }
@@ -148,11 +147,11 @@ fn message(message: &Value) -> Message {
 }
 
 #[tokio::test]
-async fn a_compaction_is_told_from_its_start_to_its_end() {
+async fn a_compaction_is_reported_from_start_to_end() {
     let scene = Scene::new(Say::Nothing).await;
     let compaction = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap();
     assert!(compaction.tokens_after < compaction.tokens_before, "{compaction:?}");
-    scene.check_told(&["compaction started", "appended compaction", "compacted by extractive"]);
+    scene.check_events(&["compaction started", "appended compaction", "compacted by extractive"]);
     let again = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::AlreadyCompacted, "{again}");
 }
@@ -162,13 +161,13 @@ async fn a_host_gives_the_summary_or_calls_it_off() {
     let scene = Scene::new(Say::Give("All of it was about the parser.")).await;
     let compaction = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap();
     assert_eq!((compaction.summary.as_str(), compaction.from_hook), ("All of it was about the parser.", true));
-    scene.check_told(&["compaction started", "asked about 6 entries", "appended compaction", "compacted by hook"]);
+    scene.check_events(&["compaction started", "asked about 6 entries", "appended compaction", "compacted by hook"]);
 
     let scene = Scene::new(Say::Cancel).await;
     let error = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CancelledByHook);
     let failed = "compaction failed: a hook cancelled the operation";
-    scene.check_told(&["compaction started", "asked about 6 entries", failed]);
+    scene.check_events(&["compaction started", "asked about 6 entries", failed]);
 
     let scene = Scene::new(Say::Give(" ")).await;
     let error = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap_err();
@@ -181,7 +180,7 @@ async fn what_panics_ends_and_frees_the_session() {
     let error = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);
     let failed = "compaction failed: the compaction panicked";
-    scene.check_told(&["compaction started", "asked about 6 entries", failed]);
+    scene.check_events(&["compaction started", "asked about 6 entries", failed]);
 }
 
 #[tokio::test]
@@ -192,11 +191,11 @@ async fn a_navigation_with_a_summary_goes_the_same_way() {
     let navigation = scene.navigate(request).await.unwrap();
     assert_eq!(navigation.old_leaf_id, scene.ids.last().cloned());
     assert!(navigation.summary_entry.is_some());
-    scene.check_told(&["navigation started", "appended branch_summary", "leaf changed", "navigated"]);
+    scene.check_events(&["navigation started", "appended branch_summary", "leaf changed", "navigated"]);
 
     let scene = Scene::new(Say::Cancel).await;
     let mut request = NavigationRequest::to(scene.ids[1].clone());
     request.waits = false;
     assert!(scene.navigate(request).await.unwrap().is_cancelled);
-    scene.check_told(&["asked about 4 left entries", "navigation started", "navigation called off"]);
+    scene.check_events(&["asked about 4 left entries", "navigation started", "navigation called off"]);
 }

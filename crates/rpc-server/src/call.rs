@@ -9,14 +9,14 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use compaction_engine::session::{self, OpenSession, SessionAccess, Slot, Turn};
-use compaction_engine::threads;
+use compaction_engine::session::{self, OpenSession, ReadGuard, SessionAccess, Turn, WriteGuard};
+use compaction_engine::{EngineError, threads};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::ser::Error as _;
 use serde_json::Value;
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, SemaphorePermit};
+use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::arrivals::PendingOperation;
@@ -131,7 +131,7 @@ impl CallContext {
                 if has_permit { threads::run(write).await? } else { threads::run_with_permit(true, write).await? }
             }
         };
-        let reply = reply.map_err(|error| RpcError::Internal { message: error.to_string() })?;
+        let reply = reply.map_err(|error| RpcError::internal(error.to_string()))?;
         self.state().reply = Some(reply);
         Ok(())
     }
@@ -165,7 +165,7 @@ impl CallContext {
                     };
                     // A call that waits for a session holds no permit: the call that it waits for may need it.
                     drop(self.state().permit.take());
-                    let guard = Arc::clone(&session.slot).write_owned().await;
+                    let guard = session.write().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
@@ -215,7 +215,7 @@ impl CallContext {
     }
 
     /// Waits for the turn to change the session of the call.
-    pub(crate) async fn write_guard(&self) -> Result<(Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>), RpcError> {
+    pub(crate) async fn write_guard(&self) -> Result<(Arc<OpenSession>, WriteGuard), RpcError> {
         let Ticket::Write(session, lock) = self.ticket()?.resolved(&self.server).await? else {
             return Err(no_ticket());
         };
@@ -236,14 +236,10 @@ impl CallContext {
 
     /// Waits for the turn to read an open session. Only calls that have the turn to add sessions may queue for a
     /// session so late.
-    pub(crate) async fn read_guard(
-        &self,
-        session_id: &str,
-    ) -> Result<(Arc<OpenSession>, OwnedRwLockReadGuard<Slot>), RpcError> {
-        let not_open = || RpcError::SessionNotOpen { session_id: session_id.to_owned() };
+    pub(crate) async fn read_guard(&self, session_id: &str) -> Result<(Arc<OpenSession>, ReadGuard), RpcError> {
+        let not_open = || RpcError::not_open(session_id);
         let session = self.server.sessions.get(session_id).ok_or_else(not_open)?;
-        let slot = Arc::clone(&session.slot);
-        let guard = self.unless_cancelled(async { Ok(slot.read_owned().await) }).await?;
+        let guard = self.unless_cancelled(async { Ok(session.read().await) }).await?;
         session.check_not_closing()?;
         Ok((session, guard))
     }
@@ -252,7 +248,7 @@ impl CallContext {
     pub async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Err(RpcError::Cancelled),
+            () = self.cancel.cancelled() => Err(EngineError::Cancelled.into()),
             outcome = work => outcome,
         }
     }
@@ -308,12 +304,7 @@ fn no_ticket() -> RpcError {
 
 /// Changes a session whose lock is held, on a thread for blocking work. When this returns, everything that must reach
 /// the disk has reached it. Other calls can use the session while the disk works.
-async fn change<T, W>(
-    server: Arc<Server>,
-    session: Arc<OpenSession>,
-    guard: OwnedRwLockWriteGuard<Slot>,
-    work: W,
-) -> Result<T, RpcError>
+async fn change<T, W>(server: Arc<Server>, session: Arc<OpenSession>, guard: WriteGuard, work: W) -> Result<T, RpcError>
 where
     T: Send + 'static,
     W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
@@ -346,11 +337,7 @@ pub(crate) async fn blocking_in<T: Send + 'static>(
 
 /// Runs `work` with the session. If another program has truncated the session, gives `work` back: the session must be
 /// reread first, which needs the write lock.
-async fn read<T, W>(
-    session: Arc<OpenSession>,
-    guard: OwnedRwLockReadGuard<Slot>,
-    work: W,
-) -> Result<Result<T, W>, RpcError>
+async fn read<T, W>(session: Arc<OpenSession>, guard: ReadGuard, work: W) -> Result<Result<T, W>, RpcError>
 where
     T: Send + 'static,
     W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
@@ -366,7 +353,7 @@ where
 async fn read_refreshed<T, W>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
-    mut guard: OwnedRwLockWriteGuard<Slot>,
+    mut guard: WriteGuard,
     work: W,
 ) -> Result<T, RpcError>
 where
@@ -389,6 +376,5 @@ async fn on_thread<T: Send + 'static>(
 
 /// Runs `work` here. A panic becomes an internal error, as it does on a thread.
 fn catch_panic<T>(work: impl FnOnce() -> Result<T, RpcError>) -> Result<T, RpcError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(RpcError::Internal { message: "the handler panicked".to_owned() }))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(RpcError::internal("the handler panicked")))
 }

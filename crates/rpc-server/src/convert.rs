@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use compaction_core::entry::{Entry, EntryId};
+use compaction_core::entry::EntryId;
 use compaction_core::file_operations::FileOperations;
+use compaction_core::formats::Format;
 use compaction_core::ledger::{ErrorRecord, LossReport, Retention, Sources, Suspicion};
 use compaction_core::message::Message;
 use compaction_core::overflow::Reported;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{Projection, ProjectionDiagnostic};
+use compaction_core::prompts::RequestKind;
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::ContextTokens;
+use compaction_core::trigger::TriggerReason;
+use compaction_core::verbatim::PartKind;
 use compaction_engine::host::{
-    BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, GivenBranchSummary, GivenSummary,
-    Navigation,
+    BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, GivenSummary, GivenText,
+    Navigation, OperationPhase,
 };
 use compaction_engine::models::{Estimate, Reason, RequestReport};
 use compaction_engine::session::AgentModel;
@@ -22,16 +26,6 @@ use serde_json::value::RawValue;
 
 use crate::errors::{RpcError, failure};
 use crate::wire;
-
-/// An entry as stored.
-pub(crate) fn entry(entry: &Arc<Entry>) -> wire::Entry {
-    entry.into()
-}
-
-/// A message as stored.
-pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
-    message.into()
-}
 
 /// A message that a client sent; `path` names the parameter.
 pub(crate) fn read_message(message: impl Into<Box<RawValue>>, path: &str) -> Result<Message, RpcError> {
@@ -120,7 +114,7 @@ pub(crate) fn projection_diagnostic(diagnostic: &ProjectionDiagnostic) -> wire::
 pub(crate) fn preparation(preparation: &Preparation, with_messages: bool) -> wire::Preparation {
     let list = |messages: &[PreparedMessage]| {
         let one = |prepared: &PreparedMessage| match with_messages {
-            true => wire::MessageOrId::Message(message(&prepared.message)),
+            true => wire::MessageOrId::Message((&prepared.message).into()),
             false => wire::MessageOrId::Id(prepared.entry_id.to_string()),
         };
         messages.iter().map(one).collect()
@@ -140,38 +134,28 @@ pub(crate) fn preparation(preparation: &Preparation, with_messages: bool) -> wir
 
 /// The reason why nothing would be compacted, as a result of `prepareCompaction`.
 pub(crate) fn refusal(refusal: &Refusal) -> wire::PrepareCompactionResult {
-    let mut result = wire::PrepareCompactionResult {
-        preparation: None,
-        requests: None,
-        forecast: None,
-        reason: None,
-        context_tokens: None,
-        keep_recent_tokens: None,
-        messages: None,
-        compaction_id: None,
-        tool_call_id: None,
+    let nothing = |messages: &usize, context_tokens: &u64, keep_recent_tokens: &u64| wire::PrepareCompactionResult {
+        reason: Some(wire::RefusalReason::NothingToCompact),
+        messages: Some(*messages as u64),
+        context_tokens: Some(*context_tokens),
+        keep_recent_tokens: Some(*keep_recent_tokens),
+        ..wire::PrepareCompactionResult::default()
     };
     match refusal {
-        Refusal::AlreadyCompacted { compaction_id, context_tokens } => {
-            result.reason = Some(wire::RefusalReason::AlreadyCompacted);
-            result.compaction_id = Some(compaction_id.to_string());
-            result.context_tokens = Some(*context_tokens);
-        }
+        Refusal::AlreadyCompacted { compaction_id, context_tokens } => wire::PrepareCompactionResult {
+            reason: Some(wire::RefusalReason::AlreadyCompacted),
+            compaction_id: Some(compaction_id.to_string()),
+            context_tokens: Some(*context_tokens),
+            ..wire::PrepareCompactionResult::default()
+        },
         Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => {
-            result.reason = Some(wire::RefusalReason::NothingToCompact);
-            result.messages = Some(*messages as u64);
-            result.context_tokens = Some(*context_tokens);
-            result.keep_recent_tokens = Some(*keep_recent_tokens);
+            nothing(messages, context_tokens, keep_recent_tokens)
         }
-        Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => {
-            result.reason = Some(wire::RefusalReason::NothingToCompact);
-            result.tool_call_id = Some(call.call_id.clone());
-            result.messages = Some(*messages as u64);
-            result.context_tokens = Some(*context_tokens);
-            result.keep_recent_tokens = Some(*keep_recent_tokens);
-        }
+        Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => wire::PrepareCompactionResult {
+            tool_call_id: Some(call.call_id.clone()),
+            ..nothing(messages, context_tokens, keep_recent_tokens)
+        },
     }
-    result
 }
 
 fn file_operations(operations: &FileOperations) -> wire::FileOperations {
@@ -284,13 +268,28 @@ impl From<wire::Model> for AgentModel {
     }
 }
 
-impl From<CompactionReason> for wire::CompactionReason {
-    fn from(reason: CompactionReason) -> Self {
-        match reason {
-            CompactionReason::Manual => Self::Manual,
-            CompactionReason::Threshold => Self::Threshold,
-            CompactionReason::Overflow => Self::Overflow,
+macro_rules! same_variants {
+    ($($from:ty => $to:ty { $($variant:ident)* })*) => {$(
+        impl From<$from> for $to {
+            fn from(value: $from) -> Self {
+                match value {
+                    $(<$from>::$variant => Self::$variant),*
+                }
+            }
         }
+    )*};
+}
+
+same_variants! {
+    CompactionReason => wire::CompactionReason { Manual Threshold Overflow }
+    TriggerReason => wire::CompactionReason { Threshold Overflow }
+    OperationPhase => wire::OperationPhase { Summarizing Waiting Committing }
+    RequestKind => wire::RequestKind { History TurnPrefix Branch }
+    PartKind => wire::PassagePart { Text ToolCall Image Command Output Summary }
+    wire::MessageFormat => Format { Pi OpenAi OpenAiResponses Anthropic Gemini AiSdk }
+    Reason => wire::NotContinuedReason {
+        Settings NotSupported OtherModel OtherInterface PromptUnknown NotSeen TooLarge ThinkingUnknown NoCache Cold
+        Missed Dearer Refused Overflow Truncated ToolCall Empty CutOff Headings Stopped
     }
 }
 
@@ -324,7 +323,7 @@ impl From<BeforeCompaction> for wire::SessionBeforeCompact {
             session_id: question.session_id,
             operation_id: question.operation_id,
             preparation: preparation(&question.preparation, true),
-            branch_entries: question.branch.iter().map(entry).collect(),
+            branch_entries: question.branch.iter().map(Into::into).collect(),
             custom_instructions: question.custom_instructions,
             reason: question.reason.into(),
             will_retry: question.will_retry,
@@ -353,18 +352,17 @@ impl From<BeforeNavigation> for wire::SessionBeforeTree {
 
 /// A summary that a client wrote.
 pub(crate) fn given_summary(given: wire::GivenSummary) -> GivenSummary {
+    let wire::GivenSummary { summary, first_kept_entry_id, tokens_before, details, usage } = given;
     GivenSummary {
-        summary: given.summary,
-        first_kept_entry_id: given.first_kept_entry_id.map(EntryId::new),
-        tokens_before: given.tokens_before,
-        details: given.details.as_ref().map(wire::FreeObject::to_raw),
-        usage: given.usage.as_ref().map(wire::Usage::to_raw),
+        text: given_branch_summary(wire::GivenBranchSummary { summary, details, usage }),
+        first_kept_entry_id: first_kept_entry_id.map(EntryId::new),
+        tokens_before,
     }
 }
 
 /// A branch summary that a client wrote.
-pub(crate) fn given_branch_summary(given: wire::GivenBranchSummary) -> GivenBranchSummary {
-    GivenBranchSummary {
+pub(crate) fn given_branch_summary(given: wire::GivenBranchSummary) -> GivenText {
+    GivenText {
         summary: given.summary,
         details: given.details.as_ref().map(wire::FreeObject::to_raw),
         usage: given.usage.as_ref().map(wire::Usage::to_raw),
@@ -409,7 +407,7 @@ pub(crate) fn navigation(navigation: Navigation) -> wire::NavigationResult {
         leaf_id: id(navigation.leaf_id.as_ref()),
         old_leaf_id: id(navigation.old_leaf_id.as_ref()),
         editor_text: navigation.editor_text,
-        summary_entry: navigation.summary_entry.as_ref().map(entry),
+        summary_entry: navigation.summary_entry.as_ref().map(Into::into),
         cancelled: navigation.is_cancelled,
         aborted: navigation.is_aborted.then_some(true),
     }
@@ -460,36 +458,10 @@ fn request_report(report: &RequestReport) -> wire::SummaryRequestReport {
         not_continued: report
             .obstacle
             .as_ref()
-            .map(|obstacle| wire::NotContinued { reason: reason(obstacle.reason), detail: obstacle.detail.clone() }),
+            .map(|obstacle| wire::NotContinued { reason: obstacle.reason.into(), detail: obstacle.detail.clone() }),
         transcript: report.transcript.map(estimate),
         continued: report.continued.map(estimate),
         cached_tokens: report.cached_tokens,
         cost: report.cost.map(dollars),
-    }
-}
-
-fn reason(reason: Reason) -> wire::NotContinuedReason {
-    use wire::NotContinuedReason as Wire;
-    match reason {
-        Reason::Settings => Wire::Settings,
-        Reason::NotSupported => Wire::NotSupported,
-        Reason::OtherModel => Wire::OtherModel,
-        Reason::OtherInterface => Wire::OtherInterface,
-        Reason::PromptUnknown => Wire::PromptUnknown,
-        Reason::NotSeen => Wire::NotSeen,
-        Reason::TooLarge => Wire::TooLarge,
-        Reason::ThinkingUnknown => Wire::ThinkingUnknown,
-        Reason::NoCache => Wire::NoCache,
-        Reason::Cold => Wire::Cold,
-        Reason::Missed => Wire::Missed,
-        Reason::Dearer => Wire::Dearer,
-        Reason::Refused => Wire::Refused,
-        Reason::Overflow => Wire::Overflow,
-        Reason::Truncated => Wire::Truncated,
-        Reason::ToolCall => Wire::ToolCall,
-        Reason::Empty => Wire::Empty,
-        Reason::CutOff => Wire::CutOff,
-        Reason::Headings => Wire::Headings,
-        Reason::Stopped => Wire::Stopped,
     }
 }

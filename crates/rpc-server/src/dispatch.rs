@@ -210,7 +210,7 @@ impl Dispatcher {
             let id = id?;
             Some(match response {
                 Ok(response) => context.take_reply().unwrap_or_else(|| reply_from(&id, &response)),
-                Err(_) => error_reply(Some(&id), &RpcError::Internal { message: "the handler panicked".to_owned() }),
+                Err(_) => error_reply(Some(&id), &RpcError::internal("the handler panicked")),
             })
         };
         Ok((scope, serve))
@@ -357,7 +357,7 @@ fn reply_from(id: &RawId, response: &MethodResponse) -> String {
     let json = response.as_ref();
     match json.strip_prefix(START) {
         Some(rest) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{rest}", id.get()),
-        None => error_reply(Some(id), &RpcError::Internal { message: format!("unexpected reply form: {json}") }),
+        None => error_reply(Some(id), &RpcError::internal(format!("unexpected reply form: {json}"))),
     }
 }
 

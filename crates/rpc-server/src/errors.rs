@@ -3,7 +3,6 @@
 
 use compaction_core::entry::EntryId;
 use compaction_core::preparation::Refusal;
-use compaction_engine::session::OpenSession;
 use compaction_engine::{EngineError, ErrorKind, SummarizerFailure};
 use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
@@ -21,24 +20,14 @@ pub enum RpcError {
     InvalidRequest { message: String },
     #[error("there is no method {method}{}", .nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default())]
     MethodNotFound { method: String, nearest: Option<&'static str> },
-    #[error("{path}: expected {expected}")]
-    InvalidParams { path: String, expected: String },
     #[error("protocol version {version} is not supported; supported: 1")]
     UnsupportedVersion { version: u64 },
-    #[error("{message}")]
-    Internal { message: String },
     #[error("the first request must be initialize")]
     NotInitialized,
-    #[error("the request was cancelled")]
-    Cancelled,
-    #[error("no open session has the id {session_id}; open it first")]
-    SessionNotOpen { session_id: String },
     #[error("there is no session at {path}")]
     NoSessionAt { path: String },
     #[error("no session of {cwd} was found to continue")]
     NothingToContinue { cwd: String },
-    #[error("session {session_id} has no entry {entry_id}")]
-    EntryNotFound { session_id: String, entry_id: String },
     #[error("{message}")]
     BrokenEntry { message: String, session_id: String, entry_id: String, line: usize },
     #[error("{message}")]
@@ -49,8 +38,6 @@ pub enum RpcError {
     FileExists { path: String },
     #[error("nothing was changed: {message}")]
     WriteFailed { message: String, path: Option<String> },
-    #[error("the leaf is {}, not {}", id_or_root(.actual), id_or_root(.expected))]
-    LeafMoved { expected: Option<String>, actual: Option<String> },
     #[error("{message}")]
     ReadOnly { message: String },
     #[error("{waiting} requests wait; the limit is {limit}")]
@@ -147,10 +134,6 @@ kinds! {
         "The setting `path` is wrong.";
 }
 
-fn id_or_root(id: &Option<String>) -> &str {
-    id.as_deref().unwrap_or("root")
-}
-
 impl RpcError {
     /// A message that is not a valid request.
     pub fn invalid_request(message: &str) -> Self {
@@ -159,33 +142,22 @@ impl RpcError {
 
     /// A parameter that is missing or wrong.
     pub fn invalid_params(path: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self::InvalidParams { path: path.into(), expected: expected.into() }
+        Self::Engine(EngineError::invalid_argument(path, expected))
+    }
+
+    /// A defect of the server.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::Engine(EngineError::Internal { message: message.into() })
+    }
+
+    /// No open session has this id.
+    pub(crate) fn not_open(session_id: impl Into<String>) -> Self {
+        Self::Engine(EngineError::SessionNotOpen { session_id: session_id.into() })
     }
 
     /// What kind of error it is.
     pub fn kind(&self) -> Kind {
-        match self {
-            Self::Parse { .. } => Kind::ParseError,
-            Self::InvalidRequest { .. } => Kind::InvalidRequest,
-            Self::MethodNotFound { .. } => Kind::MethodNotFound,
-            Self::InvalidParams { .. } | Self::UnsupportedVersion { .. } => Kind::InvalidParams,
-            Self::Internal { .. } | Self::BrokenEntry { .. } => Kind::InternalError,
-            Self::NotInitialized => Kind::NotInitialized,
-            Self::Cancelled => Kind::RequestCancelled,
-            Self::SessionNotOpen { .. } | Self::NoSessionAt { .. } | Self::NothingToContinue { .. } => {
-                Kind::SessionNotFound
-            }
-            Self::EntryNotFound { .. } => Kind::EntryNotFound,
-            Self::SessionLocked { .. } => Kind::SessionLocked,
-            Self::NotASession { .. } => Kind::NotASession,
-            Self::WriteFailed { .. } | Self::FileExists { .. } => Kind::WriteFailed,
-            Self::LeafMoved { .. } => Kind::LeafMoved,
-            Self::ReadOnly { .. } => Kind::ReadOnly,
-            Self::ServerBusy { .. } | Self::BatchTooLarge => Kind::ServerBusy,
-            Self::SessionIdInUse { .. } => Kind::SessionIdInUse,
-            Self::PinBudgetExceeded { .. } => Kind::PinBudgetExceeded,
-            Self::Engine(error) => error.kind().into(),
-        }
+        self.facts().0
     }
 
     /// The error's code.
@@ -193,82 +165,63 @@ impl RpcError {
         self.kind().code()
     }
 
-    /// The name of the reason, for programs, and whether the same call may succeed later.
-    pub fn nature(&self) -> (&'static str, bool) {
-        match self {
-            Self::Parse { .. } => ("notJson", false),
-            Self::InvalidRequest { .. } => ("invalidRequest", false),
-            Self::MethodNotFound { .. } => ("unknownMethod", false),
-            Self::InvalidParams { .. } => ("wrongParameter", false),
-            Self::UnsupportedVersion { .. } => ("unsupportedVersion", false),
-            Self::Internal { .. } => ("internal", false),
-            Self::BrokenEntry { .. } => ("brokenEntry", false),
-            Self::NotInitialized => ("notInitialized", false),
-            Self::Cancelled => ("cancelled", false),
-            Self::SessionNotOpen { .. } => ("notOpen", false),
-            Self::NoSessionAt { .. } => ("noFile", false),
-            Self::NothingToContinue { .. } => ("nothingToContinue", false),
-            Self::EntryNotFound { .. } => ("unknownEntry", false),
-            Self::SessionLocked { .. } => ("lockedByOther", true),
-            Self::NotASession { .. } => ("notASession", false),
-            Self::FileExists { .. } => ("fileExists", false),
-            Self::WriteFailed { .. } => ("writeFailed", true),
-            Self::LeafMoved { .. } => ("leafMoved", false),
-            Self::ReadOnly { .. } => ("readOnly", false),
-            Self::ServerBusy { .. } => ("tooManyRequests", true),
-            Self::BatchTooLarge => ("batchTooLarge", false),
-            Self::SessionIdInUse { .. } => ("sessionIdInUse", false),
-            Self::PinBudgetExceeded { .. } => ("pinBudgetExceeded", false),
-            Self::Engine(error) => engine_nature(error),
-        }
-    }
-
     /// The error's `data`: kind, reason, whether a retry may succeed, and the ids and numbers that a caller needs.
     pub fn data(&self) -> Value {
-        let mut data = self.details();
-        let (reason, is_retryable) = self.nature();
-        data["kind"] = Value::from(self.kind().name());
+        let (kind, Facts(reason, is_retryable, mut data)) = self.facts();
+        data["kind"] = Value::from(kind.name());
         data["reason"] = Value::from(reason);
         data["retryable"] = Value::from(is_retryable);
         data
     }
 
-    fn details(&self) -> Value {
-        match self {
-            Self::Parse { .. }
-            | Self::InvalidRequest { .. }
-            | Self::Internal { .. }
-            | Self::NotInitialized
-            | Self::Cancelled
-            | Self::BatchTooLarge
-            | Self::ReadOnly { .. } => json!({}),
-            Self::MethodNotFound { method, nearest } => match nearest {
-                Some(nearest) => json!({ "method": method, "nearest": nearest }),
-                None => json!({ "method": method }),
-            },
-            Self::InvalidParams { path, expected } => json!({ "path": path, "expected": expected }),
-            Self::PinBudgetExceeded { tokens, max_tokens, entry_tokens, pins } => {
-                json!({ "tokens": tokens, "maxTokens": max_tokens, "entryTokens": entry_tokens, "pins": pins })
+    fn facts(&self) -> (Kind, Facts) {
+        let (kind, reason, is_retryable, details) = match self {
+            Self::Parse { .. } => (Kind::ParseError, "notJson", false, json!({})),
+            Self::InvalidRequest { .. } => (Kind::InvalidRequest, "invalidRequest", false, json!({})),
+            Self::MethodNotFound { method, nearest: None } => {
+                (Kind::MethodNotFound, "unknownMethod", false, json!({ "method": method }))
+            }
+            Self::MethodNotFound { method, nearest } => {
+                (Kind::MethodNotFound, "unknownMethod", false, json!({ "method": method, "nearest": nearest }))
             }
             Self::UnsupportedVersion { version } => {
-                json!({ "path": "protocolVersion", "expected": "1", "version": version, "supportedVersions": [1] })
+                let details =
+                    json!({ "path": "protocolVersion", "expected": "1", "version": version, "supportedVersions": [1] });
+                (Kind::InvalidParams, "unsupportedVersion", false, details)
             }
-            Self::SessionNotOpen { session_id } => json!({ "sessionId": session_id }),
-            Self::NoSessionAt { path } => json!({ "path": path }),
-            Self::NothingToContinue { cwd } => json!({ "cwd": cwd }),
-            Self::EntryNotFound { session_id, entry_id } => json!({ "sessionId": session_id, "entryId": entry_id }),
             Self::BrokenEntry { session_id, entry_id, line, .. } => {
-                json!({ "sessionId": session_id, "entryId": entry_id, "line": line })
+                let details = json!({ "sessionId": session_id, "entryId": entry_id, "line": line });
+                (Kind::InternalError, "brokenEntry", false, details)
             }
-            Self::SessionLocked { path, pid, host, .. } => json!({ "path": path, "pid": pid, "host": host }),
-            Self::NotASession { path, reason } => json!({ "path": path, "detail": reason }),
-            Self::WriteFailed { path, .. } => json!({ "path": path }),
-            Self::FileExists { path } => json!({ "path": path }),
-            Self::LeafMoved { expected, actual } => json!({ "expectedLeafId": expected, "leafId": actual }),
-            Self::ServerBusy { waiting, limit } => json!({ "waiting": waiting, "limit": limit }),
-            Self::SessionIdInUse { session_id, path } => json!({ "sessionId": session_id, "path": path }),
-            Self::Engine(error) => engine_details(error),
-        }
+            Self::NotInitialized => (Kind::NotInitialized, "notInitialized", false, json!({})),
+            Self::NoSessionAt { path } => (Kind::SessionNotFound, "noFile", false, json!({ "path": path })),
+            Self::NothingToContinue { cwd } => {
+                (Kind::SessionNotFound, "nothingToContinue", false, json!({ "cwd": cwd }))
+            }
+            Self::SessionLocked { path, pid, host, .. } => {
+                (Kind::SessionLocked, "lockedByOther", true, json!({ "path": path, "pid": pid, "host": host }))
+            }
+            Self::NotASession { path, reason } => {
+                (Kind::NotASession, "notASession", false, json!({ "path": path, "detail": reason }))
+            }
+            Self::WriteFailed { path, .. } => (Kind::WriteFailed, "writeFailed", true, json!({ "path": path })),
+            Self::FileExists { path } => (Kind::WriteFailed, "fileExists", false, json!({ "path": path })),
+            Self::ReadOnly { .. } => (Kind::ReadOnly, "readOnly", false, json!({})),
+            Self::ServerBusy { waiting, limit } => {
+                (Kind::ServerBusy, "tooManyRequests", true, json!({ "waiting": waiting, "limit": limit }))
+            }
+            Self::BatchTooLarge => (Kind::ServerBusy, "batchTooLarge", false, json!({})),
+            Self::SessionIdInUse { session_id, path } => {
+                (Kind::SessionIdInUse, "sessionIdInUse", false, json!({ "sessionId": session_id, "path": path }))
+            }
+            Self::PinBudgetExceeded { tokens, max_tokens, entry_tokens, pins } => {
+                let details =
+                    json!({ "tokens": tokens, "maxTokens": max_tokens, "entryTokens": entry_tokens, "pins": pins });
+                (Kind::PinBudgetExceeded, "pinBudgetExceeded", false, details)
+            }
+            Self::Engine(error) => return (error.kind().into(), engine_facts(error)),
+        };
+        (kind, Facts(reason, is_retryable, details))
     }
 
     /// The error as a reply or a notification contains it.
@@ -283,7 +236,7 @@ impl RpcError {
         match error {
             StoreError::SessionNotFound { locator } => Self::NoSessionAt { path: locator.to_string() },
             StoreError::EntryNotFound { id } => {
-                Self::EntryNotFound { session_id: session_id.to_owned(), entry_id: id.to_string() }
+                Self::Engine(EngineError::EntryNotFound { session_id: session_id.to_owned(), entry_id: id.clone() })
             }
             StoreError::Locked { locator, pid, host } => {
                 Self::SessionLocked { message, path: locator.to_string(), pid: *pid, host: host.clone() }
@@ -294,10 +247,9 @@ impl RpcError {
             StoreError::WriteFailed { locator, .. } => {
                 Self::WriteFailed { message, path: locator.as_ref().map(ToString::to_string) }
             }
-            StoreError::LeafMoved { expected, actual } => Self::LeafMoved {
-                expected: expected.as_ref().map(ToString::to_string),
-                actual: actual.as_ref().map(ToString::to_string),
-            },
+            StoreError::LeafMoved { expected, actual } => {
+                Self::Engine(EngineError::LeafMoved { expected: expected.clone(), actual: actual.clone() })
+            }
             StoreError::ReadOnly { .. } | StoreError::LeaseLost { .. } => Self::ReadOnly { message },
             StoreError::InvalidSessionId { .. } => Self::invalid_params("sessionId", message),
             StoreError::InvalidEntry { reason } => Self::invalid_params("entry", reason.clone()),
@@ -310,20 +262,8 @@ impl RpcError {
             }
             StoreError::InvalidLocator { expected, .. } => Self::invalid_params("path", expected.clone()),
             // A write that may have taken place must not be reported as one that changed nothing.
-            _ => Self::Internal { message },
+            _ => Self::internal(message),
         }
-    }
-}
-
-/// Conversion of the store's errors for one session.
-pub(crate) trait StoreErrors {
-    /// An error of the store that occurred while serving this session.
-    fn store_error(&self, error: &StoreError) -> RpcError;
-}
-
-impl StoreErrors for OpenSession {
-    fn store_error(&self, error: &StoreError) -> RpcError {
-        RpcError::from_store(error, &self.id)
     }
 }
 
@@ -375,123 +315,107 @@ pub(crate) fn failure(failure: &SummarizerFailure) -> wire::SummarizerFailure {
     }
 }
 
-/// The name of the reason, for programs, and whether the same call may succeed later.
-fn engine_nature(error: &EngineError) -> (&'static str, bool) {
-    match error {
-        // `From<EngineError>` converts errors of the store.
-        EngineError::Internal { .. } | EngineError::Store { .. } => ("internal", false),
-        EngineError::Cancelled => ("cancelled", false),
-        EngineError::InvalidArgument { .. } => ("wrongParameter", false),
-        EngineError::SessionNotOpen { .. } => ("notOpen", false),
-        EngineError::EntryNotFound { .. } => ("unknownEntry", false),
-        EngineError::ReadOnly { .. } => ("readOnly", false),
-        EngineError::LeafMoved { .. } => ("leafMoved", false),
-        EngineError::ResultCame { .. } => ("resultCame", true),
-        EngineError::Refused(Refusal::NothingToCompact { .. }) => ("allRecent", false),
-        EngineError::Refused(Refusal::AwaitsResult { .. }) => ("awaitsResult", true),
-        EngineError::Refused(Refusal::AlreadyCompacted { .. }) => ("nothingFollows", false),
-        EngineError::StillTooLarge { .. } => ("overflowRecoveryTried", false),
-        EngineError::KeptTooLarge { .. } => ("keptTooLarge", false),
-        EngineError::NoGain { .. } => ("noGain", false),
-        EngineError::OperationInProgress { .. } => ("operationInProgress", true),
-        EngineError::SummarizerFailed { .. } => ("summarizerFailed", error.is_retryable()),
-        EngineError::EverySummarizerFailed { .. } => ("everySummarizerFailed", error.is_retryable()),
-        EngineError::DeadlinePassed { .. } => ("deadlinePassed", error.is_retryable()),
-        EngineError::SummaryRejected { .. } => ("unusableSummary", false),
-        EngineError::NotSmaller { .. } => ("notSmaller", false),
-        EngineError::CancelledByHook => ("cancelledByHook", false),
-        EngineError::InvalidHookResult { .. } => ("invalidHookResult", false),
-        EngineError::InvalidSettings { .. } => ("wrongSetting", false),
-    }
-}
+/// The name of the reason, for programs, whether the same call may succeed later, and the ids and numbers that a caller
+/// needs.
+struct Facts(&'static str, bool, Value);
 
-/// The ids and numbers that a caller needs.
-fn engine_details(error: &EngineError) -> Value {
+fn engine_facts(error: &EngineError) -> Facts {
     let leaves = |expected: &Option<EntryId>, actual: &Option<EntryId>| {
         let shown = |id: &Option<EntryId>| id.as_ref().map(EntryId::to_string);
         json!({ "expectedLeafId": shown(expected), "leafId": shown(actual) })
     };
+    let failed = |cause: &str| json!({ "cause": cause, "attempts": error.attempts() });
     match error {
-        EngineError::Internal { .. }
-        | EngineError::Cancelled
-        | EngineError::ReadOnly { .. }
-        | EngineError::Store { .. }
-        | EngineError::CancelledByHook => json!({}),
-        EngineError::InvalidArgument { path, expected } | EngineError::InvalidHookResult { path, expected } => {
-            json!({ "path": path, "expected": expected })
+        // `From<EngineError>` converts errors of the store.
+        EngineError::Internal { .. } | EngineError::Store { .. } => Facts("internal", false, json!({})),
+        EngineError::Cancelled => Facts("cancelled", false, json!({})),
+        EngineError::ReadOnly { .. } => Facts("readOnly", false, json!({})),
+        EngineError::CancelledByHook => Facts("cancelledByHook", false, json!({})),
+        EngineError::InvalidArgument { path, expected } => {
+            Facts("wrongParameter", false, json!({ "path": path, "expected": expected }))
+        }
+        EngineError::InvalidHookResult { path, expected } => {
+            Facts("invalidHookResult", false, json!({ "path": path, "expected": expected }))
         }
         EngineError::InvalidSettings { path, expected, file } => {
             let file = file.as_ref().map(|file| file.display().to_string());
-            json!({ "path": path, "expected": expected, "file": file })
+            Facts("wrongSetting", false, json!({ "path": path, "expected": expected, "file": file }))
         }
-        EngineError::SessionNotOpen { session_id } => json!({ "sessionId": session_id }),
+        EngineError::SessionNotOpen { session_id } => Facts("notOpen", false, json!({ "sessionId": session_id })),
         EngineError::EntryNotFound { session_id, entry_id } => {
-            json!({ "sessionId": session_id, "entryId": entry_id.to_string() })
+            Facts("unknownEntry", false, json!({ "sessionId": session_id, "entryId": entry_id.as_str() }))
         }
-        EngineError::LeafMoved { expected, actual } => leaves(expected, actual),
+        EngineError::LeafMoved { expected, actual } => Facts("leafMoved", false, leaves(expected, actual)),
         EngineError::ResultCame { call_id, expected, actual } => {
             let mut details = leaves(expected, actual);
             details["toolCallId"] = json!(call_id);
-            details
+            Facts("resultCame", true, details)
         }
         EngineError::Refused(refusal) => refused(refusal),
-        EngineError::StillTooLarge { context_tokens, threshold, .. } => json!({
-            "contextTokens": context_tokens,
-            "threshold": threshold,
-        }),
+        EngineError::StillTooLarge { context_tokens, threshold, .. } => {
+            let details = json!({ "contextTokens": context_tokens, "threshold": threshold });
+            Facts("overflowRecoveryTried", false, details)
+        }
         EngineError::KeptTooLarge { kept_tokens, pinned_tokens, replaced_tokens, threshold, unestimated_tokens } => {
-            json!({
+            let details = json!({
                 "keptTokens": kept_tokens,
                 "pinnedTokens": pinned_tokens,
                 "replacedTokens": replaced_tokens,
                 "threshold": threshold,
                 "unestimatedTokens": unestimated_tokens,
-            })
+            });
+            Facts("keptTooLarge", false, details)
         }
         EngineError::NoGain { replaced_tokens, pinned_tokens } => {
-            json!({ "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens })
+            Facts("noGain", false, json!({ "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens }))
         }
-        EngineError::OperationInProgress { operation_id } => json!({ "operationId": operation_id }),
-        EngineError::SummarizerFailed { cause, .. } => failed(error, cause),
+        EngineError::OperationInProgress { operation_id } => {
+            Facts("operationInProgress", true, json!({ "operationId": operation_id }))
+        }
+        EngineError::SummarizerFailed { cause, .. } => Facts("summarizerFailed", error.is_retryable(), failed(cause)),
         EngineError::EverySummarizerFailed { failures, .. } => {
-            let mut details = failed(error, &EngineError::shown_failures(failures));
+            let mut details = failed(&EngineError::shown_failures(failures));
             details["failures"] = json!(failures.iter().map(failure).collect::<Vec<_>>());
-            details
+            Facts("everySummarizerFailed", error.is_retryable(), details)
         }
         EngineError::DeadlinePassed { milliseconds, .. } => {
-            let mut details = failed(error, &error.to_string());
+            let mut details = failed(&error.to_string());
             details["deadlineMs"] = json!(u64::try_from(*milliseconds).unwrap_or(u64::MAX));
-            details
+            Facts("deadlinePassed", error.is_retryable(), details)
         }
-        EngineError::SummaryRejected { reason } => json!({ "detail": reason }),
+        EngineError::SummaryRejected { reason } => Facts("unusableSummary", false, json!({ "detail": reason })),
         EngineError::NotSmaller { summary_tokens, replaced_tokens } => {
-            json!({ "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
+            let details = json!({ "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens });
+            Facts("notSmaller", false, details)
         }
     }
 }
 
-fn refused(refusal: &Refusal) -> Value {
+fn refused(refusal: &Refusal) -> Facts {
     match refusal {
         Refusal::AlreadyCompacted { compaction_id, context_tokens } => {
-            json!({ "compactionId": compaction_id.to_string(), "contextTokens": context_tokens })
+            let details = json!({ "compactionId": compaction_id.as_str(), "contextTokens": context_tokens });
+            Facts("nothingFollows", false, details)
         }
-        Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => json!({
-            "messages": messages,
-            "contextTokens": context_tokens,
-            "keepRecentTokens": keep_recent_tokens,
-        }),
-        Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => json!({
-            "toolCallId": call.call_id,
-            "entryId": call.entry_id.to_string(),
-            "messages": messages,
-            "contextTokens": context_tokens,
-            "keepRecentTokens": keep_recent_tokens,
-        }),
+        Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => {
+            let details = json!({
+                "messages": messages,
+                "contextTokens": context_tokens,
+                "keepRecentTokens": keep_recent_tokens,
+            });
+            Facts("allRecent", false, details)
+        }
+        Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => {
+            let details = json!({
+                "toolCallId": call.call_id,
+                "entryId": call.entry_id.as_str(),
+                "messages": messages,
+                "contextTokens": context_tokens,
+                "keepRecentTokens": keep_recent_tokens,
+            });
+            Facts("awaitsResult", true, details)
+        }
     }
-}
-
-fn failed(error: &EngineError, cause: &str) -> Value {
-    json!({ "cause": cause, "attempts": error.attempts() })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use jsonrpsee::types::{ErrorObjectOwned, Params};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 pub use crate::arrivals::Scope;
 use crate::call::CallContext;
@@ -32,17 +33,6 @@ pub struct MethodDescription {
     pub result: Schema,
     /// Kinds of the errors that the method has besides those that every method may have.
     pub errors: &'static [&'static str],
-}
-
-/// A notification as the generated documents describe it.
-#[derive(Debug)]
-pub struct NotificationDescription {
-    /// Its name.
-    pub name: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-    /// Schema of the parameters.
-    pub params: Schema,
 }
 
 macro_rules! methods {
@@ -207,13 +197,13 @@ macro_rules! notifications {
         /// Names of the notifications that the server sends.
         pub const NOTIFICATIONS: &[&str] = &[$($name),*];
 
-        /// Describes every notification.
-        pub fn describe_notifications(generator: &mut SchemaGenerator) -> Vec<NotificationDescription> {
-            vec![$(NotificationDescription {
-                name: $name,
-                summary: $summary,
-                params: generator.subschema_for::<$params>(),
-            }),*]
+        /// Describes every notification, as the generated documents do.
+        pub fn describe_notifications(generator: &mut SchemaGenerator) -> Vec<Value> {
+            vec![$(json!({
+                "name": $name,
+                "summary": $summary,
+                "params": generator.subschema_for::<$params>(),
+            })),*]
         }
     };
 }
@@ -231,32 +221,19 @@ notifications! {
     "branchSummaryEnd" BranchSummaryEnd, "A branch summary ended. There is exactly one for each start.";
 }
 
-/// A request to the client as the generated documents describe it.
-#[derive(Debug)]
-pub struct ClientMethodDescription {
-    /// Its name.
-    pub name: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-    /// Schema of the parameters.
-    pub params: Schema,
-    /// Schema of the result.
-    pub result: Schema,
-}
-
 macro_rules! client_methods {
     ($($name:literal $params:ty => $result:ty, $summary:literal;)*) => {
-        /// Describes every request to the client: what is written, and what is read.
+        /// Describes every request to the client, as the generated documents do: what is written, and what is read.
         pub fn describe_client_methods(
             written: &mut SchemaGenerator,
             read: &mut SchemaGenerator,
-        ) -> Vec<ClientMethodDescription> {
-            vec![$(ClientMethodDescription {
-                name: $name,
-                summary: $summary,
-                params: written.subschema_for::<$params>(),
-                result: read.subschema_for::<$result>(),
-            }),*]
+        ) -> Vec<Value> {
+            vec![$(json!({
+                "name": $name,
+                "summary": $summary,
+                "params": written.subschema_for::<$params>(),
+                "result": read.subschema_for::<$result>(),
+            })),*]
         }
     };
 }
@@ -299,8 +276,7 @@ where
         let (schema, call) = (Arc::clone(&schema), extensions.get::<CallContext>().cloned());
         async move {
             let Some(call) = call else {
-                let message = "a call came without its context".to_owned();
-                return Err(ErrorObjectOwned::from(RpcError::Internal { message }));
+                return Err(RpcError::internal("a call came without its context").into());
             };
             let served = async {
                 let params = call.read_params::<P>(&schema).await?;

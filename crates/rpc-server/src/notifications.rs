@@ -5,9 +5,7 @@ use std::borrow::Cow;
 use compaction_core::entry::Entry;
 use compaction_core::json::{self, RawObject};
 use compaction_engine::EngineError;
-use compaction_engine::host::{
-    Compaction, CompactionDone, CompactionEnd, Event, OperationKind, OperationPhase, OperationProgress,
-};
+use compaction_engine::host::{Compaction, CompactionDone, CompactionEnd, Event, OperationKind, OperationProgress};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -112,11 +110,7 @@ fn operation_progress(progress: OperationProgress) -> wire::OperationProgress {
     wire::OperationProgress {
         session_id: progress.session_id,
         operation_id: progress.operation_id,
-        phase: match progress.phase {
-            OperationPhase::Summarizing => wire::OperationPhase::Summarizing,
-            OperationPhase::Waiting => wire::OperationPhase::Waiting,
-            OperationPhase::Committing => wire::OperationPhase::Committing,
-        },
+        phase: progress.phase.into(),
         request: progress.request,
         requests: progress.requests,
         output_tokens: progress.output_tokens,

@@ -28,18 +28,6 @@ pub fn document() -> Value {
         }
     }
     let methods: Vec<Value> = descriptions.iter().map(|method| describe(method, &schemas)).collect();
-    let notifications: Vec<Value> = notifications
-        .iter()
-        .map(|notification| {
-            json!({ "name": notification.name, "summary": notification.summary, "params": notification.params })
-        })
-        .collect();
-    let client_methods: Vec<Value> = client_methods
-        .iter()
-        .map(|method| {
-            json!({ "name": method.name, "summary": method.summary, "params": method.params, "result": method.result })
-        })
-        .collect();
     let errors: Vec<Value> = errors::TABLE
         .iter()
         .map(|(code, kind, description)| json!({ "code": code, "kind": kind, "description": description }))

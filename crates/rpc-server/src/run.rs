@@ -81,10 +81,7 @@ async fn run(
     store: Option<Arc<dyn SessionStore>>,
 ) -> anyhow::Result<ExitCode> {
     let outbound = Outbound::spawn(output)?;
-    let server = Arc::new(match store {
-        Some(store) => Server::with_store(outbound.clone(), CATALOG, store),
-        None => Server::new(outbound.clone(), CATALOG),
-    });
+    let server = Arc::new(Server::new(outbound.clone(), CATALOG, store));
     let dispatcher = Dispatcher::new(Arc::clone(&server), outbound.clone())?;
     let ended = CancellationToken::new();
     let inputs = read_messages(&input, options.framing, options.max_message_bytes, outbound.clone(), ended.clone())?;

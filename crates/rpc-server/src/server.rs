@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use compaction_engine::session::{OpenSession, Slot};
+use compaction_engine::session::OpenSession;
 use compaction_engine::settings::SettingsLayers;
 use compaction_engine::{Engine, Settings, threads};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arrivals::{Arrivals, PendingOperations};
 use crate::client::{ClientCallError, ClientCalls, ClientHost};
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::notifications::{self, ClientPreferences};
 use crate::params::check_path;
 use crate::transport::{Cork, Outbound};
@@ -107,17 +107,8 @@ pub struct Configuration {
 }
 
 impl Server {
-    /// A server that talks to its client through `outbound` and keeps sessions as files.
-    pub fn new(outbound: Outbound, catalog: Catalog) -> Self {
-        Self::over(outbound, catalog, OnceLock::new())
-    }
-
-    /// A server that talks to its client through `outbound` and keeps sessions in `store`.
-    pub fn with_store(outbound: Outbound, catalog: Catalog, store: Arc<dyn SessionStore>) -> Self {
-        Self::over(outbound, catalog, OnceLock::from(store))
-    }
-
-    fn over(outbound: Outbound, catalog: Catalog, store: OnceLock<Arc<dyn SessionStore>>) -> Self {
+    /// A server that talks to its client through `outbound` and keeps sessions in `store`, or else as files.
+    pub fn new(outbound: Outbound, catalog: Catalog, store: Option<Arc<dyn SessionStore>>) -> Self {
         let end = CancellationToken::new();
         Self {
             sessions: Sessions::default(),
@@ -132,7 +123,7 @@ impl Server {
             reported: ReportedNames::default(),
             outbound,
             configuration: OnceLock::new(),
-            store,
+            store: store.map_or_else(OnceLock::new, OnceLock::from),
             memory: Arc::new(MemoryStore),
             is_shut_down: AtomicBool::new(false),
         }
@@ -264,11 +255,11 @@ impl Server {
         self.abort_operations();
         self.operations_ended().await;
         for session in self.sessions.all() {
-            let mut slot = Arc::clone(&session.slot).write_owned().await;
+            let mut stored = session.write().await;
             let (server, id) = (Arc::clone(self), session.id.clone());
             // Closing waits for the disk. It takes no permit, because calls with a permit may be waiting for the
             // client.
-            let closing = threads::run(move || server.sessions.close(&session, &mut slot));
+            let closing = threads::run(move || server.sessions.close(&session, &mut stored));
             if let Err(error) = closing.await.map_err(RpcError::from).flatten() {
                 tracing::warn!(%error, session = id, "closing a session failed");
             }
@@ -295,11 +286,11 @@ impl Sessions {
 
     /// Closes a session whose lock is held, unless it is closed already. It is removed from the list after its file is
     /// free, so that a call that does not find it can open the file.
-    pub(crate) fn close(&self, open: &OpenSession, slot: &mut Slot) -> Result<(), RpcError> {
-        let session = slot.take().ok_or_else(|| open.not_open())?;
+    pub(crate) fn close(&self, open: &OpenSession, stored: &mut Option<Session>) -> Result<(), RpcError> {
+        let session = stored.take().ok_or_else(|| open.not_open())?;
         let _closing = ClosingSession { sessions: self, open };
         let closing = |mut session: Session| session.close();
-        closing(session).map_err(|error| open.store_error(&error))
+        Ok(closing(session).map_err(|error| open.store_failure(error))?)
     }
 
     /// All open sessions.

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use compaction_core::json::decode_string;
-use compaction_engine::session::{OpenSession, Slot};
+use compaction_engine::session::{OpenSession, ReadGuard, WriteGuard};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
@@ -20,9 +20,9 @@ use crate::server::Server;
 /// A place in a queue.
 pub(crate) enum Ticket {
     /// For reading a session.
-    Read(Arc<OpenSession>, QueuedLock<OwnedRwLockReadGuard<Slot>>),
+    Read(Arc<OpenSession>, QueuedLock<ReadGuard>),
     /// For changing a session, or for reading a session whose file must be checked first.
-    Write(Arc<OpenSession>, QueuedLock<OwnedRwLockWriteGuard<Slot>>),
+    Write(Arc<OpenSession>, QueuedLock<WriteGuard>),
     /// For adding sessions.
     Opening(QueuedLock<OwnedRwLockWriteGuard<()>>, Option<PendingOpening>),
     /// For a session that is known when earlier opening calls have finished.
@@ -112,11 +112,12 @@ impl Ticket {
     }
 
     fn of_session(session: Arc<OpenSession>, scope: Scope) -> Self {
-        let slot = Arc::clone(&session.slot);
         if scope == Scope::Read && !session.is_read_only() {
-            Self::Read(session, QueuedLock::enqueue(slot.read_owned()))
+            let lock = QueuedLock::enqueue(session.read());
+            Self::Read(session, lock)
         } else {
-            Self::Write(session, QueuedLock::enqueue(slot.write_owned()))
+            let lock = QueuedLock::enqueue(session.write());
+            Self::Write(session, lock)
         }
     }
 
@@ -142,7 +143,7 @@ impl UnresolvedTicket {
         // All three are held until the call is queued for the session: later opening calls wait for that, too.
         let _line = (turn.guard().await, opened.guard().await, member);
         let session = server.sessions.get(&session_id);
-        session.map(|session| Ticket::of_session(session, scope)).ok_or(RpcError::SessionNotOpen { session_id })
+        session.map(|session| Ticket::of_session(session, scope)).ok_or_else(|| RpcError::not_open(session_id))
     }
 }
 

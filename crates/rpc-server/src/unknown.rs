@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_told_of_once() {
+    fn a_name_is_reported_once() {
         let reported = ReportedNames::default();
         let name = || vec![UnknownName { path: "x".to_owned(), nearest: None }];
         assert_eq!(reported.new_diagnostics("compact", DiagnosticKind::UnknownMember, name()).len(), 1);

@@ -229,7 +229,7 @@ fn a_slow_call_never_keeps_others_waiting() {
 }
 
 #[test]
-fn a_lease_that_is_lost_is_told_and_the_session_is_opened_anew() {
+fn a_lost_lease_is_reported_and_the_session_is_opened_again() {
     let (server, _, mut client) = start(Duration::ZERO, 0);
     let session = id_of(&client.call("createSession", json!({ "path": "remote://s" })));
     client.say(&session, "user", "1");
@@ -252,7 +252,7 @@ fn a_lease_that_is_lost_is_told_and_the_session_is_opened_anew() {
 }
 
 #[test]
-fn what_others_write_is_told_without_a_call() {
+fn foreign_entries_are_reported_without_a_call() {
     let (server, _, mut client) = start(Duration::from_millis(20), 0);
     let session = id_of(&client.call("createSession", json!({ "path": "remote://s" })));
     client.say(&session, "user", "1");

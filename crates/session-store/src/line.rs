@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use aho_corasick::Span;
 use aho_corasick::packed::Searcher;
 use compaction_core::entry::{EntryKind, PlainLine, Role, plain_string};
-use compaction_core::json::{RawObject, decode_string};
+use compaction_core::json::{Cursor, RawObject, decode_string};
 use memchr::memchr2;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -262,9 +262,6 @@ fn may_change_header(message: &[u8]) -> Option<bool> {
     Some(false)
 }
 
-/// Maximum depth of nesting. Deeper lines are left to the JSON reader.
-const MAX_DEPTH: u32 = 64;
-
 /// The members of a line that a list of sessions needs, as JSON texts. The reader goes through the whole line, so
 /// that a broken line is not counted and a nested member is not mistaken for a member of the message. It decodes
 /// nothing.
@@ -289,36 +286,31 @@ impl<'a> ListedLine<'a> {
     /// characters or unusual depth, or it is broken.
     pub(crate) fn of(line: &'a [u8]) -> Option<Self> {
         let mut listed = Self::default();
-        let mut cursor = Cursor { bytes: line, at: 0 };
+        let mut cursor = Cursor::new(line);
         cursor.skip_white();
         cursor.members(|name, cursor| {
             match name {
                 b"type" => listed.kind = Some(cursor.value()?),
                 b"timestamp" => listed.timestamp = Some(cursor.value()?),
                 b"name" => listed.name = Some(cursor.value()?),
-                b"message" => listed.message = cursor.message()?,
+                b"message" => listed.message = ListedMessage::of(cursor)?,
                 _ => drop(cursor.value()?),
             }
             Some(())
         })?;
         cursor.skip_white();
-        (cursor.at == line.len()).then_some(listed)
+        cursor.is_at_end().then_some(listed)
     }
 }
 
-/// A position in a JSON text. Every method skips what it names, or returns `None` if that is missing or not plain.
-struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn message(&mut self) -> Option<Option<ListedMessage<'a>>> {
-        if self.peek()? != b'{' {
-            return self.value().map(|_| None);
+impl<'a> ListedMessage<'a> {
+    /// Reads a value; `Some(None)` if it is not an object.
+    fn of(cursor: &mut Cursor<'a>) -> Option<Option<Self>> {
+        if cursor.peek()? != b'{' {
+            return cursor.value().map(|_| None);
         }
-        let mut message = ListedMessage::default();
-        self.members(|name, cursor| {
+        let mut message = Self::default();
+        cursor.members(|name, cursor| {
             match name {
                 b"role" => message.role = Some(cursor.value()?),
                 b"timestamp" => message.timestamp = Some(cursor.value()?),
@@ -328,238 +320,6 @@ impl<'a> Cursor<'a> {
         })?;
         Some(Some(message))
     }
-
-    /// An object; `visit` skips the value of each member.
-    fn members(&mut self, mut visit: impl FnMut(&'a [u8], &mut Self) -> Option<()>) -> Option<()> {
-        self.byte(b'{')?;
-        self.skip_white();
-        if self.peek()? == b'}' {
-            return self.byte(b'}');
-        }
-        loop {
-            let name = self.name()?;
-            visit(name, self)?;
-            self.skip_white();
-            match self.next()? {
-                b',' => self.skip_white(),
-                b'}' => return Some(()),
-                _ => return None,
-            }
-        }
-    }
-
-    /// The name of a member without quotes. Also skips the colon.
-    fn name(&mut self) -> Option<&'a [u8]> {
-        let start = self.at + 1;
-        let is_plain = self.string()?;
-        let name = &self.bytes[start..self.at - 1];
-        self.skip_white();
-        self.byte(b':')?;
-        self.skip_white();
-        is_plain.then_some(name)
-    }
-
-    /// A value of any kind; returns its text.
-    fn value(&mut self) -> Option<&'a [u8]> {
-        let start = self.at;
-        let mut nest = Nest::default();
-        loop {
-            if !self.begin(&mut nest)? {
-                continue;
-            }
-            if self.finish(&mut nest)? {
-                return Some(&self.bytes[start..self.at]);
-            }
-        }
-    }
-
-    /// Enters an array or object, or skips another value. Returns whether a value ended.
-    fn begin(&mut self, nest: &mut Nest) -> Option<bool> {
-        match self.peek()? {
-            b'"' => self.string().map(|_| true),
-            b'{' => self.open(nest, true, b'}'),
-            b'[' => self.open(nest, false, b']'),
-            b'-' | b'0'..=b'9' => self.number().map(|()| true),
-            b't' => self.literal(b"true"),
-            b'f' => self.literal(b"false"),
-            b'n' => self.literal(b"null"),
-            _ => None,
-        }
-    }
-
-    fn open(&mut self, nest: &mut Nest, is_object: bool, end: u8) -> Option<bool> {
-        self.at += 1;
-        self.skip_white();
-        if self.peek()? == end {
-            self.at += 1;
-            return Some(true);
-        }
-        nest.push(is_object)?;
-        if is_object {
-            self.skipped_name()?;
-        }
-        Some(false)
-    }
-
-    /// Skips what follows a value, up to the next value. Returns whether the outermost value ended.
-    fn finish(&mut self, nest: &mut Nest) -> Option<bool> {
-        while nest.depth > 0 {
-            self.skip_white();
-            match (self.next()?, nest.is_object()) {
-                (b',', is_object) => {
-                    self.skip_white();
-                    if is_object {
-                        self.skipped_name()?;
-                    }
-                    return Some(false);
-                }
-                (b'}', true) | (b']', false) => nest.pop(),
-                _ => return None,
-            }
-        }
-        Some(true)
-    }
-
-    /// The name of a member that is not needed, escaped or not.
-    fn skipped_name(&mut self) -> Option<()> {
-        self.string()?;
-        self.skip_white();
-        self.byte(b':')?;
-        self.skip_white();
-        Some(())
-    }
-
-    /// A string; returns whether it contains no escapes.
-    fn string(&mut self) -> Option<bool> {
-        self.byte(b'"')?;
-        let mut is_plain = true;
-        loop {
-            self.at += distance_to_special(self.bytes.get(self.at..)?)?;
-            match self.bytes[self.at] {
-                b'"' => {
-                    self.at += 1;
-                    return Some(is_plain);
-                }
-                b'\\' => self.escape()?,
-                _ => return None,
-            }
-            is_plain = false;
-        }
-    }
-
-    fn escape(&mut self) -> Option<()> {
-        match self.bytes.get(self.at + 1)? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 2,
-            b'u' => {
-                let digits = self.bytes.get(self.at + 2..self.at + 6)?;
-                digits.iter().all(u8::is_ascii_hexdigit).then_some(())?;
-                self.at += 6;
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn number(&mut self) -> Option<()> {
-        if self.bytes.get(self.at) == Some(&b'-') {
-            self.at += 1;
-        }
-        match self.next()? {
-            b'0' => {}
-            b'1'..=b'9' => drop(self.digits()),
-            _ => return None,
-        }
-        if self.bytes.get(self.at) == Some(&b'.') {
-            self.at += 1;
-            (self.digits() > 0).then_some(())?;
-        }
-        if matches!(self.bytes.get(self.at), Some(b'e' | b'E')) {
-            self.at += 1;
-            self.at += usize::from(matches!(self.bytes.get(self.at), Some(b'+' | b'-')));
-            (self.digits() > 0).then_some(())?;
-        }
-        Some(())
-    }
-
-    fn digits(&mut self) -> usize {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += count;
-        count
-    }
-
-    fn literal(&mut self, word: &[u8]) -> Option<bool> {
-        self.bytes[self.at..].starts_with(word).then_some(())?;
-        self.at += word.len();
-        Some(true)
-    }
-
-    fn byte(&mut self, wanted: u8) -> Option<()> {
-        (self.next()? == wanted).then_some(())
-    }
-
-    fn next(&mut self) -> Option<u8> {
-        let byte = self.peek()?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    fn skip_white(&mut self) {
-        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            self.at += 1;
-        }
-    }
-}
-
-/// Which open brackets are braces; the innermost is the lowest bit.
-#[derive(Default)]
-struct Nest {
-    depth: u32,
-    objects: u64,
-}
-
-impl Nest {
-    fn push(&mut self, is_object: bool) -> Option<()> {
-        (self.depth < MAX_DEPTH).then_some(())?;
-        self.depth += 1;
-        self.objects = self.objects << 1 | u64::from(is_object);
-        Some(())
-    }
-
-    fn pop(&mut self) {
-        self.depth -= 1;
-        self.objects >>= 1;
-    }
-
-    fn is_object(&self) -> bool {
-        self.objects & 1 == 1
-    }
-}
-
-/// Distance to the first quote, backslash or control character, eight bytes at a time.
-fn distance_to_special(bytes: &[u8]) -> Option<usize> {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let mut words = bytes.chunks_exact(8);
-    for (count, word) in words.by_ref().enumerate() {
-        let word = u64::from_le_bytes(word.try_into().ok()?);
-        let quote = word ^ (LOW * b'"' as u64);
-        let backslash = word ^ (LOW * b'\\' as u64);
-        // A byte borrows from the next one only if it is special itself, so the lowest marked byte is always correct.
-        let special = quote.wrapping_sub(LOW) & !quote
-            | backslash.wrapping_sub(LOW) & !backslash
-            | word.wrapping_sub(LOW * 0x20) & !word;
-        if special & HIGH != 0 {
-            return Some(count * 8 + (special & HIGH).trailing_zeros() as usize / 8);
-        }
-    }
-    let rest = words.remainder();
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
-    rest.iter().position(is_special).map(|at| bytes.len() - rest.len() + at)
 }
 
 #[cfg(test)]

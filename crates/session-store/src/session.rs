@@ -11,7 +11,7 @@ use crate::index::lazy::LazyIndex;
 use crate::index::{Index, Reading, Record};
 use crate::log::{ChangeNotice, Locator, LogChange, LogError, SessionLog, Span};
 use crate::session::append::ForeignChange;
-use crate::session::branch::RememberedContext;
+use crate::session::branch::{RememberedContext, Searched};
 use crate::session::entries::EntryCache;
 use crate::session::syncs::DeferredSyncs;
 
@@ -52,6 +52,7 @@ pub struct Session {
     pub(crate) max_line: usize,
     cache: Mutex<EntryCache>,
     context: Mutex<RememberedContext>,
+    searched: Mutex<Searched>,
     foreign: Option<ForeignChange>,
     /// A change of the log that could not be read yet. Nothing is written before it is read.
     unread: LogChange,
@@ -130,6 +131,7 @@ impl Session {
             max_line: options.max_line_bytes,
             cache: Mutex::new(EntryCache::new(options.cache_bytes)),
             context: Mutex::default(),
+            searched: Mutex::default(),
             foreign: None,
             unread: LogChange::Unchanged,
             syncs: DeferredSyncs::default(),

@@ -244,18 +244,21 @@ impl<'a> Host<'a> {
         let params = json!({ "sessionId": self.session_id, "message": message });
         let tokens = params.to_string().len() as u64 / 4;
         let reply = self.sidecar.call("appendMessage", &params)?;
-        let told = &reply["compaction"];
+        let reported = &reply["compaction"];
         let is_refused = message["stopReason"] == "error";
-        ensure!(told.is_object() || !is_refused, "nothing is said of a refused request: {reply}");
-        if told.is_null() {
+        ensure!(reported.is_object() || !is_refused, "nothing is said of a refused request: {reply}");
+        if reported.is_null() {
             return Ok((tokens, Value::Null));
         }
-        ensure!(told["contextTokens"].is_u64() && told["threshold"].is_u64(), "numbers are missing: {told}");
-        self.run.clipped += told["clipped"].as_array().map_or(0, |clipped| clipped.len() as u64);
-        if let Some(why) = told["skipped"].as_str().or_else(|| told["error"]["data"]["reason"].as_str()) {
+        ensure!(
+            reported["contextTokens"].is_u64() && reported["threshold"].is_u64(),
+            "numbers are missing: {reported}"
+        );
+        self.run.clipped += reported["clipped"].as_array().map_or(0, |clipped| clipped.len() as u64);
+        if let Some(why) = reported["skipped"].as_str().or_else(|| reported["error"]["data"]["reason"].as_str()) {
             *self.run.let_be.entry(why.to_owned()).or_default() += 1;
         }
-        let Some(operation) = told["operationId"].as_str() else {
+        let Some(operation) = reported["operationId"].as_str() else {
             return Ok((tokens, Value::Null));
         };
         self.for_request += 1;

@@ -23,7 +23,7 @@ pub struct Provider {
 /// What it was asked and what it did.
 #[derive(Debug, Default, Clone)]
 pub struct Seen {
-    /// Marks of all messages that it was told of.
+    /// Marks of all messages that it was sent.
     pub marks: HashSet<u64>,
     /// Requests by what came of them.
     pub outcomes: BTreeMap<&'static str, u64>,
@@ -173,15 +173,15 @@ fn stream_of(pieces: &[&str], finish: Option<&str>) -> String {
 
 /// A summary in the format that the prompt asks for.
 fn summary(prompt: &str) -> String {
-    let told = marks_in(prompt).len();
+    let sent = marks_in(prompt).len();
     // The instructions stand behind the conversation and the summary to update.
     if prompt.rfind("## Original Request") > prompt.rfind("## Goal") {
         return format!(
-            "## Original Request\nThe {told} messages.\n\n## Early Progress\n- some\n\n## Context for Suffix\n- more"
+            "## Original Request\nThe {sent} messages.\n\n## Early Progress\n- some\n\n## Context for Suffix\n- more"
         );
     }
     format!(
-        "## Goal\n- Tell of {told} messages\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n\n### Done\n- [x] \
+        "## Goal\n- Tell of {sent} messages\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n\n### Done\n- [x] \
          read files\n\n### In Progress\n- [ ] reading on\n\n### Blocked\n- (none)\n\n## Key Decisions\n- **Reading**: it \
          was asked for\n\n## Next Steps\n1. Read on\n\n## Critical Context\n- {}",
         "a fact that matters; ".repeat(30)

@@ -21,7 +21,7 @@ pub struct Sidecar {
     requests: u64,
     /// `compactionEnd` by operation.
     ends: HashMap<String, Value>,
-    /// What `compactionProgress` told, in order.
+    /// What `compactionProgress` reported, in order.
     pub progress: Vec<Value>,
     /// What the model of the client answers to every `summarize`, by kind of request; others fail.
     pub host_summaries: HashMap<String, String>,

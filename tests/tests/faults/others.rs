@@ -87,11 +87,11 @@ fn no_line_is_lost_beside_a_program_that_takes_no_lock() {
         own.push(say(&mut peer, "ours").expect("appends go on")["entryId"].as_str().unwrap_or_default().to_owned());
     }
     own.push(say(&mut peer, "the last").expect("appends go on")["entryId"].as_str().unwrap_or_default().to_owned());
-    let mut told = peer.foreign.clone();
-    told.sort();
+    let mut reported = peer.foreign.clone();
+    reported.sort();
     let mut theirs: Vec<String> = (0..300).map(|n| format!("f{n}")).collect();
     theirs.sort();
-    assert_eq!(told, theirs, "sessionChanged tells each entry of others once");
+    assert_eq!(reported, theirs, "sessionChanged names each entry of others once");
     let text = fs::read_to_string(home.path()).expect("the session is there");
     for id in own.iter().chain(&theirs) {
         assert_eq!(text.matches(&format!("\"id\":\"{id}\"")).count(), 1, "{id}");
@@ -118,7 +118,7 @@ fn a_file_that_is_replaced_is_read_and_locked_anew() {
 }
 
 #[test]
-fn a_file_that_is_cut_or_gone_is_told_and_not_made_worse() {
+fn a_file_that_is_cut_or_gone_is_reported_and_not_made_worse() {
     let home = Home::new();
     let mut peer = home.peer();
     open(&mut peer, &home.path());

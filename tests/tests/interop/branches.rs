@@ -20,7 +20,7 @@ use super::model::{listed, sorted};
 use super::rules::{Rule, Seen};
 
 const RULES: [Rule; 3] =
-    [Rule::BranchesAreToldAsTheyWereSeen, Rule::BranchFilesComeFromAllEntries, Rule::FileListsHoldStrings];
+    [Rule::BranchesAreReadAsTheyWereSeen, Rule::BranchFilesComeFromAllEntries, Rule::FileListsHoldStrings];
 
 /// A way in the tree: positions of the leaf that is left and of the target, and how many tokens of
 /// messages a summary may be made from.
@@ -36,9 +36,9 @@ pub(crate) struct Way {
 pub(crate) struct WayFacts {
     pub(crate) navigation: Navigation,
     /// The entries that are left, each with what the peer makes of it alone.
-    told: Vec<Told>,
+    entries: Vec<ReadEntry>,
     /// Those of them that are in the context of the old leaf, in its order.
-    seen: Vec<Told>,
+    seen: Vec<ReadEntry>,
     /// What the peer prepares.
     branch: Branch,
     /// Whether it fails on the entries as they are stored.
@@ -47,16 +47,16 @@ pub(crate) struct WayFacts {
 
 /// One entry of a branch.
 #[derive(Debug, Clone)]
-struct Told {
+struct ReadEntry {
     entry: Json<'static>,
-    messages: Vec<ToldMessage>,
+    messages: Vec<ReadMessage>,
     files: Files,
     /// Files of the calls that a tool made, which its result tells.
     files_of_result: Files,
 }
 
 #[derive(Debug, Clone)]
-struct ToldMessage {
+struct ReadMessage {
     role: String,
     canonical: String,
     tokens: u64,
@@ -73,10 +73,10 @@ pub(crate) struct Branch {
 impl WayFacts {
     pub(crate) fn read(json: &Json<'_>) -> anyhow::Result<Self> {
         refuse_error(json)?;
-        let entries = |key: &str| array(json, key)?.iter().map(told).collect::<anyhow::Result<Vec<Told>>>();
+        let entries = |key: &str| array(json, key)?.iter().map(read).collect::<anyhow::Result<Vec<ReadEntry>>>();
         Ok(Self {
             navigation: Navigation::read(json)?,
-            told: entries("told")?,
+            entries: entries("told")?,
             seen: entries("seen")?,
             branch: Branch {
                 messages: array(json, "messages")?.iter().map(canonical).collect(),
@@ -110,15 +110,15 @@ impl WayFacts {
     }
 
     fn derive(&self, budget: Option<u64>, rules: &Seen) -> Branch {
-        let as_seen = rules.contains(&Rule::BranchesAreToldAsTheyWereSeen);
-        let source = if as_seen { &self.seen } else { &self.told };
-        let is_told = |message: &ToldMessage| !as_seen || !matches!(message.role.as_str(), "system" | "toolResult");
+        let as_seen = rules.contains(&Rule::BranchesAreReadAsTheyWereSeen);
+        let source = if as_seen { &self.seen } else { &self.entries };
+        let is_shown = |message: &ReadMessage| !as_seen || !matches!(message.role.as_str(), "system" | "toolResult");
         let messages =
-            source.iter().rev().flat_map(|told| told.messages.iter().rev().map(move |message| (told, message)));
+            source.iter().rev().flat_map(|entry| entry.messages.iter().rev().map(move |message| (entry, message)));
         let mut branch = Branch::default();
-        for (told, message) in messages.filter(|(_, message)| is_told(message)) {
+        for (entry, message) in messages.filter(|(_, message)| is_shown(message)) {
             let is_full = budget.is_some_and(|budget| branch.tokens + message.tokens > budget);
-            let may_overshoot = budget.is_some_and(|budget| told.is_summary() && branch.tokens * 10 < budget * 9);
+            let may_overshoot = budget.is_some_and(|budget| entry.is_summary() && branch.tokens * 10 < budget * 9);
             if !is_full || may_overshoot {
                 branch.tokens += message.tokens;
                 branch.messages.insert(0, message.canonical.clone());
@@ -135,20 +135,20 @@ impl WayFacts {
         let takes_all = rules.contains(&Rule::BranchFilesComeFromAllEntries);
         let reached = if takes_all { 0 } else { self.reached(budget) };
         let mut lists = Files::default();
-        for (at, told) in self.told.iter().enumerate() {
-            let is_named = match told.kind() {
+        for (at, entry) in self.entries.iter().enumerate() {
+            let is_named = match entry.kind() {
                 "branch_summary" => true,
                 "compaction" => takes_all,
                 _ => false,
             };
             if is_named {
-                lists.read.extend(listed(&told.entry, "readFiles", rules));
-                lists.edited.extend(listed(&told.entry, "modifiedFiles", rules));
+                lists.read.extend(listed(&entry.entry, "readFiles", rules));
+                lists.edited.extend(listed(&entry.entry, "modifiedFiles", rules));
             } else if at >= reached {
-                lists.extend(&told.files);
+                lists.extend(&entry.files);
             }
             if takes_all {
-                lists.extend(&told.files_of_result);
+                lists.extend(&entry.files_of_result);
             }
         }
         Files { read: sorted(lists.read), written: sorted(lists.written), edited: sorted(lists.edited) }
@@ -158,15 +158,15 @@ impl WayFacts {
     fn reached(&self, budget: Option<u64>) -> usize {
         let Some(budget) = budget else { return 0 };
         let mut sum = 0;
-        let does_not_fit = |told: &Told| {
-            sum += told.messages.iter().map(|message| message.tokens).sum::<u64>();
-            !told.messages.is_empty() && sum > budget
+        let does_not_fit = |entry: &ReadEntry| {
+            sum += entry.messages.iter().map(|message| message.tokens).sum::<u64>();
+            !entry.messages.is_empty() && sum > budget
         };
-        self.told.iter().rposition(does_not_fit).unwrap_or(0)
+        self.entries.iter().rposition(does_not_fit).unwrap_or(0)
     }
 }
 
-impl Told {
+impl ReadEntry {
     fn kind(&self) -> &str {
         self.entry.get("type").and_then(Json::as_str).unwrap_or("")
     }
@@ -185,13 +185,13 @@ impl Branch {
     }
 }
 
-fn told(json: &Json<'_>) -> anyhow::Result<Told> {
+fn read(json: &Json<'_>) -> anyhow::Result<ReadEntry> {
     let message = |json: &Json<'_>| {
         let value = member(json, "message")?;
         let role = value.get("role").and_then(Json::as_str).unwrap_or("").to_owned();
-        anyhow::Ok(ToldMessage { role, canonical: canonical(value), tokens: count(member(json, "tokens")?)? })
+        anyhow::Ok(ReadMessage { role, canonical: canonical(value), tokens: count(member(json, "tokens")?)? })
     };
-    Ok(Told {
+    Ok(ReadEntry {
         entry: member(json, "entry")?.clone().into_owned(),
         messages: array(json, "messages")?.iter().map(message).collect::<anyhow::Result<_>>()?,
         files: files(member(json, "files")?)?,

@@ -1,7 +1,7 @@
 //! What a summarizer is asked for a compaction: the conversation, the summary to update, the focus.
 //!
 //! The instructions around them are each side's own. The peer's requests are caught by a model that
-//! answers nothing; ours are told by `prepareCompaction`.
+//! answers nothing; ours come from `prepareCompaction`.
 
 use std::collections::HashMap;
 

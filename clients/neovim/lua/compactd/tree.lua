@@ -30,6 +30,18 @@ local function shown(id, nodes)
   return id
 end
 
+--- What an entry is, in a word.
+function M.kind(node)
+  local kind = node.role or node.type
+  return NAMES[kind] or kind
+end
+
+--- What an entry says. Of a summary that is its goal; its headings tell a person nothing.
+function M.preview(node)
+  local goal, more = node.preview:gsub("^## Goal %- ", "")
+  return more > 0 and goal:gsub(" ## .*", " …") or goal
+end
+
 local function value(member)
   return member ~= vim.NIL and member or nil
 end
@@ -74,7 +86,8 @@ function M.rows(tree)
     local id, depth, first = unpack(table.remove(waiting))
     local node, below = nodes[id], children[id] or {}
     local line = first and (("│ "):rep(depth - 1) .. "├─") or ("│ "):rep(depth)
-    line = ("%s• %s %-10s %s"):format(line, id, NAMES[node.role or node.type] or node.role or node.type, node.preview)
+    -- What is not on the current path has an open circle.
+    line = ("%s%s %s %-10s %s"):format(line, path[id] and "•" or "◦", id, M.kind(node), M.preview(node))
     line = line .. (node.label and (" [%s]"):format(node.label) or "") .. (id == leaf and " ◀ leaf" or "")
     rows[#rows + 1] = { id = id, text = line, node = node, on_path = path[id] == true }
     branches = branches + (#below == 0 and 1 or 0)

@@ -22,7 +22,7 @@ from langchain_core.messages import (
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
-from ..bounded_history import BoundedHistory, Part, Stored, as_arguments, as_text, text_block, text_of
+from ..bounded_history import BoundedHistory, Message, Whole, output_part, result_message, text_of, text_part
 
 
 class CompactdMiddleware(AgentMiddleware[AgentState[Any], Any]):
@@ -61,55 +61,52 @@ class CompactdMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
 
 class LangChainCodec:
-    """Messages of LangChain, in the shape that a session stores and back."""
+    """Messages of LangChain in the format of the AI SDK, which has all that their standard blocks can say."""
 
-    def to_stored(self, message: BaseMessage) -> list[tuple[Stored, Part]]:
-        """One stored message."""
-        return [(self._stored(message), message_to_dict(message))]
+    format = "ai-sdk"
 
-    def from_stored(self, stored: Stored, part: Part | None) -> Part:
-        """A message of the person for a summary; for a shortened result the original with less text."""
-        text = text_of(stored.get("content"))
-        if part is not None:
-            return {**part, "data": {**part["data"], "content": text}}
-        # A name of its own, so that the graph takes it for the same message the next time.
-        name = hashlib.sha256(text.encode()).hexdigest()[:32]
-        return message_to_dict(HumanMessage(text, id=f"compactd-{name}"))
-
-    def join(self, parts: Sequence[Part]) -> BaseMessage:
-        """The message."""
-        return messages_from_dict(list(parts))[0]
-
-    def _stored(self, message: BaseMessage) -> Stored:
-        content = [_block(block) for block in _blocks(message.content)]
+    def to_format(self, message: BaseMessage) -> tuple[Message, Whole]:
+        """The message with its standard blocks as parts."""
+        whole = message_to_dict(message)
         if isinstance(message, ToolMessage):
-            error = message.status == "error"
-            ids = {"toolCallId": message.tool_call_id, "toolName": message.name or "tool"}
-            return {"role": "toolResult", **ids, "content": content, "isError": error}
+            is_error = message.status == "error"
+            is_text = is_error or isinstance(message.content, str)
+            output = str(message.text) if is_text else [output_part(_part(block)) for block in message.content_blocks]
+            return result_message(message.tool_call_id, message.name or "tool", output, is_error), whole
+        # Calls come from `tool_calls`, in whichever way the provider shows them.
+        parts = [_part(block) for block in message.content_blocks if block["type"] not in CALLS]
         if not isinstance(message, AIMessage):
-            return {"role": "user", "content": content}
-        calls: list[dict[str, Any]] = [
-            {"type": "toolCall", "id": call["id"], "name": call["name"], "arguments": as_arguments(call["args"])}
+            return {"role": "user", "content": parts}, whole
+        parts += [
+            {"type": "tool-call", "toolCallId": call["id"], "toolName": call["name"], "input": call["args"]}
             for call in message.tool_calls
         ]
-        return {"role": "assistant", "content": content + calls, "stopReason": "toolUse" if calls else "stop"}
+        return {"role": "assistant", "content": parts}, whole
+
+    def from_format(self, message: Message, whole: Whole | None, is_shortened: bool) -> BaseMessage:
+        """A message of the person for a summary; for a shortened result the original with less text."""
+        if whole is not None:
+            (restored,) = messages_from_dict([whole])
+            return restored.model_copy(update={"content": text_of(message)}) if is_shortened else restored
+        if message["role"] == "tool":
+            (result,) = message["content"]
+            return ToolMessage(text_of(message), tool_call_id=result["toolCallId"], name=result["toolName"])
+        # A name of its own, so that the graph takes it for the same message the next time.
+        text = text_of(message)
+        return HumanMessage(text, id=f"compactd-{hashlib.sha256(text.encode()).hexdigest()[:32]}")
 
 
-def _blocks(content: Any) -> list[Any]:
-    blocks = [content] if isinstance(content, str) else list(content)
-    # Calls come from `tool_calls`, in whichever way the provider shows them.
-    return [block for block in blocks if block != "" and not (isinstance(block, dict) and block.get("type") in CALLS)]
+# The last one is how Anthropic shows a call.
+CALLS = ("tool_call", "invalid_tool_call", "tool_use")
 
 
-CALLS = ("tool_use", "tool_call", "function_call")
-
-
-def _block(block: Any) -> dict[str, Any]:
-    if isinstance(block, dict):
-        if block.get("type") == "text":
-            return text_block(str(block.get("text", "")))
-        if block.get("type") in ("reasoning", "thinking"):
-            return {"type": "thinking", "thinking": as_text(block.get("reasoning") or block.get("thinking") or "")}
-        if block.get("type") == "image" and "base64" in block:
-            return {"type": "image", "data": block["base64"], "mimeType": block.get("mime_type", "image/png")}
-    return text_block(as_text(block))
+def _part(block: Any) -> Message:
+    kind, data = block["type"], block.get("base64") or block.get("url")
+    if kind == "text":
+        return text_part(block.get("text", ""))
+    if kind == "reasoning":
+        return {"type": "reasoning", "text": block.get("reasoning", "")}
+    if kind in ("image", "audio", "video", "file") and data:
+        default = "image/png" if kind == "image" else "application/octet-stream"
+        return {"type": "file", "data": data, "mediaType": block.get("mime_type") or default}
+    return text_part(block.get("value", block))

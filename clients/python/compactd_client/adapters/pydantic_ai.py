@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,9 +14,11 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelRequestPart,
     SystemPromptPart,
+    ToolReturnPart,
+    UserPromptPart,
 )
 
-from ..bounded_history import BoundedHistory, Part, Stored, as_arguments, as_text, text_block, text_of
+from ..bounded_history import BoundedHistory, Message, Whole, as_text, output_part, result_message, text_of, text_part
 
 
 class CompactdHistory:
@@ -66,53 +69,57 @@ def _joined(system: Sequence[ModelRequestPart], messages: Sequence[ModelMessage]
 
 
 class PydanticAiCodec:
-    """Messages of Pydantic AI, in the shape that a session stores and back."""
+    """Messages of Pydantic AI in the format of the AI SDK, whose parts are the closest to theirs."""
 
-    def to_stored(self, message: ModelMessage) -> list[tuple[Stored, Part]]:
-        """One stored message; requests have one part here."""
+    format = "ai-sdk"
+
+    def to_format(self, message: ModelMessage) -> tuple[Message, Whole]:
+        """The message; requests have one part here."""
         (whole,) = ModelMessagesTypeAdapter.dump_python([message], mode="json")
-        stored = _answer(whole["parts"]) if message.kind == "response" else _request(whole["parts"][0])
-        return [(stored, whole)]
+        if message.kind == "response":
+            return {"role": "assistant", "content": [_answer_part(part) for part in whole["parts"]]}, whole
+        (part,) = whole["parts"]
+        content, name = part.get("content"), part.get("tool_name")
+        parts = [_part(one) for one in content] if isinstance(content, list) else [_part(content)]
+        if name is None:
+            return {"role": "user", "content": parts}, whole
+        # A list has files, or it is a value of the tool.
+        has_files = any(one["type"] == "file" for one in parts)
+        output = [output_part(one) for one in parts] if has_files else as_text(content)
+        is_error = part.get("outcome", "retried") != "success"
+        return result_message(part["tool_call_id"], name, output, is_error), whole
 
-    def from_stored(self, stored: Stored, part: Part | None) -> Part:
+    def from_format(self, message: Message, whole: Whole | None, is_shortened: bool) -> ModelMessage:
         """A request of the person for a summary; for a shortened result the original with less text."""
-        text = text_of(stored.get("content"))
-        if part is not None:
-            return {**part, "parts": [{**part["parts"][0], "content": text}]}
-        return {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": text}]}
-
-    def join(self, parts: Sequence[Part]) -> ModelMessage:
-        """The message."""
-        return ModelMessagesTypeAdapter.validate_python([parts[0]])[0]
-
-
-def _answer(parts: Sequence[dict[str, Any]]) -> Stored:
-    blocks = [_answer_block(part) for part in parts]
-    calls = any(block["type"] == "toolCall" for block in blocks)
-    return {"role": "assistant", "content": blocks, "stopReason": "toolUse" if calls else "stop"}
+        if whole is None and message["role"] == "tool":
+            (result,) = message["content"]
+            return ModelRequest([ToolReturnPart(result["toolName"], text_of(message), result["toolCallId"])])
+        if whole is None:
+            return ModelRequest([UserPromptPart(text_of(message))])
+        if is_shortened:
+            whole = {**whole, "parts": [{**whole["parts"][0], "content": text_of(message)}]}
+        return ModelMessagesTypeAdapter.validate_python([whole])[0]
 
 
-def _answer_block(part: dict[str, Any]) -> dict[str, Any]:
+def _answer_part(part: dict[str, Any]) -> Message:
     if part["part_kind"] == "tool-call":
-        arguments = as_arguments(part.get("args") or {})
-        return {"type": "toolCall", "id": part["tool_call_id"], "name": part["tool_name"], "arguments": arguments}
+        call = {"toolCallId": part["tool_call_id"], "toolName": part["tool_name"]}
+        return {"type": "tool-call", **call, "input": _arguments(part.get("args"))}
     if part["part_kind"] == "thinking":
-        return {"type": "thinking", "thinking": part.get("content") or ""}
-    return text_block(as_text(part.get("content", part)))
+        return {"type": "reasoning", "text": part.get("content") or ""}
+    return _part(part.get("content") or part)
 
 
-def _request(part: dict[str, Any]) -> Stored:
-    content, name = part.get("content"), part.get("tool_name")
-    if part["part_kind"] in ("tool-return", "retry-prompt") and name is not None:
-        error = part["part_kind"] == "retry-prompt"
-        blocks = [text_block(as_text(content))]
-        return {"role": "toolResult", "toolCallId": part["tool_call_id"], "toolName": name, "content": blocks, "isError": error}
-    blocks = [_block(block) for block in content] if isinstance(content, list) else [text_block(as_text(content))]
-    return {"role": "user", "content": blocks}
+def _arguments(args: Any) -> Any:
+    try:
+        return json.loads(args or "{}") if isinstance(args, str) else args
+    except ValueError:
+        return args
 
 
-def _block(block: Any) -> dict[str, Any]:
-    image = isinstance(block, dict) and block.get("kind") == "binary" and str(block.get("media_type", "")).startswith("image/")
-    if image:
-        return {"type": "image", "data": block["data"], "mimeType": block["media_type"]}
-    return text_block(as_text(block))
+def _part(content: Any) -> Message:
+    """A text, a file or its address, or something else, which is shown as JSON."""
+    data = (content.get("data") or content.get("url")) if isinstance(content, dict) else None
+    if data is None or "media_type" not in content:
+        return text_part(content)
+    return {"type": "file", "data": data, "mediaType": content["media_type"]}

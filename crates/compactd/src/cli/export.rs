@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use compaction_core::entry::Entry;
 use compaction_core::json::RawObject;
-use compaction_core::transcripts::{RECORD_TYPE, original};
+use compaction_core::transcripts::{KeptRecord, RECORD_TYPE, is_imported};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use session_store::{Durability, FileStore, Locator, OpenOptions, SessionStore as _, StoreError};
+use session_store::{Durability, FileStore, Locator, OpenOptions, Session, SessionStore as _, StoreError};
 
 use super::arguments::{ExportFormat, ExportOptions};
 use super::connection::{Connection, Source};
@@ -62,10 +62,36 @@ struct Branch {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct BranchEntry {
     #[serde(rename = "type")]
     kind: String,
     message: Option<Box<RawValue>>,
+    custom_type: Option<Box<RawValue>>,
+    content: Option<Box<RawValue>>,
+}
+
+/// The message that a `custom_message` entry adds to the context.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CustomMessage {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    custom_type: Option<Box<RawValue>>,
+    content: Option<Box<RawValue>>,
+}
+
+impl BranchEntry {
+    fn into_message(self) -> Option<Box<RawValue>> {
+        match self.kind.as_str() {
+            "message" => self.message,
+            "custom_message" => {
+                let Self { custom_type, content, .. } = self;
+                serde_json::value::to_raw_value(&CustomMessage { role: "custom", custom_type, content }).ok()
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Parameters of `appendMessages`.
@@ -86,8 +112,12 @@ fn with_output(
     let failed = |source| Failure::File { path: path.clone(), source };
     let file = std::fs::File::options().write(true).create_new(true).open(path).map_err(failed)?;
     let mut file = std::io::BufWriter::new(file);
-    write(&mut file)?;
-    file.flush().map_err(failed)
+    let written = write(&mut file).and_then(|()| file.flush().map_err(failed));
+    if written.is_err() {
+        // An incomplete file would be in the way of the next try.
+        let _removed = std::fs::remove_file(path);
+    }
+    written
 }
 
 /// Reads the messages in the format.
@@ -118,8 +148,7 @@ async fn whole_branch(connection: &Connection, id: &Value, leaf: Option<&str>) -
     let branch: Branch = connection.call_for("getBranch", &params).await?;
     let whole = connection.call("createSession", &json!({ "ephemeral": true })).await?["sessionId"].clone();
     let (mut batch, mut bytes) = (Vec::new(), 0);
-    let messages = branch.entries.into_iter().filter(|entry| entry.kind == "message");
-    for message in messages.filter_map(|entry| entry.message) {
+    for message in branch.entries.into_iter().filter_map(BranchEntry::into_message) {
         bytes += message.get().len();
         batch.push(message);
         if batch.len() == AT_ONCE || bytes > BYTES_AT_ONCE {
@@ -145,54 +174,64 @@ fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> 
     let store = FileStore::new(PathBuf::new(), Durability::None);
     let options = OpenOptions { read_only: true, ..OpenOptions::default() };
     let session = store.open(&Locator::from(&path.to_owned()), &options).map_err(|error| failed(&error))?;
-    let (mut has_records, mut outcome) = (false, Ok(()));
+    let mut before = None;
+    each_record(&session, path, |record| {
+        if record.is_again {
+            before = Some(record.before);
+        }
+        Ok(())
+    })?;
     // A partial record appears again once it is complete. Only the last record can still be partial.
-    let mut partial = None;
-    let visit = |entry: Result<&Entry, &StoreError>| {
-        let record = match entry {
-            Ok(entry) => record_of(entry),
-            Err(error) => {
-                outcome = Err(failed(error));
-                return ControlFlow::Break(());
-            }
-        };
-        let Some(record) = record else { return ControlFlow::Continue(()) };
+    let (mut has_records, mut partial) = (false, None);
+    each_record(&session, path, |record| {
         has_records = true;
         if record.is_file {
             let text = "the transcript was many files; `compactd show` and `getEntries` give them one by one";
-            outcome = Err(Failure::Refused(format!("{}: {text}", path.display())));
-        } else if record.is_partial {
-            partial = Some(record.bytes);
-        } else {
-            partial = None;
-            outcome = output.write_all(&record.bytes).map_err(Failure::Output);
+            return Err(Failure::Refused(format!("{}: {text}", path.display())));
         }
-        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
-    session.for_each_entry(visit).map_err(|error| failed(&error))?;
-    outcome?;
+        if record.is_again {
+            return Ok(());
+        }
+        if record.is_partial {
+            partial = Some([record.before, record.content].concat());
+            return Ok(());
+        }
+        let new_start = if record.number == 1 { before.take() } else { None };
+        let bytes = [new_start.unwrap_or(record.before), record.content].concat();
+        partial = None;
+        output.write_all(&bytes).map_err(Failure::Output)
+    })?;
     if !has_records {
         return Err(Failure::Refused(format!("{}: the session was not imported from a transcript", path.display())));
     }
     output.write_all(&partial.unwrap_or_default()).map_err(Failure::Output)
 }
 
-/// A record in an entry.
-struct Kept {
-    bytes: Vec<u8>,
-    is_partial: bool,
-    is_file: bool,
+/// Visits the records that imports have added. Copies of them, which an undo makes, are not visited.
+fn each_record(
+    session: &Session,
+    path: &Path,
+    mut visit: impl FnMut(KeptRecord) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = |error: &StoreError| Failure::Refused(format!("{}: failed to {error}", path.display()));
+    let mut outcome = Ok(());
+    let visit = |entry: Result<&Entry, &StoreError>| {
+        outcome = match entry {
+            Ok(entry) => record_of(entry).map_or(Ok(()), &mut visit),
+            Err(error) => Err(failed(error)),
+        };
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    session.for_each_entry(visit).map_err(|error| failed(&error))?;
+    outcome
 }
 
-fn record_of(entry: &Entry) -> Option<Kept> {
-    let line = entry.line();
-    if entry.kind_name() != "custom" || !line.contains(RECORD_TYPE) {
+fn record_of(entry: &Entry) -> Option<KeptRecord> {
+    if entry.kind_name() != "custom" || !is_imported(entry.id()) {
         return None;
     }
+    let line = entry.line();
     let entry = RawObject::parse(&line).ok()?;
     entry.string("customType").filter(|kind| kind == RECORD_TYPE)?;
-    let data = entry.get("data")?;
-    let members = RawObject::parse(data).ok()?;
-    let (is_partial, is_file) = (members.get("partial").is_some(), members.get("file").is_some());
-    Some(Kept { bytes: original(data)?, is_partial, is_file })
+    KeptRecord::read(entry.get("data")?)
 }

@@ -5,19 +5,19 @@
 
 mod sources;
 
-use std::io::{self, BufRead as _, Read, Seek as _, Write};
+use std::io::{self, BufRead as _, Read, Seek as _, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json::RawObject;
 use compaction_core::transcripts::{
     self, Agent, Existing, HEAD_BYTES, IMPORT_TYPE, Import, Imported, Report, Shape, Source, TranscriptError,
-    earlier_import,
+    earlier_import, is_imported,
 };
 use serde_json::{Value, json};
-use session_store::log::{Batch, SessionLog as _};
+use session_store::log::{Batch, LogError, SessionLog as _, Span};
 use session_store::{
     Durability, FileLog, FileStore, Locator, NewEntry, OpenOptions, Parent, Precondition, Session, SessionStore as _,
     StoreError, open_regular_file,
@@ -37,6 +37,10 @@ const BATCH: usize = 4 << 20;
 const SHOWN_PROBLEMS: usize = 3;
 /// Maximum bytes of a file, for a transcript of many files.
 const MAX_FILE: u64 = 192 << 20;
+
+/// How long an import waits for a lock.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+const LOCK_POLL: Duration = Duration::from_millis(20);
 
 /// Runs the command and writes its report to `output`.
 pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
@@ -93,6 +97,15 @@ async fn import_all(
     Ok(outcomes)
 }
 
+/// The directory of a file. Every path to it gives the same directory, because conversations without an id have it in
+/// theirs.
+fn directory_of(path: &Path) -> PathBuf {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    // On Windows, a resolved path has another form than the working directories of other sessions.
+    let resolved = if cfg!(windows) { None } else { directory.canonicalize().ok() };
+    resolved.unwrap_or_else(|| directory.to_owned())
+}
+
 /// The failure of one transcript in the report about a directory.
 fn outcome_of(failure: &Failure, transcript: &Transcript) -> Value {
     let error = failure.to_json()["error"].clone();
@@ -118,7 +131,7 @@ async fn import_one(
     let known = transcript.files.as_ref().map(|(agent, _)| *agent).or(options.format);
     let agent = known.or_else(|| transcripts::detect(&head)).ok_or_else(|| not_a_transcript(&transcript.path))?;
     let name = transcript.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let directory = transcript.path.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
+    let directory = directory_of(&transcript.path).to_string_lossy().into_owned();
     let mut source = transcripts::identify(agent, &head, &name, &directory);
     if transcript.files.is_some() {
         source.shape = Shape::Files;
@@ -127,6 +140,8 @@ async fn import_one(
     let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let time = modified.map_or(0, |time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
     let id = if agent == Agent::Pi { source.id.clone() } else { source.session_id() };
+    // Two imports at once would each create the session.
+    let _lock = lock_of(&directory_of(&transcript.path));
     let target = target(connection, transcript, &source, &id, options).await?;
     file.rewind().map_err(failed)?;
     let written = match agent {
@@ -136,10 +151,6 @@ async fn import_one(
         },
         _ => write_session(&target, &source, &file, transcript, time),
     };
-    if written.is_err() && target.is_new {
-        // This import created the session, so the file holds nothing else.
-        let _removed = std::fs::remove_file(&target.path);
-    }
     let (report, added) = written?;
     let status = if target.is_new {
         "imported"
@@ -231,12 +242,45 @@ fn write_session(
     let failed = |error: StoreError| failure_of_store(&transcript.path, &error);
     // One sync at the end is enough. Each branch would cause its own.
     let store = FileStore::new(PathBuf::new(), Durability::None);
-    let mut session = store.open(&Locator::from(target.path.clone()), &OpenOptions::default()).map_err(failed)?;
+    let locator = Locator::from(target.path.clone());
+    let mut session = waiting_for_lock(|| store.open(&locator, &OpenOptions::default())).map_err(failed)?;
+    // Another import may have filled the session before this one locked it.
+    let was_empty = target.is_new && session.leaf_id().is_none();
     let written = check_id(&session, &source.session_id(), transcript)
         .and_then(|()| write(&mut session, source, file, transcript, time))
         .and_then(|written| session.sync().map(|()| written).map_err(failed));
+    if written.is_err() && was_empty {
+        // The lock is held, so nobody else has written to the session.
+        let _removed = std::fs::remove_file(&target.path);
+    }
     session.close().map_err(failed)?;
     written
+}
+
+/// Waits for other imports of transcripts in this directory, and keeps them out. Returns nothing where directories cannot
+/// be locked, or if the wait takes too long.
+fn lock_of(directory: &Path) -> Option<std::fs::File> {
+    let directory = std::fs::File::open(directory).ok()?;
+    let started = Instant::now();
+    loop {
+        match directory.try_lock() {
+            Ok(()) => return Some(directory),
+            Err(std::fs::TryLockError::WouldBlock) if started.elapsed() < LOCK_WAIT => std::thread::sleep(LOCK_POLL),
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Opens a session, after the import that has locked it. An agent that calls several tools at once imports its
+/// transcript several times.
+fn waiting_for_lock<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let started = Instant::now();
+    loop {
+        match open() {
+            Err(StoreError::Locked { .. }) if started.elapsed() < LOCK_WAIT => std::thread::sleep(LOCK_POLL),
+            outcome => return outcome,
+        }
+    }
 }
 
 fn check_id(session: &Session, id: &str, transcript: &Transcript) -> Result<(), Failure> {
@@ -257,10 +301,10 @@ fn write(
     transcript: &Transcript,
     time: i64,
 ) -> Result<(Report, u64), Failure> {
-    let (existing, tip) = existing_entries(session, transcript)?;
+    let (existing, tip, copies) = existing_entries(session, transcript)?;
     let is_update = !existing.imports.is_empty();
     let mut import = Import::new(source, time, existing).ok_or_else(|| not_a_transcript(&transcript.path))?;
-    let mut writer = Writer { session, transcript, tip, batch: Vec::new(), bytes: 0, added: 0 };
+    let mut writer = Writer { session, transcript, tip, copies, batch: Vec::new(), bytes: 0, added: 0 };
     let failed = |error| failure_of_transcript(&transcript.path, source, &error);
     match &transcript.files {
         Some((_, files)) => {
@@ -295,21 +339,31 @@ fn write(
     Ok((import.report().clone(), writer.added))
 }
 
-/// Reads the ids and imports of the session. Also returns the last entry of the last import.
-fn existing_entries(session: &Session, transcript: &Transcript) -> Result<(Existing, Option<EntryId>), Failure> {
+/// Reads the ids and imports of the session. Also returns the last entry of the last import, and the copies of the
+/// entry that ended this import. An undo makes such copies.
+fn existing_entries(
+    session: &Session,
+    transcript: &Transcript,
+) -> Result<(Existing, Option<EntryId>, Vec<EntryId>), Failure> {
     let (mut existing, mut tip) = (Existing::default(), None);
+    let mut copies: Vec<EntryId> = Vec::new();
     let visit = |entry: Result<&Entry, &StoreError>| {
         if let Ok(entry) = entry {
             existing.ids.insert(entry.id().as_str().to_owned());
-            if let Some((earlier, end)) = import_of(entry) {
-                existing.imports.push(earlier);
-                tip = end;
+            match import_of(entry) {
+                Some((earlier, end)) if is_imported(entry.id()) => {
+                    existing.imports.push(earlier);
+                    tip = end;
+                    copies.clear();
+                }
+                Some((_, end)) if end == tip => copies.push(entry.id().clone()),
+                _ => {}
             }
         }
         ControlFlow::Continue(())
     };
     session.for_each_entry(visit).map_err(|error| failure_of_store(&transcript.path, &error))?;
-    Ok((existing, tip))
+    Ok((existing, tip, copies))
 }
 
 fn import_of(entry: &Entry) -> Option<(transcripts::Earlier, Option<EntryId>)> {
@@ -328,6 +382,8 @@ struct Writer<'a> {
     transcript: &'a Transcript,
     /// The last entry of the previous import.
     tip: Option<EntryId>,
+    /// Copies of the entry that ended the previous import.
+    copies: Vec<EntryId>,
     batch: Vec<Imported>,
     bytes: usize,
     added: u64,
@@ -376,13 +432,16 @@ impl Writer<'_> {
     }
 
     /// The parent of a run. A run that continues the previous import follows the entries that were appended since,
-    /// such as a compaction.
+    /// such as a compaction, also where they are a copy of it.
     fn parent_of(&mut self, first: &Imported) -> Result<Option<EntryId>, StoreError> {
         if let Some(tip) = self.tip.take_if(|tip| first.parent.as_ref() == Some(tip))
             && let Some(leaf) = self.session.leaf_id()
-            && self.session.is_on_branch(&tip, Some(leaf))?
         {
-            return Ok(Some(leaf.clone()));
+            for place in self.copies.iter().rev().chain([&tip]) {
+                if self.session.is_on_branch(place, Some(leaf))? {
+                    return Ok(Some(leaf.clone()));
+                }
+            }
         }
         Ok(first.parent.clone())
     }
@@ -417,71 +476,124 @@ async fn report_of(connection: &Connection, path: &Path) -> Result<Report, Failu
 /// Copies the missing lines of a session file of pi, byte for byte. Returns the number of added lines.
 fn copy(mut file: std::fs::File, target: &Target, transcript: &Transcript) -> Result<u64, Failure> {
     let failed = |source| Failure::File { path: transcript.path.clone(), source };
-    if target.is_new {
-        // The created file has a header of its own, so the copy replaces it.
-        let directory = target.path.parent().unwrap_or(Path::new("/"));
-        let mut beside = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-        io::copy(&mut file, &mut beside).map_err(failed)?;
-        beside.as_file().sync_all().map_err(failed)?;
-        beside.persist(&target.path).map_err(|error| failed(error.error))?;
-        return lines_of(&target.path).map_err(failed);
-    }
     let failed_store = |error: StoreError| failure_of_store(&transcript.path, &error);
     // The lock comes first. No other program writes between the comparison and the append.
-    let mut log = FileLog::open(&target.path).map_err(failed_store)?.log;
-    let held = open_regular_file(&target.path).map_err(failed)?;
+    let mut log = waiting_for_lock(|| FileLog::open(&target.path)).map_err(failed_store)?.log;
+    let added = if target.is_new && lines_of(&log).map_err(failed)? == 1 {
+        // The created file has a header of its own, so the copy replaces it.
+        let copied = copy_whole(&mut file, &target.path).map_err(failed);
+        if copied.is_err() {
+            // The lock is held, so nobody else has written to the session.
+            let _removed = std::fs::remove_file(&target.path);
+        }
+        copied
+    } else {
+        continue_copy(file, &mut log, target, transcript)
+    };
+    log.release();
+    added
+}
+
+/// Replaces the file at `path` by the lines of `file`. Returns their number.
+fn copy_whole(file: &mut std::fs::File, path: &Path) -> io::Result<u64> {
+    let mut beside = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
     let mut reader = io::BufReader::with_capacity(CHUNK, file);
-    if !begins_with(&mut reader, held).map_err(failed)? {
+    let (mut lines, mut line) = (0, Vec::new());
+    while let Some(complete) = next_line(&mut reader, &mut line)? {
+        beside.write_all(complete)?;
+        beside.write_all(b"\n")?;
+        lines += 1;
+    }
+    beside.as_file().sync_all()?;
+    beside.persist(path).map_err(|error| error.error)?;
+    Ok(lines)
+}
+
+/// Appends the lines of `file` behind those of `log`. Returns their number.
+fn continue_copy(
+    file: std::fs::File,
+    log: &mut FileLog,
+    target: &Target,
+    transcript: &Transcript,
+) -> Result<u64, Failure> {
+    let failed = |source| Failure::File { path: transcript.path.clone(), source };
+    let failed_log = |error: LogError| failed(io::Error::other(error));
+    let mut reader = io::BufReader::with_capacity(CHUNK, file);
+    let Some(end) = start_of_rest(&mut reader, log).map_err(failed)? else {
         let text = format!("{}: the session at {} is no start of it", shown(&transcript.path), shown(&target.path));
         let data = json!({ "kind": "transcriptChanged", "file": transcript.path, "path": target.path });
         return Err(Failure::Transcript { text, data });
+    };
+    let mut line = Vec::new();
+    let (mut is_text, mut lines) = (true, 0);
+    reader.seek(SeekFrom::Start(end)).map_err(failed)?;
+    while let Some(complete) = next_line(&mut reader, &mut line).map_err(failed)? {
+        is_text &= std::str::from_utf8(complete).is_ok();
+        lines += 1;
     }
-    let (mut added, mut line) = (0, String::new());
-    while reader.read_line(&mut line).map_err(failed)? > 0 {
-        // A line without a line end is incomplete.
-        let Some(complete) = line.strip_suffix('\n') else { break };
+    if !is_text {
+        // A log appends text only.
+        reader.rewind().map_err(failed)?;
+        copy_whole(reader.get_mut(), &target.path).map_err(failed)?;
+        return Ok(lines);
+    }
+    if end < log.length() {
+        // The transcript has the bytes of the incomplete line.
+        log.cut(log.length(), end).map_err(failed_log)?;
+    }
+    reader.seek(SeekFrom::Start(end)).map_err(failed)?;
+    let mut added = 0;
+    while let Some(Ok(complete)) = next_line(&mut reader, &mut line).map_err(failed)?.map(std::str::from_utf8) {
         let batch = Batch { lines: complete, expected_end: log.length(), sync: false };
-        log.append(batch).map_err(|error| failed(io::Error::other(error)))?;
+        log.append(batch).map_err(failed_log)?;
         added += 1;
-        line.clear();
     }
     log.sync().map_err(failed)?;
-    log.release();
     Ok(added)
 }
 
-/// Whether `whole` begins with the contents of `start`. Consumes these bytes.
-fn begins_with(whole: &mut impl Read, start: std::fs::File) -> io::Result<bool> {
-    let mut start = io::BufReader::with_capacity(CHUNK, start);
-    let mut found = Vec::new();
-    loop {
-        let expected = start.fill_buf()?;
-        if expected.is_empty() {
-            return Ok(true);
-        }
-        found.resize(expected.len(), 0);
-        match whole.read_exact(&mut found) {
-            Ok(()) if found == expected => {}
-            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
-            _ => return Ok(false),
-        }
-        let length = expected.len();
-        start.consume(length);
+/// The next line of a session file, without its line end. A last line without a line end counts if it is complete.
+fn next_line<'a>(reader: &mut impl io::BufRead, line: &'a mut Vec<u8>) -> io::Result<Option<&'a [u8]>> {
+    line.clear();
+    reader.read_until(b'\n', line)?;
+    let is_object = |line: &[u8]| std::str::from_utf8(line).is_ok_and(|line| RawObject::parse(line).is_ok());
+    match line.strip_suffix(b"\n") {
+        Some(complete) => Ok(Some(complete)),
+        None => Ok(Some(&line[..]).filter(|line| is_object(line))),
     }
 }
 
-fn lines_of(path: &Path) -> io::Result<u64> {
-    let mut reader = io::BufReader::with_capacity(CHUNK, open_regular_file(path)?);
-    let mut lines = 0;
-    loop {
-        let chunk = reader.fill_buf()?;
-        if chunk.is_empty() {
-            return Ok(lines);
+/// Where the lines of `whole` begin that `log` does not hold. `None` if `whole` does not begin with the lines of `log`.
+fn start_of_rest(whole: &mut impl Read, log: &FileLog) -> io::Result<Option<u64>> {
+    let (mut offset, mut end) = (0, 0);
+    let mut found = Vec::new();
+    while offset < log.length() {
+        let length = (log.length() - offset).min(CHUNK as u64);
+        let expected = log.read(Span { offset, length })?;
+        found.clear();
+        whole.by_ref().take(length).read_to_end(&mut found)?;
+        if let Some(at) = memchr::memrchr(b'\n', &expected) {
+            end = offset + at as u64 + 1;
         }
-        lines += memchr::memchr_iter(b'\n', chunk).count() as u64;
-        let length = chunk.len();
-        reader.consume(length);
+        offset += length;
+        // The copy ends its last line, also if the transcript does not.
+        let is_last_end = offset == log.length() && expected.strip_suffix(b"\n") == Some(&found);
+        if found != expected && !is_last_end {
+            return Ok(None);
+        }
     }
+    Ok(Some(end))
+}
+
+fn lines_of(log: &FileLog) -> io::Result<usize> {
+    let mut lines = 0;
+    let mut offset = 0;
+    while offset < log.length() {
+        let length = (log.length() - offset).min(CHUNK as u64);
+        lines += memchr::memchr_iter(b'\n', &log.read(Span { offset, length })?).count();
+        offset += length;
+    }
+    Ok(lines)
 }
 
 fn not_a_transcript(path: &Path) -> Failure {

@@ -1,11 +1,11 @@
 //! `import` and `export`: transcripts of other agents become sessions, and come back.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{SAMPLE, Sandbox};
+use crate::harness::{Finished, SAMPLE, Sandbox};
 
 fn fixture(name: &str) -> Vec<u8> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compaction-core/fixtures/transcripts");
@@ -116,6 +116,155 @@ fn what_is_added_follows_a_compaction_that_was_made_here() {
     assert_eq!(all["messages"].as_array().map(Vec::len), Some(40), "no compaction hides any of them");
 }
 
+/// A list of events, as OpenHands exports it.
+fn events(count: usize) -> String {
+    let words = "The quick brown fox jumps over the lazy dog. ".repeat(60);
+    let event = |number: usize| {
+        let source = if number.is_multiple_of(2) { "user" } else { "agent" };
+        json!({
+            "id": number, "timestamp": format!("2026-03-01T10:{number:02}:00"), "source": source,
+            "action": "message", "args": { "content": format!("{number}: {words}") }
+        })
+        .to_string()
+    };
+    format!("[{}]", (0..count).map(event).collect::<Vec<_>>().join(", "))
+}
+
+/// The text of the last message that a model reads, and whether there is a summary.
+fn context(sandbox: &Sandbox, session: &Path) -> (String, bool) {
+    let exported = read(&sandbox.run(&["export", text(session), "--format", "anthropic"]).ok());
+    let messages = exported["messages"].as_array().expect("a list");
+    (messages.last().expect("messages").to_string(), messages[0].to_string().contains("<summary>"))
+}
+
+/// The end of a list is an entry too, which new events do not follow.
+#[test]
+fn a_compaction_of_a_list_stays_in_force_and_can_be_undone() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("trajectory.json", events(30).as_bytes());
+    let session = path_of(&import(&sandbox, &[text(&file)]));
+    sandbox.run(&["compact", text(&session), "--keep-recent", "2000"]).ok();
+    for count in [40, 45] {
+        std::fs::write(&file, events(count)).expect("writable");
+        assert_eq!(import(&sandbox, &[text(&file), "--update"])["status"], "updated");
+        let (last, is_compacted) = context(&sandbox, &session);
+        assert!(is_compacted && last.contains(&format!("{}: The quick", count - 1)), "{last}");
+    }
+    // The undo copies the records of the updates. What comes later follows the copies.
+    sandbox.run(&["undo", text(&session)]).ok();
+    std::fs::write(&file, events(50)).expect("writable");
+    assert_eq!(import(&sandbox, &[text(&file), "--update"])["status"], "updated");
+    let (last, is_compacted) = context(&sandbox, &session);
+    assert!(!is_compacted && last.contains("49: The quick"), "{last}");
+    assert_eq!(import(&sandbox, &[text(&file), "--update"])["status"], "unchanged");
+    let all = read(&sandbox.run(&["export", text(&session), "--format", "openai"]).ok());
+    assert_eq!(all["messages"].as_array().map(Vec::len), Some(50));
+    let whole = sandbox.run(&["export", text(&session), "--format", "transcript"]).ok();
+    assert!(whole == events(50), "every record comes once");
+}
+
+/// The start and the end of a document change while nothing else does.
+#[test]
+fn a_document_whose_frame_changes_comes_back_as_it_is_now() {
+    let sandbox = Sandbox::new();
+    let text_of = |name: &str, end: u64| {
+        let list = r#"{"bubbleId":"b1","type":1,"text":"Hello"},{"bubbleId":"b2","type":2,"text":"Hi"}"#;
+        format!(r#"{{"composerId":"c1","name":"{name}","conversation":[{list}],"lastUpdatedAt":{end}}}"#)
+    };
+    let file = sandbox.file("chat.json", text_of("New", 1).as_bytes());
+    let session = path_of(&import(&sandbox, &[text(&file)]));
+    for (name, end) in [("New", 2), ("New", 1), ("Greeting", 1), ("Farewell", 3), ("Greeting", 1)] {
+        std::fs::write(&file, text_of(name, end)).expect("writable");
+        assert_eq!(import(&sandbox, &[text(&file), "--update"])["status"], "updated", "{name} {end}");
+        let whole = sandbox.run(&["export", text(&session), "--format", "transcript"]).ok();
+        assert_eq!(whole, text_of(name, end));
+        assert_eq!(import(&sandbox, &[text(&file), "--update"])["status"], "unchanged", "{name} {end}");
+    }
+    let listed = sandbox.run(&["list", "--json"]).ok();
+    assert!(listed.contains("\"name\":\"Greeting\""), "{listed}");
+}
+
+/// Claude Code runs the hooks of parallel tool calls at the same time.
+#[test]
+fn imports_at_the_same_time_leave_a_whole_session() {
+    let sandbox = Sandbox::new();
+    let bytes = fixture("claude-code.in").repeat(20);
+    for round in 0..6 {
+        let file = sandbox.file(&format!("{round:08}-0000-4000-8000-000000000000.jsonl"), &bytes);
+        let start = || {
+            let mut command = sandbox.command(&["import", text(&file), "--update", "--json"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+        };
+        let running: Vec<_> = (0..4).map(|_| start()).collect();
+        let finished = running.into_iter().map(|child| Finished::new(&child.wait_with_output().expect("it ends")));
+        let paths: Vec<PathBuf> = finished.map(|finished| path_of(&read(&finished.ok())["sessions"][0])).collect();
+        let session = &paths[0];
+        assert!(paths.iter().all(|path| path == session));
+        let whole = sandbox.run(&["export", text(session), "--format", "transcript"]).ok();
+        assert_eq!(whole.into_bytes(), bytes);
+    }
+}
+
+#[test]
+fn transcripts_of_the_same_name_in_two_directories_are_two_sessions() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().join("runs");
+    for (name, count) in [("a", 2), ("b", 3)] {
+        std::fs::create_dir_all(at.join(name)).expect("a directory");
+        std::fs::write(at.join(name).join("trajectory.json"), events(count)).expect("writable");
+    }
+    let report = read(&sandbox.run(&["import", text(&at), "--json"]).ok());
+    let statuses: Vec<&Value> =
+        report["sessions"].as_array().expect("a list").iter().map(|session| &session["status"]).collect();
+    assert_eq!(statuses, ["imported", "imported"]);
+    // Another way to the same file leads to the same session.
+    let around = at.join("a/../b/trajectory.json");
+    assert_eq!(refused(&sandbox, &["import", text(&around), "--json"])["kind"], "alreadyImported");
+}
+
+#[test]
+fn the_whole_branch_has_the_messages_of_extensions() {
+    let sandbox = Sandbox::new();
+    let mut lines = String::from_utf8(SAMPLE.to_vec()).expect("UTF-8");
+    let last: Value = lines.lines().last().map(read).expect("lines");
+    let note = json!({
+        "type": "custom_message", "id": "abcdef01", "parentId": last["id"], "timestamp": last["timestamp"],
+        "customType": "note", "content": "Mind the tide.", "display": true, "details": { "n": 1 }
+    });
+    lines.push_str(&format!("{note}\n"));
+    let file = sandbox.file("work.jsonl", lines.as_bytes());
+    for arguments in
+        [&["export", text(&file), "--format", "openai"][..], &["export", text(&file), "--format", "openai", "--all"]]
+    {
+        let exported = sandbox.run(arguments).ok();
+        assert!(exported.contains("Mind the tide."), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_beside_the_storage_of_opencode_stops_nothing() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().join("agents");
+    std::fs::create_dir_all(at.join("message")).expect("a directory");
+    std::fs::write(at.join("session"), "x").expect("writable");
+    std::fs::write(at.join("codex.jsonl"), fixture("codex.in")).expect("writable");
+    // Numbered files are not always events.
+    std::fs::write(at.join("1.json"), fixture("opencode.in")).expect("writable");
+    let report = read(&sandbox.run(&["import", text(&at), "--json"]).ok());
+    let formats: Vec<&Value> =
+        report["sessions"].as_array().expect("a list").iter().map(|session| &session["format"]).collect();
+    assert_eq!((formats, &report["skipped"]), (vec![&json!("opencode"), &json!("codex")], &json!(1)));
+}
+
+#[test]
+fn an_export_that_fails_leaves_no_file() {
+    let sandbox = Sandbox::new();
+    let session = sandbox.file("work.jsonl", SAMPLE);
+    let out = sandbox.path().join("out.txt");
+    sandbox.run(&["export", text(&session), "--format", "transcript", "--out", text(&out)]).failed(1);
+    assert!(!out.exists());
+}
+
 #[test]
 fn a_directory_is_imported_with_all_that_is_in_it() {
     let sandbox = Sandbox::new();
@@ -171,6 +320,33 @@ fn a_session_of_pi_is_copied_and_continued() {
     std::fs::write(&file, lines[..20].concat()).expect("writable");
     let data = refused(&sandbox, &["import", text(&file), "--out", text(&out), "--update", "--json"]);
     assert_eq!(data["kind"], "transcriptChanged");
+}
+
+/// pi may be writing a line while its session is imported.
+#[test]
+fn a_session_of_pi_with_an_incomplete_line_is_continued() {
+    let sandbox = Sandbox::new();
+    let lines: Vec<&[u8]> = SAMPLE.split_inclusive(|byte| *byte == b'\n').collect();
+    let torn = [&lines[..20].concat(), &lines[20][..30]].concat();
+    let file = sandbox.file("pi.jsonl", &torn);
+    let out = sandbox.path().join("copy.jsonl");
+    let arguments = [text(&file), "--out", text(&out), "--update"];
+    assert_eq!(import(&sandbox, &arguments)["status"], "imported");
+    assert_eq!(std::fs::read(&out).expect("readable"), lines[..20].concat());
+    // A line without its line end is complete if it can be read.
+    let unended = [&lines[..20].concat(), lines[20].trim_ascii_end()].concat();
+    std::fs::write(&file, &unended).expect("writable");
+    assert_eq!(import(&sandbox, &arguments)["entriesAdded"], 1);
+    assert_eq!(import(&sandbox, &arguments)["status"], "unchanged");
+    // A line that is no text is copied too.
+    let broken = [&lines[..30].concat(), &b"{\xff}\n"[..], &lines[30..].concat()].concat();
+    std::fs::write(&file, &broken).expect("writable");
+    assert_eq!(import(&sandbox, &arguments)["entriesAdded"], lines.len() - 20);
+    assert_eq!(std::fs::read(&out).expect("readable"), broken);
+    // An older version copied incomplete lines.
+    std::fs::write(&out, &broken[..broken.len() - 40]).expect("writable");
+    assert_eq!(import(&sandbox, &arguments)["entriesAdded"], 1);
+    assert_eq!(std::fs::read(&out).expect("readable"), broken);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! A UI message of the assistant holds calls and their results in steps. Each step becomes an answer and its
 //! results. Only model messages are written.
 
-use super::node::{Node, arguments_object, object, string, text_json, with};
+use super::node::{Node, arguments_object, message_json, object, string, text_json, with};
 use super::parts::{
     Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
 };
@@ -28,16 +28,12 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessa
     }
     let role = node.need_text("role")?;
     let content = node.need("content", "a string or a list of parts")?;
-    let plain = content.json.as_str().map(str::to_owned);
-    match (role, plain) {
-        ("system", Some(text)) => Ok(vec![CommonMessage::System(Content::Text(text))]),
-        ("system", None) => Err(content.error("a string")),
-        ("user", Some(text)) => Ok(vec![CommonMessage::User(Content::Text(text))]),
-        ("user", None) => parts(&content.items()?).map(|parts| vec![CommonMessage::User(Content::Parts(parts))]),
-        ("assistant", Some(plain)) => Ok(vec![answer(vec![text(plain)])]),
-        ("assistant", None) => parts(&content.items()?).map(|parts| vec![answer(parts)]),
-        ("tool", None) => read_tool(&content.items()?, calls),
-        ("tool", Some(_)) => Err(content.error("a list of parts")),
+    match role {
+        "system" => Ok(vec![CommonMessage::System(Content::Text(content.as_text()?.to_owned()))]),
+        "user" => Ok(vec![CommonMessage::User(Content::read(&content, part)?)]),
+        "assistant" => Ok(vec![answer(Content::read(&content, part)?.into_parts())]),
+        "tool" if content.json.as_str().is_some() => Err(content.error("a list of parts")),
+        "tool" => read_tool(&content.items()?, calls),
         _ => Err(node.unknown("role", ROLES)),
     }
 }
@@ -115,10 +111,6 @@ fn output_part(node: &Node<'_>) -> Result<Part, FormatError> {
         _ => return Err(node.unknown("type", OUTPUT_PARTS)),
     };
     Ok(Part::Media(media))
-}
-
-fn parts(items: &[Node<'_>]) -> Result<Vec<Part>, FormatError> {
-    items.iter().map(part).collect()
 }
 
 fn part(node: &Node<'_>) -> Result<Part, FormatError> {
@@ -298,16 +290,13 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
         }
         messages.extend(take_results(&mut results));
         match common {
-            CommonMessage::System(content) => messages.push(message("system", string(content.to_text()))),
-            CommonMessage::User(Content::Text(text)) => messages.push(message("user", string(text.as_str()))),
-            CommonMessage::User(Content::Parts(parts)) => {
-                messages.push(message("user", Json::Array(parts.iter().filter_map(write_part).collect())));
-            }
+            CommonMessage::System(content) => messages.push(message_json("system", string(content.to_text()))),
+            CommonMessage::User(content) => messages.push(message_json("user", content.to_json(write_part))),
             CommonMessage::Assistant(answer) => {
                 let parts: Vec<Json<'static>> =
                     answer.parts.iter().filter_map(|part| write_answer(part, answer, ids)).collect();
                 if !parts.is_empty() {
-                    messages.push(message("assistant", Json::Array(parts)));
+                    messages.push(message_json("assistant", Json::Array(parts)));
                 }
             }
             CommonMessage::Result(_) => {}
@@ -317,13 +306,9 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     messages
 }
 
-fn message(role: &str, content: Json<'static>) -> Json<'static> {
-    object([("role", string(role)), ("content", content)])
-}
-
 fn take_results(results: &mut Vec<Json<'static>>) -> Option<Json<'static>> {
     let results = std::mem::take(results);
-    (!results.is_empty()).then(|| message("tool", Json::Array(results)))
+    (!results.is_empty()).then(|| message_json("tool", Json::Array(results)))
 }
 
 fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
@@ -355,11 +340,7 @@ fn write_output_part(part: &Part) -> Option<Json<'static>> {
 }
 
 fn write_part(part: &Part) -> Option<Json<'static>> {
-    match part {
-        Part::Text { text, .. } => Some(text_json(text)),
-        Part::Media(media) => Some(write_media(media)),
-        Part::Thinking { .. } | Part::Call { .. } => None,
-    }
+    part.written(text_json, write_media)
 }
 
 fn write_media(media: &Media) -> Json<'static> {

@@ -3,10 +3,8 @@
 //! A user message with results becomes several messages. The results of one answer and the text after them
 //! become one user message. Calls of tools that the provider runs become text.
 
-use super::node::{Node, arguments_object, object, string, text_json, with};
-use super::parts::{
-    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
-};
+use super::node::{Node, arguments_object, message_json, object, string, text_json, with};
+use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, text};
 use super::parts::{Calls, Ids};
 use super::{Format, FormatError, WrittenMessage};
 use crate::json::{Json, RawObject};
@@ -19,23 +17,14 @@ const MAX_ID: usize = 64;
 
 pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     let content = node.need("content", "a string or a list of blocks")?;
-    let plain = content.json.as_str().map(str::to_owned);
     match node.need_text("role")? {
-        "user" => match plain {
-            Some(text) => Ok(vec![CommonMessage::User(Content::Text(text))]),
-            None => read_user(&content.items()?, calls),
-        },
+        "user" if content.json.as_str().is_none() => read_user(&content.items()?, calls),
+        "user" => Ok(vec![CommonMessage::User(Content::read(&content, block)?)]),
         "assistant" => {
-            let parts = match plain {
-                Some(plain) => vec![text(plain)],
-                None => blocks(&content.items()?)?,
-            };
+            let parts = Content::read(&content, block)?.into_parts();
             read_answer(node, parts).map(|answer| vec![CommonMessage::Assistant(answer)])
         }
-        "system" => match plain {
-            Some(text) => Ok(vec![CommonMessage::System(Content::Text(text))]),
-            None => Ok(vec![CommonMessage::System(Content::Parts(blocks(&content.items()?)?))]),
-        },
+        "system" => Ok(vec![CommonMessage::System(Content::read(&content, block)?)]),
         _ => Err(node.unknown("role", ROLES)),
     }
 }
@@ -61,13 +50,8 @@ fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>
 
 fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
     let id = node.need_text("tool_use_id")?;
-    let parts = match node.get("content") {
-        None => Vec::new(),
-        Some(content) => match content.json.as_str() {
-            Some(plain) => vec![text(plain)],
-            None => blocks(&content.items()?)?,
-        },
-    };
+    let content = node.get("content").map(|content| Content::read(&content, block)).transpose()?;
+    let parts = content.map_or_else(Vec::new, Content::into_parts);
     let name = calls.name_of(id).unwrap_or("unknown").to_owned();
     Ok(ToolResult { id: id.to_owned(), name, parts, is_error: node.is_true("is_error") })
 }
@@ -101,10 +85,6 @@ fn usage_of(usage: &Json<'_>) -> Json<'static> {
     let free = object(counts.map(|(key, _)| (key, number(0))));
     let usage = object(counts.map(|(key, count)| (key, number(count))));
     with(with(usage, "totalTokens", Some(number(total))), "cost", Some(with(free, "total", Some(number(0)))))
-}
-
-fn blocks(items: &[Node<'_>]) -> Result<Vec<Part>, FormatError> {
-    items.iter().map(block).collect()
 }
 
 fn block(node: &Node<'_>) -> Result<Part, FormatError> {
@@ -151,12 +131,8 @@ fn source(node: &Node<'_>, title: Option<&str>, is_image: bool) -> Result<Part, 
         "file" => Source::Id(node.need_text("file_id")?.to_owned()),
         "text" => return Ok(titled(title, node.need_text("data")?)),
         "content" => {
-            let content = node.need("content", "a string or a list of blocks")?;
-            let shown = match content.json.as_str() {
-                Some(plain) => plain.to_owned(),
-                None => joined_text(&blocks(&content.items()?)?),
-            };
-            return Ok(titled(title, &shown));
+            let content = Content::read(&node.need("content", "a string or a list of blocks")?, block)?;
+            return Ok(titled(title, &content.to_text()));
         }
         _ => return Err(node.unknown("type", "`base64`, `url`, `file`, `text` or `content`")),
     };
@@ -169,9 +145,9 @@ fn titled(title: Option<&str>, content: &str) -> Part {
 }
 
 fn search_result(node: &Node<'_>) -> Result<Part, FormatError> {
-    let content = joined_text(&blocks(&node.list("content")?)?);
+    let content: Vec<Part> = node.list("content")?.iter().map(block).collect::<Result<_, _>>()?;
     let (title, source) = (node.text("title")?.unwrap_or_default(), node.text("source")?.unwrap_or_default());
-    Ok(titled(Some(&format!("{title} ({source})")), &content))
+    Ok(titled(Some(&format!("{title} ({source})")), &joined_text(&content)))
 }
 
 /// The content of a message in progress.
@@ -208,7 +184,9 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     for common in common {
         let (role, content) = match common {
             CommonMessage::User(Content::Text(text)) => ("user", Draft::Text(text.clone())),
-            CommonMessage::User(Content::Parts(parts)) => ("user", Draft::Blocks(write_parts(parts))),
+            CommonMessage::User(Content::Parts(parts)) => {
+                ("user", Draft::Blocks(parts.iter().filter_map(write_part).collect()))
+            }
             CommonMessage::Assistant(answer) => ("assistant", Draft::Blocks(write_answer(answer, ids))),
             CommonMessage::Result(result) => ("user", Draft::Blocks(vec![write_result(result, ids)])),
             // The interface takes them beside the messages.
@@ -228,18 +206,16 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
             Draft::Text(text) => string(text),
             Draft::Blocks(blocks) => Json::Array(blocks),
         };
-        object([("role", string(role)), ("content", content)])
+        message_json(role, content)
     };
     messages.into_iter().map(message).collect()
 }
 
-fn write_parts(parts: &[Part]) -> Vec<Json<'static>> {
-    let write = |part: &Part| match part {
+fn write_part(part: &Part) -> Option<Json<'static>> {
+    match part {
         Part::Text { text, .. } => write_text(text),
-        Part::Media(media) => Some(write_media(media)),
-        Part::Thinking { .. } | Part::Call { .. } => None,
-    };
-    parts.iter().filter_map(write).collect()
+        part => part.written(text_json, write_media),
+    }
 }
 
 /// A text block. `None` for blank text, which the interface refuses.
@@ -290,14 +266,10 @@ fn write_answer(answer: &Answer, ids: &Ids) -> Vec<Json<'static>> {
 }
 
 fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
-    let content = match media_of(&result.parts).next() {
-        Some(_) => Json::Array(write_parts(&result.parts)),
-        None => string(joined_text(&result.parts)),
-    };
     let block = object([
         ("type", string("tool_result")),
         ("tool_use_id", string(ids.safe(&result.id, MAX_ID))),
-        ("content", content),
+        ("content", result.to_json(write_part)),
     ]);
     with(block, "is_error", result.is_error.then_some(Json::Bool(true)))
 }

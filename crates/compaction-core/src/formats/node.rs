@@ -121,6 +121,11 @@ pub(crate) fn object<const N: usize>(members: [(&'static str, Json<'static>); N]
     Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
+/// A message with this role and content.
+pub(super) fn message_json(role: &str, content: Json<'static>) -> Json<'static> {
+    object([("role", string(role)), ("content", content)])
+}
+
 /// A text block or part, as most interfaces write it.
 pub(super) fn text_json(text: &str) -> Json<'static> {
     object([("type", string("text")), ("text", string(text))])

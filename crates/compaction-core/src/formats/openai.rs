@@ -4,7 +4,7 @@
 //! `reasoning_content` and `reasoning` of compatible servers, calls of functions and custom tools, and
 //! `function_call` with the role `function` of older clients.
 
-use super::node::{Node, arguments_object, arguments_of_text, object, string, text_json, with};
+use super::node::{Node, arguments_object, arguments_of_text, message_json, object, string, text_json, with};
 use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, joined_text, media_of, text};
 use super::parts::{Calls, Ids, generated_id};
 use super::{Format, FormatError};
@@ -44,8 +44,7 @@ fn result(node: &Node<'_>, id: String, name: &str) -> Result<CommonMessage, Form
 fn content(node: &Node<'_>) -> Result<Content, FormatError> {
     match node.get("content") {
         None => Ok(Content::Parts(Vec::new())),
-        Some(content) if content.json.as_str().is_some() => Ok(Content::Text(content.as_text()?.to_owned())),
-        Some(content) => content.items()?.iter().map(part).collect::<Result<_, _>>().map(Content::Parts),
+        Some(content) => Content::read(&content, part),
     }
 }
 
@@ -59,11 +58,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
             let url = image.json.as_str().map_or_else(|| image.need_text("url"), Ok)?;
             Ok(Part::Media(Media::image_at(url)))
         }
-        "input_audio" => {
-            let audio = node.need("input_audio", "an object with `data` and `format`")?;
-            let mime = format!("audio/{}", audio.need_text("format")?);
-            Ok(Part::Media(Media::new(Some(&mime), None, Source::Data(audio.need_text("data")?.to_owned()))))
-        }
+        "input_audio" => Media::input_audio(node).map(Part::Media),
         "file" => file(&node.need("file", "an object with `file_data` or `file_id`")?),
         _ => Err(node.unknown("type", USER_PARTS)),
     }
@@ -162,10 +157,10 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
 
 fn write_one(common: &CommonMessage, ids: &Ids) -> Option<Json<'static>> {
     match common {
-        CommonMessage::System(content) => {
-            Some(object([("role", string("system")), ("content", string(content.to_text()))]))
+        CommonMessage::System(content) => Some(message_json("system", string(content.to_text()))),
+        CommonMessage::User(content) => {
+            Some(message_json("user", content.to_json(|part| part.written(text_json, write_media))))
         }
-        CommonMessage::User(content) => Some(object([("role", string("user")), ("content", user_content(content))])),
         CommonMessage::Assistant(answer) => write_answer(answer, ids),
         CommonMessage::Result(_) => None,
     }
@@ -191,22 +186,7 @@ fn images_of(result: &ToolResult) -> Vec<Json<'static>> {
 
 fn take_images(images: &mut Vec<Json<'static>>) -> Option<Json<'static>> {
     let images = std::mem::take(images);
-    (!images.is_empty()).then(|| object([("role", string("user")), ("content", Json::Array(images))]))
-}
-
-fn user_content(content: &Content) -> Json<'static> {
-    match content {
-        Content::Text(text) => string(text.as_str()),
-        Content::Parts(parts) => Json::Array(parts.iter().filter_map(user_part).collect()),
-    }
-}
-
-fn user_part(part: &Part) -> Option<Json<'static>> {
-    match part {
-        Part::Text { text, .. } => Some(text_json(text)),
-        Part::Media(media) => Some(write_media(media)),
-        Part::Thinking { .. } | Part::Call { .. } => None,
-    }
+    (!images.is_empty()).then(|| message_json("user", Json::Array(images)))
 }
 
 fn write_media(media: &Media) -> Json<'static> {
@@ -243,7 +223,7 @@ fn write_answer(answer: &Answer, ids: &Ids) -> Option<Json<'static>> {
         return None;
     }
     let content = if texts.is_empty() { Json::Null } else { string(texts.join("\n")) };
-    let message = object([("role", string("assistant")), ("content", content)]);
+    let message = message_json("assistant", content);
     Some(with(message, "tool_calls", (!calls.is_empty()).then_some(Json::Array(calls))))
 }
 

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::node::{object, string, text_json, with};
-use super::{Format, Mark};
+use super::node::{Node, message_json, object, string, text_json, with};
+use super::{Format, FormatError, Mark};
 use crate::json::{Json, RawObject};
 use crate::message::{Body, Message};
 
@@ -117,6 +117,25 @@ pub(super) fn media_of(parts: &[Part]) -> impl Iterator<Item = &Media> {
 }
 
 impl Content {
+    /// Reads a string or a list of parts.
+    pub(super) fn read(
+        node: &Node<'_>,
+        part: impl Fn(&Node<'_>) -> Result<Part, FormatError>,
+    ) -> Result<Self, FormatError> {
+        match node.json.as_str() {
+            Some(text) => Ok(Self::Text(text.to_owned())),
+            None => node.items()?.iter().map(part).collect::<Result<_, _>>().map(Self::Parts),
+        }
+    }
+
+    /// A string or a list of parts, each written by `write`.
+    pub(super) fn to_json(&self, write: impl Fn(&Part) -> Option<Json<'static>>) -> Json<'static> {
+        match self {
+            Self::Text(text) => string(text.as_str()),
+            Self::Parts(parts) => Json::Array(parts.iter().filter_map(write).collect()),
+        }
+    }
+
     /// Its texts, joined by line breaks.
     pub(super) fn to_text(&self) -> String {
         match self {
@@ -134,7 +153,24 @@ impl Content {
     }
 }
 
+impl ToolResult {
+    /// Its parts, each written by `write`, or its text if it holds no images and files.
+    pub(super) fn to_json(&self, write: impl Fn(&Part) -> Option<Json<'static>>) -> Json<'static> {
+        match media_of(&self.parts).next() {
+            Some(_) => Json::Array(self.parts.iter().filter_map(write).collect()),
+            None => string(joined_text(&self.parts)),
+        }
+    }
+}
+
 impl Media {
+    /// Reads the member `input_audio` of a part.
+    pub(super) fn input_audio(node: &Node<'_>) -> Result<Self, FormatError> {
+        let audio = node.need("input_audio", "an object with `data` and `format`")?;
+        let mime = format!("audio/{}", audio.need_text("format")?);
+        Ok(Self::new(Some(&mime), None, Source::Data(audio.need_text("data")?.to_owned())))
+    }
+
     /// An image or file of this type. The kind follows from the type.
     pub(super) fn new(mime_type: Option<&str>, name: Option<&str>, source: Source) -> Self {
         let kind = match mime_type.and_then(|mime| mime.split('/').next()) {
@@ -240,6 +276,19 @@ pub(super) fn split_data_url(url: &str) -> Option<(&str, &str)> {
 }
 
 impl Part {
+    /// Text by `text`, and an image or a file by `media`.
+    pub(super) fn written(
+        &self,
+        text: fn(&str) -> Json<'static>,
+        media: fn(&Media) -> Json<'static>,
+    ) -> Option<Json<'static>> {
+        match self {
+            Part::Text { text: plain, .. } => Some(text(plain)),
+            Part::Media(file) => Some(media(file)),
+            Part::Thinking { .. } | Part::Call { .. } => None,
+        }
+    }
+
     fn to_block(&self, is_of_answer: bool) -> Json<'static> {
         match self {
             Part::Text { text, signature } => with(text_json(text), "textSignature", signature.as_ref().map(string)),
@@ -291,13 +340,6 @@ fn blocks(parts: &[Part], is_of_answer: bool) -> Json<'static> {
     Json::Array(parts.iter().map(|part| part.to_block(is_of_answer)).collect())
 }
 
-fn content_json(content: &Content) -> Json<'static> {
-    match content {
-        Content::Text(text) => string(text.as_str()),
-        Content::Parts(parts) => blocks(parts, false),
-    }
-}
-
 fn parts_of(content: Option<&Json<'static>>) -> Content {
     match content {
         Some(Json::String(text)) => Content::Text(text.clone().into_owned()),
@@ -318,8 +360,10 @@ impl CommonMessage {
     /// The message in the session format, without time and mark.
     pub(super) fn to_message(&self) -> Json<'static> {
         match self {
-            CommonMessage::System(content) => object([("role", string("system")), ("content", content_json(content))]),
-            CommonMessage::User(content) => object([("role", string("user")), ("content", content_json(content))]),
+            CommonMessage::System(content) => {
+                message_json("system", content.to_json(|part| Some(part.to_block(false))))
+            }
+            CommonMessage::User(content) => message_json("user", content.to_json(|part| Some(part.to_block(false)))),
             CommonMessage::Assistant(answer) => answer.to_message(),
             CommonMessage::Result(result) => object([
                 ("role", string("toolResult")),

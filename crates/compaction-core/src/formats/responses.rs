@@ -4,10 +4,8 @@
 //! interface requires before it. Calls that the client runs have results. Calls that the provider runs become
 //! text.
 
-use super::node::{Node, arguments_object, arguments_of_text, object, string};
-use super::parts::{
-    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
-};
+use super::node::{Node, arguments_object, arguments_of_text, message_json, object, string};
+use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, text};
 use super::parts::{Calls, Ids};
 use super::{Format, FormatError};
 use crate::json::Json;
@@ -133,10 +131,7 @@ fn essential(json: &Json<'static>) -> Json<'static> {
 fn message(node: &Node<'_>) -> Result<Item, FormatError> {
     let role = node.need_text("role")?;
     let content = node.need("content", "a string or a list of parts")?;
-    let content = match content.json.as_str() {
-        Some(text) => Content::Text(text.to_owned()),
-        None => Content::Parts(content.items()?.iter().map(part).collect::<Result<_, _>>()?),
-    };
+    let content = Content::read(&content, part)?;
     match role {
         "user" => Ok(Item::Whole(CommonMessage::User(content))),
         "system" | "developer" => Ok(Item::Whole(CommonMessage::System(content))),
@@ -167,11 +162,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
             };
             Ok(Part::Media(media))
         }
-        "input_audio" => {
-            let audio = node.need("input_audio", "an object with `data` and `format`")?;
-            let mime = format!("audio/{}", audio.need_text("format")?);
-            Ok(Part::Media(Media::new(Some(&mime), None, Source::Data(audio.need_text("data")?.to_owned()))))
-        }
+        "input_audio" => Media::input_audio(node).map(Part::Media),
         _ => Err(node.unknown("type", PARTS)),
     }
 }
@@ -233,11 +224,8 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut items = Vec::new();
     for common in common {
         match common {
-            CommonMessage::System(content) => items.push(write_message("system", string(content.to_text()))),
-            CommonMessage::User(Content::Text(text)) => items.push(write_message("user", string(text.as_str()))),
-            CommonMessage::User(Content::Parts(parts)) => {
-                items.push(write_message("user", Json::Array(parts.iter().filter_map(write_part).collect())));
-            }
+            CommonMessage::System(content) => items.push(message_json("system", string(content.to_text()))),
+            CommonMessage::User(content) => items.push(message_json("user", content.to_json(write_part))),
             CommonMessage::Assistant(answer) => {
                 items.extend(answer.parts.iter().filter_map(|part| write_answer(part, ids)))
             }
@@ -247,16 +235,12 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     items
 }
 
-fn write_message(role: &str, content: Json<'static>) -> Json<'static> {
-    object([("role", string(role)), ("content", content)])
-}
-
 /// Reasoning is left out. The interface accepts it only with its own id, and then the original is written.
 fn write_answer(part: &Part, ids: &Ids) -> Option<Json<'static>> {
     match part {
         Part::Text { text, .. } if text.is_empty() => None,
-        Part::Text { text, .. } => Some(write_message("assistant", string(text.as_str()))),
-        Part::Media(media) => Some(write_message("assistant", string(media.shown()))),
+        Part::Text { text, .. } => Some(message_json("assistant", string(text.as_str()))),
+        Part::Media(media) => Some(message_json("assistant", string(media.shown()))),
         Part::Thinking { .. } => None,
         Part::Call { id, name, arguments, .. } => Some(object([
             ("type", string("function_call")),
@@ -268,23 +252,15 @@ fn write_answer(part: &Part, ids: &Ids) -> Option<Json<'static>> {
 }
 
 fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
-    let output = match media_of(&result.parts).next() {
-        Some(_) => Json::Array(result.parts.iter().filter_map(write_part).collect()),
-        None => string(joined_text(&result.parts)),
-    };
     object([
         ("type", string("function_call_output")),
         ("call_id", string(ids.safe(&result.id, MAX_ID))),
-        ("output", output),
+        ("output", result.to_json(write_part)),
     ])
 }
 
 fn write_part(part: &Part) -> Option<Json<'static>> {
-    match part {
-        Part::Text { text, .. } => Some(write_text(text)),
-        Part::Media(media) => Some(write_media(media)),
-        Part::Thinking { .. } | Part::Call { .. } => None,
-    }
+    part.written(write_text, write_media)
 }
 
 fn write_text(text: &str) -> Json<'static> {

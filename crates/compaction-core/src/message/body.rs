@@ -1,6 +1,8 @@
 //! The body of a message: how it is read, and how many tokens it has.
 
+use std::any::Any;
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use crate::json::{self, Json};
 use crate::text::{units_to_tokens, utf16_len};
@@ -96,6 +98,39 @@ pub struct ToolCall {
     pub name: String,
     /// Arguments in stored order; `None` if the stored block has none.
     pub arguments: Option<Json<'static>>,
+    /// What the call does, once that was found out.
+    pub(crate) action: Memo,
+}
+
+impl ToolCall {
+    /// A call.
+    pub fn new(id: String, name: String, arguments: Option<Json<'static>>) -> Self {
+        Self { id, name, arguments, action: Memo::default() }
+    }
+}
+
+/// A value that one other module derives from what it is kept with. Copies begin without it, and all are equal.
+#[derive(Debug, Default)]
+pub(crate) struct Memo(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Memo {
+    /// The value, which `derive` returns the first time.
+    pub(crate) fn get_or_derive<T: Any + Clone + Send + Sync>(&self, derive: impl Fn() -> T) -> T {
+        let kept = self.0.get_or_init(|| Box::new(derive()));
+        kept.downcast_ref::<T>().cloned().unwrap_or_else(derive)
+    }
+}
+
+impl Clone for Memo {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// A call that a tool made while it ran, recorded in its result.
@@ -258,11 +293,10 @@ impl Block {
         match string("type").as_deref() {
             Some("text") => Block::Text(string("text").unwrap_or_default()),
             Some("thinking") => Block::Thinking(string("thinking").unwrap_or_default()),
-            Some("toolCall") => Block::ToolCall(ToolCall {
-                id: string("id").unwrap_or_default(),
-                name: string("name").unwrap_or_default(),
-                arguments: json.take("arguments").map(Json::into_owned),
-            }),
+            Some("toolCall") => {
+                let (id, name) = (string("id").unwrap_or_default(), string("name").unwrap_or_default());
+                Block::ToolCall(ToolCall::new(id, name, json.take("arguments").map(Json::into_owned)))
+            }
             Some("image") => Block::Image,
             _ => Block::Other,
         }
@@ -360,7 +394,7 @@ fn read_nested_calls(json: &mut Json<'_>) -> Vec<NestedCall> {
         let is_error = call.get("status").and_then(Json::as_str) == Some("error");
         let (id, name) = (string_member(&mut call, "id").unwrap_or_default(), string_member(&mut call, "name")?);
         let arguments = call.take("arguments").map(Json::into_owned);
-        Some(NestedCall { call: ToolCall { id, name, arguments }, is_error })
+        Some(NestedCall { call: ToolCall::new(id, name, arguments), is_error })
     };
     calls.into_iter().filter_map(nested).collect()
 }

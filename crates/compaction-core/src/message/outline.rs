@@ -2,13 +2,9 @@
 //! texts.
 
 use std::borrow::Cow;
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::{Block, Body};
-use crate::json::Key;
+use crate::json::Cursor;
 
 /// Role, time and calls of a message.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -31,12 +27,9 @@ pub(super) struct Outline {
     pub(super) names_model: bool,
 }
 
-/// The content of messages above this many bytes is skipped without decoding if it is a string. Decoding would copy
-/// the text without its escapes.
-const LONG_BYTES: usize = 1 << 20;
-
 impl Outline {
-    /// Reads the outline of a JSON text. `None` if it needs a full parse.
+    /// Reads the outline of a JSON text without surrounding white space, and checks the whole text. `None` if it needs
+    /// a full parse, or is no JSON.
     pub(super) fn read(json: &str) -> Option<Self> {
         Members::read(json).map(Members::into_outline)
     }
@@ -86,25 +79,18 @@ fn call_id(block: &Block) -> Option<String> {
 
 /// The members of a message that an outline needs. The last of duplicate names counts.
 #[derive(Debug, Default)]
-struct Members {
-    role: Scalar,
-    timestamp: Scalar,
-    tool_call_id: Scalar,
-    stop_reason: Scalar,
+struct Members<'a> {
+    role: Scalar<'a>,
+    timestamp: Scalar<'a>,
+    tool_call_id: Scalar<'a>,
+    stop_reason: Scalar<'a>,
     content: Content,
     has_usage: bool,
     has_provider: bool,
     has_model: bool,
 }
 
-impl Members {
-    fn read(json: &str) -> Option<Self> {
-        let mut deserializer = serde_json::Deserializer::from_str(json);
-        let members = Value { is_long: json.len() > LONG_BYTES }.deserialize(&mut deserializer).ok()?;
-        deserializer.end().ok()?;
-        Some(members)
-    }
-
+impl Members<'_> {
     /// Whether role, time, content and all blocks have a form that contexts show.
     fn is_known(&self) -> bool {
         let (Scalar::Text(role), Scalar::Number(time)) = (&self.role, &self.timestamp) else { return false };
@@ -113,7 +99,7 @@ impl Members {
             Content::Missing => Blocks::Unknown,
         };
         time.is_finite()
-            && match role.as_str() {
+            && match role.as_ref() {
                 "assistant" => blocks <= Blocks::OfAnswers,
                 "user" | "toolResult" | "custom" | "system" => blocks <= Blocks::OfAll,
                 _ => false,
@@ -127,7 +113,7 @@ impl Members {
             Scalar::Number(time) => Some(time as i64),
             _ => None,
         };
-        let answered = is_role("toolResult").then(|| self.tool_call_id.text().unwrap_or_default());
+        let answered = is_role("toolResult").then(|| self.tool_call_id.text().unwrap_or_default().into_owned());
         let is_answer = is_role("assistant");
         let has_failed = is_answer && is_failure(self.stop_reason.text().as_deref());
         let (calls, lacks_content) = match self.content {
@@ -143,26 +129,26 @@ impl Members {
 }
 
 /// Avoids an allocation for the usual roles.
-fn known_role(role: String) -> Cow<'static, str> {
-    match role.as_str() {
+fn known_role(role: Cow<'_, str>) -> Cow<'static, str> {
+    match role.as_ref() {
         "user" => Cow::Borrowed("user"),
         "assistant" => Cow::Borrowed("assistant"),
         "toolResult" => Cow::Borrowed("toolResult"),
-        _ => Cow::Owned(role),
+        _ => Cow::Owned(role.into_owned()),
     }
 }
 
 /// A value of interest if it is a string or a number.
 #[derive(Debug, Default)]
-enum Scalar {
+enum Scalar<'a> {
     #[default]
     Other,
-    Text(String),
+    Text(Cow<'a, str>),
     Number(f64),
 }
 
-impl Scalar {
-    fn text(self) -> Option<String> {
+impl<'a> Scalar<'a> {
+    fn text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -195,209 +181,92 @@ struct ReadBlock {
     call: Option<String>,
 }
 
-impl ReadBlock {
-    const UNKNOWN: Self = Self { form: Blocks::Unknown, call: None };
-}
-
-struct Value {
-    is_long: bool,
-}
-
-struct ScalarValue;
-struct IsObject;
-struct IsName;
-struct ContentValue;
-struct BlockValue;
-
-/// Visits values of all other kinds: returns `$other` and skips their content.
-macro_rules! other_kinds {
-    ($value:ty, $other:expr; $($kind:ident),*) => { $(other_kinds!(@$kind $value, $other);)* };
-    (@unit $value:ty, $other:expr) => {
-        fn visit_unit<E>(self) -> Result<$value, E> { Ok($other) }
-    };
-    (@scalars $value:ty, $other:expr) => {
-        fn visit_bool<E>(self, _: bool) -> Result<$value, E> { Ok($other) }
-        fn visit_u64<E>(self, _: u64) -> Result<$value, E> { Ok($other) }
-        fn visit_i64<E>(self, _: i64) -> Result<$value, E> { Ok($other) }
-        fn visit_f64<E>(self, _: f64) -> Result<$value, E> { Ok($other) }
-    };
-    (@text $value:ty, $other:expr) => {
-        fn visit_str<E>(self, _: &str) -> Result<$value, E> { Ok($other) }
-    };
-    (@list $value:ty, $other:expr) => {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<$value, A::Error> {
-            while access.next_element::<IgnoredAny>()?.is_some() {}
-            Ok($other)
+impl<'a> Members<'a> {
+    /// Reads a message, or a value of another kind.
+    fn read(json: &'a str) -> Option<Self> {
+        let mut cursor = Cursor::new(json.as_bytes());
+        let mut members = Self::default();
+        if cursor.peek()? == b'{' {
+            cursor.members(|name, cursor| members.read_member(name, cursor))?;
+        } else {
+            cursor.value()?;
         }
-    };
-    (@object $value:ty, $other:expr) => {
-        fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<$value, A::Error> {
-            while access.next_entry::<Key<'de>, IgnoredAny>()?.is_some() {}
-            Ok($other)
+        cursor.is_at_end().then_some(members)
+    }
+
+    fn read_member(&mut self, name: &[u8], cursor: &mut Cursor<'a>) -> Option<()> {
+        match name {
+            b"role" => self.role = Scalar::of(cursor.value()?)?,
+            b"timestamp" => self.timestamp = Scalar::of(cursor.value()?)?,
+            b"toolCallId" => self.tool_call_id = Scalar::of(cursor.value()?)?,
+            b"stopReason" => self.stop_reason = Scalar::of(cursor.value()?)?,
+            b"content" => self.content = Content::read(cursor)?,
+            b"usage" => self.has_usage = cursor.value()?.starts_with(b"{"),
+            b"provider" => self.has_provider = is_name(cursor.value()?),
+            b"model" => self.has_model = is_name(cursor.value()?),
+            _ => drop(cursor.value()?),
         }
-    };
-}
-
-/// Reads a value by its own visitor.
-macro_rules! seed {
-    ($seed:ty => $value:ty) => {
-        impl<'de> DeserializeSeed<'de> for $seed {
-            type Value = $value;
-
-            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<$value, D::Error> {
-                deserializer.deserialize_any(self)
-            }
-        }
-    };
-}
-
-seed!(Value => Members);
-seed!(ScalarValue => Scalar);
-seed!(IsObject => bool);
-seed!(IsName => bool);
-seed!(ContentValue => Content);
-seed!(BlockValue => ReadBlock);
-
-impl<'de> Visitor<'de> for Value {
-    type Value = Members;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a message")
+        Some(())
     }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Members, A::Error> {
-        let mut members = Members::default();
-        while let Some(Key(key)) = access.next_key()? {
-            match &*key {
-                "role" => members.role = access.next_value_seed(ScalarValue)?,
-                "timestamp" => members.timestamp = access.next_value_seed(ScalarValue)?,
-                "toolCallId" => members.tool_call_id = access.next_value_seed(ScalarValue)?,
-                "stopReason" => members.stop_reason = access.next_value_seed(ScalarValue)?,
-                "content" if self.is_long => members.content = read_long(access.next_value()?)?,
-                "content" => members.content = access.next_value_seed(ContentValue)?,
-                "usage" => members.has_usage = access.next_value_seed(IsObject)?,
-                "provider" => members.has_provider = access.next_value_seed(IsName)?,
-                "model" => members.has_model = access.next_value_seed(IsName)?,
-                _ => {
-                    access.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(members)
-    }
-
-    other_kinds!(Members, Members::default(); unit, scalars, text, list);
-}
-
-/// The content of a long message.
-fn read_long<E: Error>(content: &RawValue) -> Result<Content, E> {
-    if content.get().starts_with('"') {
-        return Ok(Content::Present(Vec::new(), Blocks::OfAll));
-    }
-    ContentValue.deserialize(&mut serde_json::Deserializer::from_str(content.get())).map_err(E::custom)
-}
-
-impl<'de> Visitor<'de> for ScalarValue {
-    type Value = Scalar;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
-        Ok(Scalar::Text(text.to_owned()))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(number as f64))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(number as f64))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(number))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
-    }
-
-    other_kinds!(Scalar, Scalar::Other; unit, list, object);
-}
-
-impl<'de> Visitor<'de> for IsObject {
-    type Value = bool;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    other_kinds!(bool, false; unit, scalars, text, list);
-    other_kinds!(bool, true; object);
 }
 
 /// Whether it is a text that is not empty.
-impl<'de> Visitor<'de> for IsName {
-    type Value = bool;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<bool, E> {
-        Ok(!text.is_empty())
-    }
-
-    other_kinds!(bool, false; unit, scalars, list, object);
+fn is_name(json: &[u8]) -> bool {
+    json.starts_with(b"\"") && json != b"\"\""
 }
 
-impl<'de> Visitor<'de> for ContentValue {
-    type Value = Content;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("content")
+impl<'a> Scalar<'a> {
+    /// `None` for half a surrogate pair and for a number beyond floating point.
+    fn of(json: &'a [u8]) -> Option<Self> {
+        match json.first()? {
+            b'"' if json.contains(&b'\\') => serde_json::from_slice(json).ok().map(|text| Self::Text(Cow::Owned(text))),
+            b'"' => std::str::from_utf8(&json[1..json.len() - 1]).ok().map(|text| Self::Text(Cow::Borrowed(text))),
+            b'-' | b'0'..=b'9' => {
+                let number: f64 = std::str::from_utf8(json).ok()?.parse().ok()?;
+                number.is_finite().then_some(Self::Number(number))
+            }
+            _ => Some(Self::Other),
+        }
     }
+}
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Content, A::Error> {
+impl Content {
+    fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
+        if cursor.peek()? != b'[' {
+            let value = cursor.value()?;
+            return match value.first()? {
+                b'n' => Some(Self::Missing),
+                b'"' => Some(Self::Present(Vec::new(), Blocks::OfAll)),
+                // A number beyond floating point is read as null.
+                _ => Scalar::of(value).map(|_| Self::Present(Vec::new(), Blocks::Unknown)),
+            };
+        }
         let (mut calls, mut blocks) = (Vec::new(), Blocks::OfAll);
-        while let Some(block) = access.next_element_seed(BlockValue)? {
+        cursor.elements(|cursor| {
+            let block = ReadBlock::read(cursor)?;
             calls.extend(block.call);
             blocks = blocks.max(block.form);
-        }
-        Ok(Content::Present(calls, blocks))
+            Some(())
+        })?;
+        Some(Self::Present(calls, blocks))
     }
-
-    fn visit_str<E>(self, _: &str) -> Result<Content, E> {
-        Ok(Content::Present(Vec::new(), Blocks::OfAll))
-    }
-
-    fn visit_unit<E>(self) -> Result<Content, E> {
-        Ok(Content::Missing)
-    }
-
-    other_kinds!(Content, Content::Present(Vec::new(), Blocks::Unknown); scalars, object);
 }
 
-impl<'de> Visitor<'de> for BlockValue {
-    type Value = ReadBlock;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a block")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<ReadBlock, A::Error> {
-        let (mut kind, mut id) = (Scalar::Other, Scalar::Other);
-        while let Some(Key(key)) = access.next_key()? {
-            match &*key {
-                "type" => kind = access.next_value_seed(ScalarValue)?,
-                "id" => id = access.next_value_seed(ScalarValue)?,
-                _ => {
-                    access.next_value::<IgnoredAny>()?;
-                }
-            }
+impl ReadBlock {
+    fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
+        if cursor.peek()? != b'{' {
+            cursor.value()?;
+            return Some(Self { form: Blocks::Unknown, call: None });
         }
+        let (mut kind, mut id) = (Scalar::Other, Scalar::Other);
+        cursor.members(|name, cursor| {
+            match name {
+                b"type" => kind = Scalar::of(cursor.value()?)?,
+                b"id" => id = Scalar::of(cursor.value()?)?,
+                _ => drop(cursor.value()?),
+            }
+            Some(())
+        })?;
         let kind = kind.text();
         let form = match kind.as_deref() {
             Some("text" | "image") => Blocks::OfAll,
@@ -405,10 +274,8 @@ impl<'de> Visitor<'de> for BlockValue {
             _ => Blocks::Unknown,
         };
         let is_call = kind.as_deref() == Some("toolCall");
-        Ok(ReadBlock { form, call: is_call.then(|| id.text().unwrap_or_default()) })
+        Some(Self { form, call: is_call.then(|| id.text().unwrap_or_default().into_owned()) })
     }
-
-    other_kinds!(ReadBlock, ReadBlock::UNKNOWN; unit, scalars, text, list);
 }
 
 #[cfg(test)]
@@ -416,13 +283,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::message::{read_text, whole_outline};
+    use crate::json;
+    use crate::message::{Message, read_text, whole_outline};
 
-    /// Whether the outline is read without the whole; if so, it must be that of the whole.
+    /// Whether the outline is read without the whole; if so, it must be that of the whole, and the entry of a plain
+    /// line must hold the same message as one whose text was read by the JSON reader.
     fn is_quick(json: &str) -> bool {
         let quick = Outline::read(json);
         if let Some(quick) = &quick {
             assert_eq!(*quick, whole_outline(json), "{json}");
+            let read = |message: Message| (message.raw.get().to_owned(), message.timestamp(), message.body().clone());
+            let raw = json::raw_value(json.to_owned()).unwrap();
+            let message = Message::of_entry_text(json, || Some(7)).unwrap();
+            assert_eq!(read(message), read(Message::of_entry(raw, || Some(7))), "{json}");
         }
         quick.is_some()
     }
@@ -439,10 +312,6 @@ mod tests {
         ] {
             assert!(is_quick(json), "{json}");
         }
-        let long = "\\\"".repeat(LONG_BYTES);
-        assert!(is_quick(&format!(r#"{{"role":"user","content":"{long}","timestamp":7}}"#)));
-        let call = format!(r#"{{"type":"text","text":"{long}"}},{{"type":"toolCall","id":"c"}}"#);
-        assert!(is_quick(&format!(r#"{{"role":"assistant","content":[{call}],"timestamp":7}}"#)));
         assert_eq!(whole_outline(r#"{"role":"\ud83d"}"#).role.as_deref(), Some("\u{fffd}"));
     }
 

@@ -3,9 +3,6 @@
 //! It parses quotes, separators, redirections and here-documents. Words that only a shell can expand
 //! (variables, patterns, loops over files) do not count as files.
 
-use std::iter::Peekable;
-use std::str::Chars;
-
 use super::{FileAccess, FileUse, patch};
 
 /// Maximum bytes of a command line that is parsed. Longer ones carry data.
@@ -249,8 +246,7 @@ fn commands(line: &str) -> Vec<Simple> {
     if line.len() > LONGEST {
         return Vec::new();
     }
-    let mut lexer =
-        Lexer { rest: line.chars().peekable(), commands: Vec::new(), simple: Simple::default(), open: Vec::new() };
+    let mut lexer = Lexer { rest: Rest(line), commands: Vec::new(), simple: Simple::default(), open: Vec::new() };
     while lexer.step() {}
     lexer.end(false);
     lexer.commands
@@ -266,8 +262,50 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// The part of a line that was not read yet.
+struct Rest<'a>(&'a str);
+
+impl Iterator for Rest<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.0 = &self.0[next.len_utf8()..];
+        Some(next)
+    }
+}
+
+impl<'a> Rest<'a> {
+    fn peek(&self) -> Option<char> {
+        self.0.chars().next()
+    }
+
+    fn next_if(&mut self, is_wanted: impl FnOnce(char) -> bool) -> Option<char> {
+        self.peek().filter(|next| is_wanted(*next)).and_then(|_| self.next())
+    }
+
+    fn next_if_eq(&mut self, wanted: char) -> Option<char> {
+        self.next_if(|next| next == wanted)
+    }
+
+    /// The characters before the first one that `ends` the text, or all of them. Only ASCII can end it.
+    fn take_until(&mut self, ends: impl Fn(u8) -> bool) -> &'a str {
+        let end = self.0.bytes().position(|byte| byte.is_ascii() && ends(byte)).unwrap_or(self.0.len());
+        let (taken, rest) = self.0.split_at(end);
+        self.0 = rest;
+        taken
+    }
+
+    /// As [`Rest::take_until`] the first `mark`, which is skipped.
+    fn take_past(&mut self, mark: u8) -> &'a str {
+        let taken = self.take_until(|byte| byte == mark);
+        self.next();
+        taken
+    }
+}
+
 struct Lexer<'a> {
-    rest: Peekable<Chars<'a>>,
+    rest: Rest<'a>,
     commands: Vec<Simple>,
     simple: Simple,
     /// Here-documents that begin with the next line: their command, their last line, and whether tabs
@@ -278,7 +316,7 @@ struct Lexer<'a> {
 impl Lexer<'_> {
     /// Reads one word, separator or redirection; `false` at the end.
     fn step(&mut self) -> bool {
-        let Some(&next) = self.rest.peek() else { return false };
+        let Some(next) = self.rest.peek() else { return false };
         match next {
             '\n' => {
                 self.rest.next();
@@ -288,15 +326,15 @@ impl Lexer<'_> {
             ' ' | '\t' | '\r' => {
                 self.rest.next();
             }
-            '#' => while self.rest.next_if(|character| *character != '\n').is_some() {},
+            '#' => drop(self.rest.take_until(|byte| byte == b'\n')),
             ';' | '(' | ')' => {
                 self.rest.next();
                 self.end(false);
             }
             '|' => {
                 self.rest.next();
-                let is_alternative = self.rest.next_if_eq(&'|').is_some();
-                self.rest.next_if_eq(&'&');
+                let is_alternative = self.rest.next_if_eq('|').is_some();
+                self.rest.next_if_eq('&');
                 self.end(!is_alternative);
             }
             '&' => self.ampersand(),
@@ -319,10 +357,10 @@ impl Lexer<'_> {
 
     fn ampersand(&mut self) {
         self.rest.next();
-        if self.rest.peek() == Some(&'>') {
+        if self.rest.peek() == Some('>') {
             return self.redirection();
         }
-        self.rest.next_if_eq(&'&');
+        self.rest.next_if_eq('&');
         self.end(false);
     }
 
@@ -331,9 +369,9 @@ impl Lexer<'_> {
         if mark == '<' {
             return self.input();
         }
-        let appends = self.rest.next_if_eq(&'>').is_some();
-        self.rest.next_if_eq(&'|');
-        if self.rest.next_if_eq(&'&').is_some() {
+        let appends = self.rest.next_if_eq('>').is_some();
+        self.rest.next_if_eq('|');
+        if self.rest.next_if_eq('&').is_some() {
             // `2>&1` duplicates a descriptor.
             self.word();
             return;
@@ -345,9 +383,9 @@ impl Lexer<'_> {
     }
 
     fn input(&mut self) {
-        if self.rest.next_if_eq(&'<').is_none() {
-            self.rest.next_if_eq(&'&');
-            if self.rest.next_if_eq(&'(').is_some() {
+        if self.rest.next_if_eq('<').is_none() {
+            self.rest.next_if_eq('&');
+            if self.rest.next_if_eq('(').is_some() {
                 skip_substitution(&mut self.rest, 0);
                 return;
             }
@@ -355,12 +393,12 @@ impl Lexer<'_> {
             self.word();
             return;
         }
-        if self.rest.next_if_eq(&'<').is_some() {
+        if self.rest.next_if_eq('<').is_some() {
             self.skip_blanks();
             self.simple.heredoc = self.word().map(|word| word.text);
             return;
         }
-        let drops_tabs = self.rest.next_if_eq(&'-').is_some();
+        let drops_tabs = self.rest.next_if_eq('-').is_some();
         self.skip_blanks();
         if let Some(word) = self.word() {
             self.open.push((self.commands.len(), word.text, drops_tabs));
@@ -378,7 +416,7 @@ impl Lexer<'_> {
     }
 
     fn skip_blanks(&mut self) {
-        while self.rest.next_if(|character| matches!(character, ' ' | '\t')).is_some() {}
+        self.rest.0 = self.rest.0.trim_start_matches([' ', '\t']);
     }
 
     /// Reads a word. Digits directly before a redirection name a descriptor.
@@ -402,7 +440,7 @@ impl Lexer<'_> {
     fn word(&mut self) -> Option<Word> {
         let mut word = Word { text: String::new(), is_plain: true };
         let mut is_begun = false;
-        while let Some(&next) = self.rest.peek() {
+        while let Some(next) = self.rest.peek() {
             match next {
                 ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => break,
                 _ => {}
@@ -410,7 +448,7 @@ impl Lexer<'_> {
             is_begun = true;
             self.rest.next();
             match next {
-                '\'' => word.text.extend(self.rest.by_ref().take_while(|character| *character != '\'')),
+                '\'' => word.text.push_str(self.rest.take_past(b'\'')),
                 '"' => self.double_quoted(&mut word),
                 '\\' => match self.rest.next() {
                     Some('\n') | None => {}
@@ -423,7 +461,10 @@ impl Lexer<'_> {
                     word.is_plain = false;
                     word.text.push(next);
                 }
-                _ => word.text.push(next),
+                _ => {
+                    word.text.push(next);
+                    word.text.push_str(self.rest.take_until(is_special));
+                }
             }
         }
         is_begun.then_some(word)
@@ -439,7 +480,10 @@ impl Lexer<'_> {
                     Some(character) => word.text.extend(['\\', character]),
                 },
                 '$' | '`' => self.substitution(next, word),
-                _ => word.text.push(next),
+                _ => {
+                    word.text.push(next);
+                    word.text.push_str(self.rest.take_until(is_special_in_quotes));
+                }
             }
         }
     }
@@ -447,7 +491,7 @@ impl Lexer<'_> {
     fn substitution(&mut self, mark: char, word: &mut Word) {
         word.is_plain = false;
         match (mark, self.rest.peek()) {
-            ('`', _) => while self.rest.next().is_some_and(|character| character != '`') {},
+            ('`', _) => drop(self.rest.take_past(b'`')),
             (_, Some('(')) => {
                 self.rest.next();
                 skip_substitution(&mut self.rest, 0);
@@ -457,8 +501,19 @@ impl Lexer<'_> {
     }
 }
 
+/// Whether the byte ends a word or is more than a part of its text.
+fn is_special(byte: u8) -> bool {
+    let ends_word = matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')');
+    ends_word || matches!(byte, b'\'' | b'*' | b'?' | b'[' | b'{') || is_special_in_quotes(byte)
+}
+
+/// The same between double quotes.
+fn is_special_in_quotes(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'$' | b'`')
+}
+
 /// Skips to the end of the closing parenthesis, over quotes and here-documents.
-fn skip_substitution(rest: &mut Peekable<Chars<'_>>, depth: usize) {
+fn skip_substitution(rest: &mut Rest<'_>, depth: usize) {
     let mut level = 1;
     let mut open: Vec<(String, bool)> = Vec::new();
     while let Some(next) = rest.next() {
@@ -468,13 +523,13 @@ fn skip_substitution(rest: &mut Peekable<Chars<'_>>, depth: usize) {
             '\\' => {
                 rest.next();
             }
-            '\'' => while rest.next().is_some_and(|character| character != '\'') {},
+            '\'' => drop(rest.take_past(b'\'')),
             '"' => skip_double_quoted(rest, depth),
-            '<' if rest.next_if_eq(&'<').is_some() && rest.peek() != Some(&'<') => {
-                let drops_tabs = rest.next_if_eq(&'-').is_some();
-                while rest.next_if_eq(&' ').is_some() {}
+            '<' if rest.next_if_eq('<').is_some() && rest.peek() != Some('<') => {
+                let drops_tabs = rest.next_if_eq('-').is_some();
+                while rest.next_if_eq(' ').is_some() {}
                 let mut last = String::new();
-                while let Some(part) = rest.next_if(|part| part.is_alphanumeric() || "_'\"\\".contains(*part)) {
+                while let Some(part) = rest.next_if(|part| part.is_alphanumeric() || "_'\"\\".contains(part)) {
                     if part.is_alphanumeric() || part == '_' {
                         last.push(part);
                     }
@@ -492,25 +547,25 @@ fn skip_substitution(rest: &mut Peekable<Chars<'_>>, depth: usize) {
     }
 }
 
-fn skip_double_quoted(rest: &mut Peekable<Chars<'_>>, depth: usize) {
+fn skip_double_quoted(rest: &mut Rest<'_>, depth: usize) {
     while let Some(next) = rest.next() {
         match next {
             '"' => return,
             '\\' => {
                 rest.next();
             }
-            '$' if depth < DEEPEST && rest.next_if_eq(&'(').is_some() => skip_substitution(rest, depth + 1),
+            '$' if depth < DEEPEST && rest.next_if_eq('(').is_some() => skip_substitution(rest, depth + 1),
             _ => {}
         }
     }
 }
 
 /// Reads the lines up to `last`, which is consumed too.
-fn heredoc(rest: &mut Peekable<Chars<'_>>, last: &str, drops_tabs: bool) -> String {
+fn heredoc(rest: &mut Rest<'_>, last: &str, drops_tabs: bool) -> String {
     let mut text = String::new();
     while rest.peek().is_some() {
-        let line: String = rest.by_ref().take_while(|character| *character != '\n').collect();
-        let bare = if drops_tabs { line.trim_start_matches('\t') } else { &line };
+        let line = rest.take_past(b'\n');
+        let bare = if drops_tabs { line.trim_start_matches('\t') } else { line };
         if bare.trim_end_matches('\r') == last {
             break;
         }

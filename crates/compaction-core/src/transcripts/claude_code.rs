@@ -13,17 +13,23 @@ use crate::formats::Format;
 use crate::json::{self, Json, RawObject};
 
 /// Types of lines without a message.
-const WITHOUT_MESSAGE: [&str; 24] = [
+const WITHOUT_MESSAGE: [&str; 31] = [
     "agent-color",
     "agent-name",
     "agent-setting",
     "ai-title",
+    "artifact-autoreact-ledger",
+    "artifact-comment-monitor",
+    "atis-latch",
     "attachment",
     "attribution-snapshot",
+    "bridge-session",
     "content-replacement",
+    "cost-state",
     "custom-title",
     "file-history-delta",
     "file-history-snapshot",
+    "frame-link",
     "last-prompt",
     "mode",
     "permission-mode",
@@ -31,6 +37,7 @@ const WITHOUT_MESSAGE: [&str; 24] = [
     "progress",
     "queue-operation",
     "relocated",
+    "saved_hook_context",
     "started",
     "summary",
     "system",
@@ -39,6 +46,11 @@ const WITHOUT_MESSAGE: [&str; 24] = [
     "worktree-state",
     "result",
 ];
+
+/// Starts of a line that was written behind an incomplete one.
+const LINE_STARTS: [&str; 3] = ["{\"parentUuid\":", "{\"type\":", "{\"uuid\":"];
+/// Maximum number of places in an incomplete line that may begin the next line.
+const MAX_STARTS: usize = 32;
 
 /// Whether a line is from Claude Code.
 pub(super) fn is_line(value: &Json<'_>) -> bool {
@@ -211,25 +223,33 @@ impl ClaudeCode {
     }
 }
 
-impl Reader for ClaudeCode {
-    fn read(&mut self, record: Record, tree: &mut Tree) {
-        let Some(line) = tree.object_of(&record) else { return };
-        let text = record.text().unwrap_or_default();
-        let kind = text_at(&line, &["type"]).unwrap_or_default();
-        if is_sidechain(&line) && !self.is_subagent {
+impl ClaudeCode {
+    /// Reads a line. `text` is its JSON text. `record` is kept with it, unless an earlier line of the same record is.
+    fn line(&mut self, line: &Json<'static>, text: &str, record: Option<&Record>, tree: &mut Tree) {
+        let keep = |tree: &mut Tree| {
+            if let Some(record) = record {
+                tree.keep(record);
+            }
+        };
+        let kind = text_at(line, &["type"]).unwrap_or_default();
+        if is_sidechain(line) && !self.is_subagent {
             tree.report.sidechains += 1;
-            tree.keep(&record);
-            return;
+            return keep(tree);
         }
-        let id = text_at(&line, &["message", "id"]);
+        // Claude Code writes lines again, such as when an editor reopens a session.
+        if text_at(line, &["uuid"]).is_some_and(|uuid| self.groups.contains_key(&hash(uuid))) {
+            return keep(tree);
+        }
+        let queued = value_at(line, &["attachment", "prompt"]).filter(|_| is_queued(line));
+        let id = text_at(line, &["message", "id"]);
         let is_answer = kind == "assistant";
         let is_same_answer =
             is_answer && id.is_some() && self.pending.as_ref().is_some_and(|pending| pending.id.as_deref() == id);
-        if matches!(kind, "user" | "assistant") && !is_same_answer {
+        if (matches!(kind, "user" | "assistant") && !is_same_answer) || queued.is_some() {
             self.flush(tree);
         }
         if line.get("uuid").is_some() {
-            self.place(&line, tree);
+            self.place(line, tree);
         }
         if let Some(time) = time_of(line.get("timestamp")) {
             tree.time = time;
@@ -239,27 +259,74 @@ impl Reader for ClaudeCode {
                 .last_answer
                 .as_ref()
                 .is_some_and(|(last, group)| Some(last.as_str()) == id && *group == tree.group());
-        let is_prompt = kind == "user" && !has_results(&line);
+        let is_prompt = (kind == "user" && !has_results(line)) || queued.is_some();
         if is_prompt || (is_answer && !is_same_answer && !is_continued) {
             tree.begin_group();
         }
-        tree.keep(&record);
+        keep(tree);
         match kind {
-            "user" if is_true(&line, "isVisibleInTranscriptOnly") && !is_true(&line, "isCompactSummary") => {}
-            "user" => self.user(&line, text, tree),
-            "assistant" => self.assistant(&line, text, is_continued, tree),
-            "system" if text_at(&line, &["subtype"]) == Some("compact_boundary") => {
-                self.boundary = Some(self.boundary_of(&line));
+            "user" if is_true(line, "isVisibleInTranscriptOnly") && !is_true(line, "isCompactSummary") => {}
+            "user" => self.user(line, text, tree),
+            "assistant" => self.assistant(line, text, is_continued, tree),
+            "system" if text_at(line, &["subtype"]) == Some("compact_boundary") => {
+                self.boundary = Some(self.boundary_of(line));
             }
             "custom-title" | "ai-title" => {
-                if let Some(title) = ["customTitle", "aiTitle"].into_iter().find_map(|key| text_at(&line, &[key])) {
+                if let Some(title) = ["customTitle", "aiTitle"].into_iter().find_map(|key| text_at(line, &[key])) {
                     tree.add_name(title);
+                }
+            }
+            "attachment" => {
+                if let Some(prompt) = queued {
+                    let message = format!("{{\"role\":\"user\",\"content\":{}}}", prompt.to_compact());
+                    tree.add_read(Format::Anthropic, &[&message], |_| ());
                 }
             }
             kind if WITHOUT_MESSAGE.contains(&kind) => {}
             kind => tree.unknown(kind),
         }
-        self.take_note(&line, tree);
+        self.take_note(line, tree);
+    }
+}
+
+/// Whether a line has a message that the user wrote while the agent worked.
+fn is_queued(line: &Json<'_>) -> bool {
+    text_at(line, &["type"]) == Some("attachment") && text_at(line, &["attachment", "type"]) == Some("queued_command")
+}
+
+/// The lines in a text that is not one JSON value. Two processes that write at the same time leave such texts: complete
+/// lines behind each other, or a line behind an incomplete one.
+fn lines_in(text: &str) -> Vec<&str> {
+    let is_line_at = |text: &str| Json::parse(text).is_ok_and(|json| is_line(&json));
+    let values = serde_json::Deserializer::from_str(text).into_iter::<&serde_json::value::RawValue>();
+    let whole: Result<Vec<&str>, _> = values.map(|value| value.map(serde_json::value::RawValue::get)).collect();
+    if let Ok(whole) = whole {
+        return if whole.len() > 1 && whole.iter().all(|text| is_line_at(text)) { whole } else { Vec::new() };
+    }
+    let starts = memchr::memchr_iter(b'{', text.as_bytes()).filter(|at| *at > 0).map(|at| &text[at..]);
+    let mut starts = starts.filter(|rest| LINE_STARTS.iter().any(|start| rest.starts_with(start))).take(MAX_STARTS);
+    starts.find(|rest| is_line_at(rest)).into_iter().collect()
+}
+
+impl Reader for ClaudeCode {
+    fn read(&mut self, record: Record, tree: &mut Tree) {
+        let text = record.text().unwrap_or_default();
+        if let Ok(line @ Json::Object(_)) = Json::parse(text) {
+            return self.line(&line.into_owned(), text, Some(&record), tree);
+        }
+        let lines: Vec<(Json<'static>, &str)> =
+            lines_in(text).into_iter().filter_map(|text| Some((Json::parse(text).ok()?.into_owned(), text))).collect();
+        let Some(((first, first_text), rest)) = lines.split_first() else {
+            let _unreadable = tree.object_of(&record);
+            return;
+        };
+        self.line(first, first_text, Some(&record), tree);
+        if rest.is_empty() {
+            tree.problem("an incomplete line precedes the last one");
+        }
+        for (line, text) in rest {
+            self.line(line, text, None, tree);
+        }
     }
 
     fn flush(&mut self, tree: &mut Tree) {

@@ -8,6 +8,7 @@ use super::claude_code::text_of;
 use super::records::Record;
 use super::tree::{Group, Tokens, Tree, count_at, items, text_at, time_of, value_at};
 use crate::formats::Format;
+use crate::formats::node::string;
 use crate::json::{self, Json, RawObject};
 
 /// Items of an answer.
@@ -24,7 +25,17 @@ const OF_ANSWER: [&str; 10] = [
     "mcp_call",
 ];
 /// Items without a message.
-const WITHOUT_MESSAGE: [&str; 4] = ["ghost_snapshot", "compaction", "compaction_summary", "context_compaction"];
+const WITHOUT_MESSAGE: [&str; 5] =
+    ["additional_tools", "ghost_snapshot", "compaction", "compaction_summary", "context_compaction"];
+/// Types of lines without a message.
+const LINES_WITHOUT_MESSAGE: [&str; 6] = [
+    "inter_agent_communication_metadata",
+    "realtime_item",
+    "retained_context",
+    "security_risk_score",
+    "token_usage_record",
+    "world_state",
+];
 
 /// Whether a line is from Codex.
 pub(super) fn is_line(value: &Json<'_>) -> bool {
@@ -82,6 +93,7 @@ impl Codex {
         }
         tree.keep(record);
         match kind {
+            "agent_message" => add_agent_message(value, tree),
             "message" => tree.add_read(Format::OpenAiResponses, &[item], |_| ()),
             _ if kind.ends_with("_output") => add_result(value, item, tree),
             _ if WITHOUT_MESSAGE.contains(&kind) => {}
@@ -128,6 +140,15 @@ impl Codex {
         }
     }
 
+    /// Reads a message that another agent sent to this one. It begins a turn.
+    fn inter_agent_message(&mut self, record: &Record, payload: &Json<'static>, tree: &mut Tree) {
+        self.flush(tree);
+        self.turns.push(tree.group());
+        tree.begin_group();
+        tree.keep(record);
+        add_agent_message(payload, tree);
+    }
+
     /// Reads a compaction. The user messages that Codex kept follow it.
     fn compacted(&mut self, record: &Record, payload: &Json<'static>, tree: &mut Tree) {
         self.flush(tree);
@@ -146,6 +167,15 @@ impl Codex {
                 tree.add_read(Format::OpenAiResponses, &[&item.to_compact()], |_| ());
             }
         }
+    }
+}
+
+/// Adds a message of another agent. The model reads it like one of the user.
+fn add_agent_message(message: &Json<'static>, tree: &mut Tree) {
+    let text = message.get("content").map(text_of).unwrap_or_default();
+    if !text.is_empty() {
+        let author = text_at(message, &["author"]).unwrap_or("unknown");
+        tree.add_user(string(format!("Message from the agent {author}:\n{text}")));
     }
 }
 
@@ -191,6 +221,7 @@ impl Reader for Codex {
                 }
             }
             "event_msg" => self.event(&record, payload, tree),
+            "inter_agent_communication" => self.inter_agent_message(&record, payload, tree),
             "compacted" => self.compacted(&record, payload, tree),
             "turn_context" => {
                 self.flush(tree);
@@ -203,7 +234,9 @@ impl Reader for Codex {
             }
             kind => {
                 tree.keep(&record);
-                tree.unknown(kind);
+                if !LINES_WITHOUT_MESSAGE.contains(&kind) {
+                    tree.unknown(kind);
+                }
             }
         }
     }

@@ -204,10 +204,6 @@ impl Step {
 
 impl Reader for OpenCode {
     fn read(&mut self, record: Record, tree: &mut Tree) {
-        if record.is_partial {
-            tree.keep(&record);
-            return;
-        }
         let Some(value) = tree.object_of(&record) else { return };
         let file = record.file.as_deref().unwrap_or_default();
         if let (Some((_, _, parts)), true) = (&mut self.pending, file.starts_with("part/")) {

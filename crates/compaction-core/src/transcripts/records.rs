@@ -1,7 +1,7 @@
 //! Cuts a transcript into records: lines, elements of a JSON document, or files.
 //!
 //! The bytes of all records in order are the bytes of the transcript. A session keeps each record as the data of a
-//! `custom` entry. [`original`] returns the bytes of the record.
+//! `custom` entry, which [`KeptRecord`] reads.
 
 use std::fmt::Write as _;
 
@@ -13,6 +13,14 @@ const LISTS: [&str; 6] = ["messages", "conversation", "bubbles", "trajectory", "
 const LONGEST_NAME: usize = 16;
 /// End of a record that stores no end.
 const LINE_END: &str = "\n";
+
+/// The byte order mark that some programs write at the start of a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The bytes behind a byte order mark, if they begin with one.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
 
 /// A record, cut out of a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +38,8 @@ pub(super) struct Record {
     pub(super) end: Vec<u8>,
     /// Whether the transcript ended before the record was complete.
     pub(super) is_partial: bool,
+    /// Whether the record replaces what an earlier import kept of it.
+    pub(super) is_again: bool,
 }
 
 impl Record {
@@ -40,7 +50,7 @@ impl Record {
 
     /// The document that begins with this record, without the elements of its list.
     pub(super) fn document(&self) -> Option<Json<'static>> {
-        let before = std::str::from_utf8(&self.before).ok().filter(|_| self.number == 1)?;
+        let before = std::str::from_utf8(without_mark(&self.before)).ok().filter(|_| self.number == 1)?;
         Json::parse(&format!("{before}]}}")).ok().map(Json::into_owned)
     }
 
@@ -55,6 +65,9 @@ impl Record {
         }
         if self.is_partial {
             data.push_str(",\"partial\":true");
+        }
+        if self.is_again {
+            data.push_str(",\"again\":true");
         }
         if !self.before.is_empty() {
             data.push_str(&text_member("before", &self.before));
@@ -97,20 +110,50 @@ fn is_one_line_of_json(text: &str) -> bool {
         && RawObject::parse(text).is_ok()
 }
 
-/// Returns the bytes of the record in a `custom` entry.
-///
-/// `data` is the JSON text of the member `data`. Returns `None` for data of another kind.
-pub fn original(data: &str) -> Option<Vec<u8>> {
-    let data = RawObject::parse(data).ok()?;
-    data.get("record")?;
-    let bytes = |name: &str| data.get(name).map(bytes_of);
-    let mut original = bytes("before").unwrap_or(Some(Vec::new()))?;
-    match data.get("json") {
-        Some(json) => original.extend(json.as_bytes()),
-        None => original.extend(bytes("text")??),
+/// A record that a `custom` entry keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRecord {
+    /// Bytes before the content. Those of the first record can change when a document is imported again.
+    pub before: Vec<u8>,
+    /// The content and its end.
+    pub content: Vec<u8>,
+    /// Position of the record, counted from 1.
+    pub number: u64,
+    /// Whether the transcript ended before the record was complete.
+    pub is_partial: bool,
+    /// Whether the entry replaces the bytes before the first record, or a file of that number.
+    pub is_again: bool,
+    /// Whether the record is one of many files.
+    pub is_file: bool,
+}
+
+impl KeptRecord {
+    /// Reads the record in an entry. `data` is the JSON text of the member `data`. Returns `None` for data of another
+    /// kind.
+    pub fn read(data: &str) -> Option<Self> {
+        let data = RawObject::parse(data).ok()?;
+        let number = data.get("record")?.parse().ok()?;
+        let bytes = |name: &str| data.get(name).map(bytes_of);
+        let mut content = match data.get("json") {
+            Some(json) => json.as_bytes().to_vec(),
+            None => bytes("text")??,
+        };
+        content.extend(bytes("end").unwrap_or_else(|| Some(LINE_END.into()))?);
+        Some(Self {
+            before: bytes("before").unwrap_or(Some(Vec::new()))?,
+            content,
+            number,
+            is_partial: data.get("partial").is_some(),
+            is_again: data.get("again").is_some(),
+            is_file: data.get("file").is_some(),
+        })
     }
-    original.extend(bytes("end").unwrap_or_else(|| Some(LINE_END.into()))?);
-    Some(original)
+}
+
+/// Returns the bytes of the record in a `custom` entry. `data` is the JSON text of the member `data`. Returns `None` for
+/// data of another kind.
+pub fn original(data: &str) -> Option<Vec<u8>> {
+    KeptRecord::read(data).map(|record| [record.before, record.content].concat())
 }
 
 fn bytes_of(json: &str) -> Option<Vec<u8>> {
@@ -189,9 +232,14 @@ impl Cutter {
             return None;
         }
         let is_complete_line = self.cut == Cut::Lines
-            && (is_text || std::str::from_utf8(&bytes).is_ok_and(|text| Json::parse(text).is_ok()));
+            && (is_text || std::str::from_utf8(without_mark(&bytes)).is_ok_and(|text| Json::parse(text).is_ok()));
         let record = self.record(&bytes, 0);
         Some(Record { is_partial: !is_complete_line, ..record })
+    }
+
+    /// Whether the records are lines.
+    pub(super) fn cuts_lines(&self) -> bool {
+        self.cut == Cut::Lines
     }
 
     /// Whether the transcript ended inside a line or inside its document.
@@ -201,6 +249,8 @@ impl Cutter {
 
     fn record(&mut self, bytes: &[u8], before: usize) -> Record {
         self.number += 1;
+        let is_first_line = self.cut == Cut::Lines && self.number == 1;
+        let before = if is_first_line { bytes.len() - without_mark(bytes).len() } else { before };
         let end = match self.cut {
             Cut::Lines if bytes.ends_with(b"\r\n") => 2,
             Cut::Lines if bytes.ends_with(b"\n") => 1,

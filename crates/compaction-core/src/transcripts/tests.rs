@@ -144,7 +144,7 @@ fn a_growing_transcript_is_continued() {
             let data = RawObject::parse(&mark.members).unwrap().get("data").unwrap().to_owned();
             existing.imports.push(earlier_import(&data).unwrap().0);
             existing.ids.extend(new.iter().chain([&mark]).map(|entry| entry.id.as_str().to_owned()));
-            entries.extend(new);
+            entries.extend(new.into_iter().chain([mark]));
         }
         let complete = entries.iter().filter(|entry| !entry.members.contains("\"partial\":true"));
         assert_eq!(String::from_utf8_lossy(&original_of(complete)), String::from_utf8_lossy(&bytes), "{name}");
@@ -152,6 +152,179 @@ fn a_growing_transcript_is_continued() {
         assert_eq!(ids.len(), entries.len(), "{name}");
         let (again, ..) = imported(&source, &bytes, existing);
         assert_eq!(again, [], "{name}");
+    }
+}
+
+/// The data of the entry that ends an import.
+fn data_of(mark: &Imported) -> String {
+    RawObject::parse(&mark.members).unwrap().get("data").unwrap().to_owned()
+}
+
+/// The records that imports of one transcript after the other keep, with an update of all before. No id comes twice.
+fn kept_by_updates(name: &str, versions: &[&[u8]]) -> Vec<(Imported, KeptRecord)> {
+    let source = source_of(name, versions[0]);
+    let (mut existing, mut entries) = (Existing::default(), Vec::new());
+    for version in versions {
+        let (new, _, mark) = imported(&source, version, existing.clone());
+        existing.imports.push(earlier_import(&data_of(&mark)).unwrap().0);
+        let new: Vec<Imported> = new.into_iter().chain([mark]).collect();
+        for entry in &new {
+            assert!(existing.ids.insert(entry.id.as_str().to_owned()), "{entry:?}");
+        }
+        entries.extend(new);
+        let (again, ..) = imported(&source, version, existing.clone());
+        assert_eq!(again, []);
+    }
+    let records = entries.into_iter().filter(|entry| entry.members.contains(RECORD_TYPE));
+    records.map(|entry| (entry.clone(), KeptRecord::read(&data_of(&entry)).unwrap())).collect()
+}
+
+fn texts(kept: &[(Imported, KeptRecord)], is_wanted: impl Fn(&KeptRecord) -> bool) -> Vec<String> {
+    let wanted = kept.iter().filter(|(_, record)| is_wanted(record));
+    let text =
+        |record: &KeptRecord| String::from_utf8([record.before.clone(), record.content.clone()].concat()).unwrap();
+    wanted.map(|(_, record)| text(record)).collect()
+}
+
+#[test]
+fn a_line_that_is_completed_alone_is_an_update() {
+    let bytes = bytes_of("claude-code");
+    let ends: Vec<usize> = memchr::memchr_iter(b'\n', &bytes).collect();
+    // Torn in its last line, then without its line end, then complete.
+    let kept = kept_by_updates("claude-code", &[&bytes[..ends[19] + 30], &bytes[..ends[20]], &bytes[..=ends[20]]]);
+    let complete = texts(&kept, |record| !record.is_partial).concat();
+    assert_eq!(complete.into_bytes(), &bytes[..=ends[20]]);
+}
+
+/// What surrounds the list of a document changes with every message.
+#[test]
+fn a_growing_document_is_continued() {
+    let message = |number: usize| {
+        let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
+        format!(
+            r#"{{"info":{{"id":"msg_{number}","role":"{role}","sessionID":"ses_1"}},"parts":[{{"type":"text","text":"{number}"}}]}}"#
+        )
+    };
+    let document = |title: &str, updated: u64, messages: usize, rest: &str| {
+        let messages: Vec<String> = (0..messages).map(message).collect();
+        let info = format!(r#"{{"id":"ses_1","title":"{title}","time":{{"created":1,"updated":{updated}}}}}"#);
+        format!(r#"{{"info":{info},"messages":[{}],"rest":{rest}}}"#, messages.join(","))
+    };
+    let versions = [
+        document("New", 1, 2, "1"),
+        document("New", 1, 2, "2"),
+        document("New", 1, 2, "1"),
+        document("Sums", 2, 4, "1"),
+        document("Sums", 3, 4, "1"),
+    ];
+    let kept = kept_by_updates("opencode", &versions.each_ref().map(String::as_bytes));
+    let messages = texts(&kept, |record| !record.is_partial && !record.is_again);
+    assert_eq!(messages.len(), 4);
+    assert!(
+        messages[0].ends_with(&message(0))
+            && messages[1..].concat() == (1..4).map(|at| format!(",{}", message(at))).collect::<String>()
+    );
+    let expected = [r#"],"rest":1}"#, r#"],"rest":2}"#, r#"],"rest":1}"#, r#"],"rest":1}"#];
+    assert_eq!(texts(&kept, |record| record.is_partial), expected);
+    let starts = texts(&kept, |record| record.is_again);
+    assert_eq!(starts, [2, 3].map(|updated| document("Sums", updated, 0, "").split("],").next().unwrap().to_owned()));
+    // New messages follow the messages before them, and not the end of the document.
+    let third = kept.iter().find(|(_, record)| record.number == 3 && !record.is_partial).unwrap();
+    let partial = kept.iter().find(|(_, record)| record.is_partial).unwrap();
+    assert_eq!(third.0.parent, partial.0.parent);
+}
+
+#[test]
+fn a_session_file_of_opencode_can_change() {
+    let bytes = bytes_of("opencode-files");
+    let source = source_of("opencode-files", &bytes);
+    let (new, _, mark) = imported(&source, &bytes, Existing::default());
+    let mut existing = Existing::default();
+    existing.ids.extend(new.iter().chain([&mark]).map(|entry| entry.id.as_str().to_owned()));
+    existing.imports.push(earlier_import(&data_of(&mark)).unwrap().0);
+    let mut files = files_of(&bytes);
+    assert!(files[0].0.starts_with("session/"));
+    files[0].1.extend(b"\n");
+    let mut import = Import::new(&source, 0, existing).unwrap();
+    for (name, content) in &files {
+        import.file(name, content.clone()).unwrap();
+    }
+    import.end().unwrap();
+    let again: Vec<KeptRecord> = import
+        .take()
+        .iter()
+        .filter(|entry| entry.kind == "custom")
+        .filter_map(|entry| KeptRecord::read(&data_of(entry)))
+        .collect();
+    assert_eq!(again.len(), 1);
+    assert!(again[0].is_again && again[0].is_file && again[0].content == files[0].1);
+}
+
+/// A list can have each element on a line of its own, and few lines.
+#[test]
+fn a_document_is_not_taken_for_lines() {
+    let event = |id: usize| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
+    let check = |start: &str, count: usize, end: &str| {
+        let events: Vec<String> = (0..count).map(event).collect();
+        let text = format!("{start}\n{}\n{end}\n", events.join(",\n"));
+        let source = identify(detect(text.as_bytes()).unwrap(), text.as_bytes(), "list", "/work");
+        assert_eq!(source.shape, Shape::Document, "{text}");
+        let (_, report, _) = imported(&source, text.as_bytes(), Existing::default());
+        assert_eq!(report.messages, count as u64, "{text}");
+    };
+    check("[", 1, "]");
+    check("[", 2, "]");
+    check("{\"trajectory\":[", 1, "]}");
+    check("\u{feff}{\"trajectory\":[", 40, "]}");
+}
+
+#[test]
+fn a_byte_order_mark_is_kept_and_not_read() {
+    for name in ["claude-code", "codex", "opencode", "openhands", "aider", "cursor-specstory"] {
+        let bytes = ["\u{feff}".as_bytes(), &bytes_of(name)].concat();
+        let source = source_of(name, &bytes);
+        let (entries, report, _) = imported(&source, &bytes, Existing::default());
+        let (_, expected, _) = imported(&source, &bytes_of(name), Existing::default());
+        assert_eq!(String::from_utf8_lossy(&original_of(&entries)), String::from_utf8_lossy(&bytes), "{name}");
+        assert_eq!(report, Report { bytes: bytes.len() as u64, ..expected }, "{name}");
+    }
+}
+
+#[test]
+fn lines_that_end_as_on_windows_are_read_like_others() {
+    let names = names().into_iter().filter(|name| !name.ends_with("-files"));
+    for name in names.filter(|name| source_of(name, &bytes_of(name)).shape != Shape::Document) {
+        let bytes = String::from_utf8(bytes_of(&name)).unwrap().replace('\n', "\r\n").into_bytes();
+        let source = source_of(&name, &bytes);
+        let (entries, report, _) = imported(&source, &bytes, Existing::default());
+        let (_, expected, _) = imported(&source, &bytes_of(&name), Existing::default());
+        assert_eq!(String::from_utf8_lossy(&original_of(&entries)), String::from_utf8_lossy(&bytes), "{name}");
+        assert_eq!(report, Report { bytes: bytes.len() as u64, ..expected }, "{name}");
+    }
+}
+
+#[test]
+fn an_empty_transcript_is_none() {
+    for text in ["", "\n", "\u{feff}", "\r\n\r\n"] {
+        assert_eq!(detect(text.as_bytes()), None);
+        for agent in Agent::names().filter_map(Agent::from_name) {
+            let source = identify(agent, text.as_bytes(), "t", "/work");
+            let Some(mut import) = Import::new(&source, 0, Existing::default()) else { continue };
+            feed(&mut import, &source, text.as_bytes()).unwrap();
+            assert_eq!(original_of(&import.take()), text.as_bytes(), "{agent:?} {text:?}");
+        }
+    }
+}
+
+/// Transcripts of many directories have the same file name.
+#[test]
+fn transcripts_without_an_id_are_told_apart_by_their_directories() {
+    for name in ["openhands", "cursor-agent", "cursor"] {
+        let id = |directory: &str| {
+            identify(source_of(name, &bytes_of(name)).agent, &bytes_of(name), "t", directory).session_id()
+        };
+        assert_eq!(id("/a"), id("/a"), "{name}");
+        assert_ne!(id("/a"), id("/b"), "{name}");
     }
 }
 
@@ -209,6 +382,14 @@ fn what_is_no_transcript_is_not_detected() {
     ] {
         assert_eq!(detect(text.as_bytes()), None, "{text:?}");
     }
+}
+
+#[test]
+fn a_history_of_aider_can_begin_inside_a_chat() {
+    let history =
+        format!("-*- mode: fundamental -*-\n{}# aider chat started at 2026-03-01 10:00:00\n", "> a\n".repeat(30));
+    assert_eq!(detect(history.as_bytes()), Some(Agent::Aider));
+    assert_eq!(detect(format!("{}# aider chat started at noon\n", "a\n".repeat(30)).as_bytes()), None);
 }
 
 #[test]

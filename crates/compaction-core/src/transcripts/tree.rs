@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 use super::records::Record;
-use super::{Imported, Report};
+use super::{ID_DIGITS, Imported, Report};
 use crate::entry::EntryId;
 use crate::formats::node::{object, string, with};
 use crate::formats::{self, Calls, Format};
@@ -14,8 +14,6 @@ use crate::message::Message;
 
 /// Maximum number of problems that a report describes. Further problems are only counted.
 const SHOWN_PROBLEMS: usize = 20;
-/// Digits of an imported entry's id. Other entries have eight, so the ids never collide.
-const ID_DIGITS: usize = 12;
 
 /// Consecutive entries that belong together: an answer with its results, or a prompt with its attachments. A branch
 /// begins after the last entry of a group.
@@ -80,6 +78,8 @@ pub(super) struct Tree {
     /// The first entry of each group.
     starts: Vec<Option<EntryId>>,
     current: Group,
+    /// The last entry that is no part of the tree: later records do not follow it.
+    aside: Option<EntryId>,
     /// The current record, and the number of entries from it.
     record: u64,
     part: u32,
@@ -99,6 +99,7 @@ impl Tree {
             ends: vec![None],
             starts: vec![None],
             current: Group::ROOT,
+            aside: None,
             record: 0,
             part: 0,
             time,
@@ -152,13 +153,36 @@ impl Tree {
     /// Keeps a record as it is.
     pub(super) fn keep(&mut self, record: &Record) {
         self.begin(record.number);
-        let id = if record.is_partial {
-            // The record is kept again once it is complete, under its own id.
-            self.id_for(&format!("{}/partial/{}", record.number, record.content.len()))
-        } else {
-            self.id_for(&format!("{}/0", record.number))
-        };
+        let id = self.id_for(&format!("{}/0", record.number));
         self.add_with_id("custom", &record.to_members(), id);
+    }
+
+    /// Keeps a record that a later import keeps again, because it is not complete or can change. Call it after all
+    /// other records.
+    pub(super) fn keep_aside(&mut self, record: &Record) {
+        self.begin(record.number);
+        let name = if record.is_partial { "partial" } else { "again" };
+        let id = self.new_id_for(&format!("{}/{name}", record.number));
+        let entry = self.aside(id, "custom", record.to_members());
+        self.out.push(entry);
+    }
+
+    /// An entry that later records do not follow.
+    fn aside(&mut self, id: EntryId, kind: &'static str, members: String) -> Imported {
+        let parent = self.aside.replace(id.clone()).or_else(|| self.tip().cloned());
+        Imported { id, parent, kind, members, timestamp: self.time }
+    }
+
+    /// Derives an id from `name` that no entry of the session has.
+    fn new_id_for(&mut self, name: &str) -> EntryId {
+        let mut id = self.id_for(name);
+        for attempt in 1_u32.. {
+            if !self.ids.contains(id.as_str()) {
+                break;
+            }
+            id = self.id_for(&format!("{name}/{attempt}"));
+        }
+        id
     }
 
     /// Keeps a line end that was missing when its record was kept.
@@ -169,8 +193,8 @@ impl Tree {
 
     /// The entry that ends an import. It is not part of the tree that later records continue.
     pub(super) fn mark(&mut self, members: &str) -> Imported {
-        let (id, parent) = (self.id_for(&format!("{}/mark", self.report.records)), self.tip().cloned());
-        Imported { id, parent, kind: "custom", members: members.to_owned(), timestamp: self.time }
+        let id = self.new_id_for(&format!("{}/mark", self.report.records));
+        self.aside(id, "custom", members.to_owned())
     }
 
     /// Parses a record as a JSON object. Any other record is kept here and, unless it is blank, counted as
@@ -342,13 +366,24 @@ impl Tree {
 
     /// Names the session.
     pub(super) fn add_name(&mut self, name: &str) {
-        self.add("session_info", &format!("{{\"name\":{}}}", json::encode_string(name)));
+        self.add("session_info", &name_members(name));
+    }
+
+    /// Names the session anew. Call it after all records.
+    pub(super) fn add_name_aside(&mut self, name: &str) {
+        let id = self.new_id_for(&format!("{}/name", self.record));
+        let entry = self.aside(id, "session_info", name_members(name));
+        self.out.push(entry);
     }
 
     /// The first entry of `group`.
     pub(super) fn start_of(&self, group: Group) -> Option<&EntryId> {
         self.starts[group.0].as_ref()
     }
+}
+
+fn name_members(name: &str) -> String {
+    format!("{{\"name\":{}}}", json::encode_string(name))
 }
 
 /// A text block.

@@ -67,13 +67,8 @@ fn input<'a>(projection: &'a Projection, message: Option<&'a Message>) -> Trigge
 
 fn show(decision: &TriggerDecision) -> String {
     format!(
-        "{:?} {:?} retry={} tokens={} threshold={} skipped={:?}",
-        decision.action,
-        decision.reason,
-        decision.will_retry,
-        decision.context_tokens,
-        decision.threshold,
-        decision.skipped
+        "{:?} retry={} tokens={} threshold={} skipped={:?}",
+        decision.reason, decision.will_retry, decision.context_tokens, decision.threshold, decision.skipped
     )
 }
 
@@ -100,17 +95,12 @@ fn as_it_is(_: &mut TriggerInput<'_>) {}
 fn the_threshold_is_strict() {
     let at = |tokens: u64| answer("stop", &format!("\"totalTokens\":{tokens}"), "", 50);
     let session = Session::default().user(1);
-    check_after(
-        &session,
-        &at(83_616),
-        as_it_is,
-        expect!["None None retry=false tokens=83616 threshold=83616 skipped=None"],
-    );
+    check_after(&session, &at(83_616), as_it_is, expect!["None retry=false tokens=83616 threshold=83616 skipped=None"]);
     check_after(
         &session,
         &at(83_617),
         as_it_is,
-        expect!["Compact Some(Threshold) retry=false tokens=83617 threshold=83616 skipped=None"],
+        expect!["Some(Threshold) retry=false tokens=83617 threshold=83616 skipped=None"],
     );
 }
 
@@ -119,7 +109,7 @@ fn tool_results_after_the_answer_count() {
     // The loop must stop between turns. The message is the stored one.
     let call = answer("toolUse", "\"totalTokens\":80000", "", 1);
     let session = Session::default().user(1).message(&call).user(3_700);
-    let expected = || expect!["Compact Some(Threshold) retry=false tokens=83700 threshold=83616 skipped=None"];
+    let expected = || expect!["Some(Threshold) retry=false tokens=83700 threshold=83616 skipped=None"];
     check_after(&session, &call, as_it_is, expected());
     check_before(&session, as_it_is, expected());
 }
@@ -131,7 +121,7 @@ fn a_prompt_that_is_not_stored_yet_counts() {
         &session,
         r#"{"role":"user","content":"abcd","timestamp":1735689660000}"#,
         as_it_is,
-        expect!["Compact Some(Threshold) retry=false tokens=83617 threshold=83616 skipped=None"],
+        expect!["Some(Threshold) retry=false tokens=83617 threshold=83616 skipped=None"],
     );
 }
 
@@ -143,7 +133,7 @@ fn disabled_means_nothing_at_all() {
         &session,
         &error(OVERFLOW_TEXT),
         |input| input.settings.enabled = false,
-        expect![[r#"None None retry=false tokens=90000 threshold=83616 skipped=Some("disabled")"#]],
+        expect![[r#"None retry=false tokens=90000 threshold=83616 skipped=Some("disabled")"#]],
     );
 }
 
@@ -155,7 +145,7 @@ fn an_overflow_error_is_retried() {
         &session,
         &error(OVERFLOW_TEXT),
         as_it_is,
-        expect!["Compact Some(Overflow) retry=true tokens=1 threshold=83616 skipped=None"],
+        expect!["Some(Overflow) retry=true tokens=1 threshold=83616 skipped=None"],
     );
 }
 
@@ -164,7 +154,7 @@ fn a_completed_answer_is_not_asked_for_again() {
     // docs/triggers.md, "Guards".
     let session = Session::default().user(1);
     let over = "\"input\":1,\"cacheRead\":100000,\"output\":5";
-    let finished = || expect!["Compact Some(Overflow) retry=false tokens=100006 threshold=83616 skipped=None"];
+    let finished = || expect!["Some(Overflow) retry=false tokens=100006 threshold=83616 skipped=None"];
     // An answer with tool calls is no exception: its calls would run twice.
     for stop_reason in ["stop", "toolUse", "refusal"] {
         check_after(&session, &answer(stop_reason, over, "", 50), as_it_is, finished());
@@ -175,7 +165,7 @@ fn a_completed_answer_is_not_asked_for_again() {
         &session,
         &answer("length", over, "", 50),
         as_it_is,
-        expect!["Compact Some(Overflow) retry=true tokens=100006 threshold=83616 skipped=None"],
+        expect!["Some(Overflow) retry=true tokens=100006 threshold=83616 skipped=None"],
     );
 }
 
@@ -187,13 +177,13 @@ fn a_length_stop_without_output_in_a_full_window_is_an_overflow() {
         &session,
         &answer("length", "\"input\":99000,\"output\":0", "", 50),
         as_it_is,
-        expect!["Compact Some(Overflow) retry=true tokens=99000 threshold=83616 skipped=None"],
+        expect!["Some(Overflow) retry=true tokens=99000 threshold=83616 skipped=None"],
     );
     check_after(
         &session,
         &answer("length", "\"input\":50000,\"output\":0", "", 50),
         as_it_is,
-        expect!["None None retry=false tokens=50000 threshold=83616 skipped=None"],
+        expect!["None retry=false tokens=50000 threshold=83616 skipped=None"],
     );
 }
 
@@ -203,10 +193,9 @@ fn another_models_overflow_is_ignored() {
     let small = Session::default().user(1);
     let large = Session::default().user(90_000);
     let other = |input: &mut TriggerInput<'_>| input.model.id = "other";
-    let expected = expect![[r#"None None retry=false tokens=1 threshold=83616 skipped=Some("otherModel")"#]];
+    let expected = expect![[r#"None retry=false tokens=1 threshold=83616 skipped=Some("otherModel")"#]];
     check_after(&small, &error(OVERFLOW_TEXT), other, expected);
-    let expected =
-        expect![[r#"Compact Some(Threshold) retry=false tokens=90000 threshold=83616 skipped=Some("otherModel")"#]];
+    let expected = expect![[r#"Some(Threshold) retry=false tokens=90000 threshold=83616 skipped=Some("otherModel")"#]];
     check_after(&large, &error(OVERFLOW_TEXT), other, expected);
 }
 
@@ -215,8 +204,7 @@ fn a_message_older_than_the_compaction_is_ignored() {
     // It was kept, and its usage describes the earlier context.
     let old = answer("stop", "\"totalTokens\":95000,\"input\":150000", "", 1);
     let session = Session::default().user(1).message(&old).compaction("1").user(10);
-    let expected =
-        || expect![[r#"None None retry=false tokens=11 threshold=83616 skipped=Some("olderThanCompaction")"#]];
+    let expected = || expect![[r#"None retry=false tokens=11 threshold=83616 skipped=Some("olderThanCompaction")"#]];
     check_after(&session, &old, as_it_is, expected());
     check_before(&session, as_it_is, expected());
     // Time decides for a message that is on no branch. The same millisecond counts as older.
@@ -226,7 +214,7 @@ fn a_message_older_than_the_compaction_is_ignored() {
         &session,
         &stray(3),
         as_it_is,
-        expect!["Compact Some(Threshold) retry=false tokens=95000 threshold=83616 skipped=None"],
+        expect!["Some(Threshold) retry=false tokens=95000 threshold=83616 skipped=None"],
     );
 }
 
@@ -236,12 +224,12 @@ fn a_context_that_is_just_compacted_is_left_alone() {
     check_before(
         &session,
         as_it_is,
-        expect![[r#"None None retry=false tokens=95001 threshold=83616 skipped=Some("alreadyCompacted")"#]],
+        expect![[r#"None retry=false tokens=95001 threshold=83616 skipped=Some("alreadyCompacted")"#]],
     );
     check_before(
         &session.user(1),
         as_it_is,
-        expect!["Compact Some(Threshold) retry=false tokens=95002 threshold=83616 skipped=None"],
+        expect!["Some(Threshold) retry=false tokens=95002 threshold=83616 skipped=None"],
     );
 }
 
@@ -255,13 +243,9 @@ fn an_aborted_answer_counts_before_a_prompt_only() {
         &session,
         &aborted,
         as_it_is,
-        expect![[r#"None None retry=false tokens=90000 threshold=83616 skipped=Some("aborted")"#]],
+        expect![[r#"None retry=false tokens=90000 threshold=83616 skipped=Some("aborted")"#]],
     );
-    check_before(
-        &session,
-        as_it_is,
-        expect!["Compact Some(Threshold) retry=false tokens=90000 threshold=83616 skipped=None"],
-    );
+    check_before(&session, as_it_is, expect!["Some(Threshold) retry=false tokens=90000 threshold=83616 skipped=None"]);
 }
 
 #[test]
@@ -272,7 +256,7 @@ fn errors_without_usage_are_judged_by_the_last_trusted_usage() {
         &session,
         &error("429 too many tokens, please wait"),
         as_it_is,
-        expect!["Compact Some(Threshold) retry=false tokens=83700 threshold=83616 skipped=None"],
+        expect!["Some(Threshold) retry=false tokens=83700 threshold=83616 skipped=None"],
     );
 }
 
@@ -284,7 +268,7 @@ fn usage_of_zero_is_no_usage() {
         &Session::default().user(84_000).message(&zero),
         &zero,
         as_it_is,
-        expect!["Compact Some(Threshold) retry=false tokens=84000 threshold=83616 skipped=None"],
+        expect!["Some(Threshold) retry=false tokens=84000 threshold=83616 skipped=None"],
     );
 }
 
@@ -297,13 +281,13 @@ fn a_request_refused_for_its_output_is_not_compacted() {
         &Session::default().user(1),
         &error(text),
         as_it_is,
-        expect![[r#"None None retry=false tokens=1 threshold=83616 skipped=Some("outputTooLarge")"#]],
+        expect![[r#"None retry=false tokens=1 threshold=83616 skipped=Some("outputTooLarge")"#]],
     );
     check_after(
         &Session::default().user(1),
         &error(&text.replace("(20000", "(95000")),
         as_it_is,
-        expect!["Compact Some(Overflow) retry=true tokens=1 threshold=83616 skipped=None"],
+        expect!["Some(Overflow) retry=true tokens=1 threshold=83616 skipped=None"],
     );
 }
 
@@ -315,7 +299,7 @@ fn what_a_provider_names_goes_before_the_window() {
         &session,
         &error(refused),
         as_it_is,
-        expect!["Compact Some(Overflow) retry=true tokens=45000 threshold=27616 skipped=None"],
+        expect!["Some(Overflow) retry=true tokens=45000 threshold=27616 skipped=None"],
     );
     // One number for the whole request: the part beyond the context is not room.
     let refused = "maximum context length is 64000 tokens. However, you requested 65000 tokens";
@@ -323,21 +307,17 @@ fn what_a_provider_names_goes_before_the_window() {
         &session,
         &error(refused),
         as_it_is,
-        expect!["Compact Some(Overflow) retry=true tokens=45000 threshold=27616 skipped=None"],
+        expect!["Some(Overflow) retry=true tokens=45000 threshold=27616 skipped=None"],
     );
     // Without numbers the room is smaller than the context, so half of the context is kept.
     check_after(
         &session,
         &error("Input is too long for requested model."),
         as_it_is,
-        expect!["Compact Some(Overflow) retry=true tokens=45000 threshold=16875 skipped=None"],
+        expect!["Some(Overflow) retry=true tokens=45000 threshold=16875 skipped=None"],
     );
     let known = |input: &mut TriggerInput<'_>| input.model.room = Some(44_000);
-    check_before(
-        &session,
-        known,
-        expect!["Compact Some(Threshold) retry=false tokens=45000 threshold=27616 skipped=None"],
-    );
+    check_before(&session, known, expect!["Some(Threshold) retry=false tokens=45000 threshold=27616 skipped=None"]);
 }
 
 #[test]
@@ -349,14 +329,9 @@ fn an_answer_that_was_cut_before_its_length_is_asked_for_once_more() {
         &session,
         &cut,
         writes(8000),
-        expect!["Compact Some(Overflow) retry=true tokens=50900 threshold=83616 skipped=None"],
+        expect!["Some(Overflow) retry=true tokens=50900 threshold=83616 skipped=None"],
     );
-    check_after(
-        &session,
-        &cut,
-        writes(900),
-        expect!["None None retry=false tokens=50900 threshold=83616 skipped=None"],
-    );
+    check_after(&session, &cut, writes(900), expect!["None retry=false tokens=50900 threshold=83616 skipped=None"]);
 }
 
 /// docs/triggers.md, "Overflow".
@@ -371,14 +346,14 @@ fn an_answer_to_a_part_of_the_context_shows_what_is_read() {
         &session,
         &read(8192),
         as_it_is,
-        expect!["Compact Some(Overflow) retry=false tokens=8197 threshold=6144 skipped=None"],
+        expect!["Some(Overflow) retry=false tokens=8197 threshold=6144 skipped=None"],
     );
     // Counts of a whole prompt, and counts without the cached part.
     for tokens in [18_000, 300] {
         let projection = session.projection();
         let message = Message::from_json(&read(tokens)).expect("the message is made here");
         let decision = check_compaction(&input(&projection, Some(&message)));
-        assert_eq!((decision.action, decision.has_overflowed), (TriggerAction::None, false), "{tokens}");
+        assert_eq!((decision.reason, decision.has_overflowed), (None, false), "{tokens}");
     }
 }
 
@@ -387,13 +362,13 @@ fn a_window_that_is_not_known_triggers_nothing() {
     check_before(
         &Session::default().user(90_000),
         |input| input.model.context_window = 0,
-        expect![[r#"None None retry=false tokens=90000 threshold=0 skipped=Some("unknownWindow")"#]],
+        expect![[r#"None retry=false tokens=90000 threshold=0 skipped=Some("unknownWindow")"#]],
     );
 }
 
 #[test]
 fn an_empty_context_needs_nothing() {
-    check_before(&Session::default(), as_it_is, expect!["None None retry=false tokens=0 threshold=83616 skipped=None"]);
+    check_before(&Session::default(), as_it_is, expect!["None retry=false tokens=0 threshold=83616 skipped=None"]);
 }
 
 /// docs/triggers.md, "Threshold".
@@ -570,9 +545,9 @@ fn check_recovery(session: impl Fn() -> Session, overflowing: &str, failed: Opti
         let projection = session.projection();
         let decision =
             check_compaction(&TriggerInput { failed_recovery: failed.as_ref(), ..input(&projection, given) });
-        let found = match decision.action {
-            TriggerAction::Compact => format!("compact, retry={}", decision.will_retry),
-            TriggerAction::None => {
+        let found = match decision.reason {
+            Some(_) => format!("compact, retry={}", decision.will_retry),
+            None => {
                 assert_eq!(decision.skipped, Some("overflowRecoveryTried"));
                 decision.advice.unwrap_or_default().split(": ").next().unwrap_or_default().to_owned()
             }

@@ -106,7 +106,7 @@ fn half_a_block_goes_without_what_follows() {
 }
 
 /// The branch with the pins of the path in each compaction that `is_ours` selects.
-fn telling(branch: &[Arc<Entry>], is_ours: impl Fn(usize) -> bool) -> Vec<Arc<Entry>> {
+fn with_pin_lists(branch: &[Arc<Entry>], is_ours: impl Fn(usize) -> bool) -> Vec<Arc<Entry>> {
     let mut made: Vec<Arc<Entry>> = Vec::new();
     for (position, entry) in branch.iter().enumerate() {
         let parent = made.last().map(|parent| parent.id().clone());
@@ -132,9 +132,9 @@ fn the_walk_ends_at_a_compaction_that_tells_of_all_pins() {
         (format!("{past}compaction keeps 499\nuser 1\npin 9999"), 504),
     ] {
         let stored = branch(&text);
-        let told = telling(&stored, |_| true);
+        let listed = with_pin_lists(&stored, |_| true);
         let steps = Cell::new(0);
-        let Ok(found) = Pins::of(Counted(&told, &steps));
+        let Ok(found) = Pins::of(Counted(&listed, &steps));
         assert_eq!(found, pins(&stored));
         assert!(steps.get() <= most, "{} entries were looked at, at most {most} should", steps.get());
     }
@@ -143,16 +143,16 @@ fn the_walk_ends_at_a_compaction_that_tells_of_all_pins() {
 #[test]
 fn pins_of_another_path_are_ignored() {
     let stored = branch("said one\npin 0\nuser 1\ncompaction keeps 2\nuser 1");
-    let told = |leaf: &str, pins: &str| {
+    let listed = |leaf: &str, pins: &str| {
         format!(r#"{{"compactd":{{"pins":{pins},"state":{{"leafId":"{leaf}","model":null,"thinkingLevel":"off"}}}}}}"#)
     };
     for (details, expected) in [
-        (told("2", "[]"), 0),
-        (told("1", "[]"), 1),
-        (told("2", "{}"), 1),
-        (told("2", "null"), 1),
-        (told("2", "[7]"), 1),
-        (told("2", r#"["0","gone"]"#), 1),
+        (listed("2", "[]"), 0),
+        (listed("1", "[]"), 1),
+        (listed("2", "{}"), 1),
+        (listed("2", "null"), 1),
+        (listed("2", "[7]"), 1),
+        (listed("2", r#"["0","gone"]"#), 1),
         (r#"{"compactd":{"pins":[]}}"#.to_owned(), 1),
     ] {
         let mut branch = stored.clone();
@@ -189,9 +189,9 @@ proptest! {
             }
         }
         let stored = branch(&lines.join("\n"));
-        let told = telling(&stored, |position| ours >> (position % 64) & 1 == 1);
+        let listed = with_pin_lists(&stored, |position| ours >> (position % 64) & 1 == 1);
         for end in 0..=stored.len() {
-            prop_assert_eq!(pins(&told[..end]), pins(&stored[..end]));
+            prop_assert_eq!(pins(&listed[..end]), pins(&stored[..end]));
         }
     }
 

@@ -156,7 +156,7 @@ fn unreadable_messages_are_left_out_and_reported() {
         r#""type":"message","message":{"role":7,"content":"no role"}"#,
         r#""type":"message","message":{"role":"user","content":5}"#,
     ]);
-    let told = |projection: &Projection| {
+    let reported = |projection: &Projection| {
         let entry_id = |diagnostic: &ProjectionDiagnostic| match diagnostic {
             ProjectionDiagnostic::UnreadableMessage { entry_id } => entry_id.to_string(),
             other => panic!("{other:?}"),
@@ -165,9 +165,9 @@ fn unreadable_messages_are_left_out_and_reported() {
     };
     let projection = project(&branch);
     let roles: Vec<&str> = projection.messages().map(|message| message.role()).collect();
-    assert_eq!((roles, told(&projection)), (vec!["user"], ["0", "1", "2", "3", "4"].map(str::to_owned).to_vec()));
+    assert_eq!((roles, reported(&projection)), (vec!["user"], ["0", "1", "2", "3", "4"].map(str::to_owned).to_vec()));
     let grown = project(&branch[..1]).followed_by(Arc::clone(&branch[1])).expect("a message changes nothing before");
-    assert_eq!((grown.messages().count(), told(&grown)), (0, ["0", "1"].map(str::to_owned).to_vec()));
+    assert_eq!((grown.messages().count(), reported(&grown)), (0, ["0", "1"].map(str::to_owned).to_vec()));
 }
 
 #[test]

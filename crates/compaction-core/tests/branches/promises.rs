@@ -53,8 +53,8 @@ pub(crate) fn settings(keep_recent_tokens: u64) -> CompactionSettings {
 /// Texts of the conversation in a context: everything but prompts and the compaction's summary.
 pub(crate) fn conversation(projection: &Projection) -> Vec<String> {
     let messages = projection.messages();
-    let told = messages.filter(|message| !matches!(message.body(), Body::System(_) | Body::CompactionSummary { .. }));
-    told.map(|message| message.raw().get().to_owned()).collect()
+    let shown = messages.filter(|message| !matches!(message.body(), Body::System(_) | Body::CompactionSummary { .. }));
+    shown.map(|message| message.raw().get().to_owned()).collect()
 }
 
 /// The calls that the last answer of a branch waits for, if the context shows it.

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
-use compaction_core::file_operations::FileOperations;
 use compaction_core::ledger::Retention;
-use compaction_core::message::{Body, Message};
+use compaction_core::message::Message;
 use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{ProjectedEntry, Projection};
@@ -19,7 +18,6 @@ use crate::context::{chosen_cut, entry_not_found, pins_of, project};
 use crate::error::EngineError;
 use crate::host::GivenSummary;
 use crate::models::{Conversation, ModelLimits};
-use crate::operation;
 use crate::operation::SummaryOperation;
 use crate::redaction::Redactions;
 use crate::session::{OpenSession, SessionAccess};
@@ -145,7 +143,7 @@ impl Plan {
         (projection, pins): (&Projection, &Pins),
         preparation: Result<Preparation, Refusal>,
     ) -> Result<Self, EngineError> {
-        check_given(given)?;
+        given.text.check()?;
         let (Some(first_kept), Some(leaf)) = (&given.first_kept_entry_id, access.session().leaf_id()) else {
             return Ok(Self::prepared(order, preparation?, projection, pins));
         };
@@ -172,7 +170,7 @@ impl Plan {
         given: &GivenSummary,
         order: &Arc<Order>,
     ) -> Result<(), EngineError> {
-        check_given(given).map_err(of_hook)?;
+        given.text.check().map_err(of_hook)?;
         if let Some(first_kept) = &given.first_kept_entry_id {
             let (first_kept, leaf, order) = (first_kept.clone(), self.leaf_id.clone(), Arc::clone(order));
             let check = move |access: &mut SessionAccess<'_>| {
@@ -225,11 +223,6 @@ pub(super) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<Prepare
         .collect()
 }
 
-fn check_given(given: &GivenSummary) -> Result<(), EngineError> {
-    operation::checked(&given.summary)?;
-    operation::details(&FileOperations::default(), "{}", given.details.as_deref(), "summary.details").map(|_| ())
-}
-
 /// Checks that a cut is on the branch and separates no tool call from its result, not even from one that has yet to
 /// arrive, unless the answer with the call is about to be hidden.
 fn check_first_kept(
@@ -277,7 +270,7 @@ pub(super) fn of_hook(error: EngineError) -> EngineError {
 /// The size of a context, as its provider counts and as estimated.
 ///
 /// The provider counts more if prompt and tools are outside of the session, or if the text has more tokens than
-/// estimated, such as Chinese. The two cases cannot be told apart.
+/// estimated, such as Chinese. The two cases cannot be distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measure {
     /// As the provider counts; at least the estimate.
@@ -375,7 +368,7 @@ impl Balance {
 
 fn conversation(entries: &[ProjectedEntry]) -> u64 {
     let messages = entries.iter().flat_map(|projected| &projected.messages);
-    let weights = messages.filter(|message| !matches!(message.body(), Body::System(_))).map(|message| message.tokens());
+    let weights = messages.filter(|message| !message.is_system()).map(|message| message.tokens());
     weights.fold(0, u64::saturating_add)
 }
 

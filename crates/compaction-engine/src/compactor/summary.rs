@@ -19,10 +19,10 @@ use super::Order;
 use super::plan::{Balance, Plan, of_hook};
 use crate::error::{EngineError, SummarizerFailure};
 use crate::host::{CompactionAccount, GivenSummary};
-use crate::models::{RequestReport, sum_usage};
+use crate::models::RequestReport;
 use crate::operation;
 use crate::operation::SummaryOperation;
-use crate::redaction::{Redactions, Redactor};
+use crate::redaction::{Redactions, Redactor, add_counts};
 use crate::settings::Settings;
 use crate::summarizers::{EXTRACTIVE, LedgerCache, SummaryJob};
 use crate::threads::blocking;
@@ -59,12 +59,13 @@ impl Written {
     fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
         let redacted = plan.redacted(order);
         let files = &redacted.preparation.file_operations;
+        let given = &given.text;
         let account = Account::of_given(&redacted.part(order), &given.summary);
         let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
-            details: operation::details(files, &own, given.details.as_deref(), "summary.details")?,
-            usage: given.usage.as_ref().map(|usage| usage.get().to_owned()),
+            details: given.details(files, &own)?,
+            usage: given.usage(),
             summarizer: name.to_owned(),
             failures: Vec::new(),
             requests: Vec::new(),
@@ -102,14 +103,9 @@ impl Written {
             blocking(move || Ok(StoredLedger::of(ledger, &order))).await
         };
         let (written, ledger) = tokio::try_join!(operation.summarize(&jobs), storing_ledger)?;
-        let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
-        let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
-        let requests = written.summaries.iter().filter_map(|summary| summary.request.clone()).collect();
-        let usages = written.summaries.iter().map(|summary| summary.usage.clone());
-        let usage = usages.fold(written.failed_usage, sum_usage);
         let mut redactions = redacted.redactions.clone();
-        operation::add_redactions(&mut redactions, &written.summaries);
-        let mut texts = written.summaries.into_iter().map(|summary| summary.text);
+        add_counts(&mut redactions, &written.redactions);
+        let mut texts = written.texts.into_iter();
         let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
         let summary = match texts.next() {
             Some(prefix) => join_split_turn(history.as_deref().or(preparation.previous_summary.as_deref()), &prefix),
@@ -132,13 +128,13 @@ impl Written {
         let own = own_details(order, &written.summarizer, &redactions, &account);
         Ok(Self {
             summary,
-            details: operation::details(files, &own, None, "details")?,
-            usage: usage.map(|usage| usage.to_string()),
+            details: operation::details(files, &own, None)?,
+            usage: written.usage,
             summarizer: written.summarizer,
             failures: written.failures,
-            requests,
+            requests: written.requests,
             redactions,
-            attempts,
+            attempts: written.attempts,
             from_hook: false,
             is_given: false,
             account,

@@ -139,7 +139,7 @@ pub struct Obstacle {
 
 /// Reasons why a conversation is not continued. The wire uses the same names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "described where they are told, in wire::NotContinuedReason")]
+#[expect(missing_docs, reason = "described in wire::NotContinuedReason")]
 pub enum Reason {
     Settings,
     NotSupported,

@@ -77,14 +77,14 @@ impl Sample {
         self.left(escapes, |window| text.contains(window))
     }
 
-    /// The same where `is_told` knows whether a text holds a piece.
-    pub(crate) fn left(&self, escapes: usize, is_told: impl Fn(&str) -> bool) -> Vec<String> {
+    /// The same where `is_left` knows whether a text holds a piece.
+    pub(crate) fn left(&self, escapes: usize, is_left: impl Fn(&str) -> bool) -> Vec<String> {
         let secrets = self.secrets.iter().map(|secret| escaped(secret, escapes));
-        secrets.filter_map(|secret| windows(&secret).find(|window| is_told(window)).map(str::to_owned)).collect()
+        secrets.filter_map(|secret| windows(&secret).find(|window| is_left(window)).map(str::to_owned)).collect()
     }
 }
 
-/// Pieces of a secret, each of which tells too much of it: eight characters, or all of a short one.
+/// Pieces of a secret, each of which reveals too much of it: eight characters, or all of a short one.
 fn windows(secret: &str) -> impl Iterator<Item = &str> {
     let starts: Vec<usize> = secret.char_indices().map(|(at, _)| at).chain([secret.len()]).collect();
     let (length, shortest) = (starts.len() - 1, 5);

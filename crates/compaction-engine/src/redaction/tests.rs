@@ -241,7 +241,7 @@ proptest! {
 /// Texts are looked at as they are, and as JSON that was escaped up to so often.
 const MOST_ESCAPES: usize = 3;
 
-/// Samples that still tell a part of a secret after redaction, with that part.
+/// Samples that still contain a part of a secret after redaction, with that part.
 fn missed(samples: &[Sample], escapes: usize) -> Vec<String> {
     let look = |sample: &Sample| {
         let text = format!("before\n{}\nafter", sample.text);
@@ -256,8 +256,8 @@ fn missed(samples: &[Sample], escapes: usize) -> Vec<String> {
 fn check_found(samples: &[Sample]) {
     for escapes in 0..=MOST_ESCAPES {
         let missed = missed(samples, escapes);
-        let told = format!("{} of {} are missed, escaped {escapes} times", missed.len(), samples.len());
-        assert!(missed.len() * 20 <= samples.len(), "{told}:\n{}", missed.join("\n"));
+        let summary = format!("{} of {} are missed, escaped {escapes} times", missed.len(), samples.len());
+        assert!(missed.len() * 20 <= samples.len(), "{summary}:\n{}", missed.join("\n"));
     }
 }
 

@@ -1,5 +1,5 @@
-//! Plays the files in `cases`: each holds what is sent to one provider, and its answers with what
-//! becomes of them. `cases/README.md` says how they are written and where their shapes come from.
+//! Runs the files in `cases`. Each contains the requests to one provider, its answers, and the expected results.
+//! `cases/README.md` describes their form and their sources.
 
 use compaction_engine::models::{Answer, ModelError, StopReason, summary_of};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ cases! {
     vertex: "vertex.json",
 }
 
-/// Each text with the summary that it holds.
+/// Each text with the summary in it.
 #[test]
 fn summaries_within_texts() {
     let file: Value = serde_json::from_str(include_str!("cases/texts.json")).unwrap();
@@ -62,7 +62,7 @@ fn play(file: &Value) {
     }
 }
 
-/// What a case says of its requests: of the one, or of each.
+/// The expected requests of a case: one for all, or one for each.
 fn sent(case: &Value) -> Vec<&Value> {
     match case["sent"].as_array() {
         Some(several) => several.iter().collect(),
@@ -77,7 +77,7 @@ pub(super) fn scripts(case: &Value, piece: usize, line_end: &str) -> Vec<Script>
     }
 }
 
-/// Cuts a good answer off in many places: whatever is missing, it is never taken for another one.
+/// Cuts off a complete answer in many places. It must never be read as another complete answer.
 fn cut(file: &Value, case: &Value) {
     let whole = script(&case["answer"], 0, "\n");
     let lengths: Vec<usize> = (0..whole.body.len()).step_by((whole.body.len() / 100).max(1)).collect();
@@ -103,10 +103,10 @@ fn play_case(file: &Value, case: &Value, server: &Server) -> Value {
     }
     settings["baseUrl"] = json!(format!("{}{}", server.address(), settings["baseUrl"].as_str().unwrap_or("")));
     let model = model("tested", &settings);
-    let (outcome, told) = ask(model.as_ref(), &request());
+    let (outcome, streamed) = ask(model.as_ref(), &request());
     match outcome {
         Ok(answer) => {
-            assert_eq!(told, answer.text, "{}", case["name"]);
+            assert_eq!(streamed, answer.text, "{}", case["name"]);
             if let Some(summary) = case["expect"]["summary"].as_str() {
                 assert_eq!(summary_of(&answer.text), summary, "{}", case["name"]);
             }
@@ -160,7 +160,7 @@ fn script(answer: &Value, piece: usize, line_end: &str) -> Script {
 
 fn event_text(event: &Value, line_end: &str) -> String {
     let lines = match event.as_str() {
-        // As it is: not even a blank line follows it.
+        // Sent unchanged, without a blank line after it.
         Some(lines) if lines.starts_with("raw:") => return lines["raw:".len()..].replace('\n', line_end),
         Some(lines) => lines.to_owned(),
         None => match event["type"].as_str() {
@@ -171,7 +171,7 @@ fn event_text(event: &Value, line_end: &str) -> String {
     format!("{lines}\n\n").replace('\n', line_end)
 }
 
-/// A frame of Amazon's, of an event `{<type>: payload}` or of an exception.
+/// A frame of Amazon with an event `{<type>: payload}` or an exception.
 fn frame(event: &Value) -> Vec<u8> {
     let (name, payload) = event.as_object().unwrap().iter().next().unwrap();
     let (kind, header) = match name.ends_with("Exception") {
@@ -197,7 +197,7 @@ fn frame(event: &Value) -> Vec<u8> {
     frame
 }
 
-/// The checksum of frames (CRC-32).
+/// The checksum of a frame (CRC-32).
 fn checksum(bytes: &[u8]) -> u32 {
     let step = |sum: u32| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
     !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum)))

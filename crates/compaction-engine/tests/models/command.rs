@@ -1,4 +1,4 @@
-//! Programs as models: how they are fed, what their end means, and that nothing of them stays.
+//! Programs as models: their input, their exit status, and the end of their processes.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::harness::{ask, context, model, request, run};
 
-/// Asks a shell that does `script`.
+/// Asks a shell that runs `script`.
 fn shell(script: &str) -> (Result<Answer, ModelError>, String) {
     ask(model("mine", &settings(script)).as_ref(), &request())
 }
@@ -20,12 +20,12 @@ fn settings(script: &str) -> serde_json::Value {
 
 #[test]
 fn a_program_reads_the_prompt_and_writes_the_summary() {
-    let (answer, told) =
+    let (answer, streamed) =
         shell("printf '\\n[%s %s %s]\\n' \"$COMPACTD_KIND\" $COMPACTD_MAX_TOKENS \"$GIVEN\"; cat; echo");
     let answer = answer.unwrap();
     let text = "[history 321 by settings]\nYou summarise.\n\n<conversation>\nGrüße, 世界 🦀\n</conversation>";
     assert_eq!((answer.text.as_str(), &answer.stop, &answer.usage), (text, &StopReason::Stop, &None));
-    assert_eq!(told.trim(), text);
+    assert_eq!(streamed.trim(), text);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_it_says_of_its_failure_decides() {
             let script = format!("cat <<'END' {stream}\nLoading…\n{said}\nEND\nexit {status}");
             let error = shell(&script).0.unwrap_err();
             assert_eq!(error.kind, kind, "{script}: {error}");
-            // A part of a summary is none of an error.
+            // A part of a summary is not part of the error.
             assert_eq!(error.cause.contains(&one_line(said)), is_known || !stream.is_empty(), "{error}");
         }
     }
@@ -104,8 +104,8 @@ fn one_line(text: &str) -> String {
 fn codes_for_a_terminal_and_thinking_are_not_shown() {
     let script =
         "printf '\\033[1m<thi'; sleep 0.05; printf 'nk>hm</think>\\n## Go\\033['; sleep 0.05; printf '0mal\\033[K'";
-    let (answer, told) = shell(script);
-    assert_eq!(told, "## Goal");
+    let (answer, streamed) = shell(script);
+    assert_eq!(streamed, "## Goal");
     assert_eq!(summary_of(&answer.unwrap().text), "## Goal");
 }
 
@@ -115,7 +115,7 @@ fn no_part_of_a_key_is_left_where_a_long_text_is_cut() {
     let script = format!("head -c 590 /dev/zero | tr '\\0' x >&2; {key}");
     let error = shell(&script).0.unwrap_err();
     assert!(error.cause.ends_with("x [secret]…"), "{error}");
-    // Of a long output the end is kept, from a whole word on.
+    // The end of a long output is kept. It begins with a whole word.
     let script = format!("printf 'sk-sen%s-3c' tinel >&2; head -c 9000 /dev/zero | tr '\\0' x >&2; {key}");
     let error = shell(&script).0.unwrap_err();
     assert_eq!(error.cause, "mine: /bin/sh: it ended with status 1: [secret] end");
@@ -147,10 +147,10 @@ fn pipes_of_any_size_do_not_stand_still() {
         let (answer, _) = ask(model("mine", &settings(script)).as_ref(), &large);
         assert_eq!(answer.unwrap().text, "done", "{script}");
     }
-    let (answer, told) = ask(model("mine", &settings("cat")).as_ref(), &large);
+    let (answer, streamed) = ask(model("mine", &settings("cat")).as_ref(), &large);
     let text = answer.unwrap().text;
     assert_eq!(text, format!("{}\n\n{}", large.system_prompt, large.prompt).trim());
-    assert_eq!(told.trim(), text);
+    assert_eq!(streamed.trim(), text);
 }
 
 #[test]
@@ -174,9 +174,9 @@ fn a_caller_that_goes_ends_the_program_and_all_of_its_group() {
     let model = model("mine", &settings(&script));
     run(async {
         let started = tokio::sync::Notify::new();
-        let told = Mutex::new(String::new());
+        let streamed = Mutex::new(String::new());
         let on_delta = |piece: &str| {
-            told.lock().unwrap().push_str(piece);
+            streamed.lock().unwrap().push_str(piece);
             started.notify_one();
         };
         let (request, context) = (request(), context());
@@ -185,8 +185,8 @@ fn a_caller_that_goes_ends_the_program_and_all_of_its_group() {
             () = started.notified() => {}
             () = tokio::time::sleep(Duration::from_secs(20)) => panic!("it was not started"),
         }
-        // The runtime goes on, as the server's does: it takes the status, so that no zombie stays.
-        // Who is left of the group is taken by the system's first process, in its own time.
+        // The runtime continues, as the server's does. It collects the status, so that no zombie remains.
+        // The first process of the system collects the rest of the group later.
         let end = Instant::now() + Duration::from_secs(20);
         while exists(&id_in(&parent)) || is_running(&id_in(&child)) {
             assert!(Instant::now() < end, "the group is still there");
@@ -199,13 +199,13 @@ fn id_in(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
-/// Whether there is such a process, be it a zombie.
+/// Whether the process exists. A zombie counts.
 fn exists(id: &str) -> bool {
     let shown = std::process::Command::new("ps").args(["-o", "stat=", "-p", id]).output().unwrap();
     !shown.stdout.is_empty()
 }
 
-/// Whether such a process does something.
+/// Whether the process is running.
 fn is_running(id: &str) -> bool {
     let shown = std::process::Command::new("ps").args(["-o", "stat=", "-p", id]).output().unwrap();
     !shown.stdout.is_empty() && !shown.stdout.trim_ascii().starts_with(b"Z")

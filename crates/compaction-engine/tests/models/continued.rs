@@ -1,5 +1,5 @@
-//! Conversations that are continued for their summary: `cases/continued.json` holds what is sent for them,
-//! and the engine's ways back to a transcript are here.
+//! Conversations that are continued for their summary. `cases/continued.json` contains the requests. The tests here
+//! check when the engine sends a transcript instead.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -21,12 +21,12 @@ use super::engine::{SUMMARY, job};
 use super::harness::{context as request_context, job_context, model, run};
 use super::server::{Asked, Script, Server};
 
-/// The context of a session with these messages, whose entries are named by their positions.
+/// The context of a session with these messages. The id of an entry is its position.
 fn context(messages: &[Value]) -> Projection {
     let entry = |(at, message): (usize, &Value)| {
         let parent = at.checked_sub(1).map(|parent| parent.to_string());
         let time = "2025-01-01T00:00:00.000Z";
-        // Members that come from the data's texts keep their order, as stored lines do.
+        // Members keep the order of the file, as in stored lines.
         let line = format!(
             r#"{{"type":"message","id":"{at}","parentId":{},"timestamp":"{time}","message":{}}}"#,
             json!(parent),
@@ -40,12 +40,12 @@ fn context(messages: &[Value]) -> Projection {
     }
 }
 
-/// A message as text: that of the file where it holds one.
+/// A message as text. A text in the file is used as it is.
 fn raw(message: &Value) -> String {
     message.as_str().map_or_else(|| message.to_string(), str::to_owned)
 }
 
-/// The conversations of the file, each message as its text stands there.
+/// The conversations of the file, with the text of each message.
 fn conversation(text: &str, name: &str) -> Vec<Value> {
     let start = text.find(&format!("\n    \"{name}\": [\n")).unwrap();
     let lines = text[start..].lines().skip(2).take_while(|line| line.trim() != "]" && line.trim() != "],");
@@ -97,8 +97,8 @@ fn the_conversation_itself_is_sent() {
     }
 }
 
-/// What is sent for a shorter part of a conversation is the beginning of what is sent for a longer one,
-/// byte for byte: else no provider would have it.
+/// The request for a shorter part of a conversation is the beginning of the request for a longer one, byte for byte.
+/// Otherwise no provider would have it cached.
 #[test]
 fn a_shorter_part_is_the_beginning_of_a_longer_one() {
     const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
@@ -143,7 +143,7 @@ fn a_shorter_part_is_the_beginning_of_a_longer_one() {
     }
 }
 
-/// A conversation of `openai/m` in the cache of its provider, of which all but the last message goes.
+/// A cached conversation of `openai/m`. All but its last message is compacted.
 fn running(words: &str) -> Vec<Value> {
     let usage = json!({ "input": 100, "output": 10, "cacheRead": 9_000, "cacheWrite": 0, "totalTokens": 9_110 });
     let answer = json!({ "role": "assistant", "content": [{ "type": "text", "text": "Done." }], "provider": "local",
@@ -195,7 +195,7 @@ impl Outcome {
         self.written.as_ref().unwrap().request.as_ref().unwrap()
     }
 
-    /// Whether each request was a conversation that is continued.
+    /// For each request, whether it continued a conversation.
     fn continued(&self) -> Vec<bool> {
         let is_continued = |asked: &Asked| !asked.text.contains("<conversation>");
         self.asked.iter().map(is_continued).collect()
@@ -227,7 +227,7 @@ fn a_continued_conversation_gives_the_summary() {
         assert!(report.is_continued && report.obstacle.is_none(), "{report:?}");
         assert_eq!(report.cached_tokens, Some(9_000));
         let (transcript, continued) = (report.transcript.unwrap(), report.continued.unwrap());
-        // The answer's usage says what the conversation is, and the kept message is no part of it.
+        // The usage of the answer covers the conversation without the kept message.
         assert!((9_110..9_800).contains(&continued.tokens), "{report:?}");
         assert!(transcript.tokens > 8_500, "{report:?}");
         let body = &outcome.asked[0].body;
@@ -303,7 +303,7 @@ fn an_answer_without_headings_is_repaired_and_one_that_was_cut_off_gets_more_roo
     assert!(outcome.report().is_continued);
     let repair = outcome.asked[1].body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
     assert!(repair.as_str().unwrap().contains("lacks these headings: "), "{repair}");
-    // What was spent on both is told.
+    // The usage of both is reported.
     assert_eq!(outcome.report().cached_tokens, Some(18_000));
     let outcome = ask(
         "continue",
@@ -333,7 +333,7 @@ fn what_would_not_fit_or_pay_is_a_transcript_from_the_start() {
     };
     check("transcript", &running("Make peace."), None, Reason::Settings);
     check("continue", &running("Make peace."), Some(12_000), Reason::TooLarge);
-    // A few words are told for less than a conversation of nine thousand tokens from a cache.
+    // A transcript of a few words costs less than a conversation of nine thousand tokens from a cache.
     check("auto", &running("Make peace."), None, Reason::Dearer);
     let mut other = running("Make peace.");
     other[2]["model"] = json!("other");
@@ -344,7 +344,7 @@ fn what_would_not_fit_or_pay_is_a_transcript_from_the_start() {
     check("continue", &silent, None, Reason::PromptUnknown);
 }
 
-/// A provider that has nothing in its cache is not asked in this way again by itself.
+/// After a missed cache, conversations are not continued automatically again.
 #[test]
 fn what_a_cache_did_not_have_is_not_tried_again() {
     let long = "Make peace, and again. ".repeat(1500);
@@ -362,8 +362,7 @@ fn what_a_cache_did_not_have_is_not_tried_again() {
     assert_eq!(written[1].obstacle.as_ref().unwrap().reason, Reason::Missed);
 }
 
-/// The redaction of an answer does not depend on how it was asked for, and neither does that of the
-/// words that ask.
+/// Answers and instructions are redacted in the same way for both kinds of requests.
 #[test]
 fn secrets_come_back_in_no_summary() {
     let secret = ["gh", "p_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"].concat();
@@ -380,7 +379,7 @@ fn secrets_come_back_in_no_summary() {
     let body = server.asked().body;
     let sent = body["messages"].as_array().unwrap();
     assert!(!sent.last().unwrap().to_string().contains(&secret));
-    // The model has seen the conversation as it is: changed, it would be none of the cache.
+    // The model has seen the conversation unredacted. A changed conversation would miss the cache.
     assert!(sent[1].to_string().contains(&secret));
 }
 
@@ -398,8 +397,8 @@ fn whose_conversations_a_model_continues_is_a_matter_of_its_server() {
     assert_eq!(provider(named).as_deref(), Some("proxy"));
 }
 
-/// Every call of real sessions is sent with its result right behind it, and nothing is sent that says
-/// nothing, wherever they are cut.
+/// In real sessions, every call is sent with its result directly after it, and no empty message is sent, wherever the
+/// session is cut.
 #[test]
 fn real_sessions_are_sent_with_every_call_answered() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
@@ -427,7 +426,7 @@ fn real_sessions_are_sent_with_every_call_answered() {
     }
 }
 
-/// The messages that Anthropic is sent for a conversation.
+/// The messages of a conversation in a request to Anthropic.
 fn sent_for(prefix: Prefix) -> Vec<Value> {
     let server = Server::start(Script { status: 500, ..Script::default() });
     let settings = json!({ "provider": "anthropic", "model": "m", "baseUrl": server.address() });

@@ -1,5 +1,5 @@
-//! What the engine makes of answers: a second try after one that was cut off, further tries, smaller
-//! requests, and the summary within the text.
+//! How the engine handles answers: the second request after an answer that was cut off, retries, smaller requests, and
+//! the summary within the text.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(super) fn job(text: &str) -> SummaryJob {
     }
 }
 
-/// Has a summary written by the model of these settings.
+/// Writes a summary with the model of these settings.
 fn write(summarizer: &Value, text: &str) -> Result<SummaryText, EngineError> {
     let retry = json!({ "retry": { "baseDelayMs": 1 } });
     let settings = Settings::default().with(&retry).unwrap();
@@ -55,7 +55,7 @@ fn answer(text: &str, reason: &str, written: Option<u64>) -> Script {
     Script { status: 200, headers, body: answer.to_string().into_bytes(), ..Script::default() }
 }
 
-/// Asks a server with these answers; the limits that it was asked for come second.
+/// Asks a server with these answers. The second value is the requested limits.
 fn ask(settings: Value, answers: Vec<Script>) -> (Result<SummaryText, EngineError>, Vec<u64>) {
     let tries = answers.len();
     let server = Server::start_several(answers);
@@ -83,7 +83,7 @@ fn a_second_try_has_more_room_and_says_what_is_known() {
     let none = [None, None];
     let twice = "it was cut off twice, at 8000 output tokens and at";
     check_cut(json!({ "model": "unknown" }), &none, &[8000, 16_000], &format!("{twice} 16000 output tokens"));
-    // A limit that is known is asked for at once.
+    // A known limit is requested at once.
     check_cut(
         json!({ "model": "gpt-4o-mini" }),
         &[None],
@@ -181,7 +181,7 @@ fn a_program_that_finds_the_prompt_too_long_gets_less_of_it() {
 
 #[cfg(unix)]
 #[test]
-fn a_program_that_is_told_to_wait_is_run_again() {
+fn a_program_with_a_temporary_failure_is_run_again() {
     let directory = tempfile::tempdir().unwrap();
     let summary = directory.path().join("summary");
     std::fs::write(&summary, SUMMARY).unwrap();

@@ -11,7 +11,7 @@ use compaction_engine::summarizers::JobContext;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// The key of all tests; nothing but the header that carries it may ever hold it.
+/// The key of all tests. Only the header for the key may contain it.
 pub(super) const KEY: &str = "sk-sentinel-3c1d77";
 /// A secret in a header of the settings.
 pub(super) const HEADER_SECRET: &str = "header-sentinel-99ab";
@@ -26,12 +26,12 @@ const KEY_VARIABLES: [&str; 6] = [
     "GOOGLE_OAUTH_ACCESS_TOKEN",
 ];
 
-/// The model `name` with these settings, and the secrets of the tests in its environment.
+/// The model `name` with these settings and the secrets of the tests.
 pub(super) fn model(name: &str, summarizer: &Value) -> Arc<dyn Model> {
     model_with(name, summarizer, &PrintedKeys::default())
 }
 
-/// The same with keys that programs have printed.
+/// The same, with printed keys.
 pub(super) fn model_with(name: &str, summarizer: &Value, printed_keys: &PrintedKeys) -> Arc<dyn Model> {
     let settings = json!({ "compactd": { "summarizers": { name: summarizer } } });
     let configuration = ModelConfiguration::read(name, &settings).unwrap();
@@ -61,7 +61,7 @@ pub(super) fn context() -> RequestContext {
     RequestContext { session_id: "session".to_owned(), operation_id: "operation".to_owned() }
 }
 
-/// An job_context without a host.
+/// A job context without a host.
 pub(super) fn job_context() -> JobContext {
     let host: Arc<dyn Host> = Arc::new(NoHost);
     JobContext::new(&host, OperationKind::Compaction, context(), 1, Instant::now() + Duration::from_secs(600))
@@ -72,16 +72,16 @@ pub(super) fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// Makes the request of all tests; the text that was told in pieces comes second.
+/// Makes the request of all tests. The second value is the streamed text.
 pub(super) fn ask(model: &dyn Model, request: &SummaryRequest) -> (Result<Answer, ModelError>, String) {
-    let told = Mutex::new(String::new());
-    let outcome = run(model.complete(request, &context(), &|piece| told.lock().unwrap().push_str(piece)));
-    let told = told.into_inner().unwrap();
+    let streamed = Mutex::new(String::new());
+    let outcome = run(model.complete(request, &context(), &|piece| streamed.lock().unwrap().push_str(piece)));
+    let streamed = streamed.into_inner().unwrap();
     if let Err(error) = &outcome {
         let shown = format!("{error} {error:?}");
         assert!(!shown.contains("sentinel"), "{shown}");
         assert!(!error.cause.chars().any(char::is_control), "{}", error.cause);
         assert!(error.cause.chars().count() < 1500, "{}", error.cause);
     }
-    (outcome, told)
+    (outcome, streamed)
 }

@@ -1,5 +1,4 @@
-//! Keys that programs print: when they are asked for, how long they are good, and what is told where
-//! none is printed.
+//! Keys that programs print: when a program runs, how long its key is used, and what is reported without a key.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -81,7 +80,7 @@ fn a_new_key_that_is_refused_is_final() {
     let cause = "tested: HTTP 401: the token [secret] has expired";
     assert_eq!((error.kind, error.cause.as_str()), (FailureKind::Authentication, cause));
     assert_eq!(runs(directory.path()), 1);
-    // It is not kept for the next request either.
+    // The key is not kept for the next request either.
     failure(&settings);
     assert_eq!(runs(directory.path()), 2);
 }
@@ -130,7 +129,7 @@ fn a_header_of_the_settings_takes_the_place_of_the_program() {
 }
 
 #[test]
-fn a_program_that_gives_no_key_is_told_without_secrets() {
+fn a_program_that_gives_no_key_is_reported_without_secrets() {
     let server = Server::start(answer());
     let token = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5");
     for (script, kind, cause) in [

@@ -1,6 +1,5 @@
-//! The providers themselves, with `COMPACTD_LIVE_TESTS=1` and their keys in the environment. The
-//! models are `COMPACTD_LIVE_ANTHROPIC_MODEL` and so on; an address of one's own is
-//! `COMPACTD_LIVE_OPENAI_BASE_URL` and so on.
+//! Requests to real providers, with `COMPACTD_LIVE_TESTS=1` and their keys in the environment. Variables such as
+//! `COMPACTD_LIVE_ANTHROPIC_MODEL` set the models, and such as `COMPACTD_LIVE_OPENAI_BASE_URL` the addresses.
 
 use std::io::Write;
 
@@ -42,10 +41,10 @@ fn live() {
 fn check(provider: &str, settings: &Value, key: &str) {
     let from_process = Environment::of_process();
     let wrong: Environment = std::iter::once((key.to_owned(), "sk-no-such-key".to_owned())).collect();
-    let (answer, told) = answer_of(provider, settings, &from_process, 1000);
+    let (answer, streamed) = answer_of(provider, settings, &from_process, 1000);
     let answer = answer.unwrap();
     assert_eq!(answer.stop, StopReason::Stop, "{answer:?}");
-    assert!(!answer.text.trim().is_empty() && told == answer.text, "{answer:?}");
+    assert!(!answer.text.trim().is_empty() && streamed == answer.text, "{answer:?}");
     assert!(answer.usage.is_some_and(|usage| usage["output"].as_u64() > Some(0)));
     let (cut, _) = answer_of(provider, settings, &from_process, 16);
     assert_eq!(cut.unwrap().stop, StopReason::Length);

@@ -1,4 +1,4 @@
-//! While an answer is checked and repaired, the server's loop serves others.
+//! The server's loop serves other tasks while an answer is checked and repaired.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::engine::{SUMMARY, job};
 use super::harness::{job_context, run};
 
-/// Answers without headings first, at length.
+/// A model whose first answer is long and has no headings.
 #[derive(Debug)]
 struct Forgetful {
     prompts: Mutex<Vec<String>>,
@@ -40,7 +40,7 @@ impl Model for Forgetful {
     }
 }
 
-/// The longest time for which no other task had a turn, and how long all took.
+/// The longest time without a turn for another task, and the total time.
 async fn longest_hold(work: impl Future<Output = ()>) -> (Duration, Duration) {
     let longest = Arc::new(Mutex::new(Duration::ZERO));
     let watched = Arc::clone(&longest);
@@ -59,7 +59,7 @@ async fn longest_hold(work: impl Future<Output = ()>) -> (Duration, Duration) {
     (longest, start.elapsed())
 }
 
-/// Has a summary written that needs a repair; how long the loop was held, and how long all took.
+/// Writes a summary that needs a repair. Returns how long the loop was blocked, and the total time.
 fn repaired() -> (Duration, Duration) {
     let settings = Settings::default().with(&json!({ "compactd": { "redaction": { "enabled": true } } })).unwrap();
     let model = Arc::new(Forgetful { prompts: Mutex::default() });
@@ -75,7 +75,7 @@ fn repaired() -> (Duration, Duration) {
 
 #[test]
 fn a_repair_runs_off_the_loop() {
-    // A busy machine may keep any thread from running for a while; work on the loop holds it each time.
+    // A busy machine may delay any thread once. Work on the loop blocks it every time.
     let tries: Vec<(Duration, Duration)> = (0..5).map(|_| repaired()).collect();
     assert!(tries.iter().any(|(longest, all)| *longest * 8 < *all), "the loop was held for {tries:?}");
 }

@@ -1,4 +1,4 @@
-//! An HTTP server that answers as it is told, in the pieces that it is told.
+//! An HTTP server that answers by a script, in pieces.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How an answer goes out.
+/// How an answer is sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Script {
-    /// The status line's number.
+    /// The status code.
     pub(super) status: u16,
-    /// Headers, beside those that delimit the body.
+    /// Further headers, besides those that delimit the body.
     pub(super) headers: Vec<(String, String)>,
     /// The body.
     pub(super) body: Vec<u8>,
@@ -30,11 +30,11 @@ pub(super) enum End {
     /// With the last, empty chunk.
     #[default]
     Chunk,
-    /// By closing the connection, which is all that delimits the body.
+    /// By closing the connection. Nothing else delimits the body.
     Close,
-    /// By closing the connection although more was promised.
+    /// By closing the connection before the announced end.
     Drop,
-    /// Not at all: the server waits until the client goes.
+    /// Not at all. The server waits until the client leaves.
     Stall,
     /// Before the head.
     Mute,
@@ -60,10 +60,10 @@ impl Asked {
     }
 }
 
-/// What a server tells a test.
+/// An event at a server.
 #[derive(Debug)]
-pub(super) enum Told {
-    /// A request came.
+pub(super) enum ServerEvent {
+    /// A request arrived.
     Asked(Asked),
     /// The client closed the connection while the server waited.
     ClientLeft,
@@ -72,55 +72,55 @@ pub(super) enum Told {
 /// A server that answers every request by its script.
 pub(super) struct Server {
     port: u16,
-    told: Receiver<Told>,
+    events: Receiver<ServerEvent>,
 }
 
 impl Server {
-    /// Starts one. It ends with the test's process.
+    /// Starts a server. It ends with the process of the test.
     pub(super) fn start(script: Script) -> Self {
         Self::start_several(vec![script])
     }
 
-    /// Starts one with a script for each request; the last one serves all further ones.
+    /// Starts a server with a script for each request. The last script serves all further requests.
     pub(super) fn start_several(scripts: Vec<Script>) -> Self {
         Self::start_scripts(scripts, |stream| stream)
     }
 
-    /// Starts one whose connections are wrapped.
+    /// Starts a server whose connections are wrapped.
     pub(super) fn start_over<S: Read + Write>(script: Script, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
         Self::start_scripts(vec![script], wrap)
     }
 
-    /// Starts one at a port, whose scripts are chosen by the path that is asked for.
+    /// Starts a server at this port. The path of a request selects its script.
     pub(super) fn start_at(port: u16, script: fn(&str) -> Script) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-        let (tell, told) = channel();
+        let (sender, events) = channel();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 let Ok(asked) = read_request(&mut stream) else { continue };
                 // The connection ends with the answer.
                 let _ = write_answer(&mut stream, &Script { end: End::Close, ..script(&asked.line) });
-                let _ = tell.send(Told::Asked(asked));
+                let _ = sender.send(ServerEvent::Asked(asked));
             }
         });
-        Self { port, told }
+        Self { port, events }
     }
 
     fn start_scripts<S: Read + Write>(scripts: Vec<Script>, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (tell, told) = channel();
+        let (sender, events) = channel();
         std::thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
                 let script = &scripts[number.min(scripts.len() - 1)];
                 // A client that leaves early is part of some scripts.
                 let stream = stream.unwrap();
                 stream.set_nodelay(true).unwrap();
-                let _ = serve(&mut wrap(stream), script, &tell);
+                let _ = serve(&mut wrap(stream), script, &sender);
             }
         });
-        Self { port, told }
+        Self { port, events }
     }
 
     /// Address of the server.
@@ -128,35 +128,35 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The next thing that it tells.
-    pub(super) fn told(&self) -> Told {
-        self.told.recv_timeout(Duration::from_secs(20)).unwrap()
+    /// The next event.
+    pub(super) fn next_event(&self) -> ServerEvent {
+        self.events.recv_timeout(Duration::from_secs(20)).unwrap()
     }
 
-    /// Whether no further request came.
+    /// Whether no further request arrived.
     pub(super) fn is_silent(&self) -> bool {
-        !self.told.try_iter().any(|told| matches!(told, Told::Asked(_)))
+        !self.events.try_iter().any(|event| matches!(event, ServerEvent::Asked(_)))
     }
 
     /// The next request.
     pub(super) fn asked(&self) -> Asked {
-        match self.told() {
-            Told::Asked(asked) => asked,
-            Told::ClientLeft => panic!("no request"),
+        match self.next_event() {
+            ServerEvent::Asked(asked) => asked,
+            ServerEvent::ClientLeft => panic!("no request"),
         }
     }
 }
 
-fn serve(stream: &mut (impl Read + Write), script: &Script, tell: &Sender<Told>) -> std::io::Result<()> {
-    let _ = tell.send(Told::Asked(read_request(stream)?));
+fn serve(stream: &mut (impl Read + Write), script: &Script, sender: &Sender<ServerEvent>) -> std::io::Result<()> {
+    let _ = sender.send(ServerEvent::Asked(read_request(stream)?));
     let written = match script.end {
         End::Mute => Ok(()),
         _ => write_answer(stream, script),
     };
     if matches!(script.end, End::Stall | End::Mute) {
-        // A client that goes before it has read all resets the connection.
+        // A client that leaves before it has read everything resets the connection.
         let is_gone = written.is_err() || !matches!(stream.read(&mut [0]), Ok(1..));
-        let _ = is_gone.then(|| tell.send(Told::ClientLeft));
+        let _ = is_gone.then(|| sender.send(ServerEvent::ClientLeft));
     }
     written
 }
@@ -185,7 +185,7 @@ fn read_request(stream: &mut impl Read) -> std::io::Result<Asked> {
 fn write_answer(stream: &mut impl Write, script: &Script) -> std::io::Result<()> {
     let is_chunked = script.end != End::Close;
     let delimiter = if is_chunked { "transfer-encoding: chunked" } else { "connection: close" };
-    let mut head = format!("HTTP/1.1 {} Told\r\n{delimiter}\r\n", script.status);
+    let mut head = format!("HTTP/1.1 {} Scripted\r\n{delimiter}\r\n", script.status);
     for (name, text) in &script.headers {
         head.push_str(&format!("{name}: {text}\r\n"));
     }

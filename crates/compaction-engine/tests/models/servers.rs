@@ -1,8 +1,8 @@
-//! Servers that others have written: LiteLLM's proxy and llama.cpp's server for Python, which
-//! `cargo xtask models` installs, starts, and names in the environment.
+//! Servers of other projects: the proxy of LiteLLM and the server of llama-cpp-python. `cargo xtask models` installs
+//! and starts them and sets their addresses in the environment.
 //!
-//! The proxy answers by itself (`mock_response` in `xtask/src/models/litellm.yaml`) or asks a server of
-//! this test; the model of llama.cpp is a small one of random numbers, whose text means nothing.
+//! The proxy answers by itself (`mock_response` in `xtask/src/models/litellm.yaml`) or asks a server of this test. The
+//! model of llama.cpp is small and has random weights, so its text means nothing.
 
 use std::io::Write;
 
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::harness::{ask, model, request};
 use super::server::{Script, Server};
 
-/// What the proxy answers by itself.
+/// The proxy's own answer.
 const SUMMARY: &str = "## Goal\n- Peace";
 
-/// The address in a variable of the environment, where the server runs.
+/// The address of a server, from an environment variable.
 fn address(variable: &str) -> Option<String> {
     let address = std::env::var(variable).ok();
     if address.is_none() {
@@ -32,9 +32,9 @@ fn ask_proxy(address: &str, provider: &str, api: &str, model_name: &str) -> Resu
     if provider == "openai" {
         settings["api"] = json!(api);
     }
-    let (answer, told) = ask(model("tested", &settings).as_ref(), &request());
+    let (answer, streamed) = ask(model("tested", &settings).as_ref(), &request());
     if let Ok(answer) = &answer {
-        assert_eq!(told, answer.text);
+        assert_eq!(streamed, answer.text);
     }
     answer
 }
@@ -78,7 +78,7 @@ fn litellm_before_a_server() {
     drop(upstream);
 }
 
-/// The answer of a server behind the proxy, in the language that it is asked in.
+/// The answer of a server behind the proxy, in the interface of the request.
 fn by_path(path: &str) -> Script {
     let events: Vec<Value> = match path.contains("chat/completions") {
         true => {
@@ -124,10 +124,10 @@ fn llama_cpp() {
     let model = model("tested", &settings);
     let mut short = request();
     short.max_tokens = 8;
-    let (answer, told) = ask(model.as_ref(), &short);
+    let (answer, streamed) = ask(model.as_ref(), &short);
     let answer = answer.unwrap();
-    assert_eq!((&answer.stop, told.as_str()), (&StopReason::Length, answer.text.as_str()));
-    // It begins a stream before it counts the prompt, and then only closes it.
+    assert_eq!((&answer.stop, streamed.as_str()), (&StopReason::Length, answer.text.as_str()));
+    // The server begins a stream before it counts the prompt, and then only closes it.
     let mut long = request();
     long.prompt = "peace ".repeat(2000);
     let (error, _) = ask(model.as_ref(), &long);

@@ -1,5 +1,5 @@
-//! TLS, with a certificate of the tests' own. Whom to trust is a matter of the environment, so that
-//! the test starts itself once more with `SSL_CERT_FILE`.
+//! TLS with a certificate of the test. Trusted certificates come from the environment, so the test starts itself again
+//! with `SSL_CERT_FILE`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::harness::{ask, model, request};
 use super::server::{Script, Server};
 
-/// Tells the second process what it is.
+/// Marks the second process.
 const TRUSTED: &str = "COMPACTD_TEST_TRUSTED";
 
 fn file(name: &str) -> PathBuf {

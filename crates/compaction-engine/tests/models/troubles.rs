@@ -1,4 +1,4 @@
-//! What goes wrong outside of a provider's language: keys, connections, sizes, and callers that go.
+//! Failures outside of a provider's interface: keys, connections, sizes, and callers that leave.
 
 use std::io::Write;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use compaction_engine::models::{FailureKind, ModelError};
 use serde_json::{Value, json};
 
 use super::harness::{ask, context, model, request, run};
-use super::server::{End, Script, Server, Told};
+use super::server::{End, Script, Server, ServerEvent};
 
 fn chat(server: &Server) -> Value {
     json!({ "provider": "openai", "model": "m", "baseUrl": server.address() })
@@ -117,8 +117,8 @@ fn a_caller_that_goes_closes_the_connection() {
                 asked = asked => asked.unwrap(),
             };
             drop(asking);
-            let told = tokio::task::spawn_blocking(move || server.told()).await.unwrap();
-            assert!(matches!(told, Told::ClientLeft), "{told:?}");
+            let event = tokio::task::spawn_blocking(move || server.next_event()).await.unwrap();
+            assert!(matches!(event, ServerEvent::ClientLeft), "{event:?}");
         });
     }
 }
@@ -178,6 +178,6 @@ fn an_answer_that_says_nothing_starves_nobody() {
             }
         }
     });
-    // Long enough for a busy machine; without turns it takes as long as the answer.
+    // This is long enough for a busy machine. Without turns, it would take as long as the answer.
     assert!(longest < Duration::from_millis(400), "{longest:?}");
 }

@@ -6,16 +6,16 @@ use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
 use compaction_core::formats::Converted;
 use compaction_core::json::RawObject;
 use compaction_core::pins::{self, Pins, pin_members};
-use compaction_engine::context::pins_of;
+use compaction_engine::context::{entry_not_found, pins_of};
 use compaction_engine::session::SessionAccess;
-use compaction_engine::{AppendOutcome, Engine};
-use session_store::{NewEntry, Parent, Precondition};
+use compaction_engine::{AppendOutcome, Engine, EngineError};
+use session_store::{Appended, NewEntry, Parent, Precondition};
 
 use super::messages::{self, SubmittedMessages, append_with_one_write};
-use super::read::{branch_end, entry_not_found};
+use super::read::branch_end;
 use crate::call::{CallContext, SHORT_BYTES, blocking};
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::wire::{self, *};
 
 /// Appends a message at the leaf.
@@ -74,13 +74,10 @@ async fn append_given(
     let append = move |access: &mut SessionAccess<'_>| {
         let converted = given.into_stored(access)?;
         let sources = converted.iter().map(|converted| converted.source as u64).collect();
-        let entries = append_converted(access, converted, expected_leaf_id)?;
-        let mut outcome = match entries.last() {
-            Some(last) => Engine::after_append(access, last),
-            None => AppendOutcome::default(),
-        };
+        let appended = append_converted(access, converted, &leaf_is(expected_leaf_id))?;
+        let mut outcome = Engine::after_append(access, &appended.entry);
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun.take();
-        let ids = entries.iter().map(|entry| entry.id().to_string()).collect();
+        let ids = appended.entries().map(|entry| entry.id().to_string()).collect();
         Ok((AppendedMessages { ids, sources }, outcome))
     };
     let appended = if is_short { call.write_briefly(append).await } else { call.write(append).await };
@@ -96,15 +93,15 @@ async fn append_given(
 fn append_converted(
     access: &mut SessionAccess<'_>,
     mut converted: Vec<Converted>,
-    expected_leaf_id: Option<String>,
-) -> Result<Vec<Arc<Entry>>, RpcError> {
+    condition: &Precondition,
+) -> Result<Appended, EngineError> {
     if converted.len() == 1
         && let Some(Converted { message, .. }) = converted.pop()
     {
-        return append(access, NewEntry::message(Arc::new(message)), expected_leaf_id).map(|entry| vec![entry]);
+        let new = NewEntry::message(Arc::new(message));
+        return access.append(|session| session.append_if(new, Parent::Leaf, condition));
     }
-    let condition = leaf_is(expected_leaf_id);
-    Ok(access.append_all_with(|session| append_with_one_write(session, &[], converted, &condition))?)
+    access.append(|session| append_with_one_write(session, &[], converted, condition))
 }
 
 /// Appends an entry that is not a message at the leaf.
@@ -116,17 +113,10 @@ pub(crate) async fn append_entry(call: CallContext, params: AppendEntryParams) -
         if kind == "context_edit" {
             check_edit(&entry, access)?;
         }
-        append(access, NewEntry::new(&kind, params.entry.get()), params.expected_leaf_id).map(|entry| appended(&entry))
+        let (new, condition) = (NewEntry::new(&kind, params.entry.get()), leaf_is(params.expected_leaf_id));
+        Ok(appended(&access.append(|session| session.append_if(new, Parent::Leaf, &condition))?.entry))
     });
     appended.await
-}
-
-fn append(
-    access: &mut SessionAccess<'_>,
-    new: NewEntry<'_>,
-    expected_leaf_id: Option<String>,
-) -> Result<Arc<Entry>, RpcError> {
-    Ok(access.append(new, Parent::Leaf, &leaf_is(expected_leaf_id))?)
 }
 
 fn leaf_is(expected_leaf_id: Option<String>) -> Precondition {
@@ -146,9 +136,9 @@ fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), Rp
     messages::check_replacement(edit)?;
     let target = EntryId::new(edit.string("targetId").unwrap_or_default());
     let (session, open) = (access.session(), access.open());
-    let header = session.entry_header(&target).map_err(|error| open.store_error(&error))?;
+    let header = session.entry_header(&target).map_err(|error| open.store_failure(error))?;
     let header = header.ok_or_else(|| entry_not_found(open, &target))?;
-    let is_on_branch = session.is_on_branch(&target, session.leaf_id()).map_err(|error| open.store_error(&error))?;
+    let is_on_branch = session.is_on_branch(&target, session.leaf_id()).map_err(|error| open.store_failure(error))?;
     let is_shown = header.kind == EntryKind::CustomMessage
         || matches!(header.role, Some(Role::User | Role::Assistant | Role::ToolResult));
     if is_on_branch && is_shown {
@@ -164,8 +154,7 @@ fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), Rp
 pub(crate) async fn set_label(call: CallContext, params: SetLabelParams) -> Result<AppendedResult, RpcError> {
     call.write(move |access| {
         let target = EntryId::new(params.target_id);
-        let entry = access.append_with(|session| session.set_label(&target, params.label.as_deref()))?;
-        Ok(appended(&entry))
+        Ok(appended(&access.append(|session| session.set_label(&target, params.label.as_deref()))?.entry))
     })
     .await
 }
@@ -184,14 +173,14 @@ fn pin_in_turn(
     access.check_writable()?;
     access.refresh()?;
     let id = EntryId::new(params.entry_id.as_str());
-    let entry = access.session().entry(&id).map_err(|error| access.open().store_error(&error))?;
+    let entry = access.session().entry(&id).map_err(|error| access.open().store_failure(error))?;
     let mut pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
     if params.pinned != pins.contain(&id) {
         if params.pinned {
             check_pin(access, &entry, &pins, max_tokens)?;
         }
         let members = pin_members(&id, params.pinned);
-        access.append(NewEntry::new("custom", &members), Parent::Leaf, &Precondition::None)?;
+        access.append(|session| session.append(NewEntry::new("custom", &members), Parent::Leaf))?;
         pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
     }
     Ok(PinEntryResult {
@@ -206,7 +195,7 @@ fn pin_in_turn(
 /// Fails unless the entry is on the path, has text, and fits beside the other pins.
 fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens: u64) -> Result<(), RpcError> {
     let (session, open) = (access.session(), access.open());
-    let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_error(&error))?;
+    let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_failure(error))?;
     let pinned = pins::PinnedEntry::of(entry, 0, None).filter(|_| is_on_path).ok_or_else(|| {
         let expected = "an entry on the path to the leaf that gives the model a message with text, and is neither a \
                         system message nor a compaction";

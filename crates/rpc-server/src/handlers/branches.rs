@@ -5,16 +5,15 @@ use std::sync::Arc;
 use compaction_core::entry::EntryId;
 use compaction_core::navigation::Destination;
 use compaction_engine::host::Decision;
-use compaction_engine::session::{OpenSession, Slot};
+use compaction_engine::session::{OpenSession, ReadGuard};
 use compaction_engine::{EngineError, NavigationRequest, Route};
-use tokio::sync::OwnedRwLockReadGuard;
 
 use super::read::branch_end;
 use super::sessions::add;
 use crate::call::{CallContext, blocking_if_long, blocking_in};
 use crate::client::{BEFORE_FORK, before_fork};
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::ticket::OpeningTurn;
 use crate::wire::*;
 
@@ -31,31 +30,31 @@ pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result
 
 async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
     let turn = call.opening_turn().await?;
-    let (open, slot) = call.read_guard(&params.session_id).await?;
+    let (open, stored) = call.read_guard(&params.session_id).await?;
     let operation = open.begin_fork(&call.cancel)?;
     if call.was_aborted() {
         operation.cancel.cancel();
     }
-    let (turn, slot) = match call.server.has_hook(BEFORE_FORK) {
-        false => (turn, slot),
+    let (turn, stored) = match call.server.has_hook(BEFORE_FORK) {
+        false => (turn, stored),
         true => {
             // The client may open another session while it answers the hook.
-            drop((turn, slot));
+            drop((turn, stored));
             operation.unless_cancelled(allowed_by_hook(&call, &params, &open)).await?
         }
     };
     let server = Arc::clone(&call.server);
     blocking_in(open.is_quick(), move || {
         let _held = (operation, turn);
-        let session = open.opened(slot.as_ref())?;
+        let session = open.opened(stored.as_ref())?;
         let target_id = EntryId::new(params.entry_id);
-        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_error(&error))?;
+        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_failure(error))?;
         let destination = Destination::of(&target);
         let (leaf, editor_text) = match params.position {
             ForkPosition::At => (Some(target.id().clone()), None),
             ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
         };
-        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_failure(error))?;
         add(&server, &open.store, fork, editor_text)
     })
     .await
@@ -66,7 +65,7 @@ async fn allowed_by_hook(
     call: &CallContext,
     params: &ForkSessionParams,
     open: &OpenSession,
-) -> Result<(OpeningTurn, OwnedRwLockReadGuard<Slot>), RpcError> {
+) -> Result<(OpeningTurn, ReadGuard), RpcError> {
     let question = SessionBeforeFork {
         session_id: params.session_id.clone(),
         entry_id: params.entry_id.clone(),
@@ -77,7 +76,7 @@ async fn allowed_by_hook(
         Decision::Cancel => Err(EngineError::CancelledByHook.into()),
         Decision::Go(()) => {
             let turn = OpeningTurn::again(&call.server).await;
-            Ok((turn, Arc::clone(&open.slot).read_owned().await))
+            Ok((turn, open.read().await))
         }
     }
 }
@@ -92,7 +91,7 @@ pub(crate) async fn prepare(
         let leaf = branch_end(session, open, params.leaf_id)?;
         let route = Route::of(session, open, leaf, &EntryId::new(params.target_id))?;
         let preparation = route.branch_preparation(session, open, None, &tools)?;
-        let is_there = route.is_there(session).map_err(|error| open.store_error(&error))?;
+        let is_there = route.is_there(session).map_err(|error| open.store_failure(error))?;
         let new_leaf_id = if is_there { &route.old_leaf_id } else { &route.destination.new_leaf_id };
         Ok(PrepareNavigationResult {
             target_id: route.target.id().to_string(),
@@ -133,8 +132,5 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     if !waits {
         return Ok(NavigateTreeResult::Started(StartedResult { operation_id }));
     }
-    let outcome = running
-        .await
-        .map_err(|error| RpcError::Internal { message: format!("the navigation ended early: {error}") })?;
-    Ok(NavigateTreeResult::Done(Box::new(convert::navigation(outcome?))))
+    Ok(NavigateTreeResult::Done(Box::new(convert::navigation(running.await?))))
 }

@@ -7,24 +7,22 @@ use compaction_core::entry::EntryId;
 use compaction_core::formats::{self, Calls, Converted, Format, FormatError};
 use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Block, Body, Content, Message};
-use compaction_core::trigger::{TriggerAction, TriggerReason};
 use compaction_core::{conversation, prompts, trigger};
-use compaction_engine::context::project;
+use compaction_engine::context::{entry_not_found, project};
 use compaction_engine::host::Compaction;
 use compaction_engine::session::{AgentModel, OpenSession, SessionAccess};
 use compaction_engine::settings::layer_of_call;
 use compaction_engine::summarizers::Chain;
-use compaction_engine::{CompactionRequest, EngineError, Event, Preview, Settings, check_summarizers};
+use compaction_engine::{CompactionRequest, Event, Preview, Settings, check_summarizers};
 use serde_json::value::RawValue;
 use session_store::{CreateOptions, MemoryStore, NewEntry, Precondition, Session, SessionStore, Undo};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{MAX_MESSAGES, append_with_one_write, format_of, owned_context};
-use super::read::{branch_end, entry_not_found};
+use super::messages::{MAX_MESSAGES, append_with_one_write, owned_context};
+use super::read::branch_end;
 use crate::call::{CallContext, blocking, blocking_if_long};
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::params::read_object;
 use crate::unknown;
 use crate::wire::{self, *};
@@ -50,14 +48,8 @@ pub(crate) async fn check(
 fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckCompactionResult {
     let limits = Some(decision.limits).filter(|_| is_window_known);
     CheckCompactionResult {
-        action: match decision.action {
-            TriggerAction::None => CompactionAction::None,
-            TriggerAction::Compact => CompactionAction::Compact,
-        },
-        reason: decision.reason.map(|reason| match reason {
-            TriggerReason::Threshold => CompactionReason::Threshold,
-            TriggerReason::Overflow => CompactionReason::Overflow,
-        }),
+        action: decision.reason.map_or(CompactionAction::None, |_| CompactionAction::Compact),
+        reason: decision.reason.map(CompactionReason::from),
         will_retry: decision.will_retry,
         context_tokens: decision.context_tokens,
         threshold: decision.threshold,
@@ -117,12 +109,7 @@ pub(crate) async fn prepare(
             preparation: Some(convert::preparation(&preview.preparation, wants(PreparationPart::Messages))),
             requests,
             forecast,
-            reason: None,
-            context_tokens: None,
-            keep_recent_tokens: None,
-            messages: None,
-            compaction_id: None,
-            tool_call_id: None,
+            ..PrepareCompactionResult::default()
         })
     })
     .await
@@ -166,18 +153,8 @@ pub(crate) async fn compact(call: CallContext, mut params: CompactParams) -> Res
         return Ok(CompactResult::Started(StartedResult { operation_id }));
     }
     // The task ends by itself when the call is cancelled, after it has reported its end.
-    let compaction = ended_compaction(running).await?;
+    let compaction = running.await?;
     Ok(CompactResult::Done(Box::new(call.server.configuration()?.preferences.compaction(&compaction))))
-}
-
-/// The outcome of a running compaction.
-pub(super) async fn ended_compaction(
-    running: JoinHandle<Result<Arc<Compaction>, EngineError>>,
-) -> Result<Arc<Compaction>, RpcError> {
-    let outcome = running
-        .await
-        .map_err(|error| RpcError::Internal { message: format!("the compaction ended early: {error}") })?;
-    Ok(outcome?)
 }
 
 /// Ends a running compaction or branch summary.
@@ -190,7 +167,7 @@ pub(crate) async fn abort(call: CallContext, params: SessionParams) -> Result<Ab
         drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
         session = call.server.sessions.get(&session_id);
     }
-    let session = session.ok_or(RpcError::SessionNotOpen { session_id })?;
+    let session = session.ok_or_else(|| RpcError::not_open(session_id))?;
     let was_running = session.abort_summary();
     Ok(AbortResult { aborted: was_running || has_waiting })
 }
@@ -208,7 +185,7 @@ fn undo_in_turn(
 ) -> Result<UndoCompactionResult, RpcError> {
     let _guard = access.claim(parent)?;
     let undo = plan(access, compaction_id.as_ref())?;
-    access.append_all_with(|session| session.undo(&undo))?;
+    access.append(|session| session.undo(&undo))?;
     let leaf_id = access.leaf_id();
     access.notify(Event::LeafChanged {
         session_id: access.open().id.clone(),
@@ -226,7 +203,7 @@ fn undo_in_turn(
 
 fn plan(access: &SessionAccess<'_>, compaction_id: Option<&EntryId>) -> Result<Undo, RpcError> {
     let (session, open) = (access.session(), access.open());
-    let store_error = |error| open.store_error(&error);
+    let store_error = |error| open.store_failure(error);
     if let Some(id) = compaction_id {
         session.entry_header(id).map_err(store_error)?.ok_or_else(|| entry_not_found(open, id))?;
     }
@@ -248,7 +225,7 @@ pub(crate) async fn compact_messages(
 ) -> Result<CompactMessagesResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.take()).await?;
     let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
-    let format = format_of(params.format);
+    let format = Format::from(params.format.unwrap_or_default());
     let (messages, previous) = (params.messages, params.previous);
     let cwd = call.server.configuration()?.cwd.display().to_string();
     let owned = blocking(move || MessageSession::of(messages, format, previous.as_ref(), cwd)).await?;
@@ -260,9 +237,9 @@ pub(crate) async fn compact_messages(
     open.auto_compaction.set(params.model.map(AgentModel::from));
     let compaction = run(&call, &open, request, &settings, chain).await?;
     let preferences = call.server.configuration()?.preferences;
-    let slot = Arc::clone(&open.slot).read_owned().await;
+    let stored = open.read().await;
     blocking(move || {
-        let session = open.opened(slot.as_ref())?;
+        let session = open.opened(stored.as_ref())?;
         let projection = project(session, &open, session.leaf_id())?;
         let written = owned_context(&projection, format);
         let kept = ids.iter().position(|id| *id == compaction.first_kept_entry_id);
@@ -291,7 +268,7 @@ pub(crate) async fn compact_copy(call: CallContext, mut params: CompactParams) -
     let copying = call.write(|access| {
         access.refresh()?;
         let copy = MemoryStore.fork(access.session(), access.session().leaf_id());
-        let copy = copy.map_err(|error| access.open().store_error(&error))?;
+        let copy = copy.map_err(|error| access.open().store_failure(error))?;
         Ok((copy, access.open().auto_compaction.effective_model()))
     });
     let (copy, model) = copying.await?;
@@ -315,22 +292,23 @@ async fn run(
     chain: Chain,
 ) -> Result<Arc<Compaction>, RpcError> {
     let engine = Arc::clone(call.server.engine()?);
-    let guard = Arc::clone(&open.slot).write_owned().await;
+    let guard = open.write().await;
     let turn = (Arc::clone(open), guard);
     let begun = engine.begin_compaction(turn, request, settings, chain, call.cancel.clone()).await?;
     if call.was_aborted() {
         begun.cancel();
     }
-    let mut running = pin!(ended_compaction(engine.start_compaction(begun)));
+    let mut running = pin!(engine.start_compaction(begun));
     // The list of sessions does not contain this one, so the end of the server does not abort its operation.
-    tokio::select! {
+    let ended = tokio::select! {
         biased;
         ended = &mut running => ended,
         () = call.server.closing.cancelled() => {
             open.abort_operation();
             running.await
         }
-    }
+    };
+    Ok(ended?)
 }
 
 /// The messages of a caller in a session in memory.
@@ -399,7 +377,7 @@ fn converted(
     // The first message may be the summary of a compaction, which could not be stored as a message.
     if let Some((first, rest)) = texts.split_first().filter(|_| format == Format::Pi && may_begin_with_summary) {
         let first = RawValue::from_string((*first).to_owned());
-        let first = first.map_err(|error| RpcError::Internal { message: error.to_string() })?;
+        let first = first.map_err(|error| RpcError::internal(error.to_string()))?;
         let first = convert::read_message(first, &format!("messages[{instruction_count}]"))?;
         let rest = formats::read(format, rest, &mut Calls::default(), None);
         let rest = rest.map_err(|error| wrong(FormatError { index: error.index + 1, ..error }))?;
@@ -470,7 +448,7 @@ impl Previous {
 
     fn to_wire(&self) -> Result<FreeObject, RpcError> {
         let previous = RawValue::from_string(format!("{{{}}}", self.members()));
-        previous.map(FreeObject::from).map_err(|error| RpcError::Internal { message: error.to_string() })
+        previous.map(FreeObject::from).map_err(|error| RpcError::internal(error.to_string()))
     }
 
     /// The members, without the braces around them.

@@ -141,13 +141,13 @@ fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
 
 fn unknown_hooks(names: &[String]) -> Vec<String> {
     let unknown = names.iter().filter(|name| !client::HOOKS.contains(&name.as_str())).take(MAX_REPORTED);
-    let told = |name: &String| {
+    let message = |name: &String| {
         let hint = unknown::nearest(name, client::HOOKS.iter().copied());
         let hint = hint.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
         let shown: String = name.chars().take(80).collect();
         format!("initialize: there is no hook {shown}, so it is never called{hint}")
     };
-    unknown.map(told).collect()
+    unknown.map(message).collect()
 }
 
 fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {
@@ -162,7 +162,7 @@ async fn session_to_compact(call: &CallContext, params: &UpdateSettingsParams) -
         session_id.ok_or_else(|| RpcError::invalid_params("sessionId", "the session that autoCompaction is about"))?;
     // An earlier call may be about to open it.
     drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
-    call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })
+    call.server.sessions.get(&session_id).ok_or_else(|| RpcError::not_open(session_id))
 }
 
 fn capabilities(catalog: Catalog, settings: &Settings) -> ServerCapabilities {

@@ -135,13 +135,13 @@ pub(super) struct SubmittedMessages {
 impl SubmittedMessages {
     /// One message.
     pub(super) fn one(message: AnyMessage, format: Option<MessageFormat>) -> Self {
-        Self { messages: vec![message], format: format_of(format), path: "message" }
+        Self { messages: vec![message], format: format.unwrap_or_default().into(), path: "message" }
     }
 
     /// A list of messages.
     pub(super) fn list(messages: Vec<AnyMessage>, format: Option<MessageFormat>) -> Result<Self, RpcError> {
         check_message_count(messages.len())?;
-        Ok(Self { messages, format: format_of(format), path: "messages" })
+        Ok(Self { messages, format: format.unwrap_or_default().into(), path: "messages" })
     }
 
     /// Reads the messages. Fails on parts that no context would show.
@@ -245,18 +245,6 @@ pub(super) fn append_with_one_write(
     let messages = converted.into_iter().map(|converted| NewEntry::message(Arc::new(converted.message)));
     let new: Vec<NewEntry<'_>> = earlier.iter().cloned().chain(messages).collect();
     session.append_all(&new, Parent::Leaf, condition)
-}
-
-/// The core's name for a format.
-pub(super) fn format_of(format: Option<MessageFormat>) -> Format {
-    match format.unwrap_or_default() {
-        MessageFormat::Pi => Format::Pi,
-        MessageFormat::OpenAi => Format::OpenAi,
-        MessageFormat::OpenAiResponses => Format::OpenAiResponses,
-        MessageFormat::Anthropic => Format::Anthropic,
-        MessageFormat::Gemini => Format::Gemini,
-        MessageFormat::AiSdk => Format::AiSdk,
-    }
 }
 
 /// The interface whose format is wanted. `None` for the formats of the server.

@@ -11,26 +11,21 @@ use compaction_core::message::Message;
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::tokens;
 use compaction_engine::WindowUsage;
-use compaction_engine::context::project;
+use compaction_engine::context::{entry_not_found, project};
 use compaction_engine::session::OpenSession;
 use session_store::Session;
 
 use super::messages::{self, SubmittedMessages, check_message_count};
 use crate::call::{CallContext, blocking};
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::wire::{self, *};
-
-/// The error for an id that the session does not have.
-pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> RpcError {
-    RpcError::EntryNotFound { session_id: open.id.clone(), entry_id: id.to_string() }
-}
 
 /// Returns one entry.
 pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<GetEntryResult, RpcError> {
     call.read(move |session, open| {
-        let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_error(&error))?;
-        Ok(GetEntryResult { entry: convert::entry(&entry) })
+        let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_failure(error))?;
+        Ok(GetEntryResult { entry: (&entry).into() })
     })
     .await
 }
@@ -59,7 +54,7 @@ fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Resu
                 Arc::clone(entry)
             }
             None => {
-                session.entries_by_id(std::slice::from_ref(id)).map_err(|error| open.store_error(&error))?.remove(0)
+                session.entries_by_id(std::slice::from_ref(id)).map_err(|error| open.store_failure(error))?.remove(0)
             }
         };
         if repeated > MAX_REPEATED_BYTES {
@@ -81,17 +76,17 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
         if let Some(ids) = params.ids {
             let ids: Vec<EntryId> = ids.into_iter().map(EntryId::new).collect();
             let entries = entries_by_id(session, open, &ids)?;
-            return Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None });
+            return Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None });
         }
         let since = params.cursor.or(params.since).map(EntryId::new);
         let limit = params.limit.map(|limit| limit as usize);
         // One more entry shows whether there are more.
         let entries = session.entries(since.as_ref(), limit.map(|limit| limit.saturating_add(1)));
-        let mut entries = entries.map_err(|error| open.store_error(&error))?;
+        let mut entries = entries.map_err(|error| open.store_failure(error))?;
         let limit = limit.filter(|limit| entries.len() > *limit);
         entries.truncate(limit.unwrap_or(entries.len()));
         let next_cursor = limit.and_then(|_| entries.last()).map(|entry| entry.id().to_string());
-        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor })
+        Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor })
     })
     .await
 }
@@ -100,8 +95,8 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
 pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<EntriesResult, RpcError> {
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
-        let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
-        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None })
+        let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
+        Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None })
     })
     .await
 }
@@ -115,16 +110,16 @@ pub(crate) fn branch_end(
     let Some(leaf_id) = leaf_id.map(EntryId::new) else {
         return Ok(session.leaf_id().cloned());
     };
-    match session.entry_header(&leaf_id).map_err(|error| open.store_error(&error))? {
+    match session.entry_header(&leaf_id).map_err(|error| open.store_failure(error))? {
         Some(_) => Ok(Some(leaf_id)),
-        None => Err(entry_not_found(open, &leaf_id)),
+        None => Err(entry_not_found(open, &leaf_id).into()),
     }
 }
 
 /// Returns the tree as a flat list.
 pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<GetTreeResult, RpcError> {
     call.read(|session, open| {
-        let nodes = session.tree().map_err(|error| open.store_error(&error))?;
+        let nodes = session.tree().map_err(|error| open.store_failure(error))?;
         let nodes = nodes.into_iter().map(tree_node).collect();
         Ok(GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes })
     })
@@ -148,7 +143,7 @@ fn tree_node(node: session_store::TreeNode) -> wire::TreeNode {
 pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> Result<GetContextResult, RpcError> {
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
-        let context = session.context(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        let context = session.context(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
         let projection = &context.projection;
         let after = params.after.map(EntryId::new);
         let format = params.format.unwrap_or_default();

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to};
 use compaction_core::tokens::estimate_text;
-use compaction_core::verbatim::{PartKind, Verbatim, entry_text};
+use compaction_core::verbatim::{Verbatim, entry_text};
+use compaction_engine::EngineError;
 use compaction_engine::session::OpenSession;
 use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session};
 
 use super::read::{branch_end, check_id_count};
 use crate::call::{CallContext, blocking_if_long, blocking_in};
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::wire::{self, *};
 
 /// What a query must be.
@@ -69,10 +70,10 @@ async fn search_one(call: &CallContext, query: SearchQuery, limit: usize) -> Res
     call.read(move |session, open| {
         let search = |query: &SearchQuery| {
             let found = session.search(query, limit, &|| cancel.is_cancelled());
-            found.map_err(|error| open.store_error(&error))
+            found.map_err(|error| open.store_failure(error))
         };
         match (search(&query)?, query.loosened()) {
-            (found, Some(loosened)) if found.is_empty() => search(&loosened),
+            (found, Some(loosened)) if found.is_empty() => Ok(search(&loosened)?),
             (found, _) => Ok(found),
         }
     })
@@ -110,12 +111,12 @@ async fn search_open(
     limit: usize,
 ) -> Result<Option<SearchHits>, RpcError> {
     let (open, query, cancel) = (Arc::clone(open), query.clone(), call.cancel.clone());
-    let slot = Arc::clone(&open.slot).read_owned().await;
+    let stored = open.read().await;
     blocking_in(open.is_quick(), move || {
         // If another program has truncated the session, its file is searched.
-        let Some(session) = slot.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
+        let Some(session) = stored.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
         let found = session.search(&query, limit, &|| cancel.is_cancelled());
-        found.map(Some).map_err(|error| open.store_error(&error))
+        Ok(Some(found.map_err(|error| open.store_failure(error))?))
     })
     .await
 }
@@ -157,7 +158,7 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
             RecallRequest::Question(query) => {
                 let is_cancelled = || cancel.is_cancelled();
                 let found = session.recall(leaf.as_ref(), &query, &tools, &is_cancelled);
-                let found = found.map_err(|error| open.store_error(&error))?.ok_or(RpcError::Cancelled)?;
+                let found = found.map_err(|error| open.store_failure(error))?.ok_or(EngineError::Cancelled)?;
                 builder.add_found(session, open, &found)?;
             }
         }
@@ -202,7 +203,7 @@ struct RecallBuilder {
 impl RecallBuilder {
     /// Adds an entry that was requested by its id, if it fits. The first one is cut to fit.
     fn add_requested(&mut self, session: &Session, open: &OpenSession, id: &EntryId) -> Result<(), RpcError> {
-        let entry = session.entry(id).map_err(|error| open.store_error(&error))?;
+        let entry = session.entry(id).map_err(|error| open.store_failure(error))?;
         let text = entry_text(&entry);
         let is_first = self.result.entries.is_empty() && self.result.omitted == 0;
         if !is_first && estimate_text(&text) > self.room {
@@ -221,7 +222,7 @@ impl RecallBuilder {
         self.result.omitted = omitted as u64;
         for choice in choices {
             let id = &found.entry_ids[choice.document];
-            let entry = session.entry(id).map_err(|error| open.store_error(&error))?;
+            let entry = session.entry(id).map_err(|error| open.store_failure(error))?;
             let excerpt = choice.excerpt(&Verbatim::of(&entry));
             let passages = Some(excerpt.places.iter().map(passage).collect());
             let (text, truncated) = (excerpt.text, excerpt.is_partial);
@@ -257,14 +258,6 @@ struct RecalledText {
 }
 
 fn passage(place: &PiecePosition) -> Passage {
-    let part = match place.kind {
-        PartKind::Text => PassagePart::Text,
-        PartKind::ToolCall => PassagePart::ToolCall,
-        PartKind::Image => PassagePart::Image,
-        PartKind::Command => PassagePart::Command,
-        PartKind::Output => PassagePart::Output,
-        PartKind::Summary => PassagePart::Summary,
-    };
     let (start, end, offset) = (place.range.start as u64, place.range.end as u64, place.offset as u64);
-    Passage { part, block: place.block.map(|block| block as u64), start, end, offset }
+    Passage { part: place.kind.into(), block: place.block.map(|block| block as u64), start, end, offset }
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use compaction_core::entry::iso_timestamp;
 use compaction_core::formats::Converted;
-use compaction_engine::session::{AgentModel, OpenSession, Slot};
+use compaction_engine::session::{AgentModel, OpenSession, WriteGuard};
 use session_store::{CreateOptions, Cursor, ListOptions, Locator, OpenOptions, Precondition, Session, SessionStore};
-use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::append::appended;
 use super::messages::{SubmittedMessages, append_with_one_write};
@@ -16,7 +15,6 @@ use super::subscriptions;
 use crate::call::{CallContext, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
-use crate::errors::StoreErrors as _;
 use crate::params::check_path;
 use crate::server::{GRACE_PERIOD, Server};
 use crate::wire::{self, *};
@@ -181,13 +179,13 @@ async fn is_free_now(call: &CallContext, session_id: &str) -> Result<bool, RpcEr
 }
 
 /// Waits for the turn to change a session. `None` if an earlier call closes it.
-async fn still_open(call: &CallContext, open: &OpenSession) -> Result<Option<OwnedRwLockWriteGuard<Slot>>, RpcError> {
+async fn still_open(call: &CallContext, open: &OpenSession) -> Result<Option<WriteGuard>, RpcError> {
     let waiting = async {
-        let slot = Arc::clone(&open.slot).write_owned().await;
-        if slot.is_some() && open.check_not_closing().is_ok() {
-            return Ok(Some(slot));
+        let stored = open.write().await;
+        if stored.is_some() && open.check_not_closing().is_ok() {
+            return Ok(Some(stored));
         }
-        drop(slot);
+        drop(stored);
         open.closed().await;
         Ok(None)
     };
@@ -207,16 +205,16 @@ async fn reopen(
     locator: Locator,
     read_only: bool,
 ) -> Result<Option<OpenSessionResult>, RpcError> {
-    let Some(mut slot) = still_open(call, &open).await? else {
+    let Some(mut stored) = still_open(call, &open).await? else {
         return Ok(None);
     };
     let server = Arc::clone(&call.server);
     blocking_in(open.is_quick(), move || {
-        let session = open.opened(slot.as_ref())?;
+        let session = open.opened(stored.as_ref())?;
         if session.is_read_only() && !read_only {
-            open.replace(&mut slot, open_stored(&server, &locator, false)?);
+            open.replace(&mut stored, open_stored(&server, &locator, false)?);
         }
-        Ok(Some(opened(open.opened(slot.as_ref())?, None)))
+        Ok(Some(opened(open.opened(stored.as_ref())?, None)))
     })
     .await
 }
@@ -241,10 +239,10 @@ pub(super) fn add(
         return Err(RpcError::SessionIdInUse { session_id, path: other.locator.as_ref().map(Locator::to_string) });
     }
     let result = opened(&session, editor_text);
-    let (open, is_told_of_changes) = OpenSession::new(Arc::clone(store), session);
+    let (open, reports_changes) = OpenSession::new(Arc::clone(store), session);
     let open = Arc::new(open);
     server.sessions.insert(Arc::clone(&open));
-    if is_told_of_changes {
+    if reports_changes {
         tokio::spawn(subscriptions::read_changes(Arc::clone(server), open));
     }
     Ok(result)
@@ -270,25 +268,25 @@ fn text(path: &Path) -> String {
 
 /// Flushes a session and releases its lock.
 pub(crate) async fn close(call: CallContext, _: SessionParams) -> Result<Null, RpcError> {
-    let (open, slot) = call.unless_cancelled(call.write_guard()).await?;
-    let mut slot = end_operation(&open, slot).await;
+    let (open, stored) = call.unless_cancelled(call.write_guard()).await?;
+    let mut stored = end_operation(&open, stored).await;
     let server = Arc::clone(&call.server);
-    blocking_in(open.is_quick(), move || server.sessions.close(&open, &mut slot).map(|()| Null)).await
+    blocking_in(open.is_quick(), move || server.sessions.close(&open, &mut stored).map(|()| Null)).await
 }
 
 /// Waits for the running operation, and aborts it after a while. The operation may need the session until then; calls
 /// do not get it any more.
-async fn end_operation(open: &Arc<OpenSession>, slot: OwnedRwLockWriteGuard<Slot>) -> OwnedRwLockWriteGuard<Slot> {
+async fn end_operation(open: &Arc<OpenSession>, stored: WriteGuard) -> WriteGuard {
     if open.operation_id().is_none() {
-        return slot;
+        return stored;
     }
     open.begin_closing();
-    drop(slot);
+    drop(stored);
     if tokio::time::timeout(GRACE_PERIOD, open.operation_ended()).await.is_err() {
         open.abort_operation();
         let _ = tokio::time::timeout(GRACE_PERIOD, open.operation_ended()).await;
     }
-    Arc::clone(&open.slot).write_owned().await
+    open.write().await
 }
 
 /// Lists sessions, newest activity first.
@@ -341,17 +339,13 @@ fn on_one_line(name: &str) -> String {
 
 /// Names a session.
 pub(crate) async fn set_name(call: CallContext, params: SetSessionNameParams) -> Result<AppendedResult, RpcError> {
-    call.write(move |access| {
-        let entry = access.append_with(|session| session.set_name(&params.name))?;
-        Ok(appended(&entry))
-    })
-    .await
+    call.write(move |access| Ok(appended(&access.append(|session| session.set_name(&params.name))?.entry))).await
 }
 
 /// Counts messages, tokens and cost of a session.
 pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<SessionStats, RpcError> {
     call.read(|session, open| {
-        let stats = session.stats().map_err(|error| open.store_error(&error))?;
+        let stats = session.stats().map_err(|error| open.store_failure(error))?;
         Ok(convert::stats(&stats))
     })
     .await
@@ -360,7 +354,9 @@ pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<Session
 /// Reads every body of a session and reports problems.
 pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Result<CheckSessionResult, RpcError> {
     let diagnostics = match (params.session_id, params.path) {
-        (Some(_), _) => call.read(|session, open| session.check().map_err(|error| open.store_error(&error))).await?,
+        (Some(_), _) => {
+            call.read(|session, open| Ok(session.check().map_err(|error| open.store_failure(error))?)).await?
+        }
         (None, Some(path)) => {
             let (store, locator) = (Arc::clone(call.server.store()?), call.server.locate("path", &path)?);
             let is_quick = store.is_quick();

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::CallContext;
 use crate::convert;
-use crate::errors::{RpcError, StoreErrors as _};
+use crate::errors::RpcError;
 use crate::server::Server;
 use crate::wire::*;
 
@@ -63,7 +63,7 @@ fn entries_after(access: &SessionAccess<'_>, since: &EntryId) -> Result<Vec<Arc<
     let (session, open) = (access.session(), access.open());
     let (mut entries, mut bytes, mut last) = (Vec::new(), 0, since.clone());
     loop {
-        let page = session.entries(Some(&last), Some(PAGE_ENTRIES)).map_err(|error| open.store_error(&error))?;
+        let page = session.entries(Some(&last), Some(PAGE_ENTRIES)).map_err(|error| open.store_failure(error))?;
         let Some(end) = page.last() else { return Ok(entries) };
         last = end.id().clone();
         bytes += page.iter().map(|entry| entry.approximate_length()).sum::<usize>();
@@ -109,7 +109,7 @@ async fn look_for_changes(server: Arc<Server>, open: Arc<OpenSession>, subscript
 /// a look that holds the session.
 async fn pending_change(open: &Arc<OpenSession>) -> Option<io::Result<LogChange>> {
     let _permit = threads::try_permit(open.is_quick())?;
-    let guard = Arc::clone(&open.slot).try_read_owned().ok()?;
+    let guard = open.try_read()?;
     let looked =
         threads::run(move || guard.as_ref().map_or(Ok(LogChange::Unchanged), |session| session.pending_change()));
     looked.await.ok()
@@ -144,7 +144,7 @@ async fn read_change(
 }
 
 async fn refresh(server: &Server, open: &Arc<OpenSession>) -> Result<(), RpcError> {
-    let guard = Arc::clone(&open.slot).write_owned().await;
+    let guard = open.write().await;
     change(Arc::clone(server.engine()?), Arc::clone(open), guard, |access| Ok(access.refresh()?)).await
 }
 
@@ -191,7 +191,7 @@ mod tests {
         assert!(!permits.is_empty());
         assert!(matches!(pending_change(&open).now_or_never(), Some(None)));
         drop(permits);
-        let guard = open.slot.write().await;
+        let guard = open.write().await;
         assert!(matches!(pending_change(&open).now_or_never(), Some(None)));
         drop(guard);
         assert!(pending_change(&open).await.is_some());

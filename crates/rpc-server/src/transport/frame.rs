@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_cannot_be_served_are_told_before_the_next_ones_come() {
+    fn headers_that_cannot_be_served_are_reported_before_the_next_ones_come() {
         /// The bytes that have come so far; more may follow.
         struct Open<'a>(&'a [u8]);
         impl AsyncRead for Open<'_> {
@@ -393,8 +393,8 @@ mod tests {
         for (length, expected) in [("x", bad), ("1152921504606846976", too_large)] {
             let input = format!("Content-Length: {length}\r\n\r\n{{}}");
             let mut reader = FrameReader::new(Open(input.as_bytes()), None, 16);
-            let told = reader.next_frame().now_or_never().unwrap().unwrap();
-            assert_eq!(told, Some(expected));
+            let frame = reader.next_frame().now_or_never().unwrap().unwrap();
+            assert_eq!(frame, Some(expected));
             assert!(reader.next_frame().now_or_never().is_none());
         }
     }

@@ -158,7 +158,7 @@ pub struct PrepareCompactionParams {
 }
 
 /// Result of `prepareCompaction`.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PrepareCompactionResult {
     /// The part that would be compacted. Null if nothing would be.
@@ -269,16 +269,6 @@ pub enum RequestKind {
     TurnPrefix,
     /// A branch that is abandoned.
     Branch,
-}
-
-impl From<compaction_core::prompts::RequestKind> for RequestKind {
-    fn from(kind: compaction_core::prompts::RequestKind) -> Self {
-        match kind {
-            compaction_core::prompts::RequestKind::History => Self::History,
-            compaction_core::prompts::RequestKind::TurnPrefix => Self::TurnPrefix,
-            compaction_core::prompts::RequestKind::Branch => Self::Branch,
-        }
-    }
 }
 
 /// A request to a summarizer.

@@ -293,7 +293,7 @@ mod tests {
     use std::time::SystemTime;
 
     #[test]
-    fn a_file_system_without_locks_is_told_from_a_locked_file() {
+    fn a_file_system_without_locks_differs_from_a_locked_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.jsonl");
         fs::write(&path, "").unwrap();

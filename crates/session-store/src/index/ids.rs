@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn many_long_ids_are_told_apart() {
+    fn many_long_ids_are_distinguished() {
         let mut ids = Ids::default();
         let keys: Vec<_> = (0..5000).map(|n| ids.key(&format!("entry-{n}"))).collect();
         for (n, key) in keys.into_iter().enumerate() {

@@ -8,7 +8,7 @@
 //! plain messages as the index of a large session does, and all other lines to their end.
 
 use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque, hash_map};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -169,8 +169,9 @@ impl Reading {
 /// Bytes of the first read.
 const FIRST_BYTES: u64 = 1 << 16;
 
-/// Maximum bytes of one read, unless a line is longer.
-const STEP_BYTES: u64 = 1 << 20;
+/// Maximum bytes of one read, unless a line is longer. A walk that ends in the middle of a part has read the rest of it
+/// for nothing.
+const STEP_BYTES: u64 = 1 << 18;
 
 /// Maximum bytes of a tail. Reading more takes as long as reading the headers of a file several times larger.
 const MAX_BYTES: u64 = 4 << 20;
@@ -267,11 +268,11 @@ impl Tail {
             }
             if is_odd { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        if is_odd || !self.are_new(&records) {
+        if is_odd || !self.add_slots(self.base + self.records.len(), &records) {
             return Ok(None);
         }
         self.end = end;
-        records.iter().cloned().for_each(|record| self.push_back(record));
+        self.records.extend(records.iter().cloned());
         Ok(Some(records))
     }
 
@@ -325,24 +326,31 @@ impl Tail {
             }
             from = to + 1;
         }
-        if !self.are_new(&records) {
+        let base = self.base - records.len();
+        if !self.add_slots(base, &records) {
             return false;
         }
-        self.start = start;
-        records.into_iter().rev().for_each(|record| self.push_front(record));
+        (self.start, self.base) = (start, base);
+        records.into_iter().rev().for_each(|record| self.records.push_front(record));
         true
     }
 
-    /// Whether the ids of `records` are new and distinct.
-    fn are_new(&self, records: &[Record]) -> bool {
-        let mut seen = std::collections::HashSet::new();
-        records.iter().all(|record| !self.slots.contains_key(&record.id) && seen.insert(&record.id))
-    }
-
-    fn push_front(&mut self, record: Record) {
-        self.base -= 1;
-        self.slots.insert(record.id.clone(), self.base);
-        self.records.push_front(record);
+    /// Adds the numbers of `records` from `first` on, or none of them if an id is known or there twice.
+    fn add_slots(&mut self, first: usize, records: &[Record]) -> bool {
+        for (at, record) in records.iter().enumerate() {
+            match self.slots.entry(record.id.clone()) {
+                hash_map::Entry::Vacant(vacant) => {
+                    vacant.insert(first + at);
+                }
+                hash_map::Entry::Occupied(_) => {
+                    for added in &records[..at] {
+                        self.slots.remove(&added.id);
+                    }
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     fn push_back(&mut self, record: Record) {

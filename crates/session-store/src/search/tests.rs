@@ -141,7 +141,7 @@ fn previews_show_the_first_match() {
 }
 
 #[test]
-fn the_newest_come_first_and_the_rest_is_told() {
+fn the_newest_come_first_and_the_rest_is_reported() {
     let lines: Vec<String> = (0..500).map(|number| line(number, 0, "\"the same\"")).collect();
     let session = session(&lines);
     let hits = search(&session, "same", 3);

@@ -1,17 +1,20 @@
 //! Paths between entries, the context of a path, and recall of entries that were evicted from it.
 
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
 use compaction_core::file_operations::FileTools;
 use compaction_core::message::Body;
+use compaction_core::pins::Pins;
 use compaction_core::projection::{Branch, Projection};
 use compaction_core::recall::{PassageIndex, RankedPassage, RecallQuery};
+use memchr::memmem;
 
 use crate::error::{Diagnostic, DiagnosticKind, StoreError};
 use crate::index::lazy::Position;
 use crate::index::{Index, Record};
+use crate::log::{READ_BYTES, Span};
 use crate::session::Session;
 
 /// Maximum number of diagnostics of one path.
@@ -315,6 +318,7 @@ impl Session {
     /// Forgets the context, because the log may have changed.
     pub(crate) fn forget_context(&self) {
         self.remember_context(None);
+        *self.searched() = Searched::default();
     }
 
     fn read_context(&self, leaf: Option<&EntryId>) -> Result<Context, StoreError> {
@@ -356,6 +360,49 @@ impl Session {
 
     fn remember_context(&self, context: RememberedContext) {
         *self.context.lock().unwrap_or_else(PoisonError::into_inner) = context;
+    }
+}
+
+/// A word in every entry that pins another, and in every compaction that lists pins. Nobody escapes its letters.
+const WORD_OF_PINS: &[u8] = b"compactd";
+
+/// The part of the log, from its start, that was searched for [`WORD_OF_PINS`].
+#[derive(Debug, Default)]
+pub(crate) struct Searched {
+    end: u64,
+    is_found: bool,
+}
+
+impl Session {
+    /// The pinned entries of the path to `leaf`; `None` is the empty path.
+    ///
+    /// A path without pins leads to the root. So while only the end of the session is known, the log is first searched
+    /// for a sign of them, which takes less than its index. Later calls search only what was added.
+    ///
+    /// Fails with `EntryNotFound`, or as reading does.
+    pub fn pins(&self, leaf: Option<&EntryId>) -> Result<Pins, StoreError> {
+        let mut branch = self.branch(leaf)?;
+        if self.known.get().is_none() && !self.may_have_pins()? {
+            return Ok(Pins::default());
+        }
+        Pins::of(&mut branch)
+    }
+
+    fn may_have_pins(&self) -> Result<bool, StoreError> {
+        let mut searched = self.searched();
+        let end = self.known.end();
+        while !searched.is_found && searched.end < end {
+            // The word may lie across two parts.
+            let offset = searched.end.saturating_sub(WORD_OF_PINS.len() as u64);
+            let span = Span { offset, length: (end - offset).min(READ_BYTES as u64) };
+            let bytes = self.log.read(span).map_err(|source| self.read_error(source))?;
+            *searched = Searched { end: span.end(), is_found: memmem::find(&bytes, WORD_OF_PINS).is_some() };
+        }
+        Ok(searched.is_found)
+    }
+
+    fn searched(&self) -> MutexGuard<'_, Searched> {
+        self.searched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

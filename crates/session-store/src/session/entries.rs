@@ -136,11 +136,23 @@ impl Session {
 
     /// Reads and parses an entry without the cache.
     pub(crate) fn parse(&self, record: &Record) -> Result<Entry, StoreError> {
+        if let Some(entry) = self.parse_in_tail(record) {
+            return Ok(entry);
+        }
         let line = self.line(record)?;
         if let Err(values) = json::check_value_count(&line) {
             return Err(self.broken(record, EntryError::TooManyValues { values })?);
         }
         Entry::parse(line.trim_ascii()).or_else(|source| Err(self.broken(record, source)?))
+    }
+
+    /// The entry of a line whose bytes are in memory, without a copy of the line. `None` also where it is broken.
+    fn parse_in_tail(&self, record: &Record) -> Option<Entry> {
+        let is_held = record.line.is_none() && record.span.length <= self.max_line as u64;
+        let tail = self.known.tail().filter(|_| is_held && self.known.get().is_none())?;
+        let line = std::str::from_utf8(tail.line(record.span)?).ok()?;
+        json::check_value_count(line).ok()?;
+        Entry::parse(line.trim_ascii()).ok()
     }
 
     pub(crate) fn broken(&self, record: &Record, source: EntryError) -> Result<StoreError, StoreError> {

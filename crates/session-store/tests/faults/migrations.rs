@@ -42,7 +42,7 @@ fn start(test: &str, directory: &Path, injected: &[&str]) -> Option<Child> {
         command.args(["-e", &format!("inject={injected}")]);
     }
     command.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
-    // Its results are not results of this run; what goes wrong in it is still told.
+    // Its results are not results of this run; its failures are still reported.
     Some(command.env(DIRECTORY, directory).stdout(Stdio::null()).spawn().unwrap())
 }
 
@@ -145,7 +145,7 @@ fn a_line_that_is_written_right_before_the_rename_is_taken_along() {
 fn rewrite_slowly(path: &Path) {
     let mut session = open(path);
     let appended = session.append(NewEntry::new("custom", "{}"), Parent::Leaf).unwrap();
-    let foreign = appended.foreign.expect("what another program wrote is told");
+    let foreign = appended.foreign.expect("what another program wrote is reported");
     assert_eq!(foreign.entry_ids.len(), 1);
     assert_eq!(appended.entry.header().parent_id.as_ref(), Some(&foreign.entry_ids[0]));
     let text = fs::read_to_string(path).unwrap();

@@ -334,7 +334,7 @@ impl SessionStore for RemoteStore {
     fn discard(&self, session: Session) {
         if let Some(locator) = session.locator() {
             let address = locator.to_string();
-            // Nobody is told of what is left behind a network that is down.
+            // Nobody is notified of what is left behind a network that is down.
             let _removed = self.connection.call(|sessions| drop(sessions.remove(&address)));
         }
     }

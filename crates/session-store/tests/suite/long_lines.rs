@@ -1,4 +1,4 @@
-//! Lines that are longer than lines may be, and more oddities than are told.
+//! Lines that are longer than lines may be, and more oddities than are reported.
 
 use crate::common::{HEADER, Place, file, id, oddities, say, user};
 use session_store::{DiagnosticKind, NewEntry, Parent, Session, SessionOptions, StoreError};
@@ -17,8 +17,8 @@ fn a_long_line_keeps_its_place_and_nothing_of_its_body() {
         let session = open(&place);
         assert_eq!(session.branch_ids(session.leaf_id()).unwrap(), [id("a"), id("b"), id("c")]);
         assert_eq!(oddities(&session), [(DiagnosticKind::BrokenLine, Some(3))]);
-        let told = &session.diagnostics()[0].message;
-        assert!(told.contains(&long.len().to_string()) && told.contains("300"), "{told}");
+        let message = &session.diagnostics()[0].message;
+        assert!(message.contains(&long.len().to_string()) && message.contains("300"), "{message}");
         let error = session.entry(&id("b")).unwrap_err();
         assert!(matches!(error, StoreError::BrokenEntry { line: 3, .. }), "{error:?}");
         assert_eq!(session.check().unwrap(), session.diagnostics());
@@ -57,13 +57,13 @@ fn a_migration_keeps_a_long_line_byte_for_byte() {
 }
 
 #[test]
-fn of_many_oddities_the_first_are_told_and_the_rest_counted() {
+fn of_many_diagnostics_the_first_are_listed_and_the_rest_counted() {
     let text = format!("{}{}{}\n", file(&[]), "x\n".repeat(2500), user("a", None, "1"));
     for place in Place::all(text.as_bytes()) {
         let session = open(&place);
         let check = |found: &[session_store::Diagnostic]| {
             assert_eq!(found.len(), 1001);
-            let rest: Vec<_> = found.iter().filter(|told| told.line.is_none()).collect();
+            let rest: Vec<_> = found.iter().filter(|listed| listed.line.is_none()).collect();
             assert_eq!(rest.len(), 1);
             assert_eq!(rest[0].message, "1500 more of this kind are not listed");
         };

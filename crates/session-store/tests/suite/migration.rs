@@ -114,7 +114,7 @@ fn foreign_lines_of_an_old_session_are_migrated_too() {
 }
 
 #[test]
-fn old_lines_under_a_current_header_are_told_by_their_line() {
+fn old_lines_under_a_current_header_are_reported_by_their_line() {
     let text = V1.replacen("\"type\":\"session\",", "\"type\":\"session\",\"version\":3,", 1);
     for place in Place::all(text.as_bytes()) {
         let session = place.open().unwrap();

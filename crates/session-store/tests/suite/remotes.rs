@@ -231,18 +231,18 @@ fn an_answer_that_never_comes_is_no_promise() {
 }
 
 #[test]
-fn changes_of_others_are_told_where_the_store_can() {
+fn foreign_changes_are_reported_where_the_store_can() {
     let (server, _, store) = quiet();
     let mut session = store.open(&Locator::from(ADDRESS), &OpenOptions::default()).unwrap();
-    let told = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&told);
+    let notices = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&notices);
     assert!(session.notify_changes(Box::new(move || {
         count.fetch_add(1, Ordering::SeqCst);
     })));
     say(&mut session, "mine");
-    assert_eq!(told.load(Ordering::SeqCst), 0, "nobody is told of what it did itself");
+    assert_eq!(notices.load(Ordering::SeqCst), 0, "nobody is notified of its own changes");
     server.append_foreign(ADDRESS, &format!("{}\n", user("b", Some("a"), "theirs")));
-    assert_eq!((told.load(Ordering::SeqCst), session.refresh().unwrap().unwrap().entry_ids), (1, vec![id("b")]));
+    assert_eq!((notices.load(Ordering::SeqCst), session.refresh().unwrap().unwrap().entry_ids), (1, vec![id("b")]));
     let place = Place::file(format!("{HEADER}\n").as_bytes());
     assert!(!place.open().unwrap().notify_changes(Box::new(|| ())), "files have to be asked");
 }

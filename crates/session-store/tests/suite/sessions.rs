@@ -43,7 +43,7 @@ fn lines_are_carried_through_byte_for_byte() {
 }
 
 #[test]
-fn appends_hang_where_they_are_told_and_the_leaf_follows() {
+fn appends_go_below_their_parent_and_the_leaf_follows() {
     let lines = [user("a", None, "1"), user("b", Some("a"), "2"), user("c", Some("b"), "3")];
     for place in Place::all(file(&lines.each_ref().map(String::as_str)).as_bytes()) {
         let mut session = place.open().unwrap();
@@ -112,7 +112,7 @@ fn preconditions_are_decided_after_foreign_entries() {
 }
 
 #[test]
-fn foreign_entries_are_read_before_an_append_and_told() {
+fn foreign_entries_are_read_before_an_append_and_reported() {
     for place in Place::all(file(&[&user("a", None, "1")]).as_bytes()) {
         let mut session = place.open().unwrap();
         place.append_foreign(&format!("{}\n{}\n", user("b", Some("a"), "2"), user("c", Some("b"), "3")));
@@ -217,7 +217,7 @@ fn check_odd(lines: &[&str], expected: &[(DiagnosticKind, usize)], path: &str) {
 }
 
 #[test]
-fn what_is_odd_is_told_and_gone_on_from() {
+fn odd_lines_are_reported_and_reading_continues() {
     let [a, b, c] = [user("a", None, "1"), user("b", Some("a"), "2"), user("c", Some("b"), "3")];
     check_odd(&[&a, "no json", &b], &[(BrokenLine, 3)], "a b");
     check_odd(&[&a, "", "  ", &b], &[], "a b");
@@ -285,7 +285,7 @@ fn a_context_says_where_its_branch_was_cut() {
 }
 
 #[test]
-fn invalid_utf8_is_told_and_its_bytes_stay() {
+fn invalid_utf8_is_reported_and_its_bytes_stay() {
     let mut bytes = file(&[]).into_bytes();
     bytes.extend_from_slice(user("a", None, "x?y").replace('?', "\u{1}").as_bytes());
     let at = bytes.iter().position(|&byte| byte == 1).unwrap();

@@ -177,7 +177,7 @@ fn what_could_not_be_synced_is_taken_back() {
     assert_eq!(path_of(&session), "a b e");
     assert!(place.bytes().starts_with(&before));
     assert_eq!(place.text().lines().count(), 4);
-    assert_eq!(session.take_foreign(), None, "the append has told what changed");
+    assert_eq!(session.take_foreign(), None, "the append has reported what changed");
 }
 
 #[test]

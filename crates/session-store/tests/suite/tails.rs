@@ -24,6 +24,7 @@ fn context(session: &Session) -> String {
     }
     let (level, model) = (projection.thinking_level(), projection.model());
     writeln!(shown, "{level} {model:?} {:?} {:?}", projection.diagnostics(), branch.diagnostics()).unwrap();
+    writeln!(shown, "{:?}", session.pins(session.leaf_id()).unwrap()).unwrap();
     shown
 }
 
@@ -112,6 +113,37 @@ fn text(lines: &[String]) -> String {
     file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// The line of a pin.
+fn pin(id: &str, parent: &str, pinned: &str, padding: usize) -> String {
+    format!(
+        r#"{{"type":"custom","id":"{id}","parentId":"{parent}","timestamp":"T","x":"{}","customType":"compactd.pin","data":{{"entryId":"{pinned}","pinned":true}}}}"#,
+        "x".repeat(padding)
+    )
+}
+
+#[test]
+fn pins_far_from_the_end_are_found_without_an_index_where_there_are_none() {
+    let lines = chain(6000, 3);
+    let place = &Place::all_fast(text(&lines).as_bytes())[0];
+    let mut session = open(place, 1 << 10).unwrap();
+    assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), []);
+    assert_eq!(session.entry_count(), None);
+    place.append_foreign(&(pin("p1", "0000176f", "0000176e", 0) + "\n"));
+    session.refresh().unwrap();
+    assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), [id("0000176e")]);
+    // A word across two parts of the search.
+    let before = text(&lines[..2]);
+    for shift in 0..10 {
+        let start = before.len() + pin("p2", "00000001", "00000000", 0).find("compactd").unwrap();
+        let mut lines = lines.clone();
+        lines[2] = lines[2].replace("00000001", "p2");
+        lines.insert(2, pin("p2", "00000001", "00000000", (1 << 20) - shift - start));
+        let place = &Place::all_fast(text(&lines).as_bytes())[0];
+        let session = open(place, 1 << 10).unwrap();
+        assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), [id("00000000")], "{shift}");
+    }
+}
+
 #[test]
 fn the_first_context_of_a_large_session_needs_its_end_alone() {
     for place in Place::all(text(&settled_chain(5000)).as_bytes()) {
@@ -184,7 +216,7 @@ fn new_ids_are_unique_where_not_all_are_known() {
 }
 
 #[test]
-fn oddities_near_the_end_are_told_at_opening() {
+fn diagnostics_near_the_end_are_reported_at_opening() {
     let odd = |lines: &[&str]| {
         let text = text(&settled_chain(1000)) + &lines.join("\n");
         let place = &Place::memory(text.as_bytes());
@@ -230,7 +262,7 @@ fn broken_entries_of_the_end_are_numbered_in_any_order() {
 }
 
 #[test]
-fn foreign_entries_are_told_where_the_end_is_all_that_is_known() {
+fn foreign_entries_are_reported_where_only_the_end_is_known() {
     for place in Place::all(text(&settled_chain(1000)).as_bytes()) {
         let mut session = open(&place, 0).unwrap();
         place.append_foreign(&format!("{}\n", user("f", Some("000003e7"), "foreign")));

@@ -25,7 +25,7 @@ fn file_place(lines: &[&str]) -> Place {
 }
 
 #[test]
-fn a_second_writer_is_told_who_holds_the_session() {
+fn a_second_writer_learns_who_holds_the_session() {
     let place = file_place(&[&user("a", None, "1")]);
     let first = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     let error = store().open(&place.locator(), &OpenOptions::default()).unwrap_err();

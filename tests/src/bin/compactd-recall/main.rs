@@ -42,8 +42,8 @@ struct Options {
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     asked: usize,
-    told: usize,
-    plainly_told: usize,
+    answered: usize,
+    plainly_answered: usize,
 }
 
 /// Counts by kind: facts, questions, changes.
@@ -78,11 +78,12 @@ fn main() -> anyhow::Result<ExitCode> {
         writeln!(out, "| **{name}** | {} | |", row(&counts))?;
     }
     server.shut_down()?;
-    let told = Count { asked: all[0].asked + all[1].asked, told: all[0].told + all[1].told, plainly_told: 0 };
+    let answered =
+        Count { asked: all[0].asked + all[1].asked, answered: all[0].answered + all[1].answered, plainly_answered: 0 };
     let is_reached = all.iter().zip(LEAST).all(|(count, least)| count.share() >= least);
     let shares = KINDS.iter().zip(&all).zip(LEAST);
     let shares = shares.map(|((kind, count), least)| format!("{kind} {:.1} % (goal {least})", count.share()));
-    writeln!(out, "\nfacts and questions together: {:.1} % of {}", told.share(), told.asked)?;
+    writeln!(out, "\nfacts and questions together: {:.1} % of {}", answered.share(), answered.asked)?;
     writeln!(out, "{}", shares.collect::<Vec<_>>().join(", "))?;
     Ok(if options.is_checked && !is_reached { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -105,15 +106,15 @@ impl Options {
 
 impl Count {
     fn share(&self) -> f64 {
-        100.0 * self.told as f64 / self.asked.max(1) as f64
+        100.0 * self.answered as f64 / self.asked.max(1) as f64
     }
 }
 
 fn add(sum: &mut Counts, counts: &Counts) {
     for (sum, count) in sum.iter_mut().zip(counts) {
         sum.asked += count.asked;
-        sum.told += count.told;
-        sum.plainly_told += count.plainly_told;
+        sum.answered += count.answered;
+        sum.plainly_answered += count.plainly_answered;
     }
 }
 
@@ -122,7 +123,7 @@ fn row(counts: &Counts) -> String {
         if count.asked == 0 {
             "–".to_owned()
         } else {
-            format!("{}/{} ({})", count.told, count.asked, count.plainly_told)
+            format!("{}/{} ({})", count.answered, count.asked, count.plainly_answered)
         }
     };
     counts.each_ref().map(cell).join(" | ")
@@ -152,13 +153,13 @@ fn measure(
                 result["tokens"].as_u64().is_some_and(|tokens| tokens <= DEFAULT_TOKENS),
                 "too much came back"
             );
-            let is_told = is_told(&result, query)?;
-            let is_plainly_told = is_plainly_told(&plain, subject, query)?;
+            let is_answered = is_answered(&result, query)?;
+            let is_plainly_answered = is_plainly_answered(&plain, subject, query)?;
             count.asked += 1;
-            count.told += usize::from(is_told);
-            count.plainly_told += usize::from(is_plainly_told);
-            if options.is_listing && !is_told {
-                writeln!(out, "{} {:?} -> {}", if is_plainly_told { "-" } else { " " }, query.text, query.goal)?;
+            count.answered += usize::from(is_answered);
+            count.plainly_answered += usize::from(is_plainly_answered);
+            if options.is_listing && !is_answered {
+                writeln!(out, "{} {:?} -> {}", if is_plainly_answered { "-" } else { " " }, query.text, query.goal)?;
             }
         }
     }
@@ -183,7 +184,7 @@ fn pieces(result: &Value) -> Vec<(String, Option<u64>, String)> {
     pieces
 }
 
-fn is_told(result: &Value, query: &Query) -> anyhow::Result<bool> {
+fn is_answered(result: &Value, query: &Query) -> anyhow::Result<bool> {
     let texts = || result["entries"].as_array().into_iter().flatten().filter_map(|entry| entry["text"].as_str());
     Ok(match &query.goal {
         Goal::Fact(fact) => texts().any(|text| text.contains(fact.as_str())),
@@ -200,7 +201,7 @@ fn is_told(result: &Value, query: &Query) -> anyhow::Result<bool> {
     })
 }
 
-fn is_plainly_told(plain: &Plain, subject: &Subject, query: &Query) -> anyhow::Result<bool> {
+fn is_plainly_answered(plain: &Plain, subject: &Subject, query: &Query) -> anyhow::Result<bool> {
     let answers = plain.ask(&query.text, DEFAULT_TOKENS);
     Ok(match &query.goal {
         Goal::Fact(fact) => answers.iter().any(|answer| answer.text.contains(fact.as_str())),

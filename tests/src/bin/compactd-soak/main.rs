@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use compactd_tests::faults::kill::kill_servers;
 
-/// Runs after which it is told how far it has come.
+/// Runs after which the progress is printed.
 const REPORT_EVERY: u64 = 100;
 
 #[expect(clippy::print_stderr, reason = "a program tells its user why it failed")]

@@ -1,14 +1,18 @@
 //! Finds the transcripts that `compactd import` reads: a file, or all transcripts of a directory.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use compaction_core::transcripts::Agent;
+use compaction_core::transcripts::{self, Agent, HEAD_BYTES};
+use session_store::open_regular_file;
 
 use crate::cli::failure::Failure;
 
 /// Maximum depth of directories below the imported one.
 const MAX_DEPTH: usize = 12;
+
+/// Number of files of a directory of which one must be an event.
+const FIRST_EVENTS: usize = 8;
 
 /// A transcript on the disk.
 #[derive(Debug)]
@@ -25,21 +29,28 @@ pub(super) fn transcript_at(path: &Path) -> Transcript {
     Transcript { path: path.to_owned(), files }
 }
 
-/// Finds the files below a directory that may be transcripts. Also returns the number of other files.
+/// Finds the files below a directory that may be transcripts. Also returns the number of other files and of
+/// subdirectories that cannot be read.
 pub(super) fn transcripts_in(directory: &Path) -> Result<(Vec<Transcript>, usize), Failure> {
     let (mut found, mut skipped) = (Vec::new(), 0);
     let mut waiting = vec![(directory.to_owned(), 0)];
     while let Some((directory, depth)) = waiting.pop() {
-        let names = sorted(&directory)?;
-        let has = |name: &str| names.iter().any(|path| path.file_name().is_some_and(|found| found == name));
+        let names = match sorted(&directory) {
+            Err(failure) if depth == 0 => return Err(failure),
+            names => readable(names, &mut skipped),
+        };
+        let has = |name: &str| is_directory(&directory.join(name));
         if has("session") && has("message") {
-            let projects = sorted(&directory.join("session"))?;
+            let projects = readable(sorted(&directory.join("session")), &mut skipped);
             for project in projects.iter().filter(|path| is_directory(path)) {
-                found.extend(sorted(project)?.iter().map(|path| transcript_at(path)));
+                let sessions = readable(sorted(project), &mut skipped);
+                found.extend(sessions.iter().map(|path| transcript_at(path)));
             }
             continue;
         }
-        if let Some(files) = events_in(&directory, &names)? {
+        let events = directory.join("events");
+        let events = if is_directory(&events) { &readable(sorted(&events), &mut skipped) } else { &names };
+        if let Some(files) = events_in(events) {
             found.push(Transcript { path: directory, files: Some((Agent::OpenHands, files)) });
             continue;
         }
@@ -73,6 +84,14 @@ fn sorted(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
+/// The paths in a directory, or none if it cannot be read. Such a directory is counted.
+fn readable(paths: Result<Vec<PathBuf>, Failure>, skipped: &mut usize) -> Vec<PathBuf> {
+    paths.unwrap_or_else(|_| {
+        *skipped += 1;
+        Vec::new()
+    })
+}
+
 /// The files of a session in opencode's storage: the session, its messages and their parts.
 fn opencode_files(root: &Path, session: &Path) -> Option<Vec<(String, PathBuf)>> {
     let id = session.file_stem()?;
@@ -87,10 +106,8 @@ fn opencode_files(root: &Path, session: &Path) -> Option<Vec<(String, PathBuf)>>
     Some(files.into_iter().filter_map(named).collect())
 }
 
-/// The events of an OpenHands conversation, in order. `None` if the directory holds no conversation.
-fn events_in(directory: &Path, names: &[PathBuf]) -> Result<Option<Vec<(String, PathBuf)>>, Failure> {
-    let events = directory.join("events");
-    let names = if is_directory(&events) { &sorted(&events)? } else { names };
+/// The events of an OpenHands conversation, in order. `None` if no file is an event.
+fn events_in(names: &[PathBuf]) -> Option<Vec<(String, PathBuf)>> {
     let number = |path: &PathBuf| {
         let stem = path.file_stem()?.to_str()?;
         let digits = stem.strip_prefix("event-").map_or(stem, |rest| rest.split('-').next().unwrap_or_default());
@@ -101,5 +118,13 @@ fn events_in(directory: &Path, names: &[PathBuf]) -> Result<Option<Vec<(String, 
     let name = |path: &Path| path.file_name().map(|name| format!("events/{}", name.to_string_lossy()));
     let files = numbered.into_iter().filter_map(|(_, path)| Some((name(path)?, path.clone())));
     let files: Vec<(String, PathBuf)> = files.collect();
-    Ok(Some(files).filter(|files| !files.is_empty()))
+    // Other programs number their files too.
+    let has_events = files.iter().take(FIRST_EVENTS).any(|(_, path)| is_event(path));
+    has_events.then_some(files)
+}
+
+fn is_event(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = open_regular_file(path).map(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
+    read.is_ok() && transcripts::detect(&head) == Some(Agent::OpenHands)
 }

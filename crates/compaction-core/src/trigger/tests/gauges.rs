@@ -98,7 +98,7 @@ fn compare(gauge: &Gauge, projection: &Projection, message: Option<&Message>) ->
         let settings = CompactionSettings { enabled, ..CompactionSettings::default() };
         let decision = check_compaction(&TriggerInput { model, settings, ..input(projection, message) });
         if !gauge.may_be_due(&model, &settings) {
-            prop_assert_eq!((decision.action, decision.advice), (TriggerAction::None, None));
+            prop_assert_eq!((decision.reason, decision.advice), (None, None));
         }
         // A context over the threshold is never missed, and one below it is not checked without need.
         let is_over = enabled && context_tokens(projection).tokens > decision.threshold;

@@ -105,7 +105,7 @@ fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
         draft.push(text)?;
     }
     if is_filled(&message["tool_calls"]) || message["function_call"].is_object() {
-        draft.call_tool();
+        draft.calls_tool = true;
     }
     if message["refusal"].as_str().is_some_and(|refusal| !refusal.is_empty()) {
         draft.stop(StopReason::Other("refusal".to_owned()));

@@ -51,7 +51,7 @@ impl Wire for Converse {
             return Err(Failure::from_report(&self.name, &report));
         }
         if event["contentBlockStart"]["start"]["toolUse"].is_object() {
-            draft.call_tool();
+            draft.calls_tool = true;
         }
         draft.push(event["contentBlockDelta"]["delta"]["text"].as_str().unwrap_or_default())?;
         if let Some(reason) = event["messageStop"]["stopReason"].as_str() {
@@ -59,12 +59,12 @@ impl Wire for Converse {
         }
         if event["metadata"].is_object() {
             add_usage(&event["metadata"]["usage"], &mut draft.usage);
-            draft.finish();
+            draft.is_done = true;
         }
         // The whole answer of a server that does not stream.
         for block in event["output"]["message"]["content"].as_array().into_iter().flatten() {
             if block["toolUse"].is_object() {
-                draft.call_tool();
+                draft.calls_tool = true;
             }
             draft.push(block["text"].as_str().unwrap_or_default())?;
         }

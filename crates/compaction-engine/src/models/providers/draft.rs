@@ -29,11 +29,13 @@ pub(super) struct Draft {
     text: String,
     thoughts: ThinkingFilter,
     stop: Option<StopReason>,
-    calls_tool: bool,
-    is_done: bool,
+    /// Whether the model calls a tool, regardless of its stop reason.
+    pub(super) calls_tool: bool,
+    /// Whether nothing relevant follows.
+    pub(super) is_done: bool,
     is_touched: bool,
     /// Indexes of the parts that are comments on the way to the answer.
-    comments: Vec<u64>,
+    pub(super) comments: Vec<u64>,
     /// Its usage, as far as it is known.
     pub(super) usage: Usage,
 }
@@ -80,36 +82,11 @@ impl Draft {
         &self.text
     }
 
-    /// Ignores the part with this index.
-    pub(super) fn leave_out(&mut self, number: u64) {
-        self.comments.push(number);
-    }
-
-    /// Whether the part with this index is ignored.
-    pub(super) fn leaves_out(&self, number: Option<u64>) -> bool {
-        number.is_some_and(|number| self.comments.contains(&number))
-    }
-
-    /// Notes that the model calls a tool, regardless of its stop reason.
-    pub(super) fn call_tool(&mut self) {
-        self.calls_tool = true;
-    }
-
     /// Sets the stop reason. Some servers send it more than once; a reason other than the plain end takes precedence.
     pub(super) fn stop(&mut self, reason: StopReason) {
         if matches!(self.stop, None | Some(StopReason::Stop)) {
             self.stop = Some(reason);
         }
-    }
-
-    /// Notes that nothing relevant follows.
-    pub(super) fn finish(&mut self) {
-        self.is_done = true;
-    }
-
-    /// Whether nothing relevant follows.
-    pub(super) fn is_done(&self) -> bool {
-        self.is_done
     }
 
     /// Whether there is a stop reason. Without it, the text may be incomplete.

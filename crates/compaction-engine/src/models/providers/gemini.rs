@@ -47,7 +47,7 @@ impl Wire for Gemini {
         let candidate = &event["candidates"][0];
         for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
             if part["functionCall"].is_object() {
-                draft.call_tool();
+                draft.calls_tool = true;
             } else if part["thought"] != true {
                 draft.push(part["text"].as_str().unwrap_or_default())?;
             }

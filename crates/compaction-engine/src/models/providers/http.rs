@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_of_the_socket_kind_is_told_the_host() {
+    fn a_socks_proxy_gets_the_host_name() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let serving = std::thread::spawn(move || {

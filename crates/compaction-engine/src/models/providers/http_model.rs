@@ -279,10 +279,10 @@ impl HttpModel {
     }
 
     async fn read_events(&self, events: &mut Events, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
-        while !draft.is_done() {
+        while !draft.is_done {
             let sent = draft.text().len();
             match events.next().await {
-                Ok(Some(Event::Done)) => draft.finish(),
+                Ok(Some(Event::Done)) => draft.is_done = true,
                 Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.wire.read(&event, draft)) {
                     Ok(()) => {}
                     // An error after the end does not change the answer.

@@ -89,11 +89,11 @@ impl Wire for Messages {
                     draft.stop(stop_reason(reason));
                 }
             }
-            "message_stop" => draft.finish(),
+            "message_stop" => draft.is_done = true,
             // The whole answer of a server that does not stream.
             "message" => {
                 read_message(event, draft)?;
-                draft.finish();
+                draft.is_done = true;
             }
             "error" => return Err(Failure::from_event(&self.name, event)),
             // Gateways send errors without a type.
@@ -119,7 +119,7 @@ fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
 
 fn begin_block(block: &Value, draft: &mut Draft) -> Result<(), Failure> {
     match block["type"].as_str().unwrap_or_default() {
-        "tool_use" | "server_tool_use" | "mcp_tool_use" => draft.call_tool(),
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => draft.calls_tool = true,
         "text" => draft.push(block["text"].as_str().unwrap_or_default())?,
         _ => {}
     }

@@ -69,18 +69,17 @@ impl Wire for Responses {
     }
 
     fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+        let index = event["output_index"].as_u64();
         match event["type"].as_str().unwrap_or_default() {
-            "response.output_text.delta" if draft.leaves_out(event["output_index"].as_u64()) => {}
+            "response.output_text.delta" if index.is_some_and(|index| draft.comments.contains(&index)) => {}
             "response.output_text.delta" => draft.push(event["delta"].as_str().unwrap_or_default())?,
             "response.refusal.delta" => draft.stop(StopReason::Other("refusal".to_owned())),
             "response.output_item.added" | "response.output_item.done" => {
                 let kind = event["item"]["type"].as_str().unwrap_or_default();
                 if kind.ends_with("_call") {
-                    draft.call_tool();
+                    draft.calls_tool = true;
                 }
-                if let (true, Some(number)) = (is_comment(&event["item"]), event["output_index"].as_u64()) {
-                    draft.leave_out(number);
-                }
+                draft.comments.extend(index.filter(|_| is_comment(&event["item"])));
             }
             "response.completed" | "response.incomplete" => end(&event["response"], draft)?,
             "response.failed" => return Err(Failure::from_event(&self.name, &event["response"])),
@@ -100,12 +99,12 @@ impl Wire for Responses {
 
 fn end(response: &Value, draft: &mut Draft) -> Result<(), Failure> {
     let items = response["output"].as_array().into_iter().flatten();
-    let is_untold = draft.text().is_empty();
+    let is_empty = draft.text().is_empty();
     for item in items {
         if item["type"].as_str().is_some_and(|kind| kind.ends_with("_call")) {
-            draft.call_tool();
+            draft.calls_tool = true;
         }
-        let parts = item["content"].as_array().filter(|_| is_untold && !is_comment(item));
+        let parts = item["content"].as_array().filter(|_| is_empty && !is_comment(item));
         for part in parts.into_iter().flatten().filter(|part| part["type"] == "output_text") {
             draft.push(part["text"].as_str().unwrap_or_default())?;
         }
@@ -118,7 +117,7 @@ fn end(response: &Value, draft: &mut Draft) -> Result<(), Failure> {
     };
     draft.stop(reason);
     add_usage(&response["usage"], &mut draft.usage);
-    draft.finish();
+    draft.is_done = true;
     Ok(())
 }
 
