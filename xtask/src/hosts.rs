@@ -62,6 +62,16 @@ test $(ls each | wc -l) -gt 90
 cat types.ts quick.ts models.py > all.txt
 if grep -E '^(export (interface|type|enum)|class) \w*([0-9]|Purple|Fluffy)' all.txt; then exit 1; fi"#;
 
+/// The version that the page installs, and the newest one with the dependencies that are published.
+const PI: &str = r#"mkdir newest
+cp ../compactd/tests/interop/package.json ../compactd/tests/interop/package-lock.json newest
+(cd newest && npm ci --silent --ignore-scripts)
+for program in node_modules/.bin/pi newest/node_modules/.bin/pi; do
+    for test in rpc alternating; do
+        node ../compactd/clients/pi/test/$test.mjs $program node_modules/compactd-client/dist/src/pi.js
+    done
+done"#;
+
 const HOSTS: &[Host] = &[
     Host {
         // The TypeScript before the newest one, and what is said where the program is missing.
@@ -105,10 +115,21 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
         ..host("vscode", "vscode/README.md")
     },
     Host {
-        then: "node ../compactd/clients/pi/test/rpc.mjs node_modules/@earendil-works/pi-coding-agent/dist/cli.js \\
-    node_modules/compactd-client/dist/src/pi.js",
+        then: PI,
         newer_node: true,
         ..host("pi", "pi/README.md")
+    },
+    Host {
+        then: "node ../compactd/clients/opencode/test/run.mjs node_modules/.bin/opencode \\
+    node_modules/compactd-client/dist/src/opencode.js",
+        installs_in_home: true,
+        ..host("opencode", "opencode/README.md")
+    },
+    Host {
+        then: "node ../compactd/clients/openclaw/test/run.mjs node_modules/openclaw/openclaw.mjs node_modules/compactd-client",
+        newer_node: true,
+        installs_in_home: true,
+        ..host("openclaw", "openclaw/README.md")
     },
     // The official SDK of MCP drives the server.
     Host { installs_in_home: true, ..host("mcp", "mcp/README.md") },

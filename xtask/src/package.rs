@@ -115,7 +115,7 @@ pub(crate) fn npm_packages(directory: &Path, binary: &Path) -> anyhow::Result<()
 
 /// The client as it is published: npm installs the one of its optional packages that fits the machine.
 fn stage_client(staged: &Path, client: &Path) -> anyhow::Result<PathBuf> {
-    for name in ["bin", "dist/src", "README.md"] {
+    for name in ["bin", "dist/src", "openclaw.plugin.json", "README.md"] {
         copy(&client.join(name), &staged.join(name))?;
     }
     let mut manifest: Value = serde_json::from_str(&std::fs::read_to_string(client.join("package.json"))?)?;

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { Client, type ClientOptions } from "./client.js";
+import { Client, type ClientOptions, type RequestOptions } from "./client.js";
 import { CompactdError } from "./errors.js";
-import type { AnyMessage, CompactionEnd, MessageFormat } from "./protocol.js";
+import type { AnyMessage, AutoCompactionOptions, CompactionEnd, CompactionResult, MessageFormat, RecalledEntry } from "./protocol.js";
 
 /** Messages of a library as messages of a format that the server takes. */
 export interface Codec<M> {
   /** The format that is the closest to the library's own. */
-  format: Exclude<MessageFormat, "pi">;
+  format: MessageFormat;
   /** The message in this format, as JSON. Its own members that the format does not have come back, too. */
   toFormat(message: M): AnyMessage;
   /** A message for one in this format: one of `toFormat`, a summary, or a shortened result. */
@@ -67,6 +67,10 @@ export class BoundedHistory<M> {
   #known: Known[] = [];
   /** Digests of what was given last. */
   #given: string[] = [];
+  #tokens = 0;
+  #contextWindow: number;
+  /** The window that the server knows. */
+  #knownWindow: number;
   /** Compactions that have ended, and who waits for others to. */
   readonly #ended = new Map<string, CompactionEnd>();
   readonly #waiting = new Map<string, (end: CompactionEnd) => void>();
@@ -75,6 +79,7 @@ export class BoundedHistory<M> {
   constructor(codec: Codec<M>, options: BoundedHistoryOptions) {
     this.#codec = codec;
     this.#options = options;
+    this.#contextWindow = this.#knownWindow = options.contextWindow;
     this.client = new Client(options.client);
     this.client.on("compactionEnd", (end) => this.#hear(end));
   }
@@ -84,16 +89,44 @@ export class BoundedHistory<M> {
     return this.#sessionId;
   }
 
+  /** Estimated tokens of the messages that `fit` gave last. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
   /**
    * The messages that the model is to see in place of these: all of them while they fit, else a
    * summary and the latest. Takes either the whole conversation or what it gave last with what came
    * since. One that was changed somewhere before its end goes on as a new branch from there.
    */
   fit(messages: M[]): Promise<M[]> {
-    // One after the other, whatever the library does at once.
-    const done = this.#last.then(() => this.#fit(messages));
-    this.#last = done.catch(() => {});
-    return done;
+    return this.#inTurn(() => this.#fit(messages));
+  }
+
+  /** Tokens of the model's window. A new value counts from the next call of `fit` on. */
+  get contextWindow(): number {
+    return this.#contextWindow;
+  }
+
+  set contextWindow(tokens: number) {
+    this.#contextWindow = tokens;
+  }
+
+  /** Compacts now, whether or not the context is near its limit. */
+  compact(customInstructions?: string, options?: RequestOptions): Promise<CompactionResult> {
+    return this.#inTurn(async () => {
+      await this.#opened();
+      const result = await this.client.request("compact", { sessionId: this.#sessionId, customInstructions }, options);
+      return result as CompactionResult;
+    });
+  }
+
+  /** What compactions took out of the context and matches the query, word for word. */
+  recall(query: string): Promise<RecalledEntry[]> {
+    return this.#inTurn(async () => {
+      await this.#opened();
+      return (await this.client.request("recall", { sessionId: this.#sessionId, query })).entries;
+    });
   }
 
   /** Ends the server. */
@@ -101,19 +134,31 @@ export class BoundedHistory<M> {
     await this.client.shutdown();
   }
 
+  /** One after the other, whatever the library does at once. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  #opened(): Promise<void> {
+    return (this.#ready ??= this.#open());
+  }
+
   async #fit(messages: M[]): Promise<M[]> {
-    this.#ready ??= this.#open();
-    await this.#ready;
+    await this.#opened();
+    await this.#tellWindow();
     const sent = messages.map((message) => this.#codec.toFormat(message));
     const digests = sent.map(digest);
     const from = await this.#newFrom(digests);
     for (let at = from; at < sent.length; at += AT_ONCE) {
       await this.#append(sent.slice(at, at + AT_ONCE), digests.slice(at, at + AT_ONCE));
     }
-    const { format } = this.#codec;
+    const format = this.#codec.format === "pi" ? "llm" : this.#codec.format;
     const context = await this.client.request("getContext", { sessionId: this.#sessionId, format });
     const { tokens } = context.tokens;
-    if (tokens > this.#options.contextWindow) throw new ContextTooLargeError(tokens, this.#options.contextWindow, this.#failure);
+    this.#tokens = tokens;
+    if (tokens > this.#contextWindow) throw new ContextTooLargeError(tokens, this.#contextWindow, this.#failure);
     const atHand = new Map(digests.map((one, index) => [one, messages[index]!]));
     const given = context.messages.map(({ [DIGEST]: sent, ...one }) => {
       // A result that was shortened keeps its other members.
@@ -125,21 +170,28 @@ export class BoundedHistory<M> {
   }
 
   async #open(): Promise<void> {
-    const { path, contextWindow, settings = {} } = this.#options;
+    const { path, settings = {} } = this.#options;
     await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings });
-    const autoCompaction = { model: { provider: "host", id: "model", contextWindow } };
-    const session = await this.#openOrCreate(path, autoCompaction);
+    this.#knownWindow = this.#contextWindow;
+    const session = await this.#openOrCreate(path, autoCompaction(this.#knownWindow));
     this.#sessionId = session.sessionId;
     await this.#learn();
   }
 
-  async #openOrCreate(path: string | undefined, autoCompaction: object): Promise<{ sessionId: string }> {
-    if (path === undefined) return this.client.request("createSession", { ephemeral: true, autoCompaction } as never);
+  async #tellWindow(): Promise<void> {
+    if (this.#contextWindow === this.#knownWindow) return;
+    const contextWindow = this.#contextWindow;
+    await this.client.request("updateSettings", { sessionId: this.#sessionId, autoCompaction: autoCompaction(contextWindow) });
+    this.#knownWindow = contextWindow;
+  }
+
+  async #openOrCreate(path: string | undefined, autoCompaction: AutoCompactionOptions): Promise<{ sessionId: string }> {
+    if (path === undefined) return this.client.request("createSession", { ephemeral: true, autoCompaction });
     try {
-      return await this.client.request("openSession", { path, autoCompaction } as never);
+      return await this.client.request("openSession", { path, autoCompaction });
     } catch (error) {
       if (!(error instanceof CompactdError) || error.kind !== "sessionNotFound") throw error;
-      return this.client.request("createSession", { path, autoCompaction } as never);
+      return this.client.request("createSession", { path, autoCompaction });
     }
   }
 
@@ -191,16 +243,20 @@ export class BoundedHistory<M> {
     this.#options.onCompaction?.(end);
   }
 
-  /** Learns what the session has. Originals of converted messages are stored in the first entry of each. */
+  /** Learns what the session has. Originals of converted messages are stored in the first entry of each, others are entries. */
   async #learn(): Promise<void> {
     this.#known = [];
     const { entries } = await this.client.request("getBranch", { sessionId: this.#sessionId });
     for (const { id: entryId, message } of entries) {
-      const { part = 0, linked, original = linked ?? [] } = (message as { compactd?: Mark } | undefined)?.compactd ?? {};
+      const { part = 0, linked, original = linked ?? [(message ?? {}) as AnyMessage] } = (message as { compactd?: Mark } | undefined)?.compactd ?? {};
       if (part > 0 && this.#known.length > 0) this.#known.at(-1)!.entryId = entryId;
       for (const { [DIGEST]: digest } of original) if (typeof digest === "string") this.#known.push({ digest, entryId });
     }
   }
+}
+
+function autoCompaction(contextWindow: number): AutoCompactionOptions {
+  return { model: { provider: "host", id: "model", contextWindow } };
 }
 
 /** How the server marks messages that it has converted. */

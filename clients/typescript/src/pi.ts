@@ -1,13 +1,15 @@
 /**
  * An extension for pi: compactd writes the summaries of compactions and of branches that are left.
- * pi alone writes the session file. compactd reads a copy of the branch, which is deleted afterwards.
+ * pi alone writes the session file. For a compaction compactd reads that file and returns what it would write. Where the file
+ * does not end with pi's branch, and for a branch that is left, it reads a copy of the branch, which is deleted afterwards.
  */
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "./client.js";
 import { CompactdError } from "./errors.js";
-import type { CompactionResult, Usage } from "./protocol.js";
+import type { CompactionResult, OpenSessionParams, OpenSessionResult, Usage } from "./protocol.js";
 
 /** The part of pi's API that is used here, as its types have it. */
 interface Pi {
@@ -17,6 +19,7 @@ interface Pi {
 }
 
 type Handler<Event, Result> = (event: Event, context: Context) => Promise<Result | undefined>;
+type Work<Result> = (client: Client, sessionId: string) => Promise<Result>;
 type Entry = { type: string; id: string; parentId: string | null; [member: string]: unknown };
 type BranchSummary = { summary: string; details?: unknown; usage?: Usage };
 type Compaction = BranchSummary & { firstKeptEntryId: string; tokensBefore: number };
@@ -25,7 +28,7 @@ interface Context {
   cwd: string;
   hasUI: boolean;
   ui: { notify(message: string, type?: "info" | "warning" | "error"): void };
-  sessionManager: { getHeader(): object | null; getBranch(fromId?: string): Entry[] };
+  sessionManager: { getHeader(): object | null; getBranch(fromId?: string): Entry[]; getSessionFile(): string | undefined };
 }
 
 interface BeforeCompact {
@@ -55,8 +58,8 @@ export default function compactd(pi: Pi): void {
       const { firstKeptEntryId } = preparation;
       const { reserveTokens, keepRecentTokens } = preparation.settings;
       const settings = { reserveTokens, keepRecentTokens };
-      const result = await server.withCopy(context, branchEntries, (client, sessionId) =>
-        client.request("compact", { sessionId, firstKeptEntryId, customInstructions, settings }, { signal }),
+      const result = await server.withBranch(context, branchEntries, (client, sessionId) =>
+        client.request("compact", { sessionId, commit: false, firstKeptEntryId, customInstructions, settings }, { signal }),
       );
       return { compaction: compaction(result as CompactionResult) };
     }),
@@ -105,23 +108,43 @@ function withPlaceToGo(branch: Entry[], ancestorId: string | null): [Entry[], st
 class SharedServer {
   #client: Promise<Client> | undefined;
 
+  /** Opens pi's file for reading if it ends with this branch, else a copy of the branch, and calls `work` with it. */
+  async withBranch<Result>(context: Context, branch: Entry[], work: Work<Result>): Promise<Result> {
+    const path = context.sessionManager.getSessionFile();
+    // pi creates the file with the first answer.
+    if (path === undefined || !existsSync(path)) return this.withCopy(context, branch, work);
+    const leafId = branch.at(-1)?.id;
+    const found = await this.#withFile(context, { path, readOnly: true }, async (client, session) =>
+      session.leafId === leafId ? { result: await work(client, session.sessionId) } : undefined,
+    );
+    return found === undefined ? this.withCopy(context, branch, work) : found.result;
+  }
+
   /** Opens a session that has these entries, the last of which is the leaf, and calls `work` with it. */
-  async withCopy<Result>(context: Context, entries: Entry[], work: (client: Client, sessionId: string) => Promise<Result>): Promise<Result> {
-    this.#client ??= this.#start(context.cwd);
-    const client = await this.#client;
+  async withCopy<Result>(context: Context, entries: Entry[], work: Work<Result>): Promise<Result> {
     const directory = await mkdtemp(join(tmpdir(), "compactd-pi-"));
     try {
       const path = join(directory, "branch.jsonl");
       const lines = [context.sessionManager.getHeader(), ...entries].map((line) => `${JSON.stringify(line)}\n`);
       await writeFile(path, lines.join(""), { mode: 0o600 });
-      const { sessionId } = await client.request("openSession", { path });
-      try {
-        return await work(client, sessionId);
-      } finally {
-        await client.request("closeSession", { sessionId });
-      }
+      return await this.#withFile(context, { path }, (client, { sessionId }) => work(client, sessionId));
     } finally {
       await rm(directory, { recursive: true, force: true });
+    }
+  }
+
+  async #withFile<Result>(
+    context: Context,
+    file: OpenSessionParams,
+    work: (client: Client, session: OpenSessionResult) => Promise<Result>,
+  ): Promise<Result> {
+    this.#client ??= this.#start(context.cwd);
+    const client = await this.#client;
+    const session = await client.request("openSession", file);
+    try {
+      return await work(client, session);
+    } finally {
+      await client.request("closeSession", { sessionId: session.sessionId });
     }
   }
 

@@ -136,3 +136,23 @@ test("what can never fit is told with both numbers", async (t) => {
     return error instanceof ContextTooLargeError && error.contextWindow === 1500 && error.tokens > 1500;
   });
 });
+
+test("a smaller window counts from the next call on", async (t) => {
+  const history = start(t, { contextWindow: 100_000 });
+  const all = turns(1, 60);
+  assert.equal((await history.fit(all)).length, all.length);
+  assert.ok(history.history.tokens > 4000);
+  history.history.contextWindow = 4000;
+  const fitted = await history.fit(turns(1, 61));
+  assert.match(JSON.stringify(fitted[0]), /## Goal/);
+  assert.ok(history.history.tokens < 4000, `${history.history.tokens}`);
+});
+
+test("a compaction by hand, and what it took out", async (t) => {
+  const { history } = start(t, { contextWindow: 100_000 });
+  await history.fit(turns(1, 20));
+  const { summary, firstKeptEntryId } = await history.compact("keep the numbers");
+  assert.ok(summary.startsWith("## Goal") && firstKeptEntryId !== "");
+  const entries = await history.recall("line of part 3");
+  assert.match(entries[0]!.text, /line of part 3/);
+});

@@ -70,7 +70,8 @@ fn typescript_example() {
 #[test]
 fn typescript_suite() {
     if available(find("npm")).is_some() {
-        let suites = ["--test", "dist/test/client.test.js", "dist/test/bounded-history.test.js"];
+        let suites =
+            ["--test", "dist/test/client.test.js", "dist/test/bounded-history.test.js", "dist/test/opencode.test.js"];
         let output = output(&typescript(), "node", &suites);
         assert!(output.contains("# fail 0") && !output.contains("# pass 0"), "{output}");
     }

@@ -1,0 +1,183 @@
+// Drives `opencode serve` with the plugin, and with a scripted model behind a server on this machine. Prints what happens.
+// Arguments: the program opencode, and the plugin.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const [program, plugin] = process.argv.slice(2).map((path) => resolve(path));
+const WINDOW = 20_000;
+const place = mkdtempSync(join(tmpdir(), "compactd-opencode-test-"));
+const project = join(place, "project");
+
+// The model: it answers with a long text, and asks for `recall` where the person says so. It counts what it is sent as a quarter
+// of the bytes.
+const requests = [];
+const model = createServer(async (request, response) => {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const { messages, tools = [] } = JSON.parse(Buffer.concat(chunks).toString());
+  const input = Math.round(JSON.stringify(messages).length / 4);
+  const last = messages.at(-1);
+  const said = JSON.stringify(last.content);
+  requests.push({ input, said, text: JSON.stringify(messages), tools: tools.map((tool) => tool.function.name) });
+  const number = said.match(/Step (\d+)/)?.[1];
+  const query = last.role === "user" ? said.match(/Recall: ([\w ]+)/)?.[1] : undefined;
+  const content = number ? `I checked part ${number}. ${`The function total${number} in src/part${number}.ts adds the prices. `.repeat(40)}` : "done";
+  const call = { index: 0, id: `call${requests.length}`, type: "function", function: { name: "recall", arguments: JSON.stringify({ query }) } };
+  const delta = query ? { role: "assistant", tool_calls: [call] } : { role: "assistant", content };
+  const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const chunk of [
+    { ...base, choices: [{ index: 0, delta, finish_reason: null }] },
+    { ...base, choices: [{ index: 0, delta: {}, finish_reason: query ? "tool_calls" : "stop" }] },
+    { ...base, choices: [], usage: { prompt_tokens: input, completion_tokens: 250, total_tokens: input + 250 } },
+  ]) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  response.end("data: [DONE]\n\n");
+});
+await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
+
+mkdirSync(project);
+const provider = {
+  npm: "@ai-sdk/openai-compatible",
+  options: { baseURL: `http://127.0.0.1:${model.address().port}/v1`, apiKey: "none" },
+  models: { scripted: { limit: { context: WINDOW, output: 2000 } } },
+};
+writeFileSync(join(project, "opencode.json"), JSON.stringify({ model: "local/scripted", provider: { local: provider }, plugin: [plugin], share: "disabled" }));
+
+/** A server of opencode. */
+class OpenCode {
+  static async start(variables = {}) {
+    const one = new OpenCode();
+    const home = join(place, "home");
+    const env = { ...process.env, HOME: home, OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1", ...variables };
+    one.process = spawn(program, ["serve", "--port", "0"], { cwd: project, env, stdio: ["ignore", "pipe", "pipe"] });
+    one.ended = new Promise((resolve) => one.process.on("close", resolve));
+    let printed = "";
+    one.url = await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`opencode does not start: ${printed}`)), 60_000);
+      const read = (text) => {
+        printed += text;
+        const url = printed.match(/listening on (http:\S+)/)?.[1];
+        if (url) clearTimeout(timer), resolve(url);
+      };
+      one.process.stdout.setEncoding("utf8").on("data", read);
+      one.process.stderr.setEncoding("utf8").on("data", read);
+    });
+    return one;
+  }
+
+  async request(method, path, body) {
+    const options = { method, headers: { "content-type": "application/json" }, signal: AbortSignal.timeout(60_000) };
+    const response = await fetch(`${this.url}${path}`, { ...options, body: body && JSON.stringify(body) });
+    const text = await response.text();
+    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  }
+
+  prompt(session, text) {
+    const parts = [{ type: "text", text }];
+    return this.request("POST", `/session/${session}/message`, { model: { providerID: "local", modelID: "scripted" }, parts });
+  }
+
+  compact(session) {
+    return this.request("POST", `/session/${session}/summarize`, { providerID: "local", modelID: "scripted" });
+  }
+
+  /** The next message on the screen. */
+  async toast() {
+    const { body } = await fetch(`${this.url}/event`);
+    let text = "";
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const line = text.split("\n").slice(0, -1).find((line) => line.includes("tui.toast.show"));
+      if (line) return JSON.parse(line.slice("data: ".length)).properties.message;
+    }
+  }
+
+  async summaries(session) {
+    const messages = await this.request("GET", `/session/${session}/message`);
+    return messages.filter(({ info }) => info.role === "assistant" && info.summary === true).map(text);
+  }
+
+  async end() {
+    this.process.kill();
+    await this.ended;
+  }
+}
+
+const text = ({ parts }) => parts.flatMap(({ type, text }) => (type === "text" ? [text] : [])).join("\n");
+const asked = () => requests.filter(({ said }) => said.includes("Answer with the single word: done"));
+const output = ({ parts }) => parts.find(({ type, tool }) => type === "tool" && tool === "recall")?.state.output;
+const toolOutputs = async (session) => (await opencode.request("GET", `/session/${session}/message`)).map(output).filter(Boolean);
+
+let opencode = await OpenCode.start();
+try {
+  const { id } = await opencode.request("POST", "/session", {});
+  for (let step = 1; step <= 100; step++) {
+    const rule = step === 3 ? " The staging port is 7443. Never change the public API." : "";
+    await opencode.prompt(id, `Step ${step}: check src/part${step}.ts.${rule}`);
+  }
+  const summaries = await opencode.summaries(id);
+  const largest = Math.max(...requests.map(({ input }) => input));
+  console.log(`100 turns, ${requests.length} requests; the largest had ${largest} of ${WINDOW} tokens; ${summaries.length} compactions`);
+  assert.ok(summaries.length >= 2 && largest <= WINDOW);
+  for (const summary of summaries) {
+    assert.ok(summary.startsWith("## Goal"), `compactd wrote the summary:\n${summary}`);
+    assert.match(summary, /Never change the public API/);
+  }
+  assert.equal(asked().length, summaries.length);
+  assert.ok(asked().every(({ input, text }) => input < 400 && !text.includes("Step")), "no model reads the history for a summary");
+  assert.ok(requests.at(-1).text.includes(JSON.stringify(summaries.at(-1)).slice(1, -1)), "the model sees the summary");
+  assert.ok(requests.at(-1).tools.includes("recall"));
+
+  await opencode.compact(id);
+  const manual = (await opencode.summaries(id)).at(-1);
+  console.log(`by hand; the summary begins:\n${manual.split("\n").slice(0, 4).join("\n")}`);
+  assert.ok(manual.startsWith("## Goal") && (await opencode.summaries(id)).length === summaries.length + 1);
+
+  await opencode.prompt(id, "Recall: total7 src part7");
+  const [recalled] = await toolOutputs(id);
+  console.log(`recall returns ${recalled.length} characters`);
+  assert.match(recalled, /The function total7 in src\/part7\.ts adds the prices/);
+
+  // Another process knows the conversation from opencode alone.
+  await opencode.end();
+  opencode = await OpenCode.start();
+  await opencode.prompt(id, "Recall: staging port");
+  assert.match((await toolOutputs(id)).at(-1), /The staging port is 7443/);
+  await opencode.compact(id);
+  const later = (await opencode.summaries(id)).at(-1);
+  assert.ok(later.startsWith("## Goal") && later.includes("Never change the public API"));
+  console.log("after a restart: recall and compaction work");
+
+  // Messages that the person takes back are in no later summary.
+  const prompt = await opencode.request("GET", `/session/${id}/message`);
+  await opencode.prompt(id, "Step 900: check src/wrong900.ts.");
+  const wrong = (await opencode.request("GET", `/session/${id}/message`)).at(prompt.length);
+  await opencode.request("POST", `/session/${id}/revert`, { messageID: wrong.info.id });
+  for (let step = 101; step <= 103; step++) await opencode.prompt(id, `Step ${step}: check src/part${step}.ts.`);
+  await opencode.compact(id);
+  const last = (await opencode.summaries(id)).at(-1);
+  assert.ok(last.startsWith("## Goal") && !last.includes("wrong900"));
+
+  // Without compactd, opencode summarises by itself, and says why.
+  await opencode.end();
+  opencode = await OpenCode.start({ COMPACTD_BIN: join(place, "no-such-program") });
+  const toast = opencode.toast();
+  for (let step = 201; step <= 203; step++) await opencode.prompt(id, `Step ${step}: check src/part${step}.ts.`);
+  await opencode.compact(id);
+  const own = (await opencode.request("GET", `/session/${id}/message`)).filter(({ info }) => info.summary === true).at(-1);
+  assert.ok(text(own).startsWith("I checked part"), `opencode took over what its model answered: ${JSON.stringify(own)}`);
+  assert.match(requests.at(-1).text, /I checked part/, "its model read the history");
+  const told = await Promise.race([toast, new Promise((resolve) => setTimeout(resolve, 10_000))]);
+  console.log(`without the program: ${told}`);
+  assert.match(told, /^compactd: .*no-such-program.*; opencode summarises by itself$/);
+  console.log("opencode: 1 passed, 0 failed");
+} finally {
+  await opencode.end();
+  model.close();
+  rmSync(place, { recursive: true, force: true });
+}
