@@ -209,6 +209,14 @@ impl SessionLog for FileLog {
     }
 }
 
+impl Drop for FileLog {
+    /// A program that is being started at this moment has all open files for a short time. Closing the file would
+    /// leave it locked until then.
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
 /// The log error for an error of the system.
 fn log_error(error: io::Error) -> LogError {
     match error.kind() {
@@ -467,5 +475,24 @@ fn write_once(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             outcome => return outcome,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_dropped_is_free_though_another_handle_is_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        std::fs::write(&path, "").unwrap();
+        let (file, locking) = Lock::open(&path, || open_to_write(&path)).unwrap();
+        // What a program has that is being started at this moment.
+        let _inherited = file.try_clone().unwrap();
+        let log = FileLog::over(Locator::from(&path), file, locking.lock(), true).unwrap();
+        assert!(matches!(Lock::open(&path, || open_to_write(&path)), Err(StoreError::Locked { .. })));
+        drop(log);
+        assert!(Lock::open(&path, || open_to_write(&path)).is_ok());
     }
 }
