@@ -87,6 +87,7 @@ impl<'a> Collector<'a> {
     fn restore(&mut self, previous: &'a Ledger) {
         self.dialogue.requests = previous.requests.clone();
         self.dialogue.answered = previous.answered;
+        self.dialogue.earlier = previous.messages;
         self.dialogue.is_waiting = previous.is_waiting;
         self.actions.restore(&previous.files, &previous.commands);
         self.errors.restore(&previous.errors);

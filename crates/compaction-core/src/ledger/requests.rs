@@ -253,6 +253,8 @@ pub(super) struct Dialogue<'a> {
     /// The latest answers with text.
     answers: VecDeque<Answer<'a>>,
     pub(super) answered: u64,
+    /// Messages of earlier compactions, whose answers are no longer there.
+    pub(super) earlier: u64,
     /// Whether the newest answer waits for a tool.
     pub(super) is_waiting: bool,
 }
@@ -282,11 +284,12 @@ fn is_command(text: &str) -> bool {
     text.is_empty() || command.starts_with('/') && !command.contains(char::is_whitespace) && command != text
 }
 
-/// Whether all lines of a long text stand in `answer`, in this order. A short one may be a choice between
-/// the options that the answer names.
+/// Whether a text is most of a long `answer`: all of its lines stand there, in this order. A smaller part may
+/// be a choice between the options that the answer names.
 fn is_quoted(text: &str, answer: &str) -> bool {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    if text.len() < SHORTEST_QUOTED || lines().count() < FEWEST_QUOTED {
+    let is_most = text.len() * 4 >= answer.trim().len() * 3;
+    if !is_most || text.len() < SHORTEST_QUOTED || lines().count() < FEWEST_QUOTED {
         return false;
     }
     let mut rest = answer;
@@ -310,7 +313,8 @@ impl<'a> Dialogue<'a> {
     /// hand the answer of one model to the next one, or repeat what follows a command, write such messages.
     pub(super) fn is_repeated(&self, text: &str) -> bool {
         let text = text.trim();
-        let answered_at = self.answers.back().map_or(0, |answer| answer.place.position);
+        let spoken_at = self.answers.back().map_or(0, |answer| answer.place.position);
+        let answered_at = spoken_at.max(self.answered).max(self.earlier);
         match self.requests.last().filter(|request| request.position > answered_at) {
             Some(request) => request.text.trim().strip_suffix(text).is_some_and(is_command),
             None => self.answers.back().is_some_and(|answer| is_quoted(text, &answer.text)),
@@ -436,6 +440,12 @@ mod tests {
         assert!(dialogue.is_repeated(&answer.replace('\n', "\n\n")));
         assert!(!dialogue.is_repeated(&answer.replace("files", "tabs")));
         assert!(!dialogue.is_repeated("Use files."), "it is a choice");
+        let option = |name: &str| format!("{name}\n{}\nand nothing else", "as it was done before ".repeat(12));
+        let options = ["Use SQLite:", "Use files:", "Use a server:"].map(option);
+        let answer = format!("{}\nWhich one?", options.join("\n"));
+        let mut chosen = Dialogue::default();
+        chosen.read_model(place(1), Cow::Borrowed(&answer), Some("stop"));
+        assert!(!chosen.is_repeated(&options[1]), "it is a long choice");
         assert!(!dialogue.is_repeated("do not delete the log"), "it is said again");
     }
 

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::Sources;
 use super::cues::is_announcement;
 use super::notes::SourcePosition;
+use super::terms::is_unspaced;
 use super::text::{as_line, clip_middle};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -352,8 +353,12 @@ pub(crate) fn is_prose(sentence: &str) -> bool {
 }
 
 /// Whether a sentence of a model is a line of code that stands outside of any fence. Code between
-/// backticks belongs to the sentence around it.
+/// backticks belongs to the sentence around it. Words that stand without spaces between them cannot be
+/// counted, so a sentence that has any is none.
 fn is_code(sentence: &str) -> bool {
+    if sentence.split('`').step_by(2).any(|part| part.contains(is_unspaced)) {
+        return false;
+    }
     let (mut marks, mut words) = (0, 0);
     for word in sentence.split('`').step_by(2).flat_map(str::split_ascii_whitespace) {
         let bytes = word.as_bytes();
@@ -525,6 +530,8 @@ mod tests {
             assert!(is_code(code), "{code}");
         }
         for words in [
+            "修改了parse_header和read_body两个函数",
+            "已将MAX_SIZE=5写入配置",
             "`mdLink`: `#81a2be` (blue)",
             "Call `open(path)` before read_all(), or the test fails.",
             "TypeError: Coder.__init__() got an unexpected keyword argument 'pretty'",

@@ -514,3 +514,12 @@ fn what_was_taken_back_is_marked_and_told_as_such() {
     let standing: Vec<&str> = ledger.standing(NoteKind::Constraint).map(|note| note.text.as_str()).collect();
     assert_eq!(standing, ["Always use UTC.", "No, drop Redis.", "Use SQLite.", "Never touch db/schema.sql."]);
 }
+
+#[test]
+fn a_request_that_comes_again_after_a_compaction_is_a_request() {
+    let first =
+        Ledger::collect(&prepared(vec![user("run the tests"), says("All of them pass.")]), None, &FileTools::default());
+    let again = Ledger::collect(&prepared(vec![user("run the tests")]), Some(&first), &FileTools::default());
+    let last = again.last_request().expect("there are requests");
+    assert!(last.position > again.answered, "{} {}", last.position, again.answered);
+}
