@@ -404,6 +404,8 @@ pub struct Import {
     /// The most recent earlier import.
     last: Option<Earlier>,
     digest: Digest,
+    /// The digest of everything, which the earliest imports stored.
+    whole: Digest,
     start: Option<u64>,
     title: Option<u64>,
     partial: Option<u64>,
@@ -439,6 +441,7 @@ impl Import {
             last: existing.imports.last().copied(),
             earlier: existing.imports.into(),
             digest: Digest::default(),
+            whole: Digest::default(),
             start: None,
             title: None,
             partial: None,
@@ -529,13 +532,15 @@ impl Import {
     /// Adds a record to the digest. What agents change later is not part of it: the start of a document, and the
     /// session's own file.
     fn add_to_digest(&mut self, record: &Record) {
+        self.whole.add(&record.before);
+        self.whole.add(&record.content);
         let is_session = record.file.as_ref().is_some_and(|file| file.starts_with(SESSION_FILES));
         if is_session || record.number == 1 {
             let content: &[u8] = if is_session { &record.content } else { &[] };
             let start = Some(Digest::of(&[&record.before, content]));
             self.start = start;
             self.title = title_of(record).map(|title| Digest::of(&[title.as_bytes()]));
-            if self.last.is_some_and(|last| last.records > 0 && last.start != start) {
+            if self.last.is_some_and(|last| last.start.is_some_and(|last| Some(last) != start)) {
                 let content = content.to_vec();
                 let end = Vec::new();
                 self.changed_start = Some(Record { is_again: true, content, end, ..record.clone() });
@@ -551,7 +556,9 @@ impl Import {
     /// Repeats the end of an earlier import at this record, so that all entries get the same ids again.
     fn end_earlier(&mut self, earlier: Earlier, end: &[u8]) -> Result<(), TranscriptError> {
         self.reader.flush(&mut self.tree);
-        if earlier.records == self.records && earlier.digest != self.digest.0 {
+        // Imports that did not tell the start apart had it in their digest.
+        let digest = if earlier.start.is_some() { self.digest } else { self.whole };
+        if earlier.records == self.records && earlier.digest != digest.0 {
             return Err(TranscriptError::Changed { records: earlier.records });
         }
         if earlier.is_unended && !end.is_empty() && self.earlier.is_empty() {

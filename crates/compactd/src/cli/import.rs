@@ -155,16 +155,14 @@ async fn import_one(
     let id = if agent == Agent::Pi { source.id.clone() } else { source.session_id() };
     // Two imports at once would each create the session.
     let _lock = lock_of(&directory_of(&transcript.path));
+    // What cannot be read leaves no session behind.
+    let report = if agent == Agent::Pi { Some(report_of(connection, &transcript.path).await?) } else { None };
     let target = target(connection, transcript, &source, &id, options).await?;
     file.rewind().map_err(failed)?;
-    let written = match agent {
-        Agent::Pi => match report_of(connection, &transcript.path).await {
-            Ok(report) => copy(file, &target, transcript).map(|added| (report, added)),
-            Err(failure) => Err(failure),
-        },
-        _ => write_session(&target, &source, &file, transcript, time),
+    let (report, added) = match report {
+        Some(report) => (report, copy(file, &target, transcript)?),
+        None => write_session(&target, &source, &file, transcript, time)?,
     };
-    let (report, added) = written?;
     let status = if target.is_new {
         "imported"
     } else if added > 0 {

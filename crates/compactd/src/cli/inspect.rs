@@ -92,7 +92,8 @@ pub(super) async fn list(options: &ListOptions, terminal: Terminal, output: &mut
         return print(&found.to_string(), output);
     }
     if length(&found["sessions"]) == 0 {
-        return Err(Failure::nothing("no session of this directory was found; --all lists those of all directories"));
+        let here = "no session of this directory was found; --all lists those of all directories";
+        return Err(Failure::nothing(if options.all { "no session was found" } else { here }));
     }
     let mut text = session_list(&found, terminal);
     if found["nextCursor"].is_string() {

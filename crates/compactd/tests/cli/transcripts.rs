@@ -398,3 +398,15 @@ fn pipes_and_devices_are_refused_without_waiting() {
     assert!(sandbox.run(&["import", text(&pipe)]).failed(1).contains("not a regular file"));
     assert!(sandbox.run(&["import", "/dev/zero"]).failed(1).contains("not a regular file"));
 }
+
+#[test]
+fn what_cannot_be_read_leaves_no_session_behind() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("notes.txt", b"no session at all\n");
+    for _ in 0..2 {
+        let finished = sandbox.run(&["import", text(&file), "--format", "pi", "--json"]);
+        assert_eq!(finished.code, Some(1), "{} {}", finished.stdout, finished.stderr);
+        assert_ne!(read(&finished.stdout)["error"]["data"]["kind"], "alreadyImported");
+    }
+    assert_eq!(sandbox.run(&["list", "--all"]).code, Some(3), "there is no session");
+}

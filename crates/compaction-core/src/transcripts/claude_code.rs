@@ -174,7 +174,9 @@ impl ClaudeCode {
             let first_kept = boundary.head.and_then(|group| tree.start_of(group).cloned());
             tree.add_compaction(&summary, first_kept, boundary.tokens);
             // Later lines may name the last kept line as their parent. They belong after the compaction.
-            self.groups.extend(boundary.tail.map(|tail| (tail, tree.group())));
+            // A tail that is still to come is a line of its own, not one that is written again.
+            let tail = boundary.tail.filter(|tail| self.groups.contains_key(tail));
+            self.groups.extend(tail.map(|tail| (tail, tree.group())));
             return;
         }
         if let Some(message) = member(text, "message") {

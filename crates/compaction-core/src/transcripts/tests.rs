@@ -420,3 +420,45 @@ proptest::proptest! {
         proptest::prop_assert_eq!(original_of(&entries), bytes);
     }
 }
+
+/// The first imports did not tell the start of a transcript apart: their digest has all of it.
+#[test]
+fn an_import_that_stored_one_digest_is_continued() {
+    let bytes = bytes_of("codex");
+    let source = source_of("codex", &bytes);
+    let end = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(28).unwrap().0 + 1;
+    let (new, _, mark) = imported(&source, &bytes[..end], Existing::default());
+    let stored = r#"{"records":29,"digest":"b03cd2fe6baa75dc","unended":false,"tip":null}"#;
+    let earlier = earlier_import(stored).unwrap().0;
+    assert_ne!(Some(earlier.digest), earlier_import(&data_of(&mark)).map(|(mark, _)| mark.digest));
+    let ids = new.iter().map(|entry| entry.id.as_str().to_owned()).collect();
+    let (rest, ..) = imported(&source, &bytes, Existing { ids, imports: vec![earlier] });
+    assert_eq!(original_of(new.iter().chain(&rest)), bytes);
+}
+
+#[test]
+fn the_last_kept_line_is_read_where_a_transcript_begins_with_a_compaction() {
+    let line = |number: u8, parent: &str, rest: &str| {
+        format!(
+            "{{\"parentUuid\":{parent},\"isSidechain\":false,\"sessionId\":\"5f0d6c0e-1111-4222-8333-944445555666\",\
+             \"cwd\":\"/work\",\"version\":\"2.0.14\",\"uuid\":\"u{number}\",\
+             \"timestamp\":\"2026-03-01T10:00:0{number}.000Z\",{rest}}}\n"
+        )
+    };
+    let said = |text: &str| format!("\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}");
+    let kept = "\"compactMetadata\":{\"preservedSegment\":{\"headUuid\":\"u3\",\"tailUuid\":\"u4\"}}";
+    let text = [
+        line(1, "null", &format!("\"type\":\"system\",\"subtype\":\"compact_boundary\",{kept}")),
+        line(2, "\"u1\"", &format!("\"isCompactSummary\":true,{}", said("what was done"))),
+        line(3, "null", &said("the first line that is kept")),
+        line(4, "\"u3\"", &said("the last line that is kept")),
+        line(5, "\"u4\"", &said("what came afterwards")),
+    ]
+    .concat();
+    let source = source_of("claude-code", text.as_bytes());
+    let (entries, report, _) = imported(&source, text.as_bytes(), Existing::default());
+    assert_eq!((report.messages, report.compactions), (3, 1), "{entries:?}");
+    let all: String =
+        entries.iter().filter(|entry| entry.kind == "message").map(|entry| entry.members.as_str()).collect();
+    assert!(all.contains("the last line that is kept"), "{all}");
+}

@@ -182,8 +182,9 @@ fn lines_before(text: &str, end: usize) -> Option<usize> {
             break;
         }
         if line_start == reach {
-            // The line is longer: the data reaches back to where its characters begin.
-            let rest = text.as_bytes()[..reach].iter().rev().take_while(|byte| is_encoded(**byte)).count();
+            // The line is longer. If its data begins here, it reaches back to where its characters begin.
+            let before = text.as_bytes()[..reach].iter().rev();
+            let rest = if data == reach { before.take_while(|byte| is_encoded(**byte)).count() } else { 0 };
             line_end = reach - rest;
             start = start.map(|start| if start == reach { line_end } else { start });
         } else {
