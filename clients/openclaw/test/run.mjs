@@ -7,6 +7,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { longAnswer, scriptedModel } from "../../scripted-model.mjs";
 
 const [script, plugin] = process.argv.slice(2).map((path) => resolve(path));
 const TURNS = 60;
@@ -14,33 +15,14 @@ const WINDOW = 60_000;
 const place = mkdtempSync(join(tmpdir(), "compactd-openclaw-test-"));
 const home = join(place, "home");
 
-// The model: it answers with a long text, and calls `recall` where the person says so. It counts what it is sent as a quarter of
-// the bytes.
-const requests = [];
-const model = createServer(async (request, response) => {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const { messages, tools = [] } = JSON.parse(Buffer.concat(chunks).toString());
-  const input = Math.round(JSON.stringify(messages).length / 4);
+const model = await scriptedModel(1000, (messages) => {
   // OpenClaw sends more than one message of the person.
   const latest = messages.slice(messages.findLastIndex(({ role }) => role === "assistant" || role === "tool") + 1);
   const said = JSON.stringify(latest.filter(({ role }) => role === "user"));
-  requests.push({ input, messages, text: JSON.stringify(messages), tools: tools.map((tool) => tool.function.name) });
-  const number = said.match(/Step (\d+)/)?.[1] ?? "?";
-  const query = said.match(/Recall: ([\w ]+)/)?.[1];
-  const content = `I checked part ${number}. ${`The function total${number} in src/part${number}.ts adds the prices. `.repeat(60)}`;
-  const call = { index: 0, id: `call${requests.length}`, type: "function", function: { name: "recall", arguments: JSON.stringify({ query }) } };
-  const delta = query ? { role: "assistant", tool_calls: [call] } : { role: "assistant", content };
-  const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const chunk of [
-    { ...base, choices: [{ index: 0, delta, finish_reason: null }] },
-    { ...base, choices: [{ index: 0, delta: {}, finish_reason: query ? "tool_calls" : "stop" }] },
-    { ...base, choices: [], usage: { prompt_tokens: input, completion_tokens: 1000, total_tokens: input + 1000 } },
-  ]) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  response.end("data: [DONE]\n\n");
+  const text = longAnswer(said.match(/Step (\d+)/)?.[1] ?? "?", 60);
+  return { said, text, query: said.match(/Recall: ([\w ]+)/)?.[1] };
 });
-await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
+const { requests } = model;
 
 const free = createServer();
 const port = await new Promise((resolve) => free.listen(0, "127.0.0.1", () => resolve(free.address().port)));
@@ -50,7 +32,7 @@ const scripted = { id: "scripted", name: "scripted", input: ["text"], contextWin
 const config = {
   gateway: { mode: "local", port, bind: "loopback", auth: { mode: "none" }, http: { endpoints: { chatCompletions: { enabled: true } } } },
   agents: { defaults: { model: { primary: "local/scripted" }, skipBootstrap: true, workspace: join(place, "workspace") } },
-  models: { providers: { local: { baseUrl: `http://127.0.0.1:${model.address().port}/v1`, apiKey: "none", api: "openai-completions", models: [scripted] } } },
+  models: { providers: { local: { baseUrl: model.url, apiKey: "none", api: "openai-completions", models: [scripted] } } },
   tools: { toolSearch: false },
   plugins: {
     load: { paths: [plugin] },

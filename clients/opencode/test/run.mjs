@@ -3,46 +3,28 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { longAnswer, scriptedModel } from "../../scripted-model.mjs";
 
 const [program, plugin] = process.argv.slice(2).map((path) => resolve(path));
 const WINDOW = 20_000;
 const place = mkdtempSync(join(tmpdir(), "compactd-opencode-test-"));
 const project = join(place, "project");
 
-// The model: it answers with a long text, and asks for `recall` where the person says so. It counts what it is sent as a quarter
-// of the bytes.
-const requests = [];
-const model = createServer(async (request, response) => {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const { messages, tools = [] } = JSON.parse(Buffer.concat(chunks).toString());
-  const input = Math.round(JSON.stringify(messages).length / 4);
+const model = await scriptedModel(250, (messages) => {
   const last = messages.at(-1);
   const said = JSON.stringify(last.content);
-  requests.push({ input, said, text: JSON.stringify(messages), tools: tools.map((tool) => tool.function.name) });
   const number = said.match(/Step (\d+)/)?.[1];
   const query = last.role === "user" ? said.match(/Recall: ([\w ]+)/)?.[1] : undefined;
-  const content = number ? `I checked part ${number}. ${`The function total${number} in src/part${number}.ts adds the prices. `.repeat(40)}` : "done";
-  const call = { index: 0, id: `call${requests.length}`, type: "function", function: { name: "recall", arguments: JSON.stringify({ query }) } };
-  const delta = query ? { role: "assistant", tool_calls: [call] } : { role: "assistant", content };
-  const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const chunk of [
-    { ...base, choices: [{ index: 0, delta, finish_reason: null }] },
-    { ...base, choices: [{ index: 0, delta: {}, finish_reason: query ? "tool_calls" : "stop" }] },
-    { ...base, choices: [], usage: { prompt_tokens: input, completion_tokens: 250, total_tokens: input + 250 } },
-  ]) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  response.end("data: [DONE]\n\n");
+  return { said, text: number ? longAnswer(number, 40) : "done", query };
 });
-await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
+const { requests } = model;
 
 mkdirSync(project);
 const provider = {
   npm: "@ai-sdk/openai-compatible",
-  options: { baseURL: `http://127.0.0.1:${model.address().port}/v1`, apiKey: "none" },
+  options: { baseURL: model.url, apiKey: "none" },
   models: { scripted: { limit: { context: WINDOW, output: 2000 } } },
 };
 writeFileSync(join(project, "opencode.json"), JSON.stringify({ model: "local/scripted", provider: { local: provider }, plugin: [plugin], share: "disabled" }));

@@ -1,0 +1,36 @@
+// A model for the tests of agents: a server on this machine with the interface of OpenAI, whose answers are a script.
+import { createServer } from "node:http";
+
+/**
+ * Starts the server. `answer` gets the messages of a request and gives `{ said, text }`, or `{ said, query }` to call the tool
+ * `recall`; `said` is what the person said last. Its answers count as `outputTokens`, and what it is sent as a quarter of the bytes.
+ * Gives the address of the interface, what was sent so far, and a function that ends it.
+ */
+export async function scriptedModel(outputTokens, answer) {
+  const requests = [];
+  const server = createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { messages, tools = [] } = JSON.parse(Buffer.concat(chunks).toString());
+    const input = Math.round(JSON.stringify(messages).length / 4);
+    const { said, text, query } = answer(messages);
+    requests.push({ input, said, messages, text: JSON.stringify(messages), tools: tools.map((tool) => tool.function.name) });
+    const call = { index: 0, id: `call${requests.length}`, type: "function", function: { name: "recall", arguments: JSON.stringify({ query }) } };
+    const delta = query ? { role: "assistant", tool_calls: [call] } : { role: "assistant", content: text };
+    const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
+    const usage = { prompt_tokens: input, completion_tokens: outputTokens, total_tokens: input + outputTokens };
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const chunk of [
+      { ...base, choices: [{ index: 0, delta, finish_reason: null }] },
+      { ...base, choices: [{ index: 0, delta: {}, finish_reason: query ? "tool_calls" : "stop" }] },
+      { ...base, choices: [], usage },
+    ]) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    response.end("data: [DONE]\n\n");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, requests, close: () => server.close() };
+}
+
+/** An answer of some length about a part of a program. */
+export const longAnswer = (number, sentences) =>
+  `I checked part ${number}. ${`The function total${number} in src/part${number}.ts adds the prices. `.repeat(sentences)}`;
