@@ -280,6 +280,11 @@ impl Places {
     }
 }
 
+/// The words of a person in a user message, without what a harness added; empty if it wrote all of it.
+pub(crate) fn person_words(text: &str) -> String {
+    person::words(text).into_owned()
+}
+
 impl Ledger {
     /// Whether it holds no facts.
     pub fn is_empty(&self) -> bool {

@@ -27,6 +27,8 @@ use crate::tools::PlanStatus;
 const LONGEST_REPEAT: usize = 120;
 /// Most UTF-16 units of the question that a short request answers.
 const LONGEST_QUESTION: usize = 200;
+/// Most UTF-16 units of the request of the turn that follows, which stands in full behind the history.
+const LONGEST_TURN_REQUEST: usize = 240;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
 /// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
@@ -46,7 +48,8 @@ impl Candidates {
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
-        let mut builder = Builder { ledger, kind, pool };
+        let turn_request = style.turn_request.filter(|_| kind == SummaryKind::History);
+        let mut builder = Builder { ledger, kind, turn_request, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
@@ -63,6 +66,8 @@ impl Candidates {
 struct Builder<'a> {
     ledger: &'a Ledger,
     kind: SummaryKind,
+    /// The request of the turn that follows.
+    turn_request: Option<&'a str>,
     pool: Pool,
 }
 
@@ -85,6 +90,14 @@ impl<'a> Builder<'a> {
             let whole = typed(&first.text, MOST_UNITS);
             self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
         }
+        if let Some(turn) = self.turn_request.filter(|turn| is_substantive(turn)) {
+            let line = typed(turn, MOST_UNITS);
+            let origin = Origin::at(u64::MAX);
+            self.pool.add(Section::Goal, &format!("{LATEST}{}", clip(&line, LONGEST_TURN_REQUEST)), origin, Rank::Must);
+            let item = format!("{WORKING_ON}{}", clip(&line, LONGEST_REPEAT));
+            self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+            return;
+        }
         if let Some(latest) = latest {
             let line = typed(&latest.text, MOST_UNITS);
             let answered = self.answered_question(latest);
@@ -97,7 +110,14 @@ impl<'a> Builder<'a> {
                 let item = format!("{WORKING_ON}{}", clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT));
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
             }
-            if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
+            if let Some(turn) = self.turn_request {
+                self.pool.add(
+                    Section::Goal,
+                    &format!("{AND_THEN}{}", one_line(turn)),
+                    Origin::at(u64::MAX),
+                    Rank::Must,
+                );
+            } else if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
                 let item = format!("{AND_THEN}{}", one_line(&last.text));
                 self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
@@ -130,6 +150,9 @@ impl<'a> Builder<'a> {
 
     /// Whether the last request has no complete answer yet.
     fn is_open(&self) -> bool {
+        if self.turn_request.is_some() {
+            return true;
+        }
         let Some(last) = self.ledger.last_request() else { return false };
         // A latest request from an earlier summary is open if that summary said so.
         let is_stated = |note: &Note| note.text.starts_with(WORKING_ON);
@@ -238,6 +261,9 @@ impl<'a> Builder<'a> {
 
     /// What the newest answer does or asks, while it waits for a tool or a person.
     fn newest_answer(&mut self) {
+        if self.turn_request.is_some() {
+            return;
+        }
         let asked = self.ledger.last_request().map_or(0, |request| request.position);
         let statements = self.ledger.statements.iter().rev();
         let latest: Vec<_> = statements.filter(|statement| statement.is_of_model()).take(MOST_LATEST).collect();
@@ -300,7 +326,8 @@ impl<'a> Builder<'a> {
         if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
             return;
         }
-        let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
+        let request = self.turn_request.filter(|turn| is_substantive(turn)).unwrap_or(&latest.text);
+        let request = clip(&typed(request, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
 }
@@ -334,18 +361,19 @@ fn repeated(notes: &[Note]) -> HashSet<*const Note> {
     repeated
 }
 
-/// Whether two sentences have the same names and numbers, and share [`ALIKE_PERCENT`] of the terms that
-/// either of them has.
+/// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the
+/// other, but at least [`FEWEST_ALIKE`].
 fn are_alike(one: &Terms, other: &Terms) -> bool {
     let shared = one.all.intersection(&other.all).count();
-    let is_most = shared * 100 >= (one.all.len() + other.all.len() - shared) * ALIKE_PERCENT;
-    shared > 0 && is_most && one.names == other.names
+    let is_most = shared * 100 >= one.all.len().min(other.all.len()) * ALIKE_PERCENT;
+    shared >= FEWEST_ALIKE && is_most && one.names == other.names
 }
 
 /// Most notes of one kind that are nearly alike.
 const MOST_ALIKE: usize = 2;
-/// Percent of their terms that such notes share.
+/// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.
 const ALIKE_PERCENT: usize = 60;
+const FEWEST_ALIKE: usize = 3;
 
 /// Most files that are named as changed since the last commit.
 const MOST_CHANGED: usize = 8;

@@ -61,7 +61,7 @@ fn tools() -> &'static FileTools {
 }
 
 fn style(max_tokens: u64) -> Style<'static> {
-    Style { custom_instructions: None, max_tokens, citations: false }
+    Style { custom_instructions: None, max_tokens, citations: false, turn_request: None }
 }
 
 fn history(messages: &[PreparedMessage]) -> ExtractiveInput<'_> {

@@ -216,7 +216,7 @@ fn spoiled(summary: &str, dropped: &[&str], added: &str) -> String {
 }
 
 fn good_summary(ledger: &Ledger) -> String {
-    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false };
+    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false, turn_request: None };
     extractive::render(ledger, SummaryKind::History, &style)
 }
 
@@ -497,7 +497,7 @@ fn what_was_taken_back_is_marked_and_told_as_such() {
     assert_eq!(ledger.requests.len(), 2, "what is said with a refusal is no request");
     assert_eq!(Ledger::read(&stored(&ledger, STORED_BYTES)).expect("it is stored").notes, ledger.notes);
 
-    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false };
+    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false, turn_request: None };
     let summary = extractive::render(&ledger, SummaryKind::History, &style);
     let (constraints, context) = summary.split_once("## Progress").expect("the summary has its headings");
     assert!(!constraints.contains("- Never touch") && constraints.contains("- Always use UTC."), "{summary}");
