@@ -23,6 +23,7 @@ mod outcomes;
 mod person;
 mod requests;
 pub(crate) mod selection;
+mod shown;
 pub(crate) mod statements;
 mod steps;
 mod store;
@@ -45,6 +46,8 @@ use crate::text::cmp_utf16;
 
 /// Version of the stored form.
 pub const VERSION: u64 = 1;
+/// Version of the stored form of a ledger that needs the summary beside it.
+pub const VERSION_BESIDE: u64 = 2;
 /// Default limit of the stored form, in bytes.
 pub const STORED_BYTES: usize = 24 * 1024;
 /// Most source entries that an item keeps: the first one and the latest ones.

@@ -28,7 +28,7 @@ const LONGEST_REPEAT: usize = 120;
 /// Most UTF-16 units of the question that a short request answers.
 const LONGEST_QUESTION: usize = 200;
 /// Most UTF-16 units of the request of the turn that follows, which stands in full behind the history.
-const LONGEST_TURN_REQUEST: usize = 240;
+const LONGEST_TURN_REQUEST: usize = 160;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
 /// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
@@ -319,15 +319,14 @@ impl<'a> Builder<'a> {
 
     /// The next step if no answer names one: the request that is open or whose work failed.
     fn go_on(&mut self) {
-        let Some(latest) = self.latest() else { return };
+        let Some(latest) = self.latest().filter(|_| self.turn_request.is_none()) else { return };
         let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
         if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
             return;
         }
-        let request = self.turn_request.filter(|turn| is_substantive(turn)).unwrap_or(&latest.text);
-        let request = clip(&typed(request, MOST_UNITS), LONGEST_REPEAT);
+        let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
 }

@@ -151,14 +151,14 @@ impl Selection<'_> {
 }
 
 /// The runs of eight bytes in some texts. Most statements begin with none of them.
-struct Beginnings(HashSet<[u8; 8], TextHashing>);
+pub(super) struct Beginnings(HashSet<[u8; 8], TextHashing>);
 
 impl Beginnings {
-    fn in_texts(texts: &[&str]) -> Self {
+    pub(super) fn in_texts(texts: &[&str]) -> Self {
         Self(texts.iter().flat_map(|text| text.as_bytes().array_windows::<8>().copied()).collect())
     }
 
-    fn may_have(&self, text: &str) -> bool {
+    pub(super) fn may_have(&self, text: &str) -> bool {
         text.as_bytes().first_chunk::<8>().is_none_or(|beginning| self.0.contains(beginning))
     }
 }

@@ -315,7 +315,12 @@ impl Account {
         let repair = budget.and_then(|budget| loss.repair(budget));
         let mut account = Self::new(plan, ledger, loss);
         let Some(repair) = repair else {
-            return (account, with_files(text));
+            let summary = with_files(text);
+            if is_own {
+                let ledger = &mut account.ledger;
+                ledger.stored = ledger.ledger.to_json_beside(&summary, plan.order.settings.ledger_bytes());
+            }
+            return (account, summary);
         };
         let redactor = plan.order.settings.redaction().redactor();
         let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, &redactor));
