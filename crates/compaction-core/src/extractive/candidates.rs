@@ -84,13 +84,14 @@ impl<'a> Builder<'a> {
             return;
         }
         let latest = self.latest();
-        let is_latest =
-            |request: &Request| latest.is_some_and(|latest| one_line(&latest.text) == one_line(&request.text));
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn));
+        let newest = of_turn.or(latest.map(|latest| latest.text.as_str()));
+        let is_latest = |request: &Request| newest.is_some_and(|newest| one_line(newest) == one_line(&request.text));
         if let Some(first) = first.filter(|first| !is_latest(first)) {
             let whole = typed(&first.text, MOST_UNITS);
             self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
         }
-        if let Some(turn) = self.turn_request.filter(|turn| is_substantive(turn)) {
+        if let Some(turn) = of_turn {
             let line = typed(turn, MOST_UNITS);
             let origin = Origin::at(u64::MAX);
             self.pool.add(Section::Goal, &format!("{LATEST}{}", clip(&line, LONGEST_TURN_REQUEST)), origin, Rank::Must);
@@ -131,7 +132,7 @@ impl<'a> Builder<'a> {
         }
         let before = |statement: &&Statement| statement.position < request.position;
         let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Action).find(before)?;
-        let is_asked = last.text.ends_with(['?', '\u{ff1f}']) || is_substantive(&last.text);
+        let is_asked = is_question(&last.text) || is_substantive(&last.text);
         (last.voice != Voice::Person && is_asked).then(|| clip(&last.text, LONGEST_QUESTION))
     }
 
@@ -178,6 +179,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Open => Section::InProgress,
                 NoteKind::Blocked => Section::Blocked,
                 NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
+                // The request of the turn answers it.
+                NoteKind::Step if self.turn_request.is_some() && is_question(&note.text) => continue,
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
             };
@@ -269,7 +272,7 @@ impl<'a> Builder<'a> {
         let latest: Vec<_> = statements.filter(|statement| statement.is_of_model()).take(MOST_LATEST).collect();
         let Some(newest) = latest.first().filter(|newest| newest.position > asked) else { return };
         let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
-        if newest.text.ends_with(['?', '\u{ff1f}']) && !self.ledger.is_waiting {
+        if is_question(&newest.text) && !self.ledger.is_waiting {
             let item = format!("The assistant asked, and waits for an answer: {}", newest.text);
             self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
             return;
@@ -329,6 +332,10 @@ impl<'a> Builder<'a> {
         let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
+}
+
+fn is_question(text: &str) -> bool {
+    text.ends_with(['?', '\u{ff1f}'])
 }
 
 /// A milestone without the hash of a commit. A commit with the same message on the same branch usually

@@ -266,7 +266,7 @@ impl<'a> Collector<'a> {
             is_waiting: self.dialogue.is_waiting,
             requests: self.dialogue.finish(),
             statements: self.statements.finish(),
-            vocabulary: SharedVocabulary::default(),
+            vocabulary: SharedVocabulary::since(self.first),
             notes: self.notes.finish(),
             plan: self.plan,
             files,

@@ -231,7 +231,7 @@ fn prefix_room(preparation: &Preparation, room: u64, previous: Option<&Ledger>) 
     let prefix = said(&preparation.turn_prefix_messages);
     let new = prefix + said(&preparation.messages_to_summarize);
     let count = preparation.evicted().count() as u64;
-    let earlier = new / count.max(1) * previous.map_or(0, |ledger| ledger.messages);
+    let earlier = (new / count.max(1)).saturating_mul(previous.map_or(0, |ledger| ledger.messages));
     let percent = prefix.saturating_mul(100) / new.saturating_add(earlier).max(1);
     room / 100 * percent.clamp(PREFIX_PERCENT.0, PREFIX_PERCENT.1)
 }
@@ -400,5 +400,47 @@ impl RedactedPlan {
             previous_summary: self.preparation.previous_summary.as_deref(),
             kept: &self.kept,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use compaction_core::message::Message;
+
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_turn_gets_its_share_of_the_room() {
+        let said = |count: usize| -> Vec<PreparedMessage> {
+            let message = Arc::new(Message::user_text(&"word ".repeat(80), None));
+            (0..count)
+                .map(|_| PreparedMessage { entry_id: EntryId::new("00000001"), message: Arc::clone(&message) })
+                .collect()
+        };
+        let room = |history, turn, earlier: u64| {
+            let preparation = Preparation {
+                first_kept_entry_id: EntryId::new("00000002"),
+                messages_to_summarize: said(history),
+                turn_prefix_messages: said(turn),
+                is_split_turn: true,
+                tokens_before: 0,
+                previous_summary: None,
+                previous_details: None,
+                file_operations: Default::default(),
+                file_tools: Default::default(),
+                settings: Default::default(),
+                leaf_id: EntryId::new("00000003"),
+            };
+            let previous = format!("{{\"compactd\":{{\"ledger\":{{\"version\":1,\"messages\":{earlier}}}}}}}");
+            let previous = Ledger::read(&previous).expect("the version is right");
+            prefix_room(&preparation, 1_000, Some(&previous))
+        };
+        assert_eq!(room(6, 4, 0), 400);
+        assert_eq!(room(1, 40, 0), 600, "the history has room, however short it is");
+        assert_eq!(room(40, 1, 0), 250);
+        assert_eq!(room(1, 4, 5), 400, "earlier compactions count as history");
+        assert_eq!(room(1, 4, 1 << 60), 250);
     }
 }
