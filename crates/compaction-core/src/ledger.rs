@@ -23,6 +23,7 @@ mod outcomes;
 mod person;
 mod requests;
 pub(crate) mod selection;
+mod shown;
 pub(crate) mod statements;
 mod steps;
 mod store;
@@ -45,6 +46,8 @@ use crate::text::cmp_utf16;
 
 /// Version of the stored form.
 pub const VERSION: u64 = 1;
+/// Version of the stored form of a ledger that needs the summary beside it.
+pub const VERSION_BESIDE: u64 = 2;
 /// Default limit of the stored form, in bytes.
 pub const STORED_BYTES: usize = 24 * 1024;
 /// Most source entries that an item keeps: the first one and the latest ones.
@@ -278,6 +281,11 @@ impl Places {
         let known = Self::LETTERS.iter().filter(|(_, letter)| letters.contains(*letter));
         known.fold(Self::default(), |places, (place, _)| places.with(*place))
     }
+}
+
+/// The words of a person in a user message, without what a harness added; empty if it wrote all of it.
+pub(crate) fn person_words(text: &str) -> String {
+    person::words(text).into_owned()
 }
 
 impl Ledger {

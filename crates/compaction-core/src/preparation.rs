@@ -229,7 +229,7 @@ impl Preparation {
     /// The ledger that the previous compaction stored. It is parsed on demand, because most
     /// preparations never need it.
     pub fn previous_ledger(&self) -> Option<Ledger> {
-        Ledger::read(self.previous_details.as_ref()?.get())
+        Ledger::read_beside(self.previous_details.as_ref()?.get(), self.previous_summary.as_deref())
     }
 
     /// The ledger of the evicted messages, continuing that of the previous compaction.

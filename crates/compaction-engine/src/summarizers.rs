@@ -51,6 +51,8 @@ pub struct SummaryJob {
     pub file_tools: FileTools,
     /// Whether items cite their entries, where the summarizer supports it.
     pub citations: bool,
+    /// The request of the split turn that follows the messages.
+    pub turn_request: Option<String>,
     /// What the summary should focus on.
     pub custom_instructions: Option<String>,
     /// Whether they replace the usual instructions.
@@ -80,6 +82,15 @@ impl SummaryJob {
     pub fn tokens(&self) -> u64 {
         let messages: u64 = self.messages.iter().map(|prepared| prepared.message.tokens()).sum();
         messages.saturating_add(self.previous_summary.as_deref().map_or(0, estimate_text))
+    }
+
+    /// Most tokens of a summary that is written without a model: it must be clearly smaller than what it replaces. The
+    /// request of a turn still has room, since it is what the work goes on with.
+    fn most_local_tokens(&self) -> u64 {
+        let whole = self.tokens();
+        let request = self.messages.first().filter(|_| self.kind == RequestKind::TurnPrefix);
+        let request = request.map_or(0, |prepared| prepared.message.tokens());
+        (whole / 2).max(request.saturating_add(request / 3).min(whole))
     }
 
     /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.
@@ -248,9 +259,9 @@ impl Summarizer for Extractive {
             let kind = job.kind.summary_kind();
             let style = Style {
                 custom_instructions: job.custom_instructions.as_deref(),
-                // A summary must be clearly smaller than what it replaces.
-                max_tokens: job.local_tokens.min(job.tokens() / 2).max(MINIMUM_TOKENS),
+                max_tokens: job.local_tokens.min(job.most_local_tokens()).max(MINIMUM_TOKENS),
                 citations: job.citations,
+                turn_request: job.turn_request.as_deref(),
             };
             let text = match ledgers {
                 Some(ledgers) => render_messages(&ledgers.first, &job.messages, kind, &style),

@@ -146,7 +146,7 @@ struct Chooser<'a> {
 
 impl Chooser<'_> {
     /// Takes the items that must not be left out, newest first. Each may use half of the remaining room
-    /// and is cut to it.
+    /// and is cut to it; the request of a turn, which is the only one, may use three quarters.
     fn take_required(&mut self, lists: &mut [List]) {
         let mut required = Vec::new();
         for list in lists {
@@ -155,7 +155,8 @@ impl Chooser<'_> {
         }
         required.sort_by_key(|(_, candidate)| Reverse(candidate.position));
         for (section, candidate) in required {
-            let room = (self.left / 2).min(MOST_UNITS);
+            let room = if self.kind == SummaryKind::TurnPrefix { self.left / 4 * 3 } else { self.left / 2 };
+            let room = room.min(MOST_UNITS);
             let frame = cost(section, &Candidate { text: String::new(), ..candidate.clone() }.item());
             let text = clip_middle(&candidate.text, room.saturating_sub(frame));
             if !text.is_empty() {

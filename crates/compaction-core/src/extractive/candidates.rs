@@ -27,6 +27,8 @@ use crate::tools::PlanStatus;
 const LONGEST_REPEAT: usize = 120;
 /// Most UTF-16 units of the question that a short request answers.
 const LONGEST_QUESTION: usize = 200;
+/// Most UTF-16 units of the request of the turn that follows, which stands in full behind the history.
+const LONGEST_TURN_REQUEST: usize = 160;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
 /// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
@@ -46,7 +48,8 @@ impl Candidates {
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
-        let mut builder = Builder { ledger, kind, pool };
+        let turn_request = style.turn_request.filter(|_| kind == SummaryKind::History);
+        let mut builder = Builder { ledger, kind, turn_request, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
@@ -63,6 +66,8 @@ impl Candidates {
 struct Builder<'a> {
     ledger: &'a Ledger,
     kind: SummaryKind,
+    /// The request of the turn that follows.
+    turn_request: Option<&'a str>,
     pool: Pool,
 }
 
@@ -79,11 +84,20 @@ impl<'a> Builder<'a> {
             return;
         }
         let latest = self.latest();
-        let is_latest =
-            |request: &Request| latest.is_some_and(|latest| one_line(&latest.text) == one_line(&request.text));
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn));
+        let newest = of_turn.or(latest.map(|latest| latest.text.as_str()));
+        let is_latest = |request: &Request| newest.is_some_and(|newest| one_line(newest) == one_line(&request.text));
         if let Some(first) = first.filter(|first| !is_latest(first)) {
             let whole = typed(&first.text, MOST_UNITS);
             self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
+        }
+        if let Some(turn) = of_turn {
+            let line = typed(turn, MOST_UNITS);
+            let origin = Origin::at(u64::MAX);
+            self.pool.add(Section::Goal, &format!("{LATEST}{}", clip(&line, LONGEST_TURN_REQUEST)), origin, Rank::Must);
+            let item = format!("{WORKING_ON}{}", clip(&line, LONGEST_REPEAT));
+            self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+            return;
         }
         if let Some(latest) = latest {
             let line = typed(&latest.text, MOST_UNITS);
@@ -97,7 +111,14 @@ impl<'a> Builder<'a> {
                 let item = format!("{WORKING_ON}{}", clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT));
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
             }
-            if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
+            if let Some(turn) = self.turn_request {
+                self.pool.add(
+                    Section::Goal,
+                    &format!("{AND_THEN}{}", one_line(turn)),
+                    Origin::at(u64::MAX),
+                    Rank::Must,
+                );
+            } else if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
                 let item = format!("{AND_THEN}{}", one_line(&last.text));
                 self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
@@ -111,7 +132,7 @@ impl<'a> Builder<'a> {
         }
         let before = |statement: &&Statement| statement.position < request.position;
         let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Action).find(before)?;
-        let is_asked = last.text.ends_with(['?', '\u{ff1f}']) || is_substantive(&last.text);
+        let is_asked = is_question(&last.text) || is_substantive(&last.text);
         (last.voice != Voice::Person && is_asked).then(|| clip(&last.text, LONGEST_QUESTION))
     }
 
@@ -130,6 +151,9 @@ impl<'a> Builder<'a> {
 
     /// Whether the last request has no complete answer yet.
     fn is_open(&self) -> bool {
+        if self.turn_request.is_some() {
+            return true;
+        }
         let Some(last) = self.ledger.last_request() else { return false };
         // A latest request from an earlier summary is open if that summary said so.
         let is_stated = |note: &Note| note.text.starts_with(WORKING_ON);
@@ -155,6 +179,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Open => Section::InProgress,
                 NoteKind::Blocked => Section::Blocked,
                 NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
+                // The request of the turn answers it.
+                NoteKind::Step if self.turn_request.is_some() && is_question(&note.text) => continue,
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
             };
@@ -238,12 +264,15 @@ impl<'a> Builder<'a> {
 
     /// What the newest answer does or asks, while it waits for a tool or a person.
     fn newest_answer(&mut self) {
+        if self.turn_request.is_some() {
+            return;
+        }
         let asked = self.ledger.last_request().map_or(0, |request| request.position);
         let statements = self.ledger.statements.iter().rev();
         let latest: Vec<_> = statements.filter(|statement| statement.is_of_model()).take(MOST_LATEST).collect();
         let Some(newest) = latest.first().filter(|newest| newest.position > asked) else { return };
         let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
-        if newest.text.ends_with(['?', '\u{ff1f}']) && !self.ledger.is_waiting {
+        if is_question(&newest.text) && !self.ledger.is_waiting {
             let item = format!("The assistant asked, and waits for an answer: {}", newest.text);
             self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
             return;
@@ -293,7 +322,7 @@ impl<'a> Builder<'a> {
 
     /// The next step if no answer names one: the request that is open or whose work failed.
     fn go_on(&mut self) {
-        let Some(latest) = self.latest() else { return };
+        let Some(latest) = self.latest().filter(|_| self.turn_request.is_none()) else { return };
         let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
@@ -303,6 +332,10 @@ impl<'a> Builder<'a> {
         let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
+}
+
+fn is_question(text: &str) -> bool {
+    text.ends_with(['?', '\u{ff1f}'])
 }
 
 /// A milestone without the hash of a commit. A commit with the same message on the same branch usually
@@ -334,18 +367,19 @@ fn repeated(notes: &[Note]) -> HashSet<*const Note> {
     repeated
 }
 
-/// Whether two sentences have the same names and numbers, and share [`ALIKE_PERCENT`] of the terms that
-/// either of them has.
+/// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the
+/// other, but at least [`FEWEST_ALIKE`].
 fn are_alike(one: &Terms, other: &Terms) -> bool {
     let shared = one.all.intersection(&other.all).count();
-    let is_most = shared * 100 >= (one.all.len() + other.all.len() - shared) * ALIKE_PERCENT;
-    shared > 0 && is_most && one.names == other.names
+    let is_most = shared * 100 >= one.all.len().min(other.all.len()) * ALIKE_PERCENT;
+    shared >= FEWEST_ALIKE && is_most && one.names == other.names
 }
 
 /// Most notes of one kind that are nearly alike.
 const MOST_ALIKE: usize = 2;
-/// Percent of their terms that such notes share.
+/// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.
 const ALIKE_PERCENT: usize = 60;
+const FEWEST_ALIKE: usize = 3;
 
 /// Most files that are named as changed since the last commit.
 const MOST_CHANGED: usize = 8;

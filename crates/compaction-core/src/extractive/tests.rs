@@ -61,7 +61,7 @@ fn tools() -> &'static FileTools {
 }
 
 fn style(max_tokens: u64) -> Style<'static> {
-    Style { custom_instructions: None, max_tokens, citations: false }
+    Style { custom_instructions: None, max_tokens, citations: false, turn_request: None }
 }
 
 fn history(messages: &[PreparedMessage]) -> ExtractiveInput<'_> {
@@ -879,6 +879,46 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
         assert!(text.contains(line), "{line} in\n{text}");
     }
     assert!(!text.contains("task-id") && !text.contains("interrupted"), "{text}");
+}
+
+#[test]
+fn the_request_of_a_split_turn_leads_the_history() {
+    let messages = [
+        user("Rename the widgets to panels in all of the sources"),
+        says("The widgets of the first crate are panels now. Shall I go on with the second crate?", "stop"),
+    ];
+    let text = |turn_request| {
+        let style = Style { turn_request, ..style(ENOUGH) };
+        text_of(&ExtractiveInput { style, ..history(&prepared(&messages)) })
+    };
+    let waits = "The assistant asked, and waits for an answer: Shall I go on with the second crate?";
+    assert!(text(None).contains(waits));
+
+    let next = text(Some("Now write the manual page of the panels instead, please"));
+    for line in [
+        "- Rename the widgets to panels in all of the sources",
+        "- Latest request: Now write the manual page of the panels instead, please",
+        "- [ ] Working on: Now write the manual page of the panels instead, please",
+    ] {
+        assert!(next.contains(line), "{line} in\n{next}");
+    }
+    assert!(!next.contains(waits), "{next}");
+
+    let short = text(Some("yes"));
+    assert!(short.contains("- Latest request: Rename the widgets to panels in all of the sources"), "{short}");
+    assert!(short.contains("- The user then wrote: yes") && !short.contains(waits), "{short}");
+}
+
+#[test]
+fn the_request_of_a_turn_comes_without_what_a_harness_adds() {
+    let words = |text: &str| turn_request(&prepared(&[user(text), says("ok", "stop")]));
+    assert_eq!(
+        words("add a test\n<system-reminder>be nice</system-reminder>").as_deref().map(str::trim),
+        Some("add a test")
+    );
+    assert_eq!(words("<task-notification>\n<task-id>1</task-id>\n</task-notification>"), None);
+    assert_eq!(turn_request(&prepared(&[says("ok", "stop")])), None);
+    assert_eq!(turn_request(&[]), None);
 }
 
 /// The constraints in a summary of demands, of `max_tokens` at most.

@@ -111,11 +111,7 @@ impl<'a> Collector<'a> {
                 if self.dialogue.is_repeated(&words) {
                     return;
                 }
-                self.dialogue.read_person(place, &words, &mut self.notes);
-                self.statements.add_person(place, &words);
-                if is_substantive(&words) {
-                    self.errors.note_request();
-                }
+                self.read_person(place, &words);
                 self.read_names(content, place, Places::PERSON);
             }
             Body::Custom { content, .. } => {
@@ -129,6 +125,9 @@ impl<'a> Collector<'a> {
                 if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
                     self.statements.add_person(place, &words);
                     read_constraints(place, &words, &mut self.notes);
+                }
+                if let Some(words) = person::sent_while_working(&text) {
+                    self.read_person(place, &words);
                 }
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
                 if let Some((voice, line)) = outcome {
@@ -146,6 +145,14 @@ impl<'a> Collector<'a> {
             Body::CompactionSummary { summary, .. } => earlier_summary::add_earlier(summary, self),
             Body::BranchSummary { summary, .. } => earlier_summary::add_branch(summary, place, self),
             Body::BashExecution(_) | Body::System(_) | Body::Other { .. } => {}
+        }
+    }
+
+    fn read_person(&mut self, place: SourcePosition<'a>, words: &str) {
+        self.dialogue.read_person(place, words, &mut self.notes);
+        self.statements.add_person(place, words);
+        if is_substantive(words) {
+            self.errors.note_request();
         }
     }
 
@@ -259,7 +266,7 @@ impl<'a> Collector<'a> {
             is_waiting: self.dialogue.is_waiting,
             requests: self.dialogue.finish(),
             statements: self.statements.finish(),
-            vocabulary: SharedVocabulary::default(),
+            vocabulary: SharedVocabulary::since(self.first),
             notes: self.notes.finish(),
             plan: self.plan,
             files,

@@ -7,7 +7,9 @@ use super::notes::{
     COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
-use super::{Places, Request, RequestWeight, Voice};
+use super::statements::LONGEST;
+use super::text::clip_middle;
+use super::{Places, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, Sections, SummaryDocument};
 
 /// Whether an item is generated anew for every summary.
@@ -48,6 +50,22 @@ pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
         .iter()
         .for_each(|path| collector.note_file(ActionKind::Edit, path, SourcePosition::EARLIER));
     collector.names.read(summary, SourcePosition::EARLIER, Places::SUMMARY);
+}
+
+/// The statements of a summary as its items have them, for a ledger that was stored beside another text.
+pub(super) fn statements(summary: &str) -> Vec<Statement> {
+    let document = SummaryDocument::parse(&super::remove_retained_facts(summary));
+    let parts = std::iter::once(&document.body).chain(&document.turn_contexts);
+    let items = parts.flat_map(|part| [Section::CriticalContext, Section::SuffixContext].map(|section| &part[section]));
+    let items = items.flatten().map(|item| uncited(item)).filter(|item| !is_of_its_time(item));
+    let statement = |text: &str| Statement {
+        voice: Voice::Summary,
+        text: clip_middle(text, LONGEST),
+        number: 0,
+        position: 0,
+        sources: Default::default(),
+    };
+    items.map(statement).collect()
 }
 
 fn add_item(section: Section, item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) {

@@ -39,6 +39,10 @@ const PERSONS_TERM: f32 = 3.0;
 /// Factor for terms of the caller's focus.
 const FOCUS: f32 = 8.0;
 
+/// Factor for statements of earlier compactions. They were chosen because each had terms of its own, so among them
+/// these terms look rarer than they were.
+const EARLIER: f32 = 0.65;
+
 /// Bytes of a short answer, which makes no sense without its question.
 const SHORT_ANSWER: usize = 60;
 
@@ -93,7 +97,11 @@ impl Selection<'_> {
             let recency = self.half_life as f32 / (self.half_life + after) as f32;
             after += cost;
             let is_wanted = !focus.is_empty() && terms.iter().any(|(term, _)| focus.contains(term));
-            let factor = recency * weight_of(statements, index) * if is_wanted { FOCUS } else { 1.0 };
+            let is_earlier = statement.position < ledger.vocabulary.first;
+            let factor = if is_earlier { EARLIER } else { 1.0 }
+                * recency
+                * weight_of(statements, index)
+                * if is_wanted { FOCUS } else { 1.0 };
             let covered = if statement.voice == Voice::Person { COVERED_BY_PERSON } else { COVERED };
             candidates.push(Candidate { terms, factor, covered, cost });
         }
@@ -151,14 +159,14 @@ impl Selection<'_> {
 }
 
 /// The runs of eight bytes in some texts. Most statements begin with none of them.
-struct Beginnings(HashSet<[u8; 8], TextHashing>);
+pub(super) struct Beginnings(HashSet<[u8; 8], TextHashing>);
 
 impl Beginnings {
-    fn in_texts(texts: &[&str]) -> Self {
+    pub(super) fn in_texts(texts: &[&str]) -> Self {
         Self(texts.iter().flat_map(|text| text.as_bytes().array_windows::<8>().copied()).collect())
     }
 
-    fn may_have(&self, text: &str) -> bool {
+    pub(super) fn may_have(&self, text: &str) -> bool {
         text.as_bytes().first_chunk::<8>().is_none_or(|beginning| self.0.contains(beginning))
     }
 }
@@ -230,7 +238,11 @@ impl Ord for Ranked {
 /// The vocabulary of a ledger's statements, built when it is first needed. The summary, the stored form
 /// and the loss report share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SharedVocabulary(OnceLock<Arc<Vocabulary>>);
+pub(super) struct SharedVocabulary {
+    vocabulary: OnceLock<Arc<Vocabulary>>,
+    /// Position of the first message that this compaction read.
+    first: u64,
+}
 
 impl PartialEq for SharedVocabulary {
     /// It is derived from the statements, so it does not affect equality of ledgers.
@@ -240,8 +252,13 @@ impl PartialEq for SharedVocabulary {
 }
 
 impl SharedVocabulary {
+    /// The vocabulary of statements, of which those from the position `first` on are new.
+    pub(super) fn since(first: u64) -> Self {
+        Self { vocabulary: OnceLock::new(), first }
+    }
+
     fn of(&self, statements: &[Statement]) -> &Vocabulary {
-        self.0.get_or_init(|| Arc::new(Vocabulary::of(statements)))
+        self.vocabulary.get_or_init(|| Arc::new(Vocabulary::of(statements)))
     }
 }
 

@@ -4,12 +4,13 @@
 use std::cmp::Reverse;
 
 use super::selection::{Selection, SharedVocabulary};
+use super::shown::{self, Shown};
 use super::statements::LONGEST;
 use super::steps::STATES;
 use super::text::clip_middle;
 use super::{
     CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Note, NoteKind, Outcome, Places,
-    Request, RequestWeight, Sources, Statement, VERSION, Voice,
+    Request, RequestWeight, Sources, Statement, VERSION, VERSION_BESIDE, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::{Json, write_string};
@@ -100,8 +101,20 @@ impl Ledger {
     /// The stored form in at most `max_bytes` bytes (a few hundred at least), with the most important
     /// and newest items of every list. The last request is whole unless it alone is too long.
     pub fn to_json(&self, max_bytes: usize) -> String {
-        let mut lists = self.lists(max_bytes);
-        let plan = self.plan_json(max_bytes / 10);
+        self.to_json_with(&Shown::default(), max_bytes)
+    }
+
+    /// As [`Self::to_json`], beside the summary that was written from the ledger. Statements that the summary
+    /// says word for word are stored as places in it, so there is room for others.
+    /// [`Self::read_beside`] needs the same summary.
+    pub fn to_json_beside(&self, summary: &str, max_bytes: usize) -> String {
+        let most = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
+        self.to_json_with(&Shown::of(&self.statements, summary, most), max_bytes)
+    }
+
+    fn to_json_with(&self, shown: &Shown<'_>, max_bytes: usize) -> String {
+        let mut lists = self.lists(shown, max_bytes);
+        let plan = self.plan_json(max_bytes / 10) + &shown.member;
         let mut room = max_bytes.saturating_sub(FRAME + plan.len());
         // The last request is stored at any cost.
         if let Some(requests) = lists.first_mut()
@@ -110,19 +123,22 @@ impl Ledger {
             room = room.saturating_sub(cost);
             requests.taken = 1;
         }
-        let budget = room;
-        for (list, (_, percent)) in lists.iter_mut().zip(SHARES) {
+        let budget = room + shown.member.len();
+        for (list, (name, percent)) in lists.iter_mut().zip(SHARES) {
             let share = budget / 100 * percent;
+            let share = if name == "statements" { share.saturating_sub(shown.member.len()) } else { share };
+            let share = share.min(room);
             let mut left = share;
             list.take(&mut left);
             room -= share - left;
         }
         lists.iter_mut().for_each(|list| list.take(&mut room));
-        self.write(&plan, &lists, max_bytes)
+        let version = if shown.member.is_empty() { VERSION } else { VERSION_BESIDE };
+        self.write(version, &plan, &lists, max_bytes)
     }
 
-    fn write(&self, plan: &str, lists: &[List<'_>], max_bytes: usize) -> String {
-        let mut head = Members::default().number("version", VERSION).number("messages", self.messages);
+    fn write(&self, version: u64, plan: &str, lists: &[List<'_>], max_bytes: usize) -> String {
+        let mut head = Members::default().number("version", version).number("messages", self.messages);
         head = head.number("answered", self.answered).flag("isWaiting", self.is_waiting);
         let mut out = head.open();
         out.push_str(plan);
@@ -175,7 +191,7 @@ impl Ledger {
         format!(",\"plan\":{{\"at\":{},\"tasks\":[{}]}}", self.plan.position, kept.join(","))
     }
 
-    fn lists(&self, max_bytes: usize) -> Vec<List<'_>> {
+    fn lists(&self, shown: &Shown<'_>, max_bytes: usize) -> Vec<List<'_>> {
         let newest = |count: usize| (0..count).rev().collect::<Vec<_>>();
         let first = |count: usize| (0..count).collect::<Vec<_>>();
         let list = |(name, _): &(&'static str, usize)| -> List<'_> {
@@ -196,8 +212,8 @@ impl Ledger {
                     (Box::new(item), preferred_requests(self.requests.len()))
                 }
                 "statements" => {
-                    let (items, count) = self.statement_items(max_bytes);
-                    list.unchosen = self.statements.len() - count;
+                    let (items, count) = self.statement_items(shown, max_bytes);
+                    list.unchosen = self.statements.len().saturating_sub(count + shown.count);
                     let newest = newest(items.len());
                     (Box::new(move |index| statement_group(&items[index])), newest)
                 }
@@ -219,14 +235,16 @@ impl Ledger {
         SHARES.iter().map(list).collect()
     }
 
-    /// The selected statements in groups that follow each other in a message, and their number.
-    fn statement_items(&self, max_bytes: usize) -> (Vec<Vec<&Statement>>, usize) {
+    /// The selected statements in groups that follow each other in a message, and their number. Those that the
+    /// summary says are not among them.
+    fn statement_items(&self, shown: &Shown<'_>, max_bytes: usize) -> (Vec<Vec<&Statement>>, usize) {
         let bytes: usize = self.statements.iter().map(|statement| statement.text.len()).sum();
         let units: usize = self.statements.iter().map(|statement| utf16_len(&statement.text)).sum();
         let room = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
+        let room = room.saturating_sub(shown.member.len());
         // Characters of some scripts take three bytes for one unit.
         let units = (room / 10 * 9).saturating_mul(units.max(1)) / bytes.max(1);
-        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(self, &[]);
+        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(self, shown.summary.as_slice());
         let chosen: Vec<&Statement> = chosen.into_iter().map(|index| &self.statements[index]).collect();
         let follows = |left: &&Statement, right: &&Statement| {
             left.position == right.position && left.voice == right.voice && left.number + 1 == right.number
@@ -392,7 +410,7 @@ impl Members {
     }
 }
 
-fn write_strings<'a>(strings: impl Iterator<Item = &'a str>, out: &mut String) {
+pub(super) fn write_strings<'a>(strings: impl Iterator<Item = &'a str>, out: &mut String) {
     out.push('[');
     for (number, string) in strings.enumerate() {
         if number > 0 {
@@ -412,13 +430,29 @@ impl Ledger {
     /// The ledger in the `details` of a compaction, at `compactd.ledger`. `None` if there is none or a
     /// later version wrote it. Items and members of the wrong type are skipped one by one.
     pub fn read(details: &str) -> Option<Self> {
-        let details = Json::parse(details).ok()?;
-        Self::from_json(details.get("compactd")?.get("ledger")?)
+        Self::read_beside(details, None)
     }
 
-    /// The ledger in its stored form.
+    /// As [`Self::read`], with the summary of the compaction, which holds a part of the statements. If another
+    /// program has changed it since, its items become statements as they are.
+    pub fn read_beside(details: &str, summary: Option<&str>) -> Option<Self> {
+        let details = Json::parse(details).ok()?;
+        let json = details.get("compactd")?.get("ledger")?;
+        let mut ledger = Self::from_json(json)?;
+        if let (Some(summary), Some(shown)) = (summary, json.get("shown")) {
+            let said = shown::read(shown, summary).unwrap_or_else(|| super::earlier_summary::statements(summary));
+            ledger.statements.extend(said);
+            ledger.statements.sort_by_key(|statement| (statement.position, statement.number));
+            ledger.statements.dedup_by(|next, one| {
+                (next.position, next.number, &next.text) == (one.position, one.number, &one.text)
+            });
+        }
+        Some(ledger)
+    }
+
+    /// The ledger in its stored form, without the statements that only the summary holds.
     pub fn from_json(json: &Json<'_>) -> Option<Self> {
-        if number(json, "version") != VERSION {
+        if ![VERSION, VERSION_BESIDE].contains(&number(json, "version")) {
             return None;
         }
         let mut ledger = Self {

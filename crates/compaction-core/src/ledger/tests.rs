@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
@@ -143,6 +144,75 @@ fn compactions_merge_data() {
     }
 }
 
+/// The ledger of `messages` after a compaction whose summary is `summary`, as the next one reads it.
+fn read_beside(ledger: &Ledger, summary: &str, max_bytes: usize, seen: &str) -> Ledger {
+    let json = ledger.to_json_beside(summary, max_bytes);
+    assert!(json.len() <= max_bytes, "{} of {max_bytes}", json.len());
+    let details = format!("{{\"compactd\":{{\"ledger\":{json}}}}}");
+    Ledger::read_beside(&details, Some(seen)).expect("it was written here")
+}
+
+#[test]
+fn what_the_summary_says_is_not_stored_twice_and_comes_back() {
+    let mut messages = session();
+    for number in 0..60 {
+        let asked = format!("Rename widget{number} to panel{number}, since the designers of team {number} call it so.");
+        let answered =
+            format!("Renamed widget{number}. Its {number} callers compile. The manual page {number} is stale.");
+        messages.extend(prepared(vec![user(&asked), says(&answered)]));
+    }
+    let ledger = collect(&messages);
+    let style = Style { custom_instructions: None, max_tokens: 2000, citations: false, turn_request: None };
+    let summary = extractive::render(&ledger, SummaryKind::History, &style);
+    let is_said = |statement: &&Statement| statement.text.len() >= 12 && summary.contains(&statement.text);
+    let said: Vec<&Statement> = ledger.statements.iter().filter(is_said).collect();
+    let texts = |ledger: &Ledger| ledger.statements.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
+
+    let read = read_beside(&ledger, &summary, 8_000, &summary);
+    for statement in &said {
+        assert!(read.statements.contains(statement), "{statement:?}");
+    }
+    let plain = Ledger::read(&stored(&ledger, 8_000)).expect("it was written here");
+    assert!(read.statements.len() > plain.statements.len() + said.len() / 2, "{} statements", read.statements.len());
+    let order = |ledger: &Ledger| ledger.statements.is_sorted_by_key(|one| (one.position, one.number));
+    assert!(order(&read));
+    assert!(texts(&read).iter().collect::<HashSet<_>>().len() == read.statements.len(), "none comes twice");
+
+    // The end of the summary may change, as when pinned entries follow it.
+    assert_eq!(texts(&read_beside(&ledger, &summary, 8_000, &format!("{summary}\n\nmore"))), texts(&read));
+    // Places in another text would be wrong. Its items are read instead.
+    let other = read_beside(&ledger, &summary, 8_000, &format!("x{summary}"));
+    let known: HashSet<String> = texts(&ledger).into_iter().collect();
+    let foreign = |one: &&Statement| one.voice != Voice::Summary && !known.contains(&one.text);
+    assert_eq!(other.statements.iter().find(foreign), None);
+    assert!(other.statements.iter().any(|one| one.voice == Voice::Summary && one.text.contains("Renamed widget59")));
+    // Without the summary, the rest is read.
+    let json = ledger.to_json_beside(&summary, 8_000);
+    assert!(Ledger::read(&format!("{{\"compactd\":{{\"ledger\":{json}}}}}")).is_some());
+    for tiny in [1_100, 2_000, 4_000] {
+        read_beside(&ledger, &summary, tiny, &summary);
+    }
+}
+
+#[test]
+fn places_outside_of_the_summary_are_passed_over() {
+    let summary = "## Critical Context\n- User: kärnten is a state";
+    for (groups, expected) in [
+        (r#"[[1,"person",0,[],29,17]]"#, 1),
+        (r#"[[1,"person",0,[],29,17,9,9],[2,"report",1,["a"],0,11]]"#, 2),
+        (r#"[[1,"person",0,[],30,3]]"#, 0),
+        (r#"[[1,"nobody",0,[],0,3],[1],[],1,null,[1,"person",0,[],-4,3],[1,"person",0,[],1e300,3]]"#, 0),
+    ] {
+        let hash = summary
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let shown = format!(r#"{{"hash":"{hash:016x}","bytes":{},"groups":{groups}}}"#, summary.len());
+        let details = format!(r#"{{"compactd":{{"ledger":{{"version":2,"messages":3,"shown":{shown}}}}}}}"#);
+        let ledger = Ledger::read_beside(&details, Some(summary)).expect("the version is right");
+        assert_eq!(ledger.statements.len(), expected, "{groups}");
+    }
+}
+
 #[test]
 fn what_is_stored_is_bounded_and_keeps_the_last_request_whole() {
     let last = format!("the last request {}", "word ".repeat(500));
@@ -174,7 +244,7 @@ fn foreign_details_are_passed_over_item_by_item() {
         r#"{"compactd":1}"#,
         r#"{"compactd":{"ledger":[]}}"#,
         r#"{"compactd":{"ledger":{}}}"#,
-        r#"{"compactd":{"ledger":{"version":2}}}"#,
+        r#"{"compactd":{"ledger":{"version":3}}}"#,
     ] {
         assert_eq!(Ledger::read(details), None, "{details}");
     }
@@ -216,7 +286,7 @@ fn spoiled(summary: &str, dropped: &[&str], added: &str) -> String {
 }
 
 fn good_summary(ledger: &Ledger) -> String {
-    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false };
+    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false, turn_request: None };
     extractive::render(ledger, SummaryKind::History, &style)
 }
 
@@ -497,7 +567,7 @@ fn what_was_taken_back_is_marked_and_told_as_such() {
     assert_eq!(ledger.requests.len(), 2, "what is said with a refusal is no request");
     assert_eq!(Ledger::read(&stored(&ledger, STORED_BYTES)).expect("it is stored").notes, ledger.notes);
 
-    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false };
+    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false, turn_request: None };
     let summary = extractive::render(&ledger, SummaryKind::History, &style);
     let (constraints, context) = summary.split_once("## Progress").expect("the summary has its headings");
     assert!(!constraints.contains("- Never touch") && constraints.contains("- Always use UTC."), "{summary}");

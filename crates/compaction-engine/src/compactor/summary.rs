@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
+use compaction_core::extractive::turn_request;
 use compaction_core::json::RawObject;
 use compaction_core::ledger::{Brief, Check, Ledger, LossReport, Retention, remove_retained_facts};
 use compaction_core::pins::remove_pinned_tags;
@@ -178,7 +179,7 @@ pub(super) fn jobs(
         (!preparation.messages_to_summarize.is_empty(), !preparation.turn_prefix_messages.is_empty());
     let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
     let room = if has_prefix { room.saturating_sub(JOINT_TOKENS) } else { room };
-    let prefix_room = if has_history { room / PREFIX_PART } else { room };
+    let prefix_room = if has_history { prefix_room(preparation, room, previous_ledger.as_deref()) } else { room };
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
         local_tokens: match (is_history, has_prefix) {
             (true, true) => room - prefix_room,
@@ -195,6 +196,7 @@ pub(super) fn jobs(
         previous_ledger: previous_ledger.clone().filter(|_| is_history),
         file_tools: preparation.file_tools.clone(),
         citations: settings.citations(),
+        turn_request: turn_request(&preparation.turn_prefix_messages).filter(|_| is_history),
         custom_instructions: custom_instructions.map(str::to_owned),
         replace_instructions: false,
         texts: Arc::clone(texts),
@@ -215,8 +217,24 @@ pub(super) fn jobs(
 
 /// Tokens of the text that joins the history and the context of a split turn.
 const JOINT_TOKENS: u64 = 32;
-/// The first part of a split turn may take one `PREFIX_PART`th of the summary, if a history comes before it.
-const PREFIX_PART: u64 = 4;
+/// Least and most percent of the summary for the first part of a split turn, if a history comes before it.
+const PREFIX_PERCENT: (u64, u64) = (25, 60);
+
+/// Tokens of `room` for the first part of a split turn: its share of what was said and done, results of tools
+/// aside, since a short result may matter more than a long one. What the earlier compactions replaced counts as
+/// messages of usual size.
+fn prefix_room(preparation: &Preparation, room: u64, previous: Option<&Ledger>) -> u64 {
+    let said = |prepared: &[PreparedMessage]| -> u64 {
+        let messages = prepared.iter().map(|prepared| &prepared.message);
+        messages.filter(|message| message.answered_call_id().is_none()).map(|message| message.tokens()).sum()
+    };
+    let prefix = said(&preparation.turn_prefix_messages);
+    let new = prefix + said(&preparation.messages_to_summarize);
+    let count = preparation.evicted().count() as u64;
+    let earlier = (new / count.max(1)).saturating_mul(previous.map_or(0, |ledger| ledger.messages));
+    let percent = prefix.saturating_mul(100) / new.saturating_add(earlier).max(1);
+    room / 100 * percent.clamp(PREFIX_PERCENT.0, PREFIX_PERCENT.1)
+}
 
 /// Tokens for the text of an extractive summary, so that it stays within `whole` together with its file lists.
 fn local_room(preparation: &Preparation, whole: u64) -> u64 {
@@ -297,7 +315,12 @@ impl Account {
         let repair = budget.and_then(|budget| loss.repair(budget));
         let mut account = Self::new(plan, ledger, loss);
         let Some(repair) = repair else {
-            return (account, with_files(text));
+            let summary = with_files(text);
+            if is_own {
+                let ledger = &mut account.ledger;
+                ledger.stored = ledger.ledger.to_json_beside(&summary, plan.order.settings.ledger_bytes());
+            }
+            return (account, summary);
         };
         let redactor = plan.order.settings.redaction().redactor();
         let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, &redactor));
@@ -377,5 +400,47 @@ impl RedactedPlan {
             previous_summary: self.preparation.previous_summary.as_deref(),
             kept: &self.kept,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use compaction_core::message::Message;
+
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_turn_gets_its_share_of_the_room() {
+        let said = |count: usize| -> Vec<PreparedMessage> {
+            let message = Arc::new(Message::user_text(&"word ".repeat(80), None));
+            (0..count)
+                .map(|_| PreparedMessage { entry_id: EntryId::new("00000001"), message: Arc::clone(&message) })
+                .collect()
+        };
+        let room = |history, turn, earlier: u64| {
+            let preparation = Preparation {
+                first_kept_entry_id: EntryId::new("00000002"),
+                messages_to_summarize: said(history),
+                turn_prefix_messages: said(turn),
+                is_split_turn: true,
+                tokens_before: 0,
+                previous_summary: None,
+                previous_details: None,
+                file_operations: Default::default(),
+                file_tools: Default::default(),
+                settings: Default::default(),
+                leaf_id: EntryId::new("00000003"),
+            };
+            let previous = format!("{{\"compactd\":{{\"ledger\":{{\"version\":1,\"messages\":{earlier}}}}}}}");
+            let previous = Ledger::read(&previous).expect("the version is right");
+            prefix_room(&preparation, 1_000, Some(&previous))
+        };
+        assert_eq!(room(6, 4, 0), 400);
+        assert_eq!(room(1, 40, 0), 600, "the history has room, however short it is");
+        assert_eq!(room(40, 1, 0), 250);
+        assert_eq!(room(1, 4, 5), 400, "earlier compactions count as history");
+        assert_eq!(room(1, 4, 1 << 60), 250);
     }
 }

@@ -58,12 +58,13 @@ pub(crate) fn run(messages: &[PreparedMessage], plan: Plan) -> anyhow::Result<St
                 custom_instructions: None,
                 max_tokens: plan.budget_tokens.saturating_sub(estimate_text(&blocks)),
                 citations: false,
+                turn_request: None,
             },
         };
         let text = summarize(&input, &|| false)?;
-        let stored = Ledger::collect(part, ledger, &tools).to_json(STORED_BYTES);
+        let stored = Ledger::collect(part, ledger, &tools).to_json_beside(&text, STORED_BYTES);
         let details = format!("{{\"compactd\":{{\"ledger\":{stored}}}}}");
-        let next = Ledger::read(&details).context("the ledger that was stored can be read")?;
+        let next = Ledger::read_beside(&details, Some(&text)).context("the ledger that was stored can be read")?;
         previous = Some((next, append_file_blocks(&text, &lists.read_files, &lists.modified_files)));
     }
     Ok(previous.map(|(_, summary)| summary).unwrap_or_default())

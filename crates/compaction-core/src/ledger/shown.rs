@@ -1,0 +1,154 @@
+//! Statements that a summary says word for word. They are stored as places in it instead of a second time.
+//!
+//! `"shown":{"hash":"…","groups":[[57,"person",0,["1a2b3c4d"],12034,118,2,70],…]}`: for consecutive statements of one
+//! message its position, the voice, the number of the first, and the entries; then the byte of the summary where the
+//! first begins and its bytes, and for each further one the bytes between the two and its own. The hash covers the
+//! summary up to the last of them.
+
+use super::selection::Beginnings;
+use super::store::write_strings;
+use super::{Sources, Statement, Voice};
+use crate::entry::EntryId;
+use crate::json::Json;
+
+/// Fewest bytes of a statement that is stored as a place.
+const FEWEST_BYTES: usize = 12;
+/// Bytes for the names of the members and the hash.
+const FRAME: usize = 64;
+
+/// The statements that a summary says.
+#[derive(Debug, Default)]
+pub(super) struct Shown<'a> {
+    /// The member, with a comma before it; empty if there are none.
+    pub(super) member: String,
+    /// Their number.
+    pub(super) count: usize,
+    /// The summary, unless some of the statements that it says have no room as places.
+    pub(super) summary: Option<&'a str>,
+}
+
+/// A statement and where the summary says it.
+struct Place<'a> {
+    statement: &'a Statement,
+    start: usize,
+}
+
+impl Place<'_> {
+    fn end(&self) -> usize {
+        self.start + self.statement.text.len()
+    }
+
+    /// Whether `next` is the next statement of the message and stands behind this one.
+    fn precedes(&self, next: &Self) -> bool {
+        let (one, other) = (self.statement, next.statement);
+        let is_next = one.position == other.position && one.voice == other.voice && one.number + 1 == other.number;
+        is_next && self.end() <= next.start
+    }
+}
+
+impl<'a> Shown<'a> {
+    /// Those of `statements` that `summary` says, in at most `max_bytes` bytes, the newest first.
+    pub(super) fn of(statements: &[Statement], summary: &'a str, max_bytes: usize) -> Self {
+        let places = places(statements, summary);
+        let (mut groups, mut bytes, mut count, mut end) = (Vec::new(), FRAME, 0, 0);
+        for group in places.chunk_by(Place::precedes).rev() {
+            let text = group_text(group);
+            bytes += text.len() + 1;
+            if bytes > max_bytes {
+                break;
+            }
+            groups.push(text);
+            count += group.len();
+            end = end.max(group.last().map_or(0, Place::end));
+        }
+        if groups.is_empty() {
+            return Self::default();
+        }
+        groups.reverse();
+        let hash = hash(&summary.as_bytes()[..end]);
+        let member =
+            format!(",\"shown\":{{\"hash\":\"{hash:016x}\",\"bytes\":{end},\"groups\":[{}]}}", groups.join(","));
+        Self { member, count, summary: Some(summary).filter(|_| count == places.len()) }
+    }
+}
+
+/// Where `summary` says the statements, in their order.
+fn places<'a>(statements: &'a [Statement], summary: &str) -> Vec<Place<'a>> {
+    let beginnings = Beginnings::in_texts(&[summary]);
+    let mut places: Vec<Place<'a>> = Vec::new();
+    let mut from = 0;
+    for statement in statements {
+        let text = statement.text.as_bytes();
+        if text.len() < FEWEST_BYTES || !beginnings.may_have(&statement.text) {
+            continue;
+        }
+        // Statements stand in the order of the conversation, except in the first sections.
+        let behind = memchr::memmem::find(&summary.as_bytes()[from..], text).map(|at| from + at);
+        if let Some(start) = behind.or_else(|| memchr::memmem::find(summary.as_bytes(), text)) {
+            from = if behind.is_some() { start + text.len() } else { from };
+            places.push(Place { statement, start });
+        }
+    }
+    places
+}
+
+fn group_text(group: &[Place<'_>]) -> String {
+    let Some(first) = group.first() else { return String::new() };
+    let statement = first.statement;
+    let voice = Voice::ALL.iter().find(|(voice, _)| *voice == statement.voice).map_or("", |(_, name)| *name);
+    let mut text = format!("[{},\"{voice}\",{},", statement.position, statement.number);
+    write_strings(statement.sources.ids().iter().map(|id| id.as_str()), &mut text);
+    let mut end = 0;
+    for place in group {
+        text.push_str(&format!(",{},{}", place.start - end, place.statement.text.len()));
+        end = place.end();
+    }
+    text.push(']');
+    text
+}
+
+/// The statements at the places that a stored ledger names; `None` if `summary` is not the one that it was stored
+/// beside.
+pub(super) fn read(shown: &Json<'_>, summary: &str) -> Option<Vec<Statement>> {
+    let bytes = summary.as_bytes().get(..number(shown.get("bytes")?)?)?;
+    if shown.get("hash")?.as_str()? != format!("{:016x}", hash(bytes)) {
+        return None;
+    }
+    let Json::Array(groups) = shown.get("groups")? else { return None };
+    let mut statements = Vec::new();
+    groups.iter().for_each(|group| {
+        // A place outside of the summary ends its group.
+        let _ = read_group(group, summary, &mut statements);
+    });
+    Some(statements)
+}
+
+fn read_group(group: &Json<'_>, summary: &str, statements: &mut Vec<Statement>) -> Option<()> {
+    let Json::Array(members) = group else { return None };
+    let [position, voice, first, sources, places @ ..] = members.as_slice() else { return None };
+    let voice = voice.as_str()?;
+    let voice = Voice::ALL.iter().find(|(_, own)| *own == voice).map(|(voice, _)| *voice)?;
+    let position = number(position)? as u64;
+    let first = number(first)? as u64;
+    let mut entries = Sources::default();
+    if let Json::Array(ids) = sources {
+        ids.iter().filter_map(Json::as_str).for_each(|id| entries.add(&EntryId::new(id)));
+    }
+    let mut end = 0_usize;
+    for (own, place) in (first..).zip(places.as_chunks::<2>().0) {
+        let start = end.checked_add(number(&place[0])?)?;
+        end = start.checked_add(number(&place[1])?)?;
+        let text = summary.get(start..end)?.to_owned();
+        statements.push(Statement { voice, text, number: own, position, sources: entries.clone() });
+    }
+    Some(())
+}
+
+fn number(json: &Json<'_>) -> Option<usize> {
+    json.as_f64().filter(|number| (0.0..=f64::from(u32::MAX)).contains(number)).map(|number| number as usize)
+}
+
+/// A hash that stays the same in every version (FNV-1a, 64 bits).
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
