@@ -238,7 +238,9 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Cursor if markdown::detect(&String::from_utf8_lossy(head)).is_some() => {}
+        Agent::Cursor if markdown::detect(&String::from_utf8_lossy(head)).is_some() => {
+            markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
+        }
         _ => {
             let head = Head::of(head);
             source.shape = match agent {

@@ -123,16 +123,29 @@ fn ids_are_unique_and_parents_come_first() {
     }
 }
 
+/// The words of all messages by role, without rules of Markdown.
+fn words_of(entries: &[Imported]) -> Vec<(String, String)> {
+    let mut words = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.kind == "message") {
+        let entry = Json::parse(&entry.members).unwrap();
+        let message = entry.get("message").unwrap();
+        let role = text_at(message, &["role"]).unwrap().to_owned();
+        let text = claude_code::text_of(message.get("content").unwrap());
+        words.extend(text.split_whitespace().filter(|word| *word != "---").map(|word| (role.clone(), word.to_owned())));
+    }
+    words
+}
+
 /// A transcript that is imported at every line end on its way has the same records as one that is imported once, and
-/// each of them once; so it does when the last line is cut anywhere.
+/// each of them once; so it does when the last line is cut anywhere. Its messages have the same words.
 #[test]
 fn a_growing_transcript_is_continued() {
-    for name in ["claude-code", "codex", "aider", "cursor-agent"] {
+    for name in ["claude-code", "codex", "aider", "cursor-agent", "cursor-specstory", "cursor-specstory-early"] {
         let bytes = bytes_of(name);
         let source = source_of(name, &bytes);
         let mut steps: Vec<usize> =
             bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
-        if name != "aider" {
+        if source.shape != Shape::Text {
             let cut = steps[steps.len() / 2] + 9;
             steps.push(cut);
         }
@@ -150,6 +163,8 @@ fn a_growing_transcript_is_continued() {
         assert_eq!(String::from_utf8_lossy(&original_of(complete)), String::from_utf8_lossy(&bytes), "{name}");
         let ids: HashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
         assert_eq!(ids.len(), entries.len(), "{name}");
+        let once = imported(&source, &bytes, Existing::default()).0;
+        assert_eq!(words_of(&entries), words_of(&once), "{name}");
         let (again, ..) = imported(&source, &bytes, existing);
         assert_eq!(again, [], "{name}");
     }
