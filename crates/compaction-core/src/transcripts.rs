@@ -138,6 +138,8 @@ struct Head {
     /// Whether the document is a list.
     is_list: bool,
     shape: Shape,
+    /// Number of records, without blank ones.
+    records: usize,
 }
 
 impl Head {
@@ -147,20 +149,22 @@ impl Head {
         let elements = first_records(head, Cut::Elements);
         let complete = elements.iter().filter(|record| !record.is_partial);
         let in_lists: Vec<Json<'static>> = complete.filter_map(object_of).collect();
-        let first_line = lines.iter().find(|line| !line.content.trim_ascii().is_empty());
+        let mut filled = lines.iter().filter(|line| !line.content.trim_ascii().is_empty());
+        let records = filled.clone().count();
+        let first_line = filled.next();
         let begins_with_object = first_line.and_then(object_of).is_some_and(|value| !has_lists(&value));
         // A document can have one element on each line, and the last one is then a line of its own.
         if begins_with_object || values.len() > in_lists.len() {
-            return Self { values, document: None, is_list: false, shape: Shape::Lines };
+            return Self { values, document: None, is_list: false, shape: Shape::Lines, records };
         }
-        let values = in_lists;
+        let (values, records) = (in_lists, elements.len());
         let first = elements.into_iter().next().filter(|record| !record.is_partial);
         let document = first.and_then(|record| String::from_utf8(without_mark(&record.before).to_vec()).ok());
         let is_list = document.as_ref().is_some_and(|before| before.trim() == "[");
         // The text before the first element is a complete object once its list and the object are closed.
         let document = document.or_else(|| std::str::from_utf8(without_mark(head)).ok().map(str::to_owned));
         let closed = |text: &String| [format!("{text}]}}"), text.clone()].iter().find_map(|text| parse(text));
-        Self { values, document: document.as_ref().and_then(closed), is_list, shape: Shape::Document }
+        Self { values, document: document.as_ref().and_then(closed), is_list, shape: Shape::Document, records }
     }
 
     /// The document, if there is one, and the records.
@@ -212,6 +216,10 @@ pub fn detect(head: &[u8]) -> Option<Agent> {
             return Some(agent);
         }
     }
+    // Text for people can quote lines of a transcript.
+    if head.values.len() * 2 < head.records {
+        return None;
+    }
     head.values.iter().find_map(|value| {
         let found = [
             (is_pi(value), Agent::Pi),
@@ -244,7 +252,8 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
         _ => {
             let head = Head::of(head);
             source.shape = match agent {
-                Agent::ClaudeCode | Agent::Codex | Agent::Pi => Shape::Lines,
+                Agent::ClaudeCode | Agent::Codex if !head.is_list => Shape::Lines,
+                Agent::Pi => Shape::Lines,
                 Agent::OpenCode => Shape::Document,
                 _ => head.shape,
             };

@@ -170,6 +170,26 @@ fn a_growing_transcript_is_continued() {
     }
 }
 
+#[test]
+fn a_list_of_lines_is_read_like_the_lines() {
+    for name in ["claude-code-blocks", "codex-early"] {
+        let bytes = bytes_of(name);
+        let lines = String::from_utf8(bytes.clone()).unwrap();
+        let list = format!("[\n  {}\n]\n", lines.trim_end().replace('\n', ",\n  ")).into_bytes();
+        let (entries, report, _) = imported(&source_of(name, &list), &list, Existing::default());
+        assert_eq!(report.records - 1, lines.lines().count() as u64, "{name}");
+        assert_eq!(words_of(&entries), words_of(&imported(&source_of(name, &bytes), &bytes, Existing::default()).0));
+        assert_eq!(original_of(&entries), list, "{name}");
+    }
+}
+
+#[test]
+fn a_text_that_quotes_a_line_is_no_transcript() {
+    let line = String::from_utf8(bytes_of("claude-code-blocks")).unwrap().lines().next().unwrap().to_owned();
+    let text = format!("# Format\n\nEach line is an object:\n\n```json\n{line}\n```\n\nIts members are:\n\n- type\n");
+    assert_eq!(detect(text.as_bytes()), None);
+}
+
 /// The data of the entry that ends an import.
 fn data_of(mark: &Imported) -> String {
     RawObject::parse(&mark.members).unwrap().get("data").unwrap().to_owned()
