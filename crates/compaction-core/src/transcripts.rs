@@ -286,6 +286,16 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     source
 }
 
+/// The conversation under the ids that earlier versions gave it, where the transcript names none. `name` and `directory`
+/// are those of [`identify`].
+pub fn earlier_sources(source: &Source, name: &str, directory: &str) -> Vec<Source> {
+    if !matches!(source.agent, Agent::OpenHands | Agent::Cursor) {
+        return Vec::new();
+    }
+    let ids = [format!("{directory}/{name}"), name.to_owned()].into_iter().filter(|id| *id != source.id);
+    ids.map(|id| Source { id, ..source.clone() }).collect()
+}
+
 /// A session entry that an import produced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
