@@ -361,6 +361,8 @@ pub struct Earlier {
     pub digest: u64,
     /// Whether the last record had no line end yet.
     pub is_unended: bool,
+    /// Bytes of the last line, if it is text for people and had no line end yet. It may have been written in part.
+    pub line: Option<usize>,
     /// Digest of the start of the transcript, which is no part of the records' digest. Agents write the time of the
     /// last change there.
     pub start: Option<u64>,
@@ -435,6 +437,8 @@ pub struct Import {
     /// Number of complete records so far.
     records: u64,
     is_unended: bool,
+    /// Bytes of the last line of a text.
+    line: Option<usize>,
     is_text: bool,
 }
 
@@ -469,6 +473,7 @@ impl Import {
             changed_start: None,
             records: 0,
             is_unended: false,
+            line: None,
             is_text: source.shape == Shape::Text,
         })
     }
@@ -540,7 +545,17 @@ impl Import {
     fn record(&mut self, record: Record) -> Result<(), TranscriptError> {
         self.count(&record);
         self.records = record.number;
+        self.line = Some(record.content.len()).filter(|_| self.is_text && record.end.is_empty());
+        let (digests, number, length) = ((self.digest, self.whole), record.number, record.content.len());
+        let is_part =
+            |earlier: &mut Earlier| earlier.records == number && earlier.line.is_some_and(|line| line < length);
+        let mut rest = None;
+        while let Some(earlier) = self.earlier.pop_front_if(is_part) {
+            self.part(&record, rest.get_or_insert_with(|| record.clone()), earlier)?;
+            (self.digest, self.whole) = digests;
+        }
         self.add_to_digest(&record);
+        let record = rest.unwrap_or(record);
         self.is_unended = record.end.is_empty() && record.file.is_none() && self.cutter.cuts_lines();
         let end = record.end.clone();
         self.reader.read(record, &mut self.tree);
@@ -548,6 +563,21 @@ impl Import {
             self.end_earlier(earlier, &end)?;
         }
         Ok(())
+    }
+
+    /// Repeats the import that read only the start of the last line. `rest` is what no import has read.
+    fn part(&mut self, line: &Record, rest: &mut Record, earlier: Earlier) -> Result<(), TranscriptError> {
+        let length = earlier.line.unwrap_or_default();
+        self.add_to_digest(&Record { content: line.content[..length].to_vec(), ..line.clone() });
+        let read = line.content.len() - rest.content.len();
+        if read < length {
+            let content = rest.content.drain(..length - read).collect();
+            let part = Record { content, end: Vec::new(), ..rest.clone() };
+            rest.is_rest = true;
+            rest.before.clear();
+            self.reader.read(part, &mut self.tree);
+        }
+        self.end_earlier(earlier, &[])
     }
 
     /// Adds a record to the digest. What agents change later is not part of it: the start of a document, and the
@@ -604,13 +634,14 @@ impl Import {
         let tip = self.tree.tip().map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str()));
         let digests = [("start", self.start), ("title", self.title), ("partial", self.partial)];
         let digests = digests.map(|(name, digest)| digest.map(|digest| format!(",\"{name}\":\"{digest:016x}\"")));
+        let line = self.line.map(|line| format!(",\"line\":{line}"));
         let members = format!(
             "{{\"customType\":\"{IMPORT_TYPE}\",\"data\":{{\"records\":{},\"digest\":\"{:016x}\",\"unended\":{},\
              \"tip\":{tip}{}}}}}",
             self.records,
             self.digest.0,
             self.is_unended,
-            digests.into_iter().flatten().collect::<String>(),
+            digests.into_iter().chain([line]).flatten().collect::<String>(),
         );
         self.tree.mark(&members)
     }
@@ -624,6 +655,7 @@ pub fn earlier_import(data: &str) -> Option<(Earlier, Option<EntryId>)> {
         records: count_at(&data, &["records"]),
         digest: digest("digest")?,
         is_unended: data.get("unended").and_then(Json::as_bool)?,
+        line: data.get("line").map(|_| count_at(&data, &["line"]) as usize),
         start: digest("start"),
         title: digest("title"),
         partial: digest("partial"),

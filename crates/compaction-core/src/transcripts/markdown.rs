@@ -88,6 +88,8 @@ pub(super) struct Markdown {
     text: String,
     /// The last line that is not blank.
     last: String,
+    /// The last line, and its author.
+    line: (String, Kind),
     is_blank: bool,
     is_named: bool,
     /// Whether a message has begun. Headings after that are part of messages.
@@ -108,7 +110,8 @@ impl Markdown {
     fn new(dialect: Dialect) -> Self {
         let (last, text, model) = (String::new(), String::new(), String::new());
         let (kind, block) = (Kind::Other, None);
-        Self { dialect, kind, block, text, last, is_blank: false, is_named: false, has_spoken: false, model }
+        let line = (String::new(), kind);
+        Self { dialect, kind, block, text, last, line, is_blank: false, is_named: false, has_spoken: false, model }
     }
 
     /// aider marks user lines with `####` and its own lines with `>`. All other lines are the model's.
@@ -219,7 +222,11 @@ fn title_in(line: &str) -> Option<&str> {
 
 impl Reader for Markdown {
     fn read(&mut self, record: Record, tree: &mut Tree) {
-        let line = String::from_utf8_lossy(&record.content).into_owned();
+        let mut line = String::from_utf8_lossy(&record.content).into_owned();
+        if record.is_rest {
+            // The whole line tells the author.
+            line.insert_str(0, &self.line.0);
+        }
         let may_be_title = self.dialect == Dialect::Cursor && !self.is_named && !self.has_spoken;
         let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY;
         if let Some(title) = title_in(&line).filter(|_| may_be_title) {
@@ -233,6 +240,11 @@ impl Reader for Markdown {
             Dialect::Aider => self.aider_line(&line, tree),
             Dialect::Cursor => self.cursor_line(&line, tree),
         }
+        if record.is_rest && self.kind == self.line.1 && !self.text.is_empty() {
+            // The message before has the start of the line.
+            self.text = format!("{}\n", &line[self.line.0.len()..]);
+        }
+        self.line = (line.clone(), self.kind);
         self.is_blank = line.trim().is_empty();
         if !self.is_blank {
             line.trim().clone_into(&mut self.last);

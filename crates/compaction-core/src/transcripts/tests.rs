@@ -1,6 +1,7 @@
 //! Each fixture is a transcript in the shape of its agent, with the entries that it becomes beside it.
 //! `UPDATE_EXPECT=1` writes the entries anew.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use expect_test::{expect, expect_file};
@@ -197,6 +198,12 @@ fn data_of(mark: &Imported) -> String {
 
 /// The records that imports of one transcript after the other keep, with an update of all before. No id comes twice.
 fn kept_by_updates(name: &str, versions: &[&[u8]]) -> Vec<(Imported, KeptRecord)> {
+    let records = updated(name, versions).into_iter().filter(|entry| entry.members.contains(RECORD_TYPE));
+    records.map(|entry| (entry.clone(), KeptRecord::read(&data_of(&entry)).unwrap())).collect()
+}
+
+/// The entries of imports of one transcript after the other, with an update of all before. No id comes twice.
+fn updated(name: &str, versions: &[&[u8]]) -> Vec<Imported> {
     let source = source_of(name, versions[0]);
     let (mut existing, mut entries) = (Existing::default(), Vec::new());
     for version in versions {
@@ -210,8 +217,7 @@ fn kept_by_updates(name: &str, versions: &[&[u8]]) -> Vec<(Imported, KeptRecord)
         let (again, ..) = imported(&source, version, existing.clone());
         assert_eq!(again, []);
     }
-    let records = entries.into_iter().filter(|entry| entry.members.contains(RECORD_TYPE));
-    records.map(|entry| (entry.clone(), KeptRecord::read(&data_of(&entry)).unwrap())).collect()
+    entries
 }
 
 fn texts(kept: &[(Imported, KeptRecord)], is_wanted: impl Fn(&KeptRecord) -> bool) -> Vec<String> {
@@ -229,6 +235,32 @@ fn a_line_that_is_completed_alone_is_an_update() {
     let kept = kept_by_updates("claude-code", &[&bytes[..ends[19] + 30], &bytes[..ends[20]], &bytes[..=ends[20]]]);
     let complete = texts(&kept, |record| !record.is_partial).concat();
     assert_eq!(complete.into_bytes(), &bytes[..=ends[20]]);
+}
+
+/// Text for people can be read while its last line is written. What follows has the author of the whole line.
+#[test]
+fn a_text_that_was_torn_anywhere_is_continued() {
+    for name in ["aider", "cursor-specstory", "cursor-specstory-early"] {
+        let bytes = bytes_of(name);
+        let letters = |entries: &[Imported]| {
+            let mut letters = HashMap::<String, String>::new();
+            words_of(entries).into_iter().for_each(|(role, word)| letters.entry(role).or_default().push_str(&word));
+            letters
+        };
+        let once = letters(&imported(&source_of(name, &bytes), &bytes, Existing::default()).0);
+        for end in 80..bytes.len() {
+            let versions = [&bytes[..end], &bytes[..bytes.len().min(end + 1)], &bytes];
+            let whole: Vec<u8> =
+                kept_by_updates(name, &versions).iter().flat_map(|(_, record)| record.content.clone()).collect();
+            assert_eq!(String::from_utf8_lossy(&whole), String::from_utf8_lossy(&bytes), "{name} at {end}");
+            // The start of a line that names an author can be in the message before.
+            let found = letters(&updated(name, &versions));
+            for (role, text) in &once {
+                let mut rest = found[role].chars();
+                assert!(text.chars().all(|letter| rest.any(|found| found == letter)), "{name} at {end}: {found:?}");
+            }
+        }
+    }
 }
 
 /// What surrounds the list of a document changes with every message.
