@@ -185,6 +185,16 @@ fn a_list_of_lines_is_read_like_the_lines() {
 }
 
 #[test]
+fn lines_that_name_no_parent_follow_each_other() {
+    let lines = String::from_utf8(bytes_of("claude-code-blocks")).unwrap();
+    let bare: String = lines.lines().map(|line| format!("{{{}\n", line.split_once(',').unwrap().1)).collect();
+    assert!(!bare.contains("parentUuid") && lines.contains("parentUuid"));
+    let (entries, report, _) = imported(&source_of("bare", bare.as_bytes()), bare.as_bytes(), Existing::default());
+    assert_eq!((report.messages, report.branches), (4, 0));
+    assert!(entries.windows(2).all(|pair| pair[1].parent.as_ref() == Some(&pair[0].id)));
+}
+
+#[test]
 fn a_text_that_quotes_a_line_is_no_transcript() {
     let line = String::from_utf8(bytes_of("claude-code-blocks")).unwrap().lines().next().unwrap().to_owned();
     let text = format!("# Format\n\nEach line is an object:\n\n```json\n{line}\n```\n\nIts members are:\n\n- type\n");
