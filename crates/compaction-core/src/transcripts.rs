@@ -138,6 +138,8 @@ struct Head {
     /// Whether the document is a list.
     is_list: bool,
     shape: Shape,
+    /// Number of records, without blank ones.
+    records: usize,
 }
 
 impl Head {
@@ -147,20 +149,22 @@ impl Head {
         let elements = first_records(head, Cut::Elements);
         let complete = elements.iter().filter(|record| !record.is_partial);
         let in_lists: Vec<Json<'static>> = complete.filter_map(object_of).collect();
-        let first_line = lines.iter().find(|line| !line.content.trim_ascii().is_empty());
+        let mut filled = lines.iter().filter(|line| !line.content.trim_ascii().is_empty());
+        let records = filled.clone().count();
+        let first_line = filled.next();
         let begins_with_object = first_line.and_then(object_of).is_some_and(|value| !has_lists(&value));
         // A document can have one element on each line, and the last one is then a line of its own.
         if begins_with_object || values.len() > in_lists.len() {
-            return Self { values, document: None, is_list: false, shape: Shape::Lines };
+            return Self { values, document: None, is_list: false, shape: Shape::Lines, records };
         }
-        let values = in_lists;
+        let (values, records) = (in_lists, elements.len());
         let first = elements.into_iter().next().filter(|record| !record.is_partial);
         let document = first.and_then(|record| String::from_utf8(without_mark(&record.before).to_vec()).ok());
         let is_list = document.as_ref().is_some_and(|before| before.trim() == "[");
         // The text before the first element is a complete object once its list and the object are closed.
         let document = document.or_else(|| std::str::from_utf8(without_mark(head)).ok().map(str::to_owned));
         let closed = |text: &String| [format!("{text}]}}"), text.clone()].iter().find_map(|text| parse(text));
-        Self { values, document: document.as_ref().and_then(closed), is_list, shape: Shape::Document }
+        Self { values, document: document.as_ref().and_then(closed), is_list, shape: Shape::Document, records }
     }
 
     /// The document, if there is one, and the records.
@@ -212,6 +216,10 @@ pub fn detect(head: &[u8]) -> Option<Agent> {
             return Some(agent);
         }
     }
+    // Text for people can quote lines of a transcript.
+    if head.values.len() * 2 < head.records {
+        return None;
+    }
     head.values.iter().find_map(|value| {
         let found = [
             (is_pi(value), Agent::Pi),
@@ -238,11 +246,14 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Cursor if markdown::detect(&String::from_utf8_lossy(head)).is_some() => {}
+        Agent::Cursor if markdown::detect(&String::from_utf8_lossy(head)).is_some() => {
+            markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
+        }
         _ => {
             let head = Head::of(head);
             source.shape = match agent {
-                Agent::ClaudeCode | Agent::Codex | Agent::Pi => Shape::Lines,
+                Agent::ClaudeCode | Agent::Codex if !head.is_list => Shape::Lines,
+                Agent::Pi => Shape::Lines,
                 Agent::OpenCode => Shape::Document,
                 _ => head.shape,
             };
@@ -273,6 +284,16 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
         source.id = format!("{directory}/{name}");
     }
     source
+}
+
+/// The conversation under the ids that earlier versions gave it, where the transcript names none. `name` and `directory`
+/// are those of [`identify`].
+pub fn earlier_sources(source: &Source, name: &str, directory: &str) -> Vec<Source> {
+    if !matches!(source.agent, Agent::OpenHands | Agent::Cursor) {
+        return Vec::new();
+    }
+    let ids = [format!("{directory}/{name}"), name.to_owned()].into_iter().filter(|id| *id != source.id);
+    ids.map(|id| Source { id, ..source.clone() }).collect()
 }
 
 /// A session entry that an import produced.
@@ -340,6 +361,8 @@ pub struct Earlier {
     pub digest: u64,
     /// Whether the last record had no line end yet.
     pub is_unended: bool,
+    /// Bytes of the last line, if it is text for people and had no line end yet. It may have been written in part.
+    pub line: Option<usize>,
     /// Digest of the start of the transcript, which is no part of the records' digest. Agents write the time of the
     /// last change there.
     pub start: Option<u64>,
@@ -414,6 +437,8 @@ pub struct Import {
     /// Number of complete records so far.
     records: u64,
     is_unended: bool,
+    /// Bytes of the last line of a text.
+    line: Option<usize>,
     is_text: bool,
 }
 
@@ -448,6 +473,7 @@ impl Import {
             changed_start: None,
             records: 0,
             is_unended: false,
+            line: None,
             is_text: source.shape == Shape::Text,
         })
     }
@@ -519,7 +545,17 @@ impl Import {
     fn record(&mut self, record: Record) -> Result<(), TranscriptError> {
         self.count(&record);
         self.records = record.number;
+        self.line = Some(record.content.len()).filter(|_| self.is_text && record.end.is_empty());
+        let (digests, number, length) = ((self.digest, self.whole), record.number, record.content.len());
+        let is_part =
+            |earlier: &mut Earlier| earlier.records == number && earlier.line.is_some_and(|line| line < length);
+        let mut rest = None;
+        while let Some(earlier) = self.earlier.pop_front_if(is_part) {
+            self.part(&record, rest.get_or_insert_with(|| record.clone()), earlier)?;
+            (self.digest, self.whole) = digests;
+        }
         self.add_to_digest(&record);
+        let record = rest.unwrap_or(record);
         self.is_unended = record.end.is_empty() && record.file.is_none() && self.cutter.cuts_lines();
         let end = record.end.clone();
         self.reader.read(record, &mut self.tree);
@@ -527,6 +563,21 @@ impl Import {
             self.end_earlier(earlier, &end)?;
         }
         Ok(())
+    }
+
+    /// Repeats the import that read only the start of the last line. `rest` is what no import has read.
+    fn part(&mut self, line: &Record, rest: &mut Record, earlier: Earlier) -> Result<(), TranscriptError> {
+        let length = earlier.line.unwrap_or_default();
+        self.add_to_digest(&Record { content: line.content[..length].to_vec(), ..line.clone() });
+        let read = line.content.len() - rest.content.len();
+        if read < length {
+            let content = rest.content.drain(..length - read).collect();
+            let part = Record { content, end: Vec::new(), ..rest.clone() };
+            rest.is_rest = true;
+            rest.before.clear();
+            self.reader.read(part, &mut self.tree);
+        }
+        self.end_earlier(earlier, &[])
     }
 
     /// Adds a record to the digest. What agents change later is not part of it: the start of a document, and the
@@ -583,13 +634,14 @@ impl Import {
         let tip = self.tree.tip().map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str()));
         let digests = [("start", self.start), ("title", self.title), ("partial", self.partial)];
         let digests = digests.map(|(name, digest)| digest.map(|digest| format!(",\"{name}\":\"{digest:016x}\"")));
+        let line = self.line.map(|line| format!(",\"line\":{line}"));
         let members = format!(
             "{{\"customType\":\"{IMPORT_TYPE}\",\"data\":{{\"records\":{},\"digest\":\"{:016x}\",\"unended\":{},\
              \"tip\":{tip}{}}}}}",
             self.records,
             self.digest.0,
             self.is_unended,
-            digests.into_iter().flatten().collect::<String>(),
+            digests.into_iter().chain([line]).flatten().collect::<String>(),
         );
         self.tree.mark(&members)
     }
@@ -603,6 +655,7 @@ pub fn earlier_import(data: &str) -> Option<(Earlier, Option<EntryId>)> {
         records: count_at(&data, &["records"]),
         digest: digest("digest")?,
         is_unended: data.get("unended").and_then(Json::as_bool)?,
+        line: data.get("line").map(|_| count_at(&data, &["line"]) as usize),
         start: digest("start"),
         title: digest("title"),
         partial: digest("partial"),

@@ -152,15 +152,25 @@ async fn import_one(
     let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
     let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let time = modified.map_or(0, |time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
-    let id = if agent == Agent::Pi { source.id.clone() } else { source.session_id() };
+    let mut id = if agent == Agent::Pi { source.id.clone() } else { source.session_id() };
     // Two imports at once would each create the session.
     let _lock = lock_of(&directory_of(&transcript.path));
     // What cannot be read leaves no session behind.
     let report = if agent == Agent::Pi { Some(report_of(connection, &transcript.path).await?) } else { None };
-    let target = target(connection, transcript, &source, &id, options).await?;
+    let mut target = target(connection, transcript, &source, &id, options).await?;
     file.rewind().map_err(failed)?;
     let (report, added) = match report {
         Some(report) => (report, copy(file, &target, transcript)?),
+        None if target.is_new && options.update => {
+            let earlier = transcripts::earlier_sources(&source, &name, &directory);
+            match update_earlier(connection, &target, &earlier, &file, transcript).await? {
+                Some((earlier, written)) => {
+                    (id, target) = earlier;
+                    written
+                }
+                None => write_session(&target, &source, &file, transcript, time)?,
+            }
+        }
         None => write_session(&target, &source, &file, transcript, time)?,
     };
     let status = if target.is_new {
@@ -230,6 +240,46 @@ async fn target(
         }
         Err(failure) => Err(failure),
     }
+}
+
+/// Updates the session that an earlier version made of the transcript, beside the new session of `target`, which is then
+/// removed. Earlier versions gave other ids to conversations that name none. Returns nothing if there is no such session,
+/// or if it is of another conversation.
+async fn update_earlier(
+    connection: &Connection,
+    target: &Target,
+    earlier: &[Source],
+    file: &std::fs::File,
+    transcript: &Transcript,
+) -> Result<Option<((String, Target), (Report, u64))>, Failure> {
+    let mut params = json!({ "sessionDir": target.path.parent(), "all": true });
+    while !earlier.is_empty() {
+        let page = connection.call("listSessions", &params).await?;
+        for session in page["sessions"].as_array().into_iter().flatten() {
+            let (id, path) = (session["sessionId"].as_str().unwrap_or_default(), session["path"].as_str());
+            let Some(source) = earlier.iter().find(|source| source.session_id() == id) else { continue };
+            let found = Target { path: PathBuf::from(path.unwrap_or_default()), is_new: false };
+            let mut file = file;
+            file.rewind().map_err(|source| Failure::File { path: transcript.path.clone(), source })?;
+            match write_session(&found, source, file, transcript, 0) {
+                Ok(written) => {
+                    // It holds nothing yet.
+                    let _removed = std::fs::remove_file(&target.path);
+                    return Ok(Some(((id.to_owned(), found), written)));
+                }
+                Err(Failure::Transcript { data, .. })
+                    if ["transcriptChanged", "transcriptShrunk"].iter().any(|kind| data["kind"] == *kind) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        match page["nextCursor"].as_str() {
+            Some(cursor) => params["cursor"] = json!(cursor),
+            None => break,
+        }
+    }
+    let mut file = file;
+    file.rewind().map_err(|source| Failure::File { path: transcript.path.clone(), source })?;
+    Ok(None)
 }
 
 /// Accepts an existing session with `--update` only.

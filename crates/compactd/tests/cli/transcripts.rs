@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use compaction_core::entry;
+use compaction_core::transcripts::{self, Agent, Existing, Import};
 use serde_json::{Value, json};
 
 use crate::harness::{Finished, SAMPLE, Sandbox};
@@ -220,6 +222,48 @@ fn transcripts_of_the_same_name_in_two_directories_are_two_sessions() {
     // Another way to the same file leads to the same session.
     let around = at.join("a/../b/trajectory.json");
     assert_eq!(refused(&sandbox, &["import", text(&around), "--json"])["kind"], "alreadyImported");
+}
+
+/// Earlier versions derived the session id from the name of the file alone.
+#[test]
+fn a_session_with_an_id_of_an_earlier_version_is_continued() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().canonicalize().expect("a directory");
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(at.join(name)).expect("a directory");
+        std::fs::write(at.join(name).join("trajectory.json"), events(3).replace("lazy", name)).expect("writable");
+    }
+    let file = at.join("a/trajectory.json");
+    let bytes = std::fs::read(&file).expect("readable");
+    let source = transcripts::identify(Agent::OpenHands, &bytes, "trajectory", text(&at.join("a")));
+    let earlier = transcripts::earlier_sources(&source, "trajectory", text(&at.join("a"))).remove(0);
+    let mut reader = Import::new(&earlier, 0, Existing::default()).expect("a list");
+    reader.feed(&bytes).and_then(|()| reader.end()).expect("a list of events");
+    let header = json!({ "type": "session", "version": 3, "id": earlier.session_id(), "cwd": "/work",
+        "timestamp": "2026-03-01T10:00:00.000Z" });
+    let mut lines = format!("{header}\n");
+    for entry in reader.take().into_iter().chain([reader.mark()]) {
+        let time = entry::iso_timestamp(entry.timestamp);
+        let line = entry::new_entry_line(entry.kind, &entry.id, entry.parent.as_ref(), &time, &entry.members);
+        lines.push_str(&format!("{}\n", line.expect("members")));
+    }
+    let sessions = at.join("sessions");
+    std::fs::create_dir(&sessions).expect("a directory");
+    let session = sessions.join("old.jsonl");
+    std::fs::write(&session, lines).expect("writable");
+
+    std::fs::write(&file, events(5).replace("lazy", "a")).expect("writable");
+    let update = |file: &Path| import(&sandbox, &[text(file), "--out", text(&sessions), "--update"]);
+    let outcome = update(&file);
+    assert_eq!((outcome["status"].as_str(), &outcome["sessionId"]), (Some("updated"), &json!(earlier.session_id())));
+    assert_eq!(path_of(&outcome), session);
+    assert_eq!(update(&file)["status"], "unchanged");
+    let whole = sandbox.run(&["export", text(&session), "--format", "transcript"]).ok();
+    assert_eq!(whole, events(5).replace("lazy", "a"));
+    // The other file has the same name, but is another conversation.
+    let other = update(&at.join("b/trajectory.json"));
+    assert_eq!((other["status"].as_str(), other["records"].as_u64()), (Some("imported"), Some(4)));
+    assert_eq!(std::fs::read_dir(&sessions).expect("readable").count(), 2);
 }
 
 #[test]

@@ -137,6 +137,8 @@ impl ClaudeCode {
             Some(Some(_)) => {}
             // The line stays after the previous line.
             Some(None) => tree.report.missing_parents += 1,
+            // Other programs write lines that name no parent. They follow the previous line.
+            None if line.get("parentUuid").is_none() => {}
             None => {
                 let is_message = matches!(text_at(line, &["type"]), Some("user" | "assistant"));
                 if is_message && !is_true(line, "isCompactSummary") && tree.report.messages > 0 {

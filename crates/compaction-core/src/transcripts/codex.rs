@@ -63,6 +63,10 @@ pub(super) struct Codex {
     /// The items of an answer that may have more items, with the number of its first line.
     pending: Option<(u64, Vec<String>)>,
     usage: Option<Tokens>,
+    /// The counts of the whole session in the last usage. Codex repeats usage.
+    counted: Option<Json<'static>>,
+    /// Whether the usage precedes the items of its answer, as early versions wrote it. Unknown before the first usage.
+    is_usage_first: Option<bool>,
     provider: Option<String>,
     model: Option<String>,
     /// Tokens of the context when the last answer was complete.
@@ -104,18 +108,8 @@ impl Codex {
     fn event(&mut self, record: &Record, event: &Json<'static>, tree: &mut Tree) {
         match text_at(event, &["type"]).unwrap_or_default() {
             "token_count" => {
-                if let Some(last) = value_at(event, &["info", "last_token_usage"]) {
-                    let (input, cached) = (count_at(last, &["input_tokens"]), count_at(last, &["cached_input_tokens"]));
-                    let output = count_at(last, &["output_tokens"]);
-                    let usage =
-                        Tokens { input: input.saturating_sub(cached), output, cache_read: cached, cache_write: 0 };
-                    self.context_tokens = usage.total();
-                    self.usage = Some(usage);
-                }
                 tree.keep(record);
-                // Codex writes the usage after the last item of an answer.
-                self.flush(tree);
-                self.usage = None;
+                self.count_tokens(event, tree);
             }
             "user_message" => {
                 self.turns.push(self.before_user.take().unwrap_or(tree.group()));
@@ -138,6 +132,36 @@ impl Codex {
             }
             _ => tree.keep(record),
         }
+    }
+
+    /// Reads usage, which ends an answer. Early versions wrote the usage of an answer before its first item.
+    fn count_tokens(&mut self, event: &Json<'static>, tree: &mut Tree) {
+        let usage = value_at(event, &["info", "last_token_usage"]).and_then(|last| self.usage_in(event, last));
+        if let Some(usage) = usage {
+            self.context_tokens = usage.total();
+            self.is_usage_first.get_or_insert(self.pending.is_none());
+        }
+        if self.is_usage_first != Some(true) {
+            self.usage = usage;
+            self.flush(tree);
+            self.usage = None;
+        } else if usage.is_some() {
+            self.flush(tree);
+            self.usage = usage;
+        }
+    }
+
+    /// The usage in an event. Returns `None` if the event repeats the one before.
+    fn usage_in(&mut self, event: &Json<'static>, last: &Json<'static>) -> Option<Tokens> {
+        let total = value_at(event, &["info", "total_token_usage"]).cloned();
+        if total.is_some() && total == self.counted {
+            return None;
+        }
+        self.counted = total;
+        let count = |key: &str| count_at(last, &[key]);
+        let (cache_read, cache_write) = (count("cached_input_tokens"), count("cache_write_input_tokens"));
+        let input = count("input_tokens").saturating_sub(cache_read).saturating_sub(cache_write);
+        Some(Tokens { input, output: count("output_tokens"), cache_read, cache_write })
     }
 
     /// Reads a message that another agent sent to this one. It begins a turn.

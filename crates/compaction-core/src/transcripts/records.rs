@@ -40,6 +40,8 @@ pub(super) struct Record {
     pub(super) is_partial: bool,
     /// Whether the record replaces what an earlier import kept of it.
     pub(super) is_again: bool,
+    /// Whether the record is the rest of a line whose start an earlier import kept.
+    pub(super) is_rest: bool,
 }
 
 impl Record {

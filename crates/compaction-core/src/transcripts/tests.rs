@@ -1,6 +1,7 @@
 //! Each fixture is a transcript in the shape of its agent, with the entries that it becomes beside it.
 //! `UPDATE_EXPECT=1` writes the entries anew.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use expect_test::{expect, expect_file};
@@ -123,16 +124,29 @@ fn ids_are_unique_and_parents_come_first() {
     }
 }
 
+/// The words of all messages by role, without rules of Markdown.
+fn words_of(entries: &[Imported]) -> Vec<(String, String)> {
+    let mut words = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.kind == "message") {
+        let entry = Json::parse(&entry.members).unwrap();
+        let message = entry.get("message").unwrap();
+        let role = text_at(message, &["role"]).unwrap().to_owned();
+        let text = claude_code::text_of(message.get("content").unwrap());
+        words.extend(text.split_whitespace().filter(|word| *word != "---").map(|word| (role.clone(), word.to_owned())));
+    }
+    words
+}
+
 /// A transcript that is imported at every line end on its way has the same records as one that is imported once, and
-/// each of them once; so it does when the last line is cut anywhere.
+/// each of them once; so it does when the last line is cut anywhere. Its messages have the same words.
 #[test]
 fn a_growing_transcript_is_continued() {
-    for name in ["claude-code", "codex", "aider", "cursor-agent"] {
+    for name in ["claude-code", "codex", "aider", "cursor-agent", "cursor-specstory", "cursor-specstory-early"] {
         let bytes = bytes_of(name);
         let source = source_of(name, &bytes);
         let mut steps: Vec<usize> =
             bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
-        if name != "aider" {
+        if source.shape != Shape::Text {
             let cut = steps[steps.len() / 2] + 9;
             steps.push(cut);
         }
@@ -150,9 +164,41 @@ fn a_growing_transcript_is_continued() {
         assert_eq!(String::from_utf8_lossy(&original_of(complete)), String::from_utf8_lossy(&bytes), "{name}");
         let ids: HashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
         assert_eq!(ids.len(), entries.len(), "{name}");
+        let once = imported(&source, &bytes, Existing::default()).0;
+        assert_eq!(words_of(&entries), words_of(&once), "{name}");
         let (again, ..) = imported(&source, &bytes, existing);
         assert_eq!(again, [], "{name}");
     }
+}
+
+#[test]
+fn a_list_of_lines_is_read_like_the_lines() {
+    for name in ["claude-code-blocks", "codex-early"] {
+        let bytes = bytes_of(name);
+        let lines = String::from_utf8(bytes.clone()).unwrap();
+        let list = format!("[\n  {}\n]\n", lines.trim_end().replace('\n', ",\n  ")).into_bytes();
+        let (entries, report, _) = imported(&source_of(name, &list), &list, Existing::default());
+        assert_eq!(report.records - 1, lines.lines().count() as u64, "{name}");
+        assert_eq!(words_of(&entries), words_of(&imported(&source_of(name, &bytes), &bytes, Existing::default()).0));
+        assert_eq!(original_of(&entries), list, "{name}");
+    }
+}
+
+#[test]
+fn lines_that_name_no_parent_follow_each_other() {
+    let lines = String::from_utf8(bytes_of("claude-code-blocks")).unwrap();
+    let bare: String = lines.lines().map(|line| format!("{{{}\n", line.split_once(',').unwrap().1)).collect();
+    assert!(!bare.contains("parentUuid") && lines.contains("parentUuid"));
+    let (entries, report, _) = imported(&source_of("bare", bare.as_bytes()), bare.as_bytes(), Existing::default());
+    assert_eq!((report.messages, report.branches), (4, 0));
+    assert!(entries.windows(2).all(|pair| pair[1].parent.as_ref() == Some(&pair[0].id)));
+}
+
+#[test]
+fn a_text_that_quotes_a_line_is_no_transcript() {
+    let line = String::from_utf8(bytes_of("claude-code-blocks")).unwrap().lines().next().unwrap().to_owned();
+    let text = format!("# Format\n\nEach line is an object:\n\n```json\n{line}\n```\n\nIts members are:\n\n- type\n");
+    assert_eq!(detect(text.as_bytes()), None);
 }
 
 /// The data of the entry that ends an import.
@@ -162,6 +208,12 @@ fn data_of(mark: &Imported) -> String {
 
 /// The records that imports of one transcript after the other keep, with an update of all before. No id comes twice.
 fn kept_by_updates(name: &str, versions: &[&[u8]]) -> Vec<(Imported, KeptRecord)> {
+    let records = updated(name, versions).into_iter().filter(|entry| entry.members.contains(RECORD_TYPE));
+    records.map(|entry| (entry.clone(), KeptRecord::read(&data_of(&entry)).unwrap())).collect()
+}
+
+/// The entries of imports of one transcript after the other, with an update of all before. No id comes twice.
+fn updated(name: &str, versions: &[&[u8]]) -> Vec<Imported> {
     let source = source_of(name, versions[0]);
     let (mut existing, mut entries) = (Existing::default(), Vec::new());
     for version in versions {
@@ -175,8 +227,7 @@ fn kept_by_updates(name: &str, versions: &[&[u8]]) -> Vec<(Imported, KeptRecord)
         let (again, ..) = imported(&source, version, existing.clone());
         assert_eq!(again, []);
     }
-    let records = entries.into_iter().filter(|entry| entry.members.contains(RECORD_TYPE));
-    records.map(|entry| (entry.clone(), KeptRecord::read(&data_of(&entry)).unwrap())).collect()
+    entries
 }
 
 fn texts(kept: &[(Imported, KeptRecord)], is_wanted: impl Fn(&KeptRecord) -> bool) -> Vec<String> {
@@ -194,6 +245,32 @@ fn a_line_that_is_completed_alone_is_an_update() {
     let kept = kept_by_updates("claude-code", &[&bytes[..ends[19] + 30], &bytes[..ends[20]], &bytes[..=ends[20]]]);
     let complete = texts(&kept, |record| !record.is_partial).concat();
     assert_eq!(complete.into_bytes(), &bytes[..=ends[20]]);
+}
+
+/// Text for people can be read while its last line is written. What follows has the author of the whole line.
+#[test]
+fn a_text_that_was_torn_anywhere_is_continued() {
+    for name in ["aider", "cursor-specstory", "cursor-specstory-early"] {
+        let bytes = bytes_of(name);
+        let letters = |entries: &[Imported]| {
+            let mut letters = HashMap::<String, String>::new();
+            words_of(entries).into_iter().for_each(|(role, word)| letters.entry(role).or_default().push_str(&word));
+            letters
+        };
+        let once = letters(&imported(&source_of(name, &bytes), &bytes, Existing::default()).0);
+        for end in 80..bytes.len() {
+            let versions = [&bytes[..end], &bytes[..bytes.len().min(end + 1)], &bytes];
+            let whole: Vec<u8> =
+                kept_by_updates(name, &versions).iter().flat_map(|(_, record)| record.content.clone()).collect();
+            assert_eq!(String::from_utf8_lossy(&whole), String::from_utf8_lossy(&bytes), "{name} at {end}");
+            // The start of a line that names an author can be in the message before.
+            let found = letters(&updated(name, &versions));
+            for (role, text) in &once {
+                let mut rest = found[role].chars();
+                assert!(text.chars().all(|letter| rest.any(|found| found == letter)), "{name} at {end}: {found:?}");
+            }
+        }
+    }
 }
 
 /// What surrounds the list of a document changes with every message.

@@ -1,7 +1,9 @@
 //! Builds the session entries of a transcript, and the messages in them.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::records::Record;
@@ -14,6 +16,11 @@ use crate::message::Message;
 
 /// Maximum number of problems that a report describes. Further problems are only counted.
 const SHOWN_PROBLEMS: usize = 20;
+
+/// Maximum number of times that a message is read with fewer blocks.
+const MAX_ATTEMPTS: usize = 64;
+/// Maximum bytes of an unreadable block that its text shows.
+const MAX_SHOWN: usize = 2048;
 
 /// Consecutive entries that belong together: an answer with its results, or a prompt with its attachments. A branch
 /// begins after the last entry of a group.
@@ -273,19 +280,34 @@ impl Tree {
         }
     }
 
-    /// Adds messages of a model interface. `edit` may change each message before it is added.
+    /// Adds messages of a model interface. `edit` may change each message before it is added. Blocks that no message can
+    /// hold become text, so that the other blocks are read.
     pub(super) fn add_read(&mut self, format: Format, messages: &[&str], mut edit: impl FnMut(&mut RawObject<'_>)) {
-        match formats::read(format, messages, &mut self.calls, Some(self.time)) {
-            Ok(read) => {
-                for converted in read {
-                    let Ok(mut message) = RawObject::parse(converted.message.raw().get()) else { continue };
-                    // The record already holds the original.
-                    message.remove("compactd");
-                    edit(&mut message);
-                    self.add_message(&message.to_json());
-                }
+        let mut messages: Vec<Cow<'_, str>> = messages.iter().map(|message| Cow::Borrowed(*message)).collect();
+        let mut attempts = 0;
+        let read = loop {
+            let texts: Vec<&str> = messages.iter().map(AsRef::as_ref).collect();
+            let error = match formats::read(format, &texts, &mut self.calls, Some(self.time)) {
+                Ok(read) => break read,
+                Err(error) => error,
+            };
+            if attempts == 0 {
+                self.problem(error.to_string());
             }
-            Err(error) => self.problem(error.to_string()),
+            attempts += 1;
+            match without(&messages[error.index], &error.path) {
+                Some(rest) if attempts < MAX_ATTEMPTS => messages[error.index] = Cow::Owned(rest),
+                // The record holds what is left out.
+                _ if messages.len() > 1 => _ = messages.remove(error.index),
+                _ => return,
+            }
+        };
+        for converted in read {
+            let Ok(mut message) = RawObject::parse(converted.message.raw().get()) else { continue };
+            // The record already holds the original.
+            message.remove("compactd");
+            edit(&mut message);
+            self.add_message(&message.to_json());
         }
     }
 
@@ -384,6 +406,47 @@ impl Tree {
 
 fn name_members(name: &str) -> String {
     format!("{{\"name\":{}}}", json::encode_string(name))
+}
+
+/// A message without the block at `path`, such as `content[0].content[1].type`. The block becomes text, unless it is a
+/// text or a thought itself. Returns `None` if the path leads into no list.
+fn without(message: &str, path: &str) -> Option<String> {
+    let (list, rest) = path.rsplit_once('[')?;
+    let index: usize = rest.split_once(']')?.0.parse().ok()?;
+    replaced(message, list, &|list| {
+        let mut blocks: Vec<Box<RawValue>> = serde_json::from_str(list).ok()?;
+        let block = blocks.get_mut(index)?;
+        let kind = RawObject::parse(block.get()).ok().and_then(|block| block.string("type")).unwrap_or_default();
+        if kind.contains("text") || kind.contains("thinking") {
+            blocks.remove(index);
+        } else {
+            let shown = match block.get().len() {
+                length if length > MAX_SHOWN => format!("[{kind}: {length} bytes]"),
+                _ => format!("[{kind}] {}", block.get()),
+            };
+            *block = serde_json::value::to_raw_value(&serde_json::json!({ "type": "text", "text": shown })).ok()?;
+        }
+        serde_json::to_string(&blocks).ok()
+    })
+}
+
+/// The text of a value with the value at `path` replaced.
+fn replaced(value: &str, path: &str, replace: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let path = path.trim_start_matches('.');
+    if path.is_empty() {
+        return replace(value);
+    }
+    if let Some((index, rest)) = path.strip_prefix('[').and_then(|path| path.split_once(']')) {
+        let mut items: Vec<Box<RawValue>> = serde_json::from_str(value).ok()?;
+        let item = items.get_mut(index.parse::<usize>().ok()?)?;
+        *item = RawValue::from_string(replaced(item.get(), rest, replace)?).ok()?;
+        return serde_json::to_string(&items).ok();
+    }
+    let (key, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+    let mut object = RawObject::parse(value).ok()?;
+    let changed = replaced(object.get(key)?, rest, replace)?;
+    object.set(key, changed);
+    Some(object.to_json())
 }
 
 /// A text block.
