@@ -51,6 +51,7 @@ fn answer_parts(content: &Node<'_>) -> Result<Vec<Part>, FormatError> {
     for item in content.items()? {
         match item.need_text("type")? {
             "custom" => parts.extend(custom(&item)),
+            "tool-result" => parts.extend(provider_result(&item)?),
             _ => parts.push(part(&item)?),
         }
         parts.extend(sources(&item)?);
@@ -67,6 +68,16 @@ fn custom(node: &Node<'_>) -> Option<Part> {
         }
         Reading::Earlier => Some(as_text("custom", node.json)),
     }
+}
+
+/// The result of a tool that the provider ran, as text, and its files.
+fn provider_result(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
+    let result = result(node, &mut Calls::default())?;
+    let is_current = node.reading == Reading::Current;
+    let kind = if result.is_error && is_current { "error" } else { "result" };
+    let shown = text(format!("[{kind} of {}] {}", result.name, joined_text(&result.parts)));
+    let files = media_of(&result.parts).filter(|_| is_current).cloned().map(Part::Media);
+    Ok(std::iter::once(shown).chain(files).collect())
 }
 
 /// The sources that a text cites. Providers keep them in their own options, chats beside the text too.
@@ -188,10 +199,6 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
                 signature: None,
             })
         }
-        "tool-result" => {
-            let result = result(node, &mut Calls::default())?;
-            Ok(text(format!("[result of {}] {}", result.name, joined_text(&result.parts))))
-        }
         "tool-approval-request" => Ok(text("[the tool call waits for approval]")),
         "tool-approval-response" => {
             let decision = if node.is_true("approved") { "approved" } else { "denied" };
@@ -234,7 +241,10 @@ fn data(node: &Node<'_>, mime: Option<&str>, name: Option<&str>) -> Result<Part,
         },
         _ => return Err(node.error("an address or base64; bytes cannot be sent as JSON")),
     };
-    Ok(Part::Media(media))
+    // The first half of a type is enough here; no other interface knows it.
+    let is_whole = |mime: &String| mime.contains('/') || node.reading == Reading::Earlier;
+    let mime_type = media.mime_type.clone().filter(is_whole);
+    Ok(Part::Media(Media { mime_type, ..media }))
 }
 
 fn is_address(text: &str) -> bool {

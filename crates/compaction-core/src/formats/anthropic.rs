@@ -3,7 +3,7 @@
 //! A user message with results becomes several messages. The results of one answer and the text after them
 //! become one user message. Calls of tools that the provider runs become text.
 
-use super::node::{Node, arguments_object, message_json, object, string, text_json, with};
+use super::node::{Node, Reading, arguments_object, message_json, object, string, text_json, with};
 use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, text};
 use super::parts::{Calls, Ids, cited, essential};
 use super::{Format, FormatError, WrittenMessage};
@@ -13,6 +13,8 @@ const ROLES: &str = "`user`, `assistant` or `system`";
 const BLOCKS: &str = "a block of a message: `text`, `image`, `document`, `search_result`, `thinking`, \
                       `redacted_thinking`, `tool_use`, `tool_result`, `fallback`, `compaction`, a change of the tools, \
                       or a block of a tool that the provider runs";
+/// Types of images that the interface takes.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /// Maximum characters of a call id.
 const MAX_ID: usize = 64;
 
@@ -138,7 +140,11 @@ fn block(node: &Node<'_>) -> Result<Part, FormatError> {
         "fallback" | "tool_addition" | "tool_removal" | "mcp_tool_listing" | "browser_state" => {
             Ok(as_text(kind, &essential(node.json)))
         }
-        _ if kind.ends_with("_tool_result") => Ok(as_text(kind, &node.value("content"))),
+        _ if kind.ends_with("_tool_result") => {
+            let is_error = node.is_true("is_error") && node.reading == Reading::Current;
+            let name = if is_error { format!("error of {kind}") } else { kind.to_owned() };
+            Ok(as_text(&name, &node.value("content")))
+        }
         _ => Err(node.unknown("type", BLOCKS)),
     }
 }
@@ -249,6 +255,7 @@ fn write_media(media: &Media) -> Json<'static> {
     let mime = || string(if is_document { "application/pdf" } else { media.mime_type() });
     let source = match &media.source {
         _ if kind == "document" && !is_document => return text_json(&media.shown()),
+        Source::Data(_) if kind == "image" && !IMAGES.contains(&media.mime_type()) => return text_json(&media.shown()),
         Source::Data(data) => {
             object([("type", string("base64")), ("media_type", mime()), ("data", string(data.as_str()))])
         }

@@ -219,7 +219,8 @@ fn write_media(media: &Media) -> Json<'static> {
 
 fn write_answer(answer: &Answer, ids: &Ids) -> Option<Json<'static>> {
     let shown = |part: &Part| match part {
-        Part::Text { text, .. } => Some(text.clone()),
+        // An empty answer is refused.
+        Part::Text { text, .. } => (!text.is_empty()).then(|| text.clone()),
         Part::Media(media) => Some(media.shown()),
         Part::Thinking { .. } | Part::Call { .. } => None,
     };

@@ -179,9 +179,7 @@ impl Media {
             Some("video") => "video",
             _ => "file",
         };
-        // Some interfaces accept the first half of a type, which no other knows.
-        let mime_type = mime_type.filter(|mime| mime.contains('/')).map(str::to_owned);
-        Self { kind, mime_type, name: name.map(str::to_owned), source }
+        Self { kind, mime_type: mime_type.map(str::to_owned), name: name.map(str::to_owned), source }
     }
 
     /// An image whose type may be unknown.
@@ -493,8 +491,11 @@ pub(super) fn cited(citations: &[Node<'_>], shown: &str) -> Vec<Part> {
     texts.into_iter().map(text).collect()
 }
 
-/// A citation as text. What a page of the web says is quoted, because the answer alone holds it; other quotes are
-/// of messages before the answer.
+/// Citations whose text no message shows: pages of the web, and of documents that are not text. Other citations
+/// quote earlier messages.
+const QUOTED: [&str; 2] = ["web_search_result_location", "page_location"];
+
+/// A citation as text.
 fn citation_text(citation: &Json<'_>, shown: &str) -> Option<String> {
     // Some interfaces put the members into an object that is named as the type.
     let kind = citation.get("type").and_then(Json::as_str).unwrap_or_default();
@@ -506,7 +507,7 @@ fn citation_text(citation: &Json<'_>, shown: &str) -> Option<String> {
     };
     let title = member(&["title", "document_title", "filename"]);
     let place = member(&["url", "source"]);
-    let quote = citation.get("cited_text").and_then(Json::as_str).filter(|_| kind == "web_search_result_location");
+    let quote = citation.get("cited_text").and_then(Json::as_str).filter(|_| QUOTED.contains(&kind));
     let is_shown = |name: Option<&str>| name.is_none_or(|name| shown.contains(name));
     if quote.is_none() && is_shown(title) && is_shown(place) {
         return None;

@@ -59,6 +59,11 @@ fn texts(written: &Written) -> Vec<String> {
 fn described(format: Format, conversation: &Conversation) -> String {
     let ours = read_all(format, &conversation.messages);
     let mut out = format!("    {{\n      \"name\": {}", json::encode_string(&conversation.name));
+    for name in ["source", "facts"] {
+        if let Some(value) = conversation.expected.get(name) {
+            write!(out, ",\n      \"{name}\": {}", value.to_compact()).unwrap();
+        }
+    }
     let mut add = |name: &str, lines: &[String]| {
         let lines: Vec<String> = lines.iter().map(|line| format!("        {line}")).collect();
         write!(out, ",\n      \"{name}\": [\n{}\n      ]", lines.join(",\n")).unwrap();
@@ -159,8 +164,24 @@ fn what_is_written_for_another_interface_follows_its_rules_and_is_read_again() {
 
 /// Strings that a person or a model reads in a foreign message: `text`, `thinking` and the like.
 fn words(json: &Json<'_>, out: &mut Vec<String>) {
-    const SPOKEN: [&str; 9] =
-        ["text", "thinking", "refusal", "reasoning_content", "errorText", "error", "code", "reason", "output"];
+    const SPOKEN: [&str; 16] = [
+        "text",
+        "thinking",
+        "refusal",
+        "reasoning_content",
+        "errorText",
+        "error",
+        "code",
+        "reason",
+        "output",
+        "title",
+        "cited_text",
+        "stdout",
+        "stderr",
+        "error_message",
+        "revised_prompt",
+        "transcript",
+    ];
     match json {
         Json::Array(items) => items.iter().for_each(|item| words(item, out)),
         Json::Object(members) => {
