@@ -1555,7 +1555,7 @@ pub enum MessageFormat {
     /// `contents` of Gemini.
     #[serde(rename = "gemini")]
     Gemini,
-    /// Model messages of the AI SDK (versions 5 and 6). Its UI messages are accepted too.
+    /// Model messages of the AI SDK (versions 5 to 7). Its UI messages are accepted too.
     #[serde(rename = "ai-sdk")]
     AiSdk,
     /// A value that only a newer server has.

@@ -1034,7 +1034,7 @@ export type MessageFormat =
   | "anthropic"
   /** `contents` of Gemini. */
   | "gemini"
-  /** Model messages of the AI SDK (versions 5 and 6). Its UI messages are accepted too. */
+  /** Model messages of the AI SDK (versions 5 to 7). Its UI messages are accepted too. */
   | "ai-sdk";
 
 /** A message, or the id of its entry. */

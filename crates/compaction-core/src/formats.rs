@@ -88,6 +88,11 @@ impl Format {
         matches!(self, Self::Anthropic | Self::Gemini)
     }
 
+    /// Whether it takes instructions that came between its messages there too, and not only beside them.
+    fn takes_later_system(self) -> bool {
+        self == Self::Anthropic
+    }
+
     /// Reads the first message of `nodes`, or the first items if several make up one answer. Returns the number
     /// of items that were read, and their content.
     fn read_first(self, nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<CommonMessage>), FormatError> {
@@ -243,7 +248,7 @@ pub fn write(format: Format, messages: &[Arc<Message>]) -> Written {
     let mut writing = Writing { format, runs: Vec::new(), system: Vec::new(), ids: Ids::default() };
     let mut at = 0;
     while at < messages.len() {
-        at += match original::whole_unit(format, &messages[at..]) {
+        at += match original::whole_unit(format, &messages[at..], writing.runs.is_empty()) {
             Some((count, texts)) => {
                 writing.ids.keep(&messages[at..at + count]);
                 writing.runs.push(Run::Original(texts));

@@ -3,11 +3,11 @@
 //! A UI message of the assistant holds calls and their results in steps. Each step becomes an answer and its
 //! results. Only model messages are written.
 
-use super::node::{Node, arguments_object, message_json, object, string, text_json, with};
+use super::node::{Node, Reading, arguments_object, message_json, object, string, text_json, with};
 use super::parts::{
     Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
 };
-use super::parts::{Calls, Ids};
+use super::parts::{Calls, Ids, cited, sentences};
 use super::{Format, FormatError};
 use crate::json::Json;
 
@@ -17,7 +17,7 @@ const PARTS: &str = "a part of a model message: `text`, `image`, `file`, `reason
 const UI_PARTS: &str = "a part of a UI message: `text`, `reasoning`, `file`, `tool-NAME`, `dynamic-tool`, \
                         `source-url`, `source-document`, `step-start` or `data-NAME`";
 const OUTPUTS: &str = "`text`, `json`, `error-text`, `error-json`, `execution-denied` or `content`";
-const OUTPUT_PARTS: &str = "`text`, `media`, `file-data`, `file-url`, `file-id`, `image-data`, `image-url`, \
+const OUTPUT_PARTS: &str = "`text`, `file`, `media`, `file-data`, `file-url`, `file-id`, `image-data`, `image-url`, \
                             `image-file-id`, `file-reference`, `image-file-reference` or `custom`";
 /// Maximum characters of a call id: the lowest limit of the providers.
 const MAX_ID: usize = 64;
@@ -31,7 +31,7 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessa
     match role {
         "system" => Ok(vec![CommonMessage::System(Content::Text(content.as_text()?.to_owned()))]),
         "user" => Ok(vec![CommonMessage::User(Content::read(&content, part)?)]),
-        "assistant" => Ok(vec![answer(Content::read(&content, part)?.into_parts())]),
+        "assistant" => Ok(vec![answer(answer_parts(&content)?)]),
         "tool" if content.json.as_str().is_some() => Err(content.error("a list of parts")),
         "tool" => read_tool(&content.items()?, calls),
         _ => Err(node.unknown("role", ROLES)),
@@ -40,6 +40,58 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessa
 
 fn answer(parts: Vec<Part>) -> CommonMessage {
     CommonMessage::Assistant(Answer { parts, origin: Some(Format::AiSdk), ..Answer::default() })
+}
+
+/// The parts of an answer, each with the sources that it cites.
+fn answer_parts(content: &Node<'_>) -> Result<Vec<Part>, FormatError> {
+    if let Some(plain) = content.json.as_str() {
+        return Ok(vec![text(plain)]);
+    }
+    let mut parts = Vec::new();
+    for item in content.items()? {
+        match item.need_text("type")? {
+            "custom" => parts.extend(custom(&item)),
+            "tool-result" => parts.extend(provider_result(&item)?),
+            _ => parts.push(part(&item)?),
+        }
+        parts.extend(sources(&item)?);
+    }
+    Ok(parts)
+}
+
+/// A part of a provider's own kind. Most hold only ids and counts for that provider.
+fn custom(node: &Node<'_>) -> Option<Part> {
+    match node.reading {
+        Reading::Current => {
+            let kind = node.json.get("kind").and_then(Json::as_str).unwrap_or("custom");
+            sentences(kind, node.json)
+        }
+        Reading::Earlier => Some(as_text("custom", node.json)),
+    }
+}
+
+/// The result of a tool that the provider ran, as text, and its files.
+fn provider_result(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
+    let result = result(node, &mut Calls::default())?;
+    let is_current = node.reading == Reading::Current;
+    let kind = if result.is_error && is_current { "error" } else { "result" };
+    let shown = text(format!("[{kind} of {}] {}", result.name, joined_text(&result.parts)));
+    let files = media_of(&result.parts).filter(|_| is_current).cloned().map(Part::Media);
+    Ok(std::iter::once(shown).chain(files).collect())
+}
+
+/// The sources that a text cites. Providers keep them in their own options, chats beside the text too.
+fn sources(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
+    let shown = node.json.get("text").and_then(Json::as_str).unwrap_or_default();
+    let mut citations = Vec::new();
+    if let Some(options) = node.either(["providerOptions", "providerMetadata"]) {
+        for (provider, member) in [("anthropic", "citations"), ("openai", "annotations")] {
+            let found = options.get(provider).and_then(|provider| provider.get(member));
+            let found = found.filter(|found| matches!(found.json, Json::Array(_)));
+            citations.extend(found.map(|found| found.items()).transpose()?.unwrap_or_default());
+        }
+    }
+    Ok(cited(&citations, shown))
 }
 
 /// The results, then the decisions of the person. Results must directly follow their calls.
@@ -98,6 +150,7 @@ fn output_part(node: &Node<'_>) -> Result<Part, FormatError> {
     let (mime, name) = (node.text("mediaType")?, node.text("filename")?);
     let media = match kind {
         "text" => return Ok(text(node.need_text("text")?)),
+        "file" => return data(&node.need("data", "an address or base64")?, mime, name),
         "media" | "file-data" => Media::new(mime, name, Source::Data(node.need_text("data")?.to_owned())),
         "image-data" => Media::image(mime, Source::Data(node.need_text("data")?.to_owned())),
         "file-url" => Media::at(node.need_text("url")?, mime, name),
@@ -118,12 +171,14 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
         "text" => Ok(text(node.need_text("text")?)),
         "image" => {
             let mime = node.either(["mediaType", "mimeType"]).map(|mime| mime.as_text()).transpose()?;
-            data(&node.need("image", "an address or base64")?, mime, None)
-                .map(|media| Part::Media(Media { kind: "image", ..media }))
+            data(&node.need("image", "an address or base64")?, mime, None).map(|part| match part {
+                Part::Media(media) => Part::Media(Media { kind: "image", ..media }),
+                other => other,
+            })
         }
         "file" | "reasoning-file" => {
             let mime = node.either(["mediaType", "mimeType"]).map(|mime| mime.as_text()).transpose()?;
-            data(&node.need("data", "an address or base64")?, mime, node.text("filename")?).map(Part::Media)
+            data(&node.need("data", "an address or base64")?, mime, node.text("filename")?)
         }
         "reasoning" => reasoning(node),
         "redacted-reasoning" => {
@@ -143,10 +198,6 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
                 arguments: arguments_object(input),
                 signature: None,
             })
-        }
-        "tool-result" => {
-            let result = result(node, &mut Calls::default())?;
-            Ok(text(format!("[result of {}] {}", result.name, joined_text(&result.parts))))
         }
         "tool-approval-request" => Ok(text("[the tool call waits for approval]")),
         "tool-approval-response" => {
@@ -171,18 +222,29 @@ fn reasoning(node: &Node<'_>) -> Result<Part, FormatError> {
     Ok(Part::Thinking { text, signature, is_redacted })
 }
 
-/// Data as base64, a URL, or an id of the provider.
-fn data(node: &Node<'_>, mime: Option<&str>, name: Option<&str>) -> Result<Media, FormatError> {
-    match node.json {
-        Json::String(text) if is_address(text) => Ok(Media::at(text, mime, name)),
-        Json::String(text) => Ok(Media::new(mime, name, Source::Data(text.clone().into_owned()))),
-        Json::Object(_) => match (node.text("data")?, node.text("url")?) {
-            (Some(data), _) => Ok(Media::new(mime, name, Source::Data(data.to_owned()))),
-            (None, Some(url)) => Ok(Media::at(url, mime, name)),
-            (None, None) => Ok(Media::new(mime, name, Source::Id(node.json.to_compact()))),
+/// Data as base64, a URL, an id of the provider, or the text of a document.
+fn data(node: &Node<'_>, mime: Option<&str>, name: Option<&str>) -> Result<Part, FormatError> {
+    let media = match node.json {
+        Json::String(text) if is_address(text) => Media::at(text, mime, name),
+        Json::String(text) => Media::new(mime, name, Source::Data(text.clone().into_owned())),
+        Json::Object(_) => match (node.text("data")?, node.text("url")?, node.text("text")?) {
+            (Some(data), ..) => Media::new(mime, name, Source::Data(data.to_owned())),
+            (None, Some(url), _) => Media::at(url, mime, name),
+            (None, None, Some(document)) if node.reading == Reading::Current => {
+                let title = name.map(|name| format!("{name}\n\n")).unwrap_or_default();
+                return Ok(text(format!("{title}{document}")));
+            }
+            (None, None, _) => {
+                let id = node.json.get("reference").filter(|_| node.reading == Reading::Current);
+                Media::new(mime, name, Source::Id(id.unwrap_or(node.json).to_compact()))
+            }
         },
-        _ => Err(node.error("an address or base64; bytes cannot be sent as JSON")),
-    }
+        _ => return Err(node.error("an address or base64; bytes cannot be sent as JSON")),
+    };
+    // The first half of a type is enough here; no other interface knows it.
+    let is_whole = |mime: &String| mime.contains('/') || node.reading == Reading::Earlier;
+    let mime_type = media.mime_type.clone().filter(is_whole);
+    Ok(Part::Media(Media { mime_type, ..media }))
 }
 
 fn is_address(text: &str) -> bool {
@@ -255,21 +317,30 @@ fn ui_part(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
         let input = node.either(["input", "rawInput"]).map_or(Json::Null, |input| input.json.clone());
         if node.is_true("providerExecuted") {
             let output = node.get("output").map(|output| as_text(&format!("result of {name}"), output.json));
-            return Ok(std::iter::once(as_text(name, &input)).chain(output).collect());
+            let error = node.text("errorText")?.filter(|_| node.reading == Reading::Current);
+            let error = error.map(|error| text(format!("[error of {name}] {error}")));
+            return Ok(std::iter::once(as_text(name, &input)).chain(output).chain(error).collect());
         }
         let (id, name) = (node.need_text("toolCallId")?.to_owned(), name.to_owned());
         return Ok(vec![Part::Call { id, name, arguments: arguments_object(input), signature: None }]);
     }
     let part = match kind {
-        "text" => text(node.need_text("text")?),
+        "text" => {
+            let mut parts = vec![text(node.need_text("text")?)];
+            parts.extend(sources(node)?);
+            return Ok(parts);
+        }
         "reasoning" => reasoning(node)?,
         "file" | "reasoning-file" => {
             Part::Media(Media::at(node.need_text("url")?, node.text("mediaType")?, node.text("filename")?))
         }
-        "source-url" => text(format!("[source {}]", node.need_text("url")?)),
+        "source-url" => text(match node.text("title")?.filter(|_| node.reading == Reading::Current) {
+            Some(title) => format!("[source {title} ({})]", node.need_text("url")?),
+            None => format!("[source {}]", node.need_text("url")?),
+        }),
         "source-document" => text(format!("[source {}]", node.text("title")?.unwrap_or_default())),
         "step-start" => return Ok(Vec::new()),
-        "custom" => as_text("custom", node.json),
+        "custom" => return Ok(custom(node).into_iter().collect()),
         _ if kind.starts_with("data-") => as_text(kind, &node.value("data")),
         _ => return Err(node.unknown("type", UI_PARTS)),
     };

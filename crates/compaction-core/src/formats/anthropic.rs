@@ -3,15 +3,18 @@
 //! A user message with results becomes several messages. The results of one answer and the text after them
 //! become one user message. Calls of tools that the provider runs become text.
 
-use super::node::{Node, arguments_object, message_json, object, string, text_json, with};
+use super::node::{Node, Reading, arguments_object, message_json, object, string, text_json, with};
 use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, text};
-use super::parts::{Calls, Ids};
+use super::parts::{Calls, Ids, cited, essential};
 use super::{Format, FormatError, WrittenMessage};
 use crate::json::{Json, RawObject};
 
 const ROLES: &str = "`user`, `assistant` or `system`";
 const BLOCKS: &str = "a block of a message: `text`, `image`, `document`, `search_result`, `thinking`, \
-                      `redacted_thinking`, `tool_use`, `tool_result`, or of a tool that the provider runs";
+                      `redacted_thinking`, `tool_use`, `tool_result`, `fallback`, `compaction`, a change of the tools, \
+                      or a block of a tool that the provider runs";
+/// Types of images that the interface takes.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /// Maximum characters of a call id.
 const MAX_ID: usize = 64;
 
@@ -21,12 +24,28 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessa
         "user" if content.json.as_str().is_none() => read_user(&content.items()?, calls),
         "user" => Ok(vec![CommonMessage::User(Content::read(&content, block)?)]),
         "assistant" => {
-            let parts = Content::read(&content, block)?.into_parts();
+            let parts = answer_parts(&content)?;
             read_answer(node, parts).map(|answer| vec![CommonMessage::Assistant(answer)])
         }
         "system" => Ok(vec![CommonMessage::System(Content::read(&content, block)?)]),
         _ => Err(node.unknown("role", ROLES)),
     }
+}
+
+/// The blocks of an answer, each with the sources that it cites.
+fn answer_parts(content: &Node<'_>) -> Result<Vec<Part>, FormatError> {
+    if let Some(plain) = content.json.as_str() {
+        return Ok(vec![text(plain)]);
+    }
+    let mut parts = Vec::new();
+    for item in content.items()? {
+        parts.push(block(&item)?);
+        // In a document the member is a setting.
+        if item.get("citations").is_some_and(|citations| matches!(citations.json, Json::Array(_))) {
+            parts.extend(cited(&item.list("citations")?, item.text("text")?.unwrap_or_default()));
+        }
+    }
+    Ok(parts)
 }
 
 /// The results, and the text of the person between them.
@@ -118,7 +137,14 @@ fn block(node: &Node<'_>) -> Result<Part, FormatError> {
         }
         "tool_reference" => Ok(text(format!("[tool {}]", node.need_text("tool_name")?))),
         "compaction" => Ok(text(node.text("content")?.unwrap_or("[compaction]"))),
-        _ if kind.ends_with("_tool_result") => Ok(as_text(kind, &node.value("content"))),
+        "fallback" | "tool_addition" | "tool_removal" | "mcp_tool_listing" | "browser_state" => {
+            Ok(as_text(kind, &essential(node.json)))
+        }
+        _ if kind.ends_with("_tool_result") => {
+            let is_error = node.is_true("is_error") && node.reading == Reading::Current;
+            let name = if is_error { format!("error of {kind}") } else { kind.to_owned() };
+            Ok(as_text(&name, &node.value("content")))
+        }
         _ => Err(node.unknown("type", BLOCKS)),
     }
 }
@@ -229,6 +255,7 @@ fn write_media(media: &Media) -> Json<'static> {
     let mime = || string(if is_document { "application/pdf" } else { media.mime_type() });
     let source = match &media.source {
         _ if kind == "document" && !is_document => return text_json(&media.shown()),
+        Source::Data(_) if kind == "image" && !IMAGES.contains(&media.mime_type()) => return text_json(&media.shown()),
         Source::Data(data) => {
             object([("type", string("base64")), ("media_type", mime()), ("data", string(data.as_str()))])
         }

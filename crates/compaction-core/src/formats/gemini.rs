@@ -15,7 +15,7 @@ use crate::json::Json;
 
 const ROLES: &str = "`user`, `model`, `function` or `system`";
 const PARTS: &str = "a part with `text`, `inlineData`, `fileData`, `functionCall`, `functionResponse`, \
-                     `executableCode` or `codeExecutionResult`";
+                     `executableCode`, `codeExecutionResult`, `toolCall`, `toolResponse` or `audioTranscription`";
 /// Parts of tools that the provider runs, in both spellings. They become text.
 const SHOWN_AS_TEXT: [[&str; 2]; 4] = [
     ["executableCode", "executable_code"],
@@ -120,6 +120,9 @@ fn part(node: &Node<'_>, earlier: usize) -> Result<Part, FormatError> {
         if let Some(value) = node.either([name, other]) {
             return Ok(as_text(name, value.json));
         }
+    }
+    if let Some(transcription) = node.either(["audioTranscription", "audio_transcription"]) {
+        return Ok(text(transcription.text("text")?.unwrap_or_default()));
     }
     match node.text("text")? {
         Some(text) if node.is_true("thought") => {

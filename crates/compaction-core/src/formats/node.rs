@@ -3,10 +3,20 @@
 use super::FormatError;
 use crate::json::Json;
 
+/// How messages are read. Stored originals are recognised by either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Cited sources are shown. Data that only a provider reads is not.
+    Current,
+    /// As in files of earlier versions: the reverse.
+    Earlier,
+}
+
 /// A value of a message, with its path.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     pub(super) json: &'a Json<'static>,
+    pub(super) reading: Reading,
     /// Index of the message in the input.
     pub(super) index: usize,
     /// Path inside the message, empty for the message itself.
@@ -16,13 +26,18 @@ pub(super) struct Node<'a> {
 impl<'a> Node<'a> {
     /// The message at `index`.
     pub(super) fn message(json: &'a Json<'static>, index: usize) -> Self {
-        Self { json, index, path: String::new() }
+        Self::message_read(json, index, Reading::Current)
+    }
+
+    /// The message at `index`, read in this way.
+    pub(super) fn message_read(json: &'a Json<'static>, index: usize, reading: Reading) -> Self {
+        Self { json, reading, index, path: String::new() }
     }
 
     /// Member `key`, unless it is missing or null.
     pub(super) fn get(&self, key: &str) -> Option<Self> {
         let json = self.json.get(key).filter(|json| **json != Json::Null)?;
-        Some(Self { json, index: self.index, path: self.path_of(key) })
+        Some(Self { json, reading: self.reading, index: self.index, path: self.path_of(key) })
     }
 
     /// Member `key`; null if it is missing.
@@ -65,7 +80,8 @@ impl<'a> Node<'a> {
         let Json::Array(items) = self.json else {
             return Err(self.error("a list"));
         };
-        let item = |(at, json)| Self { json, index: self.index, path: format!("{}[{at}]", self.path) };
+        let item =
+            |(at, json)| Self { json, reading: self.reading, index: self.index, path: format!("{}[{at}]", self.path) };
         Ok(items.iter().enumerate().map(item).collect())
     }
 

@@ -6,7 +6,7 @@
 
 use super::node::{Node, arguments_object, arguments_of_text, message_json, object, string, text_json, with};
 use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, joined_text, media_of, text};
-use super::parts::{Calls, Ids, generated_id};
+use super::parts::{Calls, Ids, cited, generated_id};
 use super::{Format, FormatError};
 use crate::json::Json;
 
@@ -44,6 +44,8 @@ fn result(node: &Node<'_>, id: String, name: &str) -> Result<CommonMessage, Form
 fn content(node: &Node<'_>) -> Result<Content, FormatError> {
     match node.get("content") {
         None => Ok(Content::Parts(Vec::new())),
+        // Some servers give structured output as a value.
+        Some(content) if content.json.as_object().is_some() => Ok(Content::Text(content.json.to_compact())),
         Some(content) => Content::read(&content, part),
     }
 }
@@ -88,6 +90,10 @@ fn answer(node: &Node<'_>) -> Result<Answer, FormatError> {
     }
     if let Some(Part::Media(_)) = parts.iter().find(|part| matches!(part, Part::Media(_))) {
         return Err(node.unknown("content", ANSWER_PARTS));
+    }
+    let annotations = node.get("annotations").filter(|annotations| matches!(annotations.json, Json::Array(_)));
+    if let Some(annotations) = annotations {
+        parts.extend(cited(&annotations.items()?, &joined_text(&parts)));
     }
     parts.extend(node.text("refusal")?.map(text));
     if let Some(audio) = node.get("audio") {
@@ -213,7 +219,8 @@ fn write_media(media: &Media) -> Json<'static> {
 
 fn write_answer(answer: &Answer, ids: &Ids) -> Option<Json<'static>> {
     let shown = |part: &Part| match part {
-        Part::Text { text, .. } => Some(text.clone()),
+        // An empty answer is refused.
+        Part::Text { text, .. } => (!text.is_empty()).then(|| text.clone()),
         Part::Media(media) => Some(media.shown()),
         Part::Thinking { .. } | Part::Call { .. } => None,
     };

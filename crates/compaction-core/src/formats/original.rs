@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::node::{Node, object, string, without_spaces};
+use super::node::{Node, Reading, object, string, without_spaces};
 use super::parts::Ids;
 use super::parts::{CommonMessage, mark_of, split_data_url, unmarked};
 use super::{Calls, Format, Mark};
@@ -231,8 +231,9 @@ fn value_at<'a>(messages: &'a [Json<'static>], place: &str) -> Option<&'a Json<'
 }
 
 /// The originals of the first messages, and the number of messages that they became. `None` if the first message
-/// did not come in `format`, if one of its unit is missing, or if one has changed since.
-pub(super) fn whole_unit(format: Format, messages: &[Arc<Message>]) -> Option<(usize, Vec<String>)> {
+/// did not come in `format`, if one of its unit is missing, or if one has changed since. Instructions at the start,
+/// where `is_first` is true, belong beside the messages of some interfaces.
+pub(super) fn whole_unit(format: Format, messages: &[Arc<Message>], is_first: bool) -> Option<(usize, Vec<String>)> {
     if format == Format::Pi {
         return Some((1, vec![messages.first()?.raw().get().to_owned()]));
     }
@@ -246,8 +247,8 @@ pub(super) fn whole_unit(format: Format, messages: &[Arc<Message>]) -> Option<(u
         let tree = marked_tree(message).filter(|tree| mark_of(tree) == Some(Mark { part, ..mark }))?;
         trees.push(tree);
     }
-    let is_apart = |message: &Arc<Message>| message.role() == "system" && format.has_separate_system();
-    if unit.iter().any(is_apart) {
+    let is_apart = format.has_separate_system() && (is_first || !format.takes_later_system());
+    if is_apart && unit.iter().any(|message| message.role() == "system") {
         return None;
     }
     let texts = restored(format, unit, &trees)?;
@@ -283,18 +284,22 @@ fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>]) -> O
 
 /// Whether the originals are still converted to exactly these messages. Edits and shortened results change them.
 fn reads_back_as(format: Format, unit: &[Arc<Message>], originals: &[String]) -> bool {
-    let mut calls = Calls::of_results(unit.iter().map(Arc::as_ref));
+    let calls = Calls::of_results(unit.iter().map(Arc::as_ref));
     let parsed = originals.iter().map(|text| Json::parse(text).map(Json::into_owned));
     let Ok(trees) = parsed.collect::<Result<Vec<_>, _>>() else {
         return false;
     };
-    let nodes: Vec<Node<'_>> = trees.iter().enumerate().map(|(index, json)| Node::message(json, index)).collect();
-    if nodes.is_empty() {
+    if trees.is_empty() {
         return false;
     }
-    let Ok((count, common)) = format.read_first(&nodes, &mut calls) else {
-        return false;
-    };
-    let converted = common.iter().map(|common| Some(common.to_message().to_compact()));
-    count == nodes.len() && converted.eq(unit.iter().map(|message| unmarked(message)))
+    let unmarked: Vec<Option<String>> = unit.iter().map(|message| unmarked(message)).collect();
+    [Reading::Current, Reading::Earlier].into_iter().any(|reading| {
+        let node = |(index, json)| Node::message_read(json, index, reading);
+        let nodes: Vec<Node<'_>> = trees.iter().enumerate().map(node).collect();
+        let Ok((count, common)) = format.read_first(&nodes, &mut calls.clone()) else {
+            return false;
+        };
+        let converted = common.iter().map(|common| Some(common.to_message().to_compact()));
+        count == nodes.len() && converted.eq(unmarked.iter().cloned())
+    })
 }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::node::{Node, message_json, object, string, text_json, with};
+use super::node::{Node, Reading, message_json, object, string, text_json, with};
 use super::{Format, FormatError, Mark};
 use crate::json::{Json, RawObject};
 use crate::message::{Body, Message};
@@ -452,6 +452,72 @@ fn shortened(json: &Json<'_>) -> Json<'static> {
         }
         other => other.clone().into_owned(),
     }
+}
+
+/// An item or block without the members that only the interface needs.
+pub(super) fn essential(json: &Json<'static>) -> Json<'static> {
+    match json {
+        Json::Object(members) => {
+            let is_kept = |key: &str| !matches!(key, "id" | "type" | "status" | "role" | "cache_control");
+            Json::Object(members.iter().filter(|(key, _)| is_kept(key)).cloned().collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Data of a provider as text: its name and the sentences in it. `None` if no string in it has a space, because
+/// nobody can read the rest.
+pub(super) fn sentences(name: &str, json: &Json<'_>) -> Option<Part> {
+    fn collect<'a>(json: &'a Json<'_>, out: &mut Vec<&'a str>) {
+        match json {
+            Json::String(text) if text.trim().contains([' ', '\n']) => out.push(text),
+            Json::Array(items) => items.iter().for_each(|item| collect(item, out)),
+            Json::Object(members) => members.iter().for_each(|(_, value)| collect(value, out)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    collect(json, &mut found);
+    (!found.is_empty()).then(|| text(format!("[{name}] {}", found.join("\n"))))
+}
+
+/// The sources that a text of an answer cites, as parts to follow it. Each is named once. `shown` is the text: a
+/// source whose name and address it contains is left out.
+pub(super) fn cited(citations: &[Node<'_>], shown: &str) -> Vec<Part> {
+    let mut texts: Vec<String> = Vec::new();
+    for citation in citations.iter().filter(|citation| citation.reading == Reading::Current) {
+        texts.extend(citation_text(citation.json, shown).filter(|text| !texts.contains(text)));
+    }
+    texts.into_iter().map(text).collect()
+}
+
+/// Citations whose text no message shows: pages of the web, and of documents that are not text. Other citations
+/// quote earlier messages.
+const QUOTED: [&str; 2] = ["web_search_result_location", "page_location"];
+
+/// A citation as text.
+fn citation_text(citation: &Json<'_>, shown: &str) -> Option<String> {
+    // Some interfaces put the members into an object that is named as the type.
+    let kind = citation.get("type").and_then(Json::as_str).unwrap_or_default();
+    let inner = citation.get(kind).or_else(|| citation.get("source")).filter(|inner| inner.as_object().is_some());
+    let inner = inner.unwrap_or(citation);
+    let member = |keys: &[&str]| {
+        let found = keys.iter().find_map(|key| inner.get(key).and_then(Json::as_str));
+        found.filter(|text| !text.is_empty())
+    };
+    let title = member(&["title", "document_title", "filename"]);
+    let place = member(&["url", "source"]);
+    let quote = citation.get("cited_text").and_then(Json::as_str).filter(|_| QUOTED.contains(&kind));
+    let is_shown = |name: Option<&str>| name.is_none_or(|name| shown.contains(name));
+    if quote.is_none() && is_shown(title) && is_shown(place) {
+        return None;
+    }
+    let named = match (title, place) {
+        (Some(title), Some(place)) => format!("{title} ({place})"),
+        (title, place) => title.or(place).unwrap_or_default().to_owned(),
+    };
+    let quote = quote.map(|quote| format!(": \"{quote}\"")).unwrap_or_default();
+    Some(format!("[source {named}{quote}]"))
 }
 
 /// A short hash of `text`, the same in every version of this program.

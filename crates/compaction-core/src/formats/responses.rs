@@ -6,13 +6,14 @@
 
 use super::node::{Node, arguments_object, arguments_of_text, message_json, object, string};
 use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, text};
-use super::parts::{Calls, Ids};
+use super::parts::{Calls, Ids, cited, essential};
 use super::{Format, FormatError};
 use crate::json::Json;
 
 const ROLES: &str = "`user`, `assistant`, `system` or `developer`";
 const ITEMS: &str = "an item of a `responses` request: `message`, `function_call`, `function_call_output`, \
-                     `reasoning`, a call of another tool or its output";
+                     `reasoning`, a call of another tool or its output, `configuration_update`, `additional_tools` \
+                     or `compaction_trigger`";
 const PARTS: &str = "`input_text`, `output_text`, `input_image`, `input_file`, `input_audio` or `refusal`";
 /// Maximum characters of a call id.
 const MAX_ID: usize = 64;
@@ -109,22 +110,19 @@ fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
             Ok(Item::OfAnswer(vec![Part::Call { id, name, arguments, signature: None }]))
         }
         "item_reference" => Ok(Item::OfAnswer(vec![text(format!("[item {}]", node.need_text("id")?))])),
+        // They hold until the next one, like instructions.
+        "configuration_update" | "additional_tools" => {
+            let update = Content::Parts(vec![as_text(kind, &essential(node.json))]);
+            Ok(Item::Whole(CommonMessage::System(update)))
+        }
+        "compaction_trigger" => {
+            Ok(Item::Whole(CommonMessage::User(Content::Parts(vec![text("[compaction_trigger]")]))))
+        }
         "mcp_approval_response" => {
             let decision = if node.is_true("approve") { "approved" } else { "denied" };
             Ok(Item::Whole(CommonMessage::User(Content::Parts(vec![text(format!("[tool call {decision}]"))]))))
         }
         _ => Err(node.unknown("type", ITEMS)),
-    }
-}
-
-/// An item without the members that only the interface needs.
-fn essential(json: &Json<'static>) -> Json<'static> {
-    match json {
-        Json::Object(members) => {
-            let kept = members.iter().filter(|(key, _)| !matches!(key.as_ref(), "id" | "type" | "status"));
-            Json::Object(kept.cloned().collect())
-        }
-        other => other.clone(),
     }
 }
 
@@ -135,9 +133,22 @@ fn message(node: &Node<'_>) -> Result<Item, FormatError> {
     match role {
         "user" => Ok(Item::Whole(CommonMessage::User(content))),
         "system" | "developer" => Ok(Item::Whole(CommonMessage::System(content))),
-        "assistant" => Ok(Item::OfAnswer(content.into_parts())),
+        "assistant" => answer_parts(node, content).map(Item::OfAnswer),
         _ => Err(node.unknown("role", ROLES)),
     }
+}
+
+/// The parts of an answer, each with the sources that it cites.
+fn answer_parts(node: &Node<'_>, content: Content) -> Result<Vec<Part>, FormatError> {
+    let Content::Parts(parts) = content else {
+        return Ok(content.into_parts());
+    };
+    let mut with_sources = Vec::with_capacity(parts.len());
+    for (part, node) in parts.into_iter().zip(node.list("content")?) {
+        with_sources.push(part);
+        with_sources.extend(cited(&node.list("annotations")?, node.text("text")?.unwrap_or_default()));
+    }
+    Ok(with_sources)
 }
 
 fn part(node: &Node<'_>) -> Result<Part, FormatError> {

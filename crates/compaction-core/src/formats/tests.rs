@@ -27,12 +27,15 @@ fn conversations(format: Format) -> Vec<Conversation> {
     let file = Json::parse(&text).unwrap().into_owned();
     assert_eq!(file.get("format").and_then(Json::as_str), Some(format.name()));
     let Some(Json::Array(conversations)) = file.get("conversations") else { panic!("a list of conversations") };
-    let conversation = |json: &Json<'static>| Conversation {
+    conversations.iter().map(conversation_of).collect()
+}
+
+fn conversation_of(json: &Json<'static>) -> Conversation {
+    Conversation {
         name: json.get("name").and_then(Json::as_str).unwrap().to_owned(),
         messages: list(json.get("messages")).iter().map(Json::to_compact).collect(),
         expected: json.clone(),
-    };
-    conversations.iter().map(conversation).collect()
+    }
 }
 
 fn list(json: Option<&Json<'static>>) -> Vec<Json<'static>> {
@@ -56,6 +59,11 @@ fn texts(written: &Written) -> Vec<String> {
 fn described(format: Format, conversation: &Conversation) -> String {
     let ours = read_all(format, &conversation.messages);
     let mut out = format!("    {{\n      \"name\": {}", json::encode_string(&conversation.name));
+    for name in ["source", "facts"] {
+        if let Some(value) = conversation.expected.get(name) {
+            write!(out, ",\n      \"{name}\": {}", value.to_compact()).unwrap();
+        }
+    }
     let mut add = |name: &str, lines: &[String]| {
         let lines: Vec<String> = lines.iter().map(|line| format!("        {line}")).collect();
         write!(out, ",\n      \"{name}\": [\n{}\n      ]", lines.join(",\n")).unwrap();
@@ -100,16 +108,40 @@ fn recorded_conversations_come_back_as_they_were() {
     for format in FORMATS {
         for conversation in conversations(format) {
             let ours = read_all(format, &conversation.messages);
-            let written = write(format, &ours);
-            let expected: Vec<String> = conversation
-                .messages
-                .iter()
-                .filter(|message| !(format.has_separate_system() && message.contains("\"role\":\"system\"")))
-                .cloned()
-                .collect();
-            assert_eq!(texts(&written), expected, "{}: {}", format.name(), conversation.name);
-            assert_eq!(written.system.is_some(), expected.len() != conversation.messages.len());
+            check_returned(format, &conversation, &ours);
         }
+    }
+}
+
+/// What a request holds beside and as messages: instructions at the start, and everything else as it came.
+#[track_caller]
+fn check_returned(format: Format, conversation: &Conversation, ours: &[Arc<Message>]) {
+    let written = write(format, ours);
+    let mut expected = conversation.messages.clone();
+    let is_system = |message: &String| message.contains("\"role\":\"system\"");
+    if format.has_separate_system() && expected.first().is_some_and(is_system) {
+        expected.remove(0);
+    }
+    assert_eq!(texts(&written), expected, "{}: {}", format.name(), conversation.name);
+    assert_eq!(written.system.is_some(), expected.len() != conversation.messages.len());
+}
+
+/// `ours` as version 0.1 stored it: sources were not shown, and data of providers was.
+#[test]
+fn conversations_in_files_of_earlier_versions_come_back_as_they_were() {
+    let path = file_of(Format::Pi).with_file_name("earlier.jsonl");
+    let lines = std::fs::read_to_string(path).unwrap();
+    for line in lines.lines() {
+        let stored = Json::parse(line).unwrap().into_owned();
+        let format = Format::from_name(stored.get("format").and_then(Json::as_str).unwrap()).unwrap();
+        let conversation = conversation_of(&stored);
+        let message = |json: &Json<'_>| Arc::new(Message::from_json(&json.to_compact()).unwrap());
+        let earlier: Vec<Arc<Message>> = list(stored.get("ours")).iter().map(message).collect();
+        let shown = |messages: &[Arc<Message>]| {
+            messages.iter().map(|message| message.display_text().into_owned()).collect::<Vec<_>>()
+        };
+        assert_ne!(shown(&earlier), shown(&read_all(format, &conversation.messages)), "{}", conversation.name);
+        check_returned(format, &conversation, &earlier);
     }
 }
 
@@ -132,8 +164,24 @@ fn what_is_written_for_another_interface_follows_its_rules_and_is_read_again() {
 
 /// Strings that a person or a model reads in a foreign message: `text`, `thinking` and the like.
 fn words(json: &Json<'_>, out: &mut Vec<String>) {
-    const SPOKEN: [&str; 9] =
-        ["text", "thinking", "refusal", "reasoning_content", "errorText", "error", "code", "reason", "output"];
+    const SPOKEN: [&str; 16] = [
+        "text",
+        "thinking",
+        "refusal",
+        "reasoning_content",
+        "errorText",
+        "error",
+        "code",
+        "reason",
+        "output",
+        "title",
+        "cited_text",
+        "stdout",
+        "stderr",
+        "error_message",
+        "revised_prompt",
+        "transcript",
+    ];
     match json {
         Json::Array(items) => items.iter().for_each(|item| words(item, out)),
         Json::Object(members) => {

@@ -24,7 +24,7 @@ pub enum MessageFormat {
     Anthropic,
     /// `contents` of Gemini.
     Gemini,
-    /// Model messages of the AI SDK (versions 5 and 6). Its UI messages are accepted too.
+    /// Model messages of the AI SDK (versions 5 to 7). Its UI messages are accepted too.
     AiSdk,
 }
 
