@@ -34,9 +34,9 @@ pub struct Message {
 /// Maximum bytes of a message whose body is not kept when only its tokens are computed. Such a body takes more memory
 /// than the text and is quickly read again.
 const SHORT_BYTES: usize = 1024;
-/// Bytes of a message above which passes over a context do not keep its body. Reading such a text again takes far less
-/// than what is done with it.
-const LONG_BYTES: usize = 4096;
+/// Bytes of a message above which passes over a context do not keep its body. Few messages are longer, and reading such
+/// a text again takes far less than what is done with it.
+const LONG_BYTES: usize = 1 << 14;
 
 impl Message {
     /// Reads a stored message. Never fails: unreadable messages become [`Body::Other`], and missing or
