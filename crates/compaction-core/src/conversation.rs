@@ -13,7 +13,7 @@ use crate::message::{BashExecution, Body, Content, Message, ToolCall};
 use crate::projection::Projection;
 
 pub use prefix::{CachedInput, LastAnswer, Prefix, SystemPrompt};
-pub(crate) use serialize::{Detail, serialize_message};
+pub(crate) use serialize::{Detail, serialize_body};
 pub use serialize::{Redact, Thinking, serialize_conversation};
 
 /// The context in `llm` format: see [`LlmContext`].

@@ -115,10 +115,11 @@ const MOST_MESSAGES: usize = 8;
 /// whose calls were cut away. Without any text, adds the number of messages.
 fn report_anything(messages: &[PreparedMessage], pool: &mut Pool) {
     let is_hidden =
-        |message: &Message| matches!(message.body(), Body::BashExecution(bash) if bash.exclude_from_context);
+        |message: &Message| matches!(&*message.read_body(), Body::BashExecution(bash) if bash.exclude_from_context);
     let visible = messages.iter().enumerate().rev().filter(|(_, prepared)| !is_hidden(&prepared.message));
-    let ends = visible
-        .map(|(index, prepared)| (index as u64 + 1, text::first_and_last_sentence(&prepared.message.display_text())));
+    let ends = visible.map(|(index, prepared)| {
+        (index as u64 + 1, text::first_and_last_sentence(&prepared.message.read_body().display_text()))
+    });
     for (position, sentences) in ends.filter(|(_, sentences)| !sentences.is_empty()).take(MOST_MESSAGES) {
         pool.add(Section::CriticalContext, &sentences, Origin::at(position), Rank::Normal);
     }

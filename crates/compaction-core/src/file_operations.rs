@@ -41,7 +41,7 @@ impl FileOperations {
     /// Adds the tool calls of a message and the outcome in a tool result. Calls of tools that `tools`
     /// does not name count only if they did not fail.
     pub fn add_message(&mut self, message: &Message, tools: &FileTools) {
-        match message.body() {
+        match &*message.read_body() {
             Body::Assistant(assistant) => {
                 for block in &assistant.content {
                     match block {

@@ -34,6 +34,9 @@ pub struct Message {
 /// Maximum bytes of a message whose body is not kept when only its tokens are computed. Such a body takes more memory
 /// than the text and is quickly read again.
 const SHORT_BYTES: usize = 1024;
+/// Bytes of a message above which passes over a context do not keep its body. Few messages are longer, and reading such
+/// a text again takes far less than what is done with it.
+const LONG_BYTES: usize = 1 << 14;
 
 impl Message {
     /// Reads a stored message. Never fails: unreadable messages become [`Body::Other`], and missing or
@@ -120,8 +123,8 @@ impl Message {
         Self { raw, outline, entry_time: None, body, tokens: OnceLock::new() }
     }
 
-    fn read(&self) -> Box<Body> {
-        Box::new(read_text(self.raw.get()).1)
+    fn read(&self) -> Body {
+        read_text(self.raw.get()).1
     }
 
     fn synthetic(members: &[(&str, String)], timestamp: Option<i64>, body: Body) -> Self {
@@ -258,16 +261,25 @@ impl Message {
         self.outline.role.is_some()
     }
 
-    /// The body, read on first use.
+    /// The body, read on first use and kept.
     pub fn body(&self) -> &Body {
-        self.body.get_or_init(|| self.read())
+        self.body.get_or_init(|| Box::new(self.read()))
+    }
+
+    /// The body for a single use. That of a long message is not kept, so that a pass over a context does not hold its
+    /// text twice.
+    pub fn read_body(&self) -> Cow<'_, Body> {
+        if self.body.get().is_none() && self.raw.get().len() > LONG_BYTES {
+            return Cow::Owned(self.read());
+        }
+        Cow::Borrowed(self.body())
     }
 
     /// Estimated tokens (docs/projection.md, "Tokens").
     pub fn tokens(&self) -> u64 {
         *self.tokens.get_or_init(|| match self.body.get() {
             None if self.raw.get().len() <= SHORT_BYTES => estimate(&self.read()),
-            _ => estimate(self.body()),
+            _ => estimate(&self.read_body()),
         })
     }
 
@@ -335,11 +347,7 @@ impl Message {
 
     /// Tool calls in the message, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        let blocks = self.as_assistant().map_or(&[][..], |assistant| &assistant.content);
-        blocks.iter().filter_map(|block| match block {
-            Block::ToolCall(call) => Some(call),
-            _ => None,
-        })
+        self.as_assistant().into_iter().flat_map(Assistant::tool_calls)
     }
 
     /// Whether the message starts a turn (docs/cut-points.md, "Turns").
@@ -349,16 +357,7 @@ impl Message {
 
     /// The text to show to a person: text blocks, or the command or summary.
     pub fn display_text(&self) -> Cow<'_, str> {
-        match self.body() {
-            Body::User { content } | Body::Custom { content, .. } | Body::ToolResult { content, .. } => {
-                content.text("")
-            }
-            Body::Assistant(assistant) => blocks_text(&assistant.content, "\n"),
-            Body::BashExecution(bash) => Cow::Borrowed(&bash.command),
-            Body::System(system) => system.content.text("\n"),
-            Body::CompactionSummary { summary, .. } | Body::BranchSummary { summary, .. } => Cow::Borrowed(summary),
-            Body::Other { .. } => Cow::Borrowed(""),
-        }
+        self.body().display_text()
     }
 }
 
@@ -393,4 +392,78 @@ fn whole_outline(json: &str) -> Outline {
     let lacks_content = json_tree.as_ref().is_ok_and(is_missing);
     let (timestamp, body) = read_text(json);
     Outline::of(timestamp, &body, lacks_content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::{Prefix, Thinking};
+    use crate::entry::Entry;
+    use crate::fitting::{PlanInput, RequestPlan};
+    use crate::ledger::{Check, LossReport};
+    use crate::preparation::Preparation;
+    use crate::projection::Projection;
+    use crate::prompts::{OutputLimits, PromptTexts, RequestKind};
+    use crate::settings::CompactionSettings;
+    use crate::tools::FileTools;
+
+    fn entries(count: usize, text: &str) -> Vec<Arc<Entry>> {
+        let content = json::encode_string(text);
+        let message = |number: usize| match number % 3 {
+            0 => format!(r#"{{"role":"user","content":{content}}}"#),
+            1 => format!(
+                r#"{{"role":"assistant","usage":{{"input":900000}},"content":[{{"type":"text","text":{content}}},{{"type":"toolCall","id":"c{number}","name":"read","arguments":{{"path":"a.rs"}}}}]}}"#
+            ),
+            _ => format!(
+                r#"{{"role":"toolResult","toolCallId":"c{}","toolName":"read","content":[{{"type":"text","text":{content}}}]}}"#,
+                number - 1
+            ),
+        };
+        let line = |number: usize| {
+            let parent = number.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+            let message = message(number);
+            format!(r#"{{"type":"message","id":"{number}","parentId":{parent},"timestamp":"T","message":{message}}}"#)
+        };
+        (0..count).map(|number| Arc::new(Entry::parse(&line(number)).unwrap())).collect()
+    }
+
+    /// Whether a compaction of long messages leaves any of their bodies in memory.
+    fn keeps_bodies(text: &str) -> bool {
+        let entries = entries(30, text);
+        let Ok(projection) = Projection::of(entries.as_slice());
+        let tools = FileTools::default();
+        let leaf = entries.last().map(|entry| entry.id());
+        let settings = CompactionSettings { keep_recent_tokens: 2000, ..CompactionSettings::default() };
+        let prepared = Preparation::of(&projection, leaf, settings, &tools).unwrap();
+        let messages: Vec<_> = prepared.evicted().map(|prepared| Arc::clone(&prepared.message)).collect();
+        let ledger = prepared.ledger();
+        let evicted: Vec<_> = prepared.evicted().cloned().collect();
+        let summary = "In src/unknown_file.rs and other_names_here.";
+        LossReport::of(&Check { ledger: &ledger, summary, evicted: &evicted, previous_summary: None, kept: &[] });
+        let texts = PromptTexts::default();
+        for context_window in [None, Some(30_000)] {
+            let plan = RequestPlan::of(&PlanInput {
+                kind: RequestKind::History,
+                messages: &messages,
+                previous_summary: None,
+                custom_instructions: None,
+                replace_instructions: false,
+                texts: &texts,
+                limits: OutputLimits { reserve_tokens: 1000, model_max_tokens: None },
+                thinking: Thinking::Included,
+                context_window,
+                input_limit: None,
+                redact: None,
+            });
+            assert_eq!(plan.unwrap().requests() > 1, context_window.is_some() && text.len() > LONG_BYTES);
+        }
+        assert!(Prefix::of(&projection, &prepared.first_kept_entry_id).is_some());
+        messages.iter().any(|message| message.body.get().is_some())
+    }
+
+    #[test]
+    fn a_compaction_does_not_hold_the_text_of_long_messages_twice() {
+        assert!(!keeps_bodies(&"Some words of a person.\n".repeat(1000)));
+        assert!(keeps_bodies(&"Some words of a person.\n".repeat(100)));
+    }
 }

@@ -46,13 +46,30 @@ impl Pins {
     /// Finds the pinned entries of `branch`. The last pin or unpin of an entry on the branch counts.
     /// Reads headers up to a compaction that lists earlier pins, then on to the pinned entries, and the
     /// bodies of pins, edits and pinned entries.
-    pub fn of<B: Branch>(mut branch: B) -> Result<Self, B::Error> {
+    pub fn of<B: Branch>(branch: B) -> Result<Self, B::Error> {
+        Self::of_long(branch, usize::MAX, || Ok(true))
+    }
+
+    /// As [`Pins::of`], for a branch that is slow to read beyond its last `near` entries. If these do not list the
+    /// earlier pins, the rest is read only if `may_have_pins` returns true for the whole branch.
+    pub fn of_long<B: Branch>(
+        mut branch: B,
+        near: usize,
+        may_have_pins: impl FnOnce() -> Result<bool, B::Error>,
+    ) -> Result<Self, B::Error> {
         let mut search = Search::default();
         let mut entries = Vec::new();
         let mut depth = 0;
-        while !search.is_over()
-            && let Some(header) = branch.header(depth)?
-        {
+        let mut may_have_pins = Some(may_have_pins);
+        while !search.is_over() {
+            if depth >= near
+                && !search.has_earlier_pins
+                && let Some(may_have_pins) = may_have_pins.take()
+                && !may_have_pins()?
+            {
+                break;
+            }
+            let Some(header) = branch.header(depth)? else { break };
             if search.wants(&header) {
                 search.record(&*branch.entry(depth)?);
             } else if search.open.remove(&header.id) && may_be_pinned(&header) {

@@ -170,11 +170,15 @@ impl Wording {
 
     /// The prompt of that request.
     pub(crate) fn prompt(&self, conversation: &str, previous: Option<&str>) -> String {
-        let mut prompt = block("conversation", conversation);
+        let instructions = self.instructions(previous.is_some());
+        // A string that grows reserves twice what it holds.
+        let length = conversation.len() + previous.map_or(0, str::len) + instructions.len() + TAGS_BYTES;
+        let mut prompt = String::with_capacity(length);
+        push_block("conversation", conversation, &mut prompt);
         if let Some(previous) = previous {
-            prompt.push_str(&block("previous-summary", previous));
+            push_block("previous-summary", previous, &mut prompt);
         }
-        prompt.push_str(&self.instructions(previous.is_some()));
+        prompt.push_str(&instructions);
         prompt
     }
 
@@ -189,9 +193,20 @@ impl Wording {
     }
 }
 
+/// Bytes for the tags of a prompt.
+const TAGS_BYTES: usize = 128;
+
 /// `text` between the tags of `name`, followed by a blank line.
 fn block(name: &str, text: &str) -> String {
-    format!("<{name}>\n{}\n</{name}>\n\n", escape_tags(text))
+    let mut block = String::with_capacity(text.len() + TAGS_BYTES);
+    push_block(name, text, &mut block);
+    block
+}
+
+fn push_block(name: &str, text: &str, out: &mut String) {
+    for part in ["<", name, ">\n", &escape_tags(text), "\n</", name, ">\n\n"] {
+        out.push_str(part);
+    }
 }
 
 /// Names of blocks that quote text, in prompts and around or inside summaries.

@@ -1,6 +1,6 @@
 //! Token counts of messages and contexts (docs/projection.md, "Tokens").
 
-use crate::message::Message;
+use crate::message::{Body, Message};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::system_state;
 use crate::undo::CopiedDepths;
@@ -29,7 +29,7 @@ pub fn trusted_usage(message: &Message) -> Option<u64> {
     if !message.has_usage() || !message.is_success() {
         return None;
     }
-    let assistant = message.as_assistant()?;
+    let Body::Assistant(assistant) = &*message.read_body() else { return None };
     assistant.usage.map(|usage| usage.context_tokens()).filter(|tokens| *tokens > 0)
 }
 

@@ -287,6 +287,9 @@ impl<'t> Plain<'t> {
             let Some((character, end)) = escape(text, passed) else {
                 continue;
             };
+            if plain.is_empty() {
+                plain.reserve_exact(text.len());
+            }
             plain.push_str(&text[done..backslash]);
             plain.push(character);
             after_escapes.push((plain.len(), end));

@@ -94,24 +94,20 @@ impl Prefix {
 }
 
 fn thinks(message: &Message) -> bool {
-    let answer = message.as_assistant();
-    answer.is_some_and(|answer| answer.content.iter().any(|block| matches!(block, Block::Thinking(_))))
+    let is_thinking = |block: &Block| matches!(block, Block::Thinking(_));
+    matches!(&*message.read_body(), Body::Assistant(answer) if answer.content.iter().any(is_thinking))
 }
 
 fn id_of(projected: &ProjectedEntry) -> EntryId {
     projected.entry.id().clone()
 }
 
-fn is_system(message: &Message) -> bool {
-    matches!(message.body(), Body::System(_))
-}
-
 fn conversation(entries: &[ProjectedEntry]) -> impl Iterator<Item = &Arc<Message>> {
-    entries.iter().flat_map(|projected| &projected.messages).filter(|message| !is_system(message))
+    entries.iter().flat_map(|projected| &projected.messages).filter(|message| !message.is_system())
 }
 
 fn has_conversation(projected: &ProjectedEntry) -> bool {
-    projected.messages.iter().any(|message| !is_system(message) && !message.is_failed_answer())
+    projected.messages.iter().any(|message| !message.is_system() && !message.is_failed_answer())
 }
 
 fn system_prompt(projection: &Projection) -> Option<SystemPrompt> {
@@ -119,7 +115,7 @@ fn system_prompt(projection: &Projection) -> Option<SystemPrompt> {
     let Body::System(system) = replayed.body() else {
         return None;
     };
-    let is_first = projection.messages().skip_while(|message| is_system(message)).all(|message| !is_system(message));
+    let is_first = projection.messages().skip_while(|message| message.is_system()).all(|message| !message.is_system());
     let tools = match &system.tools_added {
         Some(Json::Array(tools)) => tools.clone(),
         _ => Vec::new(),

@@ -57,16 +57,16 @@ impl Detail {
 pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message>, thinking: Thinking) -> String {
     let mut out = Parts::default();
     for message in messages {
-        out.add_message(message, &Detail::full(thinking));
+        out.add_body(&message.read_body(), &Detail::full(thinking));
     }
     out.text
 }
 
-/// Serialises one message; empty if a summarizer sees nothing of it. Joined by blank lines, the texts
+/// Serialises the body of one message; empty if a summarizer sees nothing of it. Joined by blank lines, the texts
 /// that are not empty are the text of the conversation. `redact` sees texts before they are cut.
-pub(crate) fn serialize_message(message: &Message, detail: &Detail, redact: Option<&dyn Redact>) -> String {
+pub(crate) fn serialize_body(body: &Body, detail: &Detail, redact: Option<&dyn Redact>) -> String {
     let mut out = Parts { redact, ..Parts::default() };
-    out.add_message(message, detail);
+    out.add_body(body, detail);
     out.text
 }
 
@@ -93,8 +93,8 @@ impl Parts<'_> {
         }
     }
 
-    fn add_message(&mut self, message: &Message, detail: &Detail) {
-        match message.body() {
+    fn add_body(&mut self, body: &Body, detail: &Detail) {
+        match body {
             Body::User { content } | Body::Custom { content, .. } => self.add_user(&content.text("")),
             Body::Assistant(assistant) => self.add_answer(&assistant.content, detail),
             Body::ToolResult { content, .. } => {

@@ -1,13 +1,14 @@
 //! Plans requests that fit, and distributes messages over them.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::measure::{WEIGHT_PER_TOKEN, weight};
 use super::{Budget, least_input, least_window};
 use super::{Fitting, PlanInput, RequestPlan, TooSmallWindow, cut_redacted, frame, summary_room, weight_escaped};
-use crate::conversation::{Detail, Redact, Thinking, serialize_message};
-use crate::message::{Block, Message};
+use crate::conversation::{Detail, Redact, Thinking, serialize_body};
+use crate::message::{Block, Body, Message};
 use crate::prompts::{RequestKind, Wording, escape_tags};
 
 /// Steps that shorten a conversation before it is split over several requests.
@@ -29,6 +30,8 @@ pub(super) struct Planner<'a> {
     model_max_tokens: Option<u64>,
     thinking: Thinking,
     redact: Option<&'a dyn Redact>,
+    /// Weights of the messages after each of [`STEPS`], once they were needed.
+    weights: OnceCell<[Vec<u64>; STEPS.len()]>,
 }
 
 impl<'a> Planner<'a> {
@@ -43,6 +46,7 @@ impl<'a> Planner<'a> {
             model_max_tokens: input.limits.model_max_tokens,
             thinking: input.thinking,
             redact: input.redact,
+            weights: OnceCell::new(),
         }
     }
 
@@ -50,9 +54,13 @@ impl<'a> Planner<'a> {
     pub(super) fn single_detail(&self) -> Option<Detail> {
         let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
         let room = self.budget.input().checked_sub(words)?;
-        let fits = |detail: &Detail| joined(&self.weights(detail)) <= room;
-        let with_thinking = (self.thinking == Thinking::Included).then(|| Detail::full(self.thinking));
-        with_thinking.into_iter().chain(STEPS).find(fits)
+        // Nearly every conversation fits at once.
+        let full = Detail::full(self.thinking);
+        let [weights] = self.weights_at(&[full]);
+        if joined(&weights) <= room {
+            return Some(full);
+        }
+        STEPS.into_iter().zip(self.weights()).find(|(_, weights)| joined(weights) <= room).map(|(detail, _)| detail)
     }
 
     pub(super) fn single(self, detail: &Detail) -> RequestPlan {
@@ -69,15 +77,13 @@ impl<'a> Planner<'a> {
         let previous = self.cut_previous();
         let is_cut = previous.as_deref().map(weight) < self.previous.map(weight_escaped);
         let rooms = self.rooms(previous.as_deref());
-        let pack = |detail: &Detail| pack(&self.weights(detail), rooms);
-        let [gentler @ .., shortest] = &STEPS;
-        let fewest = pack(shortest);
-        let chosen =
-            gentler.iter().map(|detail| (*detail, pack(detail))).find(|(_, parts)| parts.len() == fewest.len());
-        let (detail, parts) = chosen.unwrap_or((*shortest, fewest));
+        let packed = self.weights().each_ref().map(|weights| pack(weights, rooms));
+        let fewest = packed[STEPS.len() - 1].len();
+        let step = packed.iter().position(|parts| parts.len() == fewest).unwrap_or(STEPS.len() - 1);
+        let (detail, parts) = (STEPS[step], &packed[step]);
         let room = |index| if index == 0 { rooms.first } else { rooms.later };
         let texts = parts.iter().enumerate().map(|(index, part)| self.text(part, &detail, room(index))).collect();
-        let cut_messages = self.too_large(&detail, &parts, room);
+        let cut_messages = too_large(&self.weights()[step], parts, room);
         let mut plan = self.plan(&detail, previous, texts);
         plan.fitting.cut_messages = cut_messages;
         plan.fitting.cut_previous_summary = is_cut;
@@ -110,9 +116,22 @@ impl<'a> Planner<'a> {
         Rooms { first: input - words, later }
     }
 
-    fn weights(&self, detail: &Detail) -> Vec<u64> {
-        let serialized = self.messages.iter().map(|message| serialize_message(message, detail, self.redact));
-        serialized.map(|text| weight_escaped(&text)).collect()
+    /// Weights of the messages after each of [`STEPS`].
+    fn weights(&self) -> &[Vec<u64>; STEPS.len()] {
+        self.weights.get_or_init(|| self.weights_at(&STEPS))
+    }
+
+    /// Weights of the messages at each of `details`. Each message is read once, because reading a long one takes as
+    /// long as weighing it.
+    fn weights_at<const N: usize>(&self, details: &[Detail; N]) -> [Vec<u64>; N] {
+        let mut weights = [const { Vec::new() }; N];
+        for message in self.messages {
+            let body = message.read_body();
+            for (weights, detail) in weights.iter_mut().zip(details) {
+                weights.push(weight_escaped(&serialize_body(&body, detail, self.redact)));
+            }
+        }
+        weights
     }
 
     /// The messages of one request, joined. A message heavier than `room` is cut.
@@ -122,21 +141,14 @@ impl<'a> Planner<'a> {
     fn text(&self, part: &Range<usize>, detail: &Detail, room: u64) -> String {
         let mut text = String::new();
         for message in &self.messages[part.clone()] {
-            let serialized = serialize_message(message, detail, self.redact);
+            let serialized = serialize_body(&message.read_body(), detail, self.redact);
             if !serialized.is_empty() && !text.is_empty() {
                 text.push_str("\n\n");
             }
             text.push_str(&cut_redacted(&escape_tags(&serialized), room, self.redact));
         }
+        text.shrink_to_fit();
         text
-    }
-
-    fn too_large(&self, detail: &Detail, parts: &[Range<usize>], room: impl Fn(usize) -> u64) -> usize {
-        let weights = self.weights(detail);
-        let in_part = |(index, part): (usize, &Range<usize>)| {
-            weights[part.clone()].iter().filter(|weight| **weight > room(index)).count()
-        };
-        parts.iter().enumerate().map(in_part).sum()
     }
 
     fn plan(self, detail: &Detail, previous: Option<String>, parts: Vec<String>) -> RequestPlan {
@@ -154,9 +166,17 @@ impl<'a> Planner<'a> {
     }
 }
 
+/// Number of messages that are heavier than the room of their request.
+fn too_large(weights: &[u64], parts: &[Range<usize>], room: impl Fn(usize) -> u64) -> usize {
+    let in_part = |(index, part): (usize, &Range<usize>)| {
+        weights[part.clone()].iter().filter(|weight| **weight > room(index)).count()
+    };
+    parts.iter().enumerate().map(in_part).sum()
+}
+
 fn has_thinking(message: &Message) -> bool {
-    let content = message.as_assistant().map_or(&[][..], |assistant| &assistant.content);
-    content.iter().any(|block| matches!(block, Block::Thinking(_)))
+    let is_thinking = |block: &Block| matches!(block, Block::Thinking(_));
+    matches!(&*message.read_body(), Body::Assistant(assistant) if assistant.content.iter().any(is_thinking))
 }
 
 /// The weight of the blank line between two messages.

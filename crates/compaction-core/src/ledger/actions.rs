@@ -41,7 +41,7 @@ pub(super) struct CallContent {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Actions<'a> {
     /// Calls without a result, by id.
-    open: HashMap<&'a str, (SourcePosition<'a>, Subject, ToolAction), TextHashing>,
+    open: HashMap<String, (SourcePosition<'a>, Subject, ToolAction), TextHashing>,
     files: HashMap<String, FileRecord, TextHashing>,
     commands: HashMap<String, CommandRecord, TextHashing>,
     /// Files that these messages changed or read, and commands that they ran successfully, as items
@@ -52,7 +52,7 @@ pub(super) struct Actions<'a> {
     last_call: u64,
     lookups: u64,
     /// Files whose edits appear in answers.
-    proposed: Vec<(SourcePosition<'a>, &'a str)>,
+    proposed: Vec<(SourcePosition<'a>, String)>,
     /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
     has_calls: bool,
 }
@@ -64,7 +64,7 @@ impl<'a> Actions<'a> {
     }
 
     /// Records a call. Returns its sentences, its plan, and whether it changes files.
-    pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &'a ToolCall, tools: &FileTools) -> CallContent {
+    pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &ToolCall, tools: &FileTools) -> CallContent {
         self.last_call = place.position;
         self.has_calls = true;
         let action = classify(call, tools);
@@ -83,7 +83,7 @@ impl<'a> Actions<'a> {
         };
         let content =
             CallContent { sentences: sentences_of(call, &action), changes_files: action.changes_files(), plan };
-        self.open.insert(&call.id, (place, subject_of(call, &action), action));
+        self.open.insert(call.id.clone(), (place, subject_of(call, &action), action));
         content
     }
 
@@ -138,7 +138,7 @@ impl<'a> Actions<'a> {
     /// Treats all open calls as successful. This is for branches, whose results are left out.
     pub(super) fn end_all(&mut self, errors: &mut Errors) {
         let mut open: Vec<_> = self.open.drain().collect();
-        open.sort_by(|left, right| (left.1.0.position, left.0).cmp(&(right.1.0.position, right.0)));
+        open.sort_by(|left, right| (left.1.0.position, &left.0).cmp(&(right.1.0.position, &right.0)));
         for (_, (place, subject, action)) in open {
             let files = action.files().iter().map(|file| (ActionKind::of_file(file.access), file.path.clone()));
             let subject = Some(subject).filter(|_| !matches!(action, ToolAction::Files(_)));
@@ -228,19 +228,19 @@ impl<'a> Actions<'a> {
     }
 
     /// Records the edits that an answer reports or contains.
-    pub(super) fn note_edits(&mut self, text: &'a str, place: SourcePosition<'a>) {
+    pub(super) fn note_edits(&mut self, text: &str, place: SourcePosition<'a>) {
         for path in reported_edits(text) {
             self.has_calls = true;
             self.note_listed(ActionKind::Edit, path, place);
         }
-        self.proposed.extend(proposed_edits(text).into_iter().map(|path| (place, path)));
+        self.proposed.extend(proposed_edits(text).into_iter().map(|path| (place, path.to_owned())));
     }
 
     /// Treats proposed edits as done if nothing else shows what was done.
     pub(super) fn take_proposals(&mut self) {
         for (place, path) in std::mem::take(&mut self.proposed) {
             if !self.has_calls {
-                self.note_listed(ActionKind::Edit, path, place);
+                self.note_listed(ActionKind::Edit, &path, place);
             }
         }
     }

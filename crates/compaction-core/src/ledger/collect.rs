@@ -18,7 +18,7 @@ use super::steps::LatestPlan;
 use super::{Ledger, LeftOut, Places, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
-use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
+use crate::message::{Assistant, Block, Body, Content, ToolCall, blocks_text};
 use crate::projection::PreparedMessage;
 use crate::tools::FileTools;
 use crate::tools::names_path;
@@ -59,7 +59,7 @@ impl Ledger {
 impl<'a> Collector<'a> {
     /// Starts from the ledger of the previous compaction. If it has none, its summary is parsed
     /// instead.
-    pub fn new(previous: Option<&'a Ledger>, previous_summary: Option<&'a str>, tools: &'a FileTools) -> Self {
+    pub fn new(previous: Option<&'a Ledger>, previous_summary: Option<&str>, tools: &'a FileTools) -> Self {
         let first = previous.map_or(0, |previous| previous.messages) + 1;
         let mut collector = Self {
             tools,
@@ -104,7 +104,7 @@ impl<'a> Collector<'a> {
     pub fn read(&mut self, prepared: &'a PreparedMessage) {
         self.position += 1;
         let place = SourcePosition { position: self.position, entry: Some(&prepared.entry_id) };
-        match prepared.message.body() {
+        match &*prepared.message.read_body() {
             Body::User { content } => {
                 let text = content.text("\n");
                 let words = person::words(&text);
@@ -118,7 +118,7 @@ impl<'a> Collector<'a> {
                 self.dialogue.read_extension(place, &content.text("\n"), &mut self.notes);
                 self.read_names(content, place, Places::ANSWER);
             }
-            Body::Assistant(assistant) => self.read_answer(&prepared.message, assistant, place),
+            Body::Assistant(assistant) => self.read_answer(assistant, place),
             Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
                 self.has_results = true;
                 let text = content.text("\n");
@@ -156,7 +156,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read_names(&mut self, content: &'a Content, place: SourcePosition<'a>, places: Places) {
+    fn read_names(&mut self, content: &Content, place: SourcePosition<'a>, places: Places) {
         if let Content::Text(text) = content {
             self.read_prose(text, place, places);
         }
@@ -167,12 +167,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read_prose(&mut self, text: &'a str, place: SourcePosition<'a>, places: Places) {
+    fn read_prose(&mut self, text: &str, place: SourcePosition<'a>, places: Places) {
         self.names.read(text, place, places);
         self.names.read_quoted(text, place, places);
     }
 
-    fn read_answer(&mut self, message: &'a Message, assistant: &'a Assistant, place: SourcePosition<'a>) {
+    fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>) {
         let text = blocks_text(&assistant.content, "\n");
         let is_final = assistant.stop_reason.as_deref() == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
@@ -186,7 +186,7 @@ impl<'a> Collector<'a> {
         }
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
-        for call in message.tool_calls() {
+        for call in assistant.tool_calls() {
             let content = self.actions.begin(place, call, self.tools);
             for (voice, sentence) in content.sentences {
                 self.statements.add_line(voice, place, &sentence);
@@ -210,8 +210,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Reads the names in a call. Text of an edit other than paths counts as written to a file.
-    fn read_arguments(&mut self, call: &'a ToolCall, is_edit: bool, place: SourcePosition<'a>) {
-        let mut values: Vec<(&'a Json<'static>, bool, usize)> =
+    fn read_arguments(&mut self, call: &ToolCall, is_edit: bool, place: SourcePosition<'a>) {
+        let mut values: Vec<(&Json<'static>, bool, usize)> =
             call.arguments.iter().map(|arguments| (arguments, false, 0)).collect();
         while let Some((value, is_text, depth)) = values.pop() {
             match value {

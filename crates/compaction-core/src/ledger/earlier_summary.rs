@@ -24,7 +24,7 @@ fn uncited(item: &str) -> &str {
 }
 
 /// Adds the items of the summary that precedes the messages.
-pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
+pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
     let document = SummaryDocument::parse(&super::remove_retained_facts(summary));
     let mut latest = None;
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
@@ -135,7 +135,7 @@ fn add_other(sections: &Sections, place: SourcePosition<'_>, collector: &mut Col
 
 /// Adds the summary of a branch that was left. Its findings stay valid. Its goals are marked as such,
 /// since nobody works on them any more.
-pub(super) fn add_branch<'a>(summary: &'a str, place: SourcePosition<'a>, collector: &mut Collector<'a>) {
+pub(super) fn add_branch<'a>(summary: &str, place: SourcePosition<'a>, collector: &mut Collector<'a>) {
     let document = SummaryDocument::parse(summary);
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
         for section in Section::ALL {

@@ -309,7 +309,7 @@ pub(super) fn texts(message: &Message, read: &mut impl FnMut(&str)) {
         Content::Text(text) => read(text),
         Content::Blocks(blocks) => blocks.iter().for_each(|block| block_texts(block, read)),
     };
-    match message.body() {
+    match &*message.read_body() {
         Body::User { content: own } | Body::Custom { content: own, .. } | Body::ToolResult { content: own, .. } => {
             content(own);
         }

@@ -24,7 +24,8 @@ const LONGEST_QUOTED: usize = 80;
 /// The names seen so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Names<'a> {
-    seen: HashMap<(NameKind, &'a str), Seen<'a>, TextHashing>,
+    paths: HashMap<Box<str>, Seen<'a>, TextHashing>,
+    identifiers: HashMap<Box<str>, Seen<'a>, TextHashing>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,18 +45,37 @@ impl<'a> Names<'a> {
             let earlier = Some(name);
             let seen =
                 Seen { times: name.times, position: name.position, places: name.places, earlier, ..Seen::default() };
-            self.seen.insert((kind, &name.name), seen);
+            self.of_kind(kind).insert(name.name.as_str().into(), seen);
         }
     }
 
+    fn of_kind(&mut self, kind: NameKind) -> &mut HashMap<Box<str>, Seen<'a>, TextHashing> {
+        match kind {
+            NameKind::Path => &mut self.paths,
+            NameKind::Identifier => &mut self.identifiers,
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (NameKind, &str, &Seen<'a>)> {
+        let paths = self.paths.iter().map(|(name, seen)| (NameKind::Path, &**name, seen));
+        paths.chain(self.identifiers.iter().map(|(name, seen)| (NameKind::Identifier, &**name, seen)))
+    }
+
+    /// The names in order, the most important first. `now` is the position of the newest message.
+    fn in_order(&self, now: u64) -> Vec<(NameKind, &str, &Seen<'a>)> {
+        let mut order: Vec<_> = self.iter().map(|named| (Reverse(score(named.1, named.2, now)), named)).collect();
+        order.sort_unstable_by_key(|(score, (kind, name, _))| (*score, *kind, *name));
+        order.into_iter().map(|(_, named)| named).collect()
+    }
+
     /// Counts the names in `text`.
-    pub(super) fn read(&mut self, text: &'a str, place: SourcePosition<'a>, places: Places) {
+    pub(super) fn read(&mut self, text: &str, place: SourcePosition<'a>, places: Places) {
         scan(text, |kind, name| self.count(kind, name, place, places));
         self.prune();
     }
 
     /// Counts names in backticks that look like ordinary words.
-    pub(super) fn read_quoted(&mut self, text: &'a str, place: SourcePosition<'a>, places: Places) {
+    pub(super) fn read_quoted(&mut self, text: &str, place: SourcePosition<'a>, places: Places) {
         for name in quoted(text).filter(|name| is_quoted_name(name)) {
             let mut is_counted = false;
             scan(name, |_, part| is_counted |= part.len() == name.len());
@@ -65,8 +85,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn count(&mut self, kind: NameKind, name: &'a str, place: SourcePosition<'a>, places: Places) {
-        let seen = self.seen.entry((kind, name)).or_default();
+    fn count(&mut self, kind: NameKind, name: &str, place: SourcePosition<'a>, places: Places) {
+        let names = self.of_kind(kind);
+        let seen = match names.get_mut(name) {
+            Some(seen) => seen,
+            None => names.entry(name.into()).or_default(),
+        };
         seen.times = seen.times.saturating_add(1);
         seen.position = seen.position.max(place.position);
         seen.places = seen.places.with(places);
@@ -85,41 +109,36 @@ impl<'a> Names<'a> {
         if named.is_empty() {
             return;
         }
-        for (_, seen) in self.seen.iter_mut().filter(|((_, name), _)| named.contains(name)) {
+        let all = self.paths.iter_mut().chain(&mut self.identifiers);
+        for (_, seen) in all.filter(|(name, _)| named.contains(&***name)) {
             seen.places = seen.places.with(Places::ERROR);
         }
     }
 
     /// Drops half of the names if there are too many, so that the work stays bounded.
     fn prune(&mut self) {
-        if self.seen.len() <= MOST_COUNTED {
+        if self.paths.len() + self.identifiers.len() <= MOST_COUNTED {
             return;
         }
-        let now = self.seen.values().map(|seen| seen.position).max().unwrap_or_default();
-        let mut order: Vec<_> =
-            self.seen.iter().map(|(name, seen)| (Reverse(score(name.1, seen, now)), *name)).collect();
-        order.sort_unstable();
-        for (_, name) in order.drain(MOST_COUNTED / 2..) {
-            self.seen.remove(&name);
+        let now = self.iter().map(|(_, _, seen)| seen.position).max().unwrap_or_default();
+        let mut kept = Self::default();
+        for (kind, name, seen) in self.in_order(now).into_iter().take(MOST_COUNTED / 2) {
+            kept.of_kind(kind).insert(name.into(), *seen);
         }
+        *self = kept;
     }
 
     /// Paths, then identifiers, the most important first. `messages` is the position of the newest
     /// message. Paths for which `is_known` holds are left out, since the files list has them.
     pub(super) fn finish(self, messages: u64, is_known: impl Fn(&str) -> bool) -> (Vec<NameRecord>, Vec<NameRecord>) {
-        let mut order: Vec<_> =
-            self.seen.iter().map(|(name, seen)| (Reverse(score(name.1, seen, messages)), *name)).collect();
-        order.sort_unstable();
         let (mut paths, mut identifiers) = (Vec::new(), Vec::new());
-        for (_, (kind, name)) in order {
+        for (kind, name, seen) in self.in_order(messages) {
             let (list, most) = match kind {
                 NameKind::Path if is_known(name) => continue,
                 NameKind::Path => (&mut paths, MOST_PATHS),
                 NameKind::Identifier => (&mut identifiers, MOST_IDENTIFIERS),
             };
-            if list.len() < most
-                && let Some(seen) = self.seen.get(&(kind, name))
-            {
+            if list.len() < most {
                 list.push(seen.record(name));
             }
         }

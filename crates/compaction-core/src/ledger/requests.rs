@@ -242,7 +242,7 @@ const MOST_REQUESTS: usize = 1000;
 #[derive(Debug, Clone)]
 struct Answer<'a> {
     place: SourcePosition<'a>,
-    text: Cow<'a, str>,
+    text: String,
 }
 
 /// What people and models have said so far.
@@ -360,7 +360,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    pub(super) fn read_model(&mut self, place: SourcePosition<'a>, text: Cow<'a, str>, stop: Option<&str>) {
+    pub(super) fn read_model(&mut self, place: SourcePosition<'a>, text: Cow<'_, str>, stop: Option<&str>) {
         if stop == Some("stop") {
             self.answered = place.position;
         }
@@ -371,7 +371,7 @@ impl<'a> Dialogue<'a> {
         if self.answers.len() == RECENT_ANSWERS {
             self.answers.pop_front();
         }
-        self.answers.push_back(Answer { place, text });
+        self.answers.push_back(Answer { place, text: text.into_owned() });
     }
 
     /// Adds the remaining steps that the newest answers name.

@@ -159,6 +159,16 @@ pub struct Assistant {
     pub error_message: Option<String>,
 }
 
+impl Assistant {
+    /// The tool calls, in order.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
 /// A command that the person ran, with its output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BashExecution {
@@ -315,6 +325,20 @@ fn bool_member(json: &Json<'_>, key: &str) -> bool {
 }
 
 impl Body {
+    /// The text to show to a person: text blocks, or the command or summary.
+    pub fn display_text(&self) -> Cow<'_, str> {
+        match self {
+            Body::User { content } | Body::Custom { content, .. } | Body::ToolResult { content, .. } => {
+                content.text("")
+            }
+            Body::Assistant(assistant) => blocks_text(&assistant.content, "\n"),
+            Body::BashExecution(bash) => Cow::Borrowed(&bash.command),
+            Body::System(system) => system.content.text("\n"),
+            Body::CompactionSummary { summary, .. } | Body::BranchSummary { summary, .. } => Cow::Borrowed(summary),
+            Body::Other { .. } => Cow::Borrowed(""),
+        }
+    }
+
     /// The role as stored, if it is a string.
     pub(super) fn role(&self) -> Option<&str> {
         match self {

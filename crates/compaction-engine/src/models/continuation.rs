@@ -77,7 +77,8 @@ pub struct ContinuedRequest {
 impl ContinuedRequest {
     /// The fewest tokens that any model counts for it.
     pub(crate) fn least_tokens(&self) -> u64 {
-        let messages: u64 = self.prefix.messages.iter().map(|message| least_tokens(&message.display_text())).sum();
+        let messages: u64 =
+            self.prefix.messages.iter().map(|message| least_tokens(&message.read_body().display_text())).sum();
         let system = self.prefix.system.as_ref().map_or(0, |system| least_tokens(&system.text));
         messages + system + least_tokens(&self.request.prompt)
     }

@@ -205,7 +205,7 @@ fn no_key(program: &str, text: &str) -> Failure {
 async fn print(command: &KeyCommand) -> Result<Secret, Failure> {
     let program = &command.command.program;
     let failed = |text: String| no_key(program, &text);
-    let running = command::run(&command.command, &[], b"", &|_| {});
+    let running = command::run(&command.command, &[], &[], &|_| {});
     let Ok(finished) = timeout(command.timeout, running).await else {
         let text = format!("the program {program} of apiKeyCommand took more than {} ms", command.timeout.as_millis());
         return Err(Failure::new(FailureKind::TimedOut, text));

@@ -243,10 +243,12 @@ fn names_secret(found: &Found<'_>) -> bool {
     let starts = |word: &str| keyword.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     if starts("key") {
         // `API Key: …` in prose.
-        let spaced = found.text[..found.keyword].trim_end().to_ascii_lowercase();
+        let before = found.text[..found.keyword].trim_end().as_bytes();
+        let follows = |word: &[u8]| {
+            before.len().checked_sub(word.len()).is_some_and(|at| before[at..].eq_ignore_ascii_case(word))
+        };
         return KEY_OWNERS.split(' ').any(|word| owner.ends_with(word))
-            || (name.is_empty() && spaced.ends_with("api"))
-            || (name.is_empty() && spaced.ends_with("secret"));
+            || (name.is_empty() && (follows(b"api") || follows(b"secret")));
     }
     if starts("salt") {
         return owner.ends_with("auth")

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -263,20 +264,22 @@ impl RedactedStream {
 #[derive(Debug)]
 pub(crate) struct RedactedTexts {
     redactor: Arc<Redactor>,
+    hashers: [RandomState; 2],
     cache: Mutex<Cache>,
 }
 
 #[derive(Debug, Default)]
 struct Cache {
-    /// Texts and their redacted form; `None` for a text without secrets.
-    texts: HashMap<String, Option<String>>,
+    /// The redacted forms of texts; `None` for a text without secrets. The texts themselves would take as much memory
+    /// as the conversation, so they are known by two random hashes.
+    texts: HashMap<[u64; 2], Option<String>>,
     counts: Redactions,
 }
 
 impl RedactedTexts {
     /// An empty cache.
     pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
-        Self { redactor, cache: Mutex::default() }
+        Self { redactor, hashers: [RandomState::new(), RandomState::new()], cache: Mutex::default() }
     }
 
     /// Takes the number of secrets since the last call, by rule.
@@ -291,14 +294,15 @@ impl RedactedTexts {
 
 impl Redact for RedactedTexts {
     fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let key = self.hashers.each_ref().map(|hasher| hasher.hash_one(text));
         let mut cache = self.lock();
-        if let Some(redacted) = cache.texts.get(text) {
+        if let Some(redacted) = cache.texts.get(&key) {
             return redacted.clone().map_or(Cow::Borrowed(text), Cow::Owned);
         }
         let redacted = self.redactor.redact(text);
         add_counts(&mut cache.counts, &redacted.counts);
         let changed = if let Cow::Owned(changed) = &redacted.text { Some(changed.clone()) } else { None };
-        cache.texts.insert(text.to_owned(), changed);
+        cache.texts.insert(key, changed);
         redacted.text
     }
 }

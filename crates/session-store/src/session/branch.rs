@@ -376,16 +376,18 @@ pub(crate) struct Searched {
 impl Session {
     /// The pinned entries of the path to `leaf`; `None` is the empty path.
     ///
-    /// A path without pins leads to the root. So while only the end of the session is known, the log is first searched
-    /// for a sign of them, which takes less than its index. Later calls search only what was added.
+    /// A compaction in the context lists the pins before it, if this program wrote it. Without one, the search leads
+    /// to the root. So while only the end of the session is known, the log is first searched for a sign of pins, which
+    /// takes less than its index. Later calls search only what was added.
     ///
     /// Fails with `EntryNotFound`, or as reading does.
     pub fn pins(&self, leaf: Option<&EntryId>) -> Result<Pins, StoreError> {
-        let mut branch = self.branch(leaf)?;
-        if self.known.get().is_none() && !self.may_have_pins()? {
-            return Ok(Pins::default());
+        if self.known.get().is_some() {
+            return Pins::of(&mut self.branch(leaf)?);
         }
-        Pins::of(&mut branch)
+        let context = self.context(leaf)?.projection;
+        let near = context.entries().iter().map(|entry| entry.depth + 1).max().unwrap_or(0);
+        Pins::of_long(&mut self.branch(leaf)?, near, || Ok(self.known.get().is_some() || self.may_have_pins()?))
     }
 
     fn may_have_pins(&self) -> Result<bool, StoreError> {

@@ -6,7 +6,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::common::{Place, file, id, path_of, say, user};
 use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
@@ -15,11 +15,11 @@ use session_store::{FileLog, Locator, NewEntry, Parent, Session, SessionOptions,
 type Act = Box<dyn FnMut() + Send + Sync>;
 
 /// A log in a file that does something of another program's before an append, and whose reads fail
-/// while they are to.
+/// if they begin before a given offset.
 struct Interposed {
     log: FileLog,
     before_append: Act,
-    reads_fail: Arc<AtomicBool>,
+    unreadable: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Interposed {
@@ -29,8 +29,9 @@ impl std::fmt::Debug for Interposed {
 }
 
 impl Interposed {
-    fn check(&self) -> io::Result<()> {
-        if self.reads_fail.load(Ordering::Relaxed) { Err(io::Error::other("a broken disk")) } else { Ok(()) }
+    fn check(&self, offset: u64) -> io::Result<()> {
+        let is_unreadable = offset < self.unreadable.load(Ordering::Relaxed);
+        if is_unreadable { Err(io::Error::other("a broken disk")) } else { Ok(()) }
     }
 }
 
@@ -53,12 +54,12 @@ impl SessionLog for Interposed {
         hold: &Cell<usize>,
         visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        self.check()?;
+        self.check(offset)?;
         self.log.scan(offset, hold, visit)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
-        self.check()?;
+        self.check(span.offset)?;
         self.log.read(span)
     }
 
@@ -102,16 +103,24 @@ impl SessionLog for Interposed {
 }
 
 /// Opens the session at `place`; `act` is done right before each write, with the number of writes before.
-fn open(place: &Place, mut act: impl FnMut(usize) + Send + Sync + 'static) -> (Session, Arc<AtomicBool>) {
-    let reads_fail = Arc::new(AtomicBool::new(false));
+fn open(place: &Place, act: impl FnMut(usize) + Send + Sync + 'static) -> (Session, Arc<AtomicU64>) {
+    open_with(place, SessionOptions::default(), act)
+}
+
+fn open_with(
+    place: &Place,
+    options: SessionOptions,
+    mut act: impl FnMut(usize) + Send + Sync + 'static,
+) -> (Session, Arc<AtomicU64>) {
+    let unreadable = Arc::new(AtomicU64::new(0));
     let log = FileLog::open(&place.path()).unwrap().log;
     let mut number = 0;
     let before_append = Box::new(move || {
         act(number);
         number += 1;
     });
-    let log = Interposed { log, before_append, reads_fail: Arc::clone(&reads_fail) };
-    (Session::open(Box::new(log), SessionOptions::default()).unwrap(), reads_fail)
+    let log = Interposed { log, before_append, unreadable: Arc::clone(&unreadable) };
+    (Session::open(Box::new(log), options).unwrap(), unreadable)
 }
 
 fn place(lines: &[&str]) -> Place {
@@ -183,7 +192,7 @@ fn an_entry_whose_surroundings_cannot_be_read_back_is_not_there_twice() {
         place.append_foreign(torn);
         let before = place.text();
         let path = place.path();
-        let (mut session, reads_fail) = open(&place, {
+        let (mut session, unreadable) = open(&place, {
             let is_whole = torn.is_empty();
             // Foreign lines make it read as well.
             move |number| {
@@ -192,9 +201,9 @@ fn an_entry_whose_surroundings_cannot_be_read_back_is_not_there_twice() {
                 }
             }
         });
-        reads_fail.store(true, Ordering::Relaxed);
+        unreadable.store(u64::MAX, Ordering::Relaxed);
         let outcome = session.append(NewEntry { id: Some(id("own")), ..NewEntry::new("custom", "{}") }, Parent::Leaf);
-        reads_fail.store(false, Ordering::Relaxed);
+        unreadable.store(0, Ordering::Relaxed);
         let count = |place: &Place| place.text().matches("\"own\"").count();
         assert_eq!(count(&place), usize::from(outcome.is_ok()), "{outcome:?}");
         let error = outcome.unwrap_err();
@@ -287,4 +296,38 @@ fn a_session_that_was_cut_is_outdated() {
         assert!(!session.is_outdated(), "the old one is still there");
         assert_eq!(session.entries(None, None).unwrap().len(), 1);
     }
+}
+
+/// The first entries of a long session may name pins. Only a compaction in the context that lists them saves the search.
+#[test]
+fn pins_that_a_compaction_lists_take_no_more_than_the_context() {
+    let check = |details: &str, is_near: bool| {
+        let mut lines: Vec<String> = vec![user("00000000", None, "the first")];
+        let parent = |number: usize| format!("{:08x}", number - 1);
+        lines.extend((1..3000).map(|number| user(&format!("{number:08x}"), Some(&parent(number)), &"x".repeat(200))));
+        let details = details.replace("LEAF", &parent(3000));
+        lines.push(format!(
+            r#"{{"type":"compaction","id":"c","parentId":"{}","timestamp":"T","summary":"s","firstKeptEntryId":"00000bb5","tokensBefore":1,"details":{details}}}"#,
+            parent(3000)
+        ));
+        lines.push(
+            r#"{"type":"thinking_level_change","id":"l","parentId":"c","timestamp":"T","thinkingLevel":"high"}"#
+                .to_owned(),
+        );
+        lines.push(
+            r#"{"type":"model_change","id":"m","parentId":"l","timestamp":"T","provider":"p","modelId":"m"}"#
+                .to_owned(),
+        );
+        let text = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let options = SessionOptions { whole_bytes: 1 << 10, ..SessionOptions::default() };
+        let (session, unreadable) = open_with(&Place::file(text.as_bytes()), options, |_| {});
+        unreadable.store(1 << 18, Ordering::Relaxed);
+        let pins = session.pins(session.leaf_id());
+        assert_eq!(pins.as_ref().is_ok_and(|pins| pins.ids().is_empty()), is_near, "{details}: {pins:?}");
+        unreadable.store(0, Ordering::Relaxed);
+        assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), []);
+    };
+    check(r#"{"compactd":{"pins":[],"state":{"leafId":"LEAF","model":null,"thinkingLevel":"off"}}}"#, true);
+    check(r#"{"compactd":{"state":{"leafId":"LEAF","model":null,"thinkingLevel":"off"}}}"#, false);
+    check("{}", false);
 }

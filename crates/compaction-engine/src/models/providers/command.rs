@@ -137,7 +137,6 @@ impl Model for CommandModel {
         _: &RequestContext,
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
-        let input = format!("{}\n\n{}", request.system_prompt, request.prompt);
         let variables = [
             ("COMPACTD_KIND", request.kind.name().to_owned()),
             ("COMPACTD_MAX_TOKENS", request.max_tokens.to_string()),
@@ -149,7 +148,8 @@ impl Model for CommandModel {
                 on_delta(&text);
             }
         };
-        let running = run(&self.configuration, &variables, input.as_bytes(), &on_output);
+        let input = [request.system_prompt.as_str(), "\n\n", &request.prompt];
+        let running = run(&self.configuration, &variables, &input, &on_output);
         let outcome = running.await.map_err(|error| (FailureKind::Refused, error)).and_then(Self::answer);
         outcome.map_err(|(kind, text)| self.model_error(kind, &text))
     }
@@ -185,12 +185,12 @@ pub(in crate::models) enum Ended {
     Killed(String),
 }
 
-/// Runs the program with `input` on its standard input. `on_delta` gets its standard output. Fails if it cannot be
+/// Runs the program with the parts of `input` on its standard input. `on_delta` gets its standard output. Fails if it cannot be
 /// started or writes too much. Dropping the future kills the program and its group.
 pub(in crate::models) async fn run(
     configuration: &CommandConfiguration,
     variables: &[(&str, String)],
-    input: &[u8],
+    input: &[&str],
     on_delta: OnDelta<'_>,
 ) -> Result<Finished, String> {
     let mut group = Group::spawn(configuration, variables).map_err(|error| not_started(&error))?;
@@ -359,9 +359,12 @@ fn ended(status: ExitStatus) -> Ended {
 }
 
 /// Writes the prompt. A program may close the pipe before it has read everything.
-async fn feed(pipe: Option<ChildStdin>, input: &[u8]) {
-    if let Some(mut pipe) = pipe {
-        let _ = pipe.write_all(input).await;
+async fn feed(pipe: Option<ChildStdin>, input: &[&str]) {
+    let Some(mut pipe) = pipe else { return };
+    for part in input {
+        if pipe.write_all(part.as_bytes()).await.is_err() {
+            return;
+        }
     }
 }
 
