@@ -6,6 +6,7 @@
 //! they hold. Rules read a text without its JSON escapes, however often it was escaped.
 
 mod check;
+mod groups;
 mod keys;
 mod keywords;
 mod patterns;
@@ -21,6 +22,7 @@ use memchr::memchr_iter;
 use regex::{Captures, Regex};
 
 use check::{Check, Found};
+use groups::{Group, Matching, SearchStates, anchored};
 use keywords::Keywords;
 use rules::rules;
 pub use rules::{ExtraRule, RedactionSettings};
@@ -28,10 +30,6 @@ pub(crate) use texts::{RedactedStream, RedactedTexts};
 
 /// Replacing one secret can expose another one next to it. Only crafted texts need more rounds than this.
 const MAX_ROUNDS: usize = 8;
-/// Bytes after the beginning of a match in which it must be visible; the match itself may be longer. This keeps texts
-/// without line breaks from being read again at every keyword.
-const TOKEN_REACH: usize = 1024;
-const VALUE_REACH: usize = 256;
 const MARK: &str = "[redacted:";
 
 /// Replaces secrets in texts with marks.
@@ -40,17 +38,11 @@ pub struct Redactor {
     rules: Vec<Compiled>,
     /// The keywords of all rules.
     keywords: Keywords,
-    /// The rule to try at each keyword.
-    trials: Vec<Trial>,
-}
-
-/// A rule to try at a keyword.
-#[derive(Debug)]
-struct Trial {
-    /// Index of the rule.
-    rule: usize,
-    /// Number of bytes before the keyword at which the match may begin.
-    before: &'static [usize],
+    /// The rules with the same keywords.
+    groups: Vec<Group>,
+    /// The group of each keyword.
+    trials: Vec<usize>,
+    states: SearchStates,
 }
 
 #[derive(Debug)]
@@ -60,7 +52,7 @@ struct Compiled {
     /// Whether the rule is tried only at keywords, so that it costs nothing elsewhere.
     needs_keyword: bool,
     check: Check,
-    /// Compiled when a text first contains one of the keywords.
+    /// Compiled when a text first contains a match.
     regex: OnceLock<Option<Regex>>,
 }
 
@@ -94,15 +86,20 @@ impl Redactor {
     pub fn new(disabled: &[String], extra: &[ExtraRule]) -> Self {
         let mut compiled: Vec<Compiled> = Vec::new();
         let (mut keywords, mut trials) = (Vec::new(), Vec::new());
+        let mut groups: Vec<Group> = Vec::new();
         for rule in rules().filter(|rule| !disabled.iter().any(|name| name == rule.name)) {
-            keywords.extend(rule.keywords);
-            trials.extend(rule.keywords.iter().map(|_| Trial { rule: compiled.len(), before: rule.before }));
+            let is_added = groups.last_mut().is_some_and(|group| group.add(compiled.len(), rule));
+            if !is_added {
+                keywords.extend(rule.keywords);
+                trials.extend(rule.keywords.iter().map(|_| groups.len()));
+                groups.push(Group::new(compiled.len(), rule));
+            }
             compiled.push(Compiled::new(Cow::Borrowed(rule.name), Cow::Borrowed(rule.pattern), true, rule.check));
         }
         for ExtraRule { name, pattern } in extra {
             compiled.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));
         }
-        Self { rules: compiled, keywords: Keywords::new(keywords), trials }
+        Self { rules: compiled, keywords: Keywords::new(keywords), groups, trials, states: SearchStates::default() }
     }
 
     /// `text` with marks in place of secrets. Redacting the result again changes nothing. The time is proportional to
@@ -154,18 +151,30 @@ impl Redactor {
         let mut found = Vec::new();
         // After a match, a rule is not tried again before the end of the match.
         let mut done = vec![0; self.rules.len()];
+        let mut states = self.states.take(self.groups.len());
         self.keywords.find(text, |hit| {
-            let Trial { rule, before } = self.trials[hit.keyword];
-            let starts = before.iter().filter_map(|before| hit.start.checked_sub(*before));
-            let mut secrets = starts.filter_map(|start| {
-                let is_new = start >= done[rule];
-                is_new.then(|| self.rules[rule].find_at(text, start, hit.start)).flatten()
-            });
-            if let Some(range) = secrets.next() {
-                done[rule] = range.end;
-                found.push((rule, range));
+            let number = self.trials[hit.keyword];
+            let (group, state) = (&self.groups[number], &mut states[number]);
+            for start in group.starts(hit.start) {
+                if group.rules().all(|rule| start < done[rule]) {
+                    continue;
+                }
+                let matching = group.matching(text, start, state);
+                if matches!(matching, Matching::None) {
+                    continue;
+                }
+                for (place, rule) in group.rules().enumerate() {
+                    if start < done[rule] || !matching.contains(place) {
+                        continue;
+                    }
+                    if let Some(range) = self.rules[rule].find_at(text, start, hit.start) {
+                        done[rule] = range.end;
+                        found.push((rule, range));
+                    }
+                }
             }
         });
+        self.states.give_back(states);
         found
     }
 
@@ -197,19 +206,12 @@ impl Compiled {
         if self.check == Check::PrivateKey {
             return keys::block(text, keyword);
         }
-        if self.check == Check::Issued && begins_within_word(text, start) {
-            return None;
-        }
         // A test compiles all bundled patterns.
-        let regex = self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.pattern)).ok()).as_ref()?;
+        let regex = self.regex.get_or_init(|| Regex::new(&anchored(&self.pattern)).ok()).as_ref()?;
         let text_from_start = text.get(start..)?;
-        let mut reach = if self.check == Check::Issued { TOKEN_REACH } else { VALUE_REACH };
+        let mut reach = self.check.reach();
         loop {
             let near = &text_from_start[..text_from_start.floor_char_boundary(reach)];
-            // Nearly all trials fail, and then need no memory for groups.
-            if !regex.is_match(near) {
-                return None;
-            }
             let captures = regex.captures(near)?;
             let secret = secret_of(&captures)?;
             let found = Found { text, keyword, secret: start + secret.start..start + secret.end };
@@ -234,12 +236,6 @@ impl Compiled {
         };
         regex.captures_iter(text).filter_map(|found| secret_of(&found)).collect()
     }
-}
-
-/// Whether a letter, digit or underscore precedes `start`.
-fn begins_within_word(text: &str, start: usize) -> bool {
-    text.get(..start)
-        .is_none_or(|before| before.ends_with(|character: char| character.is_alphanumeric() || character == '_'))
 }
 
 /// The part of a match that is the secret.

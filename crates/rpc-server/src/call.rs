@@ -59,6 +59,19 @@ struct CallState {
     unknown: Vec<UnknownName>,
 }
 
+/// The result of a call, or the note that its reply is already written.
+#[derive(Debug)]
+pub(crate) enum Reply<R> {
+    Result(R),
+    Written,
+}
+
+impl<R> From<R> for Reply<R> {
+    fn from(result: R) -> Self {
+        Self::Result(result)
+    }
+}
+
 /// Methods whose results have diagnostics.
 const WITH_DIAGNOSTICS: [&str; 2] = ["initialize", "updateSettings"];
 
@@ -117,10 +130,9 @@ impl CallContext {
 
     /// Writes the reply as it is sent. A call without an id gets none. A long reply is written on a thread.
     pub(crate) async fn write_reply<R: Serialize + Send + 'static>(&self, result: R) -> Result<(), RpcError> {
-        let Some(id) = &self.id else {
+        let Some(start) = self.reply_start() else {
             return Ok(());
         };
-        let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get());
         let reply = match written_reply(start.clone(), &result, SHORT_BYTES) {
             Ok(reply) => Ok(reply),
             // If the result cannot be written at all, the second attempt reports the error.
@@ -136,7 +148,12 @@ impl CallContext {
         Ok(())
     }
 
-    /// Takes the reply that [`CallContext::write_reply`] wrote.
+    /// The reply up to its result; `None` for a call without an id.
+    fn reply_start(&self) -> Option<String> {
+        self.id.as_ref().map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get()))
+    }
+
+    /// Takes the reply that was written.
     pub(crate) fn take_reply(&self) -> Option<String> {
         self.state().reply.take()
     }
@@ -153,28 +170,59 @@ impl CallContext {
         T: Send + 'static,
         W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
     {
+        self.read_then(work, Ok).await
+    }
+
+    /// As [`CallContext::read`], for a result that may be long: the thread also writes the reply, after it has
+    /// released the session.
+    pub(crate) async fn read_to_reply<R, W>(&self, work: W) -> Result<Reply<R>, RpcError>
+    where
+        R: Serialize + 'static,
+        W: FnOnce(&session_store::Session, &OpenSession) -> Result<R, RpcError> + Send + 'static,
+    {
+        let start = self.reply_start();
+        let write = |result| {
+            let reply = start.map(|start| written_reply(start, &result, usize::MAX)).transpose();
+            reply.map_err(|error| RpcError::internal(error.to_string()))
+        };
+        let reply = self.read_then(work, write).await?;
+        self.state().reply = reply;
+        Ok(Reply::Written)
+    }
+
+    /// Reads the session of the call by `work`, and does `then` with the result on the same thread, after the session
+    /// was released.
+    async fn read_then<T, U, W>(
+        &self,
+        work: W,
+        then: impl FnOnce(T) -> Result<U, RpcError> + Send + 'static,
+    ) -> Result<U, RpcError>
+    where
+        U: Send + 'static,
+        W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+    {
         let reading = async {
             match self.ticket()?.resolved(&self.server).await? {
                 Ticket::Read(session, lock) => {
                     let guard = lock.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
-                    let work = match read(Arc::clone(&session), guard, work).await? {
+                    let (work, then) = match read(Arc::clone(&session), guard, work, then).await? {
                         Ok(done) => return Ok(done),
-                        Err(work) => work,
+                        Err(undone) => undone,
                     };
                     // A call that waits for a session holds no permit: the call that it waits for may need it.
                     drop(self.state().permit.take());
                     let guard = session.write().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
-                    read_refreshed(Arc::clone(&self.server), session, guard, work).await
+                    read_refreshed(Arc::clone(&self.server), session, guard, work, then).await
                 }
                 Ticket::Write(session, lock) => {
                     let guard = lock.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
-                    read_refreshed(Arc::clone(&self.server), session, guard, work).await
+                    read_refreshed(Arc::clone(&self.server), session, guard, work, then).await
                 }
                 Ticket::Opening(..) | Ticket::Unresolved(..) => Err(no_ticket()),
             }
@@ -335,35 +383,48 @@ pub(crate) async fn blocking_in<T: Send + 'static>(
     threads::run_with_permit(is_quick, work).await?
 }
 
-/// Runs `work` with the session. If another program has truncated the session, gives `work` back: the session must be
-/// reread first, which needs the write lock.
-async fn read<T, W>(session: Arc<OpenSession>, guard: ReadGuard, work: W) -> Result<Result<T, W>, RpcError>
+/// Runs `work` with the session and then `then` without it. If another program has truncated the session, gives both
+/// back: the session must be reread first, which needs the write lock.
+async fn read<T, U, W, F>(
+    session: Arc<OpenSession>,
+    guard: ReadGuard,
+    work: W,
+    then: F,
+) -> Result<Result<U, (W, F)>, RpcError>
 where
-    T: Send + 'static,
+    U: Send + 'static,
     W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+    F: FnOnce(T) -> Result<U, RpcError> + Send + 'static,
 {
-    on_thread(move || match session.opened(guard.as_ref())? {
-        outdated if outdated.is_outdated() => Ok(Err(work)),
-        opened => work(opened, &session).map(Ok),
+    on_thread(move || {
+        let done = match session.opened(guard.as_ref())? {
+            outdated if outdated.is_outdated() => return Ok(Err((work, then))),
+            opened => work(opened, &session)?,
+        };
+        drop(guard);
+        then(done).map(Ok)
     })
     .await
 }
 
-/// Runs `work` with the session after reading what other programs have changed.
-async fn read_refreshed<T, W>(
+/// Runs `work` with the session after reading what other programs have changed, and then `then` without it.
+async fn read_refreshed<T, U, W>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
     mut guard: WriteGuard,
     work: W,
-) -> Result<T, RpcError>
+    then: impl FnOnce(T) -> Result<U, RpcError> + Send + 'static,
+) -> Result<U, RpcError>
 where
-    T: Send + 'static,
+    U: Send + 'static,
     W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
 {
     on_thread(move || {
         let mut access = SessionAccess::new(server.engine()?, &session, guard.as_mut())?;
         access.refresh()?;
-        work(access.session(), &session)
+        let done = work(access.session(), &session)?;
+        drop(guard);
+        then(done)
     })
     .await
 }

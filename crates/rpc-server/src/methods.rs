@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub use crate::arrivals::Scope;
-use crate::call::CallContext;
+use crate::call::{CallContext, Reply};
 use crate::errors::RpcError;
 use crate::handlers::{append, branches, compaction, lifecycle, read, search, sessions, subscriptions};
 use crate::wire::*;
@@ -42,7 +42,7 @@ macro_rules! methods {
 
         /// Registers every method.
         pub fn register(module: &mut RpcModule<()>) -> Result<(), RegisterMethodError> {
-            $(register_one::<$params, $result, _, _>(module, $name, $handler)?;)*
+            $(register_one::<$params, $result, _, _, _>(module, $name, $handler)?;)*
             Ok(())
         }
 
@@ -259,7 +259,7 @@ pub fn find(method: &str) -> Option<(&'static str, Scope)> {
     METHODS.iter().find(|(name, _)| *name == method).copied()
 }
 
-fn register_one<P, R, H, F>(
+fn register_one<P, R, O, H, F>(
     module: &mut RpcModule<()>,
     name: &'static str,
     handler: H,
@@ -267,8 +267,9 @@ fn register_one<P, R, H, F>(
 where
     P: DeserializeOwned + JsonSchema + Send + 'static,
     R: Serialize + JsonSchema + Send + 'static,
+    O: Into<Reply<R>> + Send,
     H: Fn(CallContext, P) -> F + Copy + Send + Sync + 'static,
-    F: Future<Output = Result<R, RpcError>> + Send + 'static,
+    F: Future<Output = Result<O, RpcError>> + Send + 'static,
 {
     let schema = Arc::new(OnceLock::new());
     // The parameters come with the context, because the registry would copy them.
@@ -280,7 +281,10 @@ where
             };
             let served = async {
                 let params = call.read_params::<P>(&schema).await?;
-                call.write_reply(handler(call.clone(), params).await?).await
+                match handler(call.clone(), params).await?.into() {
+                    Reply::Result(result) => call.write_reply(result).await,
+                    Reply::Written => Ok(()),
+                }
             };
             served.await.map_err(ErrorObjectOwned::from)
         }

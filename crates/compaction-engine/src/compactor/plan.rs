@@ -61,7 +61,7 @@ impl Plan {
         let hidden = order.hidden(&whole);
         let projection = whole.hiding(&hidden);
         let leaf = access.session().leaf_id();
-        let pins = pins_of(access.session(), access.open(), leaf)?;
+        let pins = read_beside(&projection, || pins_of(access.session(), access.open(), leaf))?;
         let preparation = match &order.first_kept {
             Some(first_kept) => prepare_at(access, order, &projection, first_kept)?,
             None => order.prepare(&projection, leaf, &pins).or_else(|refusal| match refusal {
@@ -181,6 +181,27 @@ impl Plan {
         self.tokens_before = given.tokens_before.unwrap_or(self.tokens_before);
         Ok(())
     }
+}
+
+/// Minimum estimated tokens of a context whose messages are read on a thread of their own.
+const LONG_CONTEXT: u64 = 20_000;
+
+/// Does `work`, which may search a whole file. The messages of a long context are read meanwhile, because the
+/// preparation needs them next.
+fn read_beside<T>(projection: &Projection, work: impl FnOnce() -> T) -> T {
+    if tokens::context_tokens(projection).tokens < LONG_CONTEXT {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let read = || {
+            for message in projection.messages() {
+                let _ = (message.body(), message.tokens());
+            }
+        };
+        // Without another thread, the messages are read where they are needed.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, read);
+        work()
+    })
 }
 
 /// Prepares a compaction at the cut that the caller chose.

@@ -54,6 +54,11 @@ pub(super) struct Found<'t> {
     pub(super) secret: Range<usize>,
 }
 
+/// Bytes after the beginning of a match in which it must be visible; the match itself may be longer. This keeps texts
+/// without line breaks from being read again at every keyword.
+const TOKEN_REACH: usize = 1024;
+const VALUE_REACH: usize = 256;
+
 /// Maximum bytes of a name.
 const MAX_NAME: usize = 48;
 
@@ -80,6 +85,11 @@ const OPEN_TOKENS: &str = "\
     next page nextpage next_page continuation continue cursor sync resume public pagination id_of";
 
 impl Check {
+    /// Bytes after the beginning of a match in which it must be visible.
+    pub(super) fn reach(self) -> usize {
+        if self == Self::Issued { TOKEN_REACH } else { VALUE_REACH }
+    }
+
     /// Whether the match passes. A match that `is_cut` continues beyond the visible part.
     pub(super) fn passes(self, found: &Found<'_>, is_cut: bool) -> bool {
         let (secret, after) = (&found.text[found.secret.clone()], &found.text[found.secret.end..]);

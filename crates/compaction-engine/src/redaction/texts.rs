@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::num::NonZero;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::conversation::Redact;
 use compaction_core::entry::FileLists;
@@ -17,6 +17,10 @@ use super::{Redactions, Redactor, add_counts};
 
 /// Maximum number of threads for one conversation.
 const MAX_THREADS: usize = 4;
+
+/// Number of threads for one conversation. Asking the system takes a dozen calls.
+static THREADS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS));
 
 /// Minimum bytes for which starting a thread pays off.
 const SHARE_BYTES: usize = 1 << 16;
@@ -45,8 +49,7 @@ impl Redactor {
     /// Removes secrets from messages; returns their number.
     pub fn messages(&self, messages: &mut [PreparedMessage]) -> Redactions {
         let bytes: usize = messages.iter().map(bytes_of).sum();
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
-        self.shared_out(messages, bytes.div_ceil(threads).max(SHARE_BYTES))
+        self.shared_out(messages, bytes.div_ceil(*THREADS).max(SHARE_BYTES))
     }
 
     /// As [`Redactor::messages`], with a thread for each `share` of bytes.

@@ -393,10 +393,14 @@ impl Run<'_> {
                     progress.end_request();
                     progress.spent(answer.usage.clone());
                     self.cost.usage = sum_usage(self.cost.usage.take(), answer.usage.clone());
+                    let Some(read) = input_tokens(&answer).filter(|read| may_be_part(*read)) else {
+                        return Ok(answer);
+                    };
+                    // Counting the words of a long request takes a while.
                     let model_request = model_request.clone();
-                    let check = move || match missing_input(model_request.least_tokens(), &answer) {
+                    let check = move || match missing_input(model_request.least_tokens(), read) {
                         None => Ok(answer),
-                        Some((error, tokens)) => Err(Failure::Truncated(error, tokens)),
+                        Some(error) => Err(Failure::Truncated(error, read)),
                     };
                     return off_loop(check).await;
                 }
@@ -492,16 +496,25 @@ fn checked(answer: &Answer, attempts: u32) -> Result<String, Failure> {
 /// Members of a usage that add up to the input.
 const INPUTS: [&str; 3] = ["input", "cacheRead", "cacheWrite"];
 
-/// The error for an answer to a truncated request of at least `least` tokens, with the tokens that were read; `None`
-/// where the usage may be that of the whole request or is missing.
-fn missing_input(least: u64, answer: &Answer) -> Option<(ModelError, u64)> {
+/// Tokens of the input that the server read, where the answer tells.
+fn input_tokens(answer: &Answer) -> Option<u64> {
     let usage = answer.usage.as_ref()?;
-    let read: u64 = INPUTS.iter().filter_map(|member| usage.get(member).and_then(Value::as_u64)).sum();
+    Some(INPUTS.iter().filter_map(|member| usage.get(member).and_then(Value::as_u64)).sum())
+}
+
+/// Whether `read` tokens are few enough to be a part of any request, and enough to tell.
+fn may_be_part(read: u64) -> bool {
+    is_part(read, u64::MAX)
+}
+
+/// The error for an answer after which the server has read only `read` tokens of a request of at least `least`
+/// tokens; `None` where they may be the whole request.
+fn missing_input(least: u64, read: u64) -> Option<ModelError> {
     let cause = format!(
         "the server read {read} tokens of a request that has at least {least}: it shortens what is larger than its \
          window; set the server's window (num_ctx with Ollama) and contextWindow to the same number"
     );
-    is_part(read, least).then_some((ModelError { cause, kind: FailureKind::Overflow, retry_after: None }, read))
+    is_part(read, least).then_some(ModelError { cause, kind: FailureKind::Overflow, retry_after: None })
 }
 
 /// Tokens of the next requests, after a server has read `read` of up to `sent` tokens.
@@ -522,9 +535,11 @@ mod tests {
         let least = least_tokens("Write notes.") + least_tokens(&"some plain words of a person ".repeat(2000));
         let check = |usage: Option<Value>, expected: Option<u64>| {
             let answer = Answer { text: String::new(), stop: StopReason::Stop, usage };
-            let found = missing_input(least, &answer);
-            assert_eq!(found.as_ref().map(|(_, read)| *read), expected);
-            if let Some((error, read)) = found {
+            let found = input_tokens(&answer)
+                .filter(|read| may_be_part(*read))
+                .and_then(|read| Some((read, missing_input(least, read)?)));
+            assert_eq!(found.as_ref().map(|(read, _)| *read), expected);
+            if let Some((read, error)) = found {
                 assert!(error.cause.contains(&read.to_string()) && error.cause.contains("12003"), "{}", error.cause);
             }
         };

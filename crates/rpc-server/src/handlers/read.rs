@@ -16,14 +16,14 @@ use compaction_engine::session::OpenSession;
 use session_store::Session;
 
 use super::messages::{self, SubmittedMessages, check_message_count};
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, Reply, blocking};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::wire::{self, *};
 
 /// Returns one entry.
-pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<GetEntryResult, RpcError> {
-    call.read(move |session, open| {
+pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<Reply<GetEntryResult>, RpcError> {
+    call.read_to_reply(move |session, open| {
         let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_failure(error))?;
         Ok(GetEntryResult { entry: (&entry).into() })
     })
@@ -70,9 +70,9 @@ fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Resu
 }
 
 /// Returns entries in file order, or those that are named.
-pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<EntriesResult, RpcError> {
+pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<Reply<EntriesResult>, RpcError> {
     params.ids.as_deref().map_or(Ok(()), |ids| check_id_count("ids", ids))?;
-    call.read(move |session, open| {
+    call.read_to_reply(move |session, open| {
         if let Some(ids) = params.ids {
             let ids: Vec<EntryId> = ids.into_iter().map(EntryId::new).collect();
             let entries = entries_by_id(session, open, &ids)?;
@@ -92,8 +92,8 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
 }
 
 /// Returns the entries from the root to a leaf.
-pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<EntriesResult, RpcError> {
-    call.read(move |session, open| {
+pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<Reply<EntriesResult>, RpcError> {
+    call.read_to_reply(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
         Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None })
@@ -117,8 +117,8 @@ pub(crate) fn branch_end(
 }
 
 /// Returns the tree as a flat list.
-pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<GetTreeResult, RpcError> {
-    call.read(|session, open| {
+pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<Reply<GetTreeResult>, RpcError> {
+    call.read_to_reply(|session, open| {
         let nodes = session.tree().map_err(|error| open.store_failure(error))?;
         let nodes = nodes.into_iter().map(tree_node).collect();
         Ok(GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes })
@@ -140,8 +140,11 @@ fn tree_node(node: session_store::TreeNode) -> wire::TreeNode {
 }
 
 /// Returns what the model sees.
-pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> Result<GetContextResult, RpcError> {
-    call.read(move |session, open| {
+pub(crate) async fn get_context(
+    call: CallContext,
+    params: GetContextParams,
+) -> Result<Reply<GetContextResult>, RpcError> {
+    call.read_to_reply(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let context = session.context(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
         let projection = &context.projection;
