@@ -275,6 +275,14 @@ impl Message {
         Cow::Borrowed(self.body())
     }
 
+    /// Reads now what later passes need and keep. The body of a long message is not kept.
+    pub fn read_ahead(&self) {
+        if self.raw.get().len() <= LONG_BYTES {
+            self.body();
+        }
+        self.tokens();
+    }
+
     /// Estimated tokens (docs/projection.md, "Tokens").
     pub fn tokens(&self) -> u64 {
         *self.tokens.get_or_init(|| match self.body.get() {

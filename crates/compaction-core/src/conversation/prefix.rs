@@ -95,7 +95,8 @@ impl Prefix {
 
 fn thinks(message: &Message) -> bool {
     let is_thinking = |block: &Block| matches!(block, Block::Thinking(_));
-    matches!(&*message.read_body(), Body::Assistant(answer) if answer.content.iter().any(is_thinking))
+    message.role() == "assistant"
+        && matches!(&*message.read_body(), Body::Assistant(answer) if answer.content.iter().any(is_thinking))
 }
 
 fn id_of(projected: &ProjectedEntry) -> EntryId {

@@ -15,7 +15,7 @@ use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AND_THEN, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
+    AND_THEN, CHANGED_SINCE, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
@@ -181,17 +181,27 @@ impl<'a> Builder<'a> {
                 NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
                 // The request of the turn answers it.
                 NoteKind::Step if self.turn_request.is_some() && is_question(&note.text) => continue,
+                NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
             };
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
-            let rank = match note.is_minor || repeated.contains(&std::ptr::from_ref(note)) {
-                _ if note.text == LOOKED_UP => Rank::Least,
+            let rank = match note.is_minor {
+                _ if note.text == LOOKED_UP || repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
                 true => Rank::Low,
                 false => Rank::Normal,
             };
             self.pool.add(section, &note.text, origin, rank);
         }
+    }
+
+    /// Whether [`OVERTAKEN_BY`] requests for work came after a step that an answer named. The first one usually asks
+    /// for it.
+    fn is_overtaken(&self, step: &Note) -> bool {
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > step.position);
+        let later = later.filter(|request| is_substantive(&request.text)).count();
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
+        step.position > 0 && later + of_turn >= OVERTAKEN_BY
     }
 
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
@@ -221,9 +231,15 @@ impl<'a> Builder<'a> {
         }
         let mut last: Vec<&Statement> = last.into_values().collect();
         last.sort_by_key(|statement| statement.position);
+        let changed_at = self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
         for statement in last {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
-            self.pool.add(Section::Done, &statement.text, origin, Rank::Normal);
+            let is_run = statement.text.starts_with('`');
+            let item = match is_run && changed_at > statement.position {
+                true => format!("{} ({CHANGED_SINCE})", statement.text),
+                false => statement.text.clone(),
+            };
+            self.pool.add(Section::Done, &item, origin, Rank::Normal);
         }
     }
 
@@ -334,6 +350,11 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Whether an item of a list of steps says what was done.
+fn is_report(step: &str) -> bool {
+    ["I've ", "I have ", "We've ", "We have "].iter().any(|start| step.starts_with(start))
+}
+
 fn is_question(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}'])
 }
@@ -413,6 +434,8 @@ fn pull_request(text: &str) -> Option<String> {
     })
 }
 
+/// Requests for work after which a step of an answer is no longer the next one.
+const OVERTAKEN_BY: usize = 2;
 /// Requests after which a plan without updates is stale.
 const STALE_AFTER: usize = 3;
 

@@ -176,7 +176,9 @@ fn too_large(weights: &[u64], parts: &[Range<usize>], room: impl Fn(usize) -> u6
 
 fn has_thinking(message: &Message) -> bool {
     let is_thinking = |block: &Block| matches!(block, Block::Thinking(_));
-    matches!(&*message.read_body(), Body::Assistant(assistant) if assistant.content.iter().any(is_thinking))
+    // Most long messages are results, which need not be read for this.
+    message.role() == "assistant"
+        && matches!(&*message.read_body(), Body::Assistant(assistant) if assistant.content.iter().any(is_thinking))
 }
 
 /// The weight of the blank line between two messages.

@@ -218,6 +218,8 @@ pub(crate) const LATEST: &str = "Latest request: ";
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the milestone of a commit.
 pub(crate) const COMMITTED: &str = "Committed ";
+/// Behind the outcome of a run that is older than the newest change of a file.
+pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the next step while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
 /// Starts the item of a withdrawn constraint or decision.

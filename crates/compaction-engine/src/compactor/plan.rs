@@ -195,7 +195,7 @@ fn read_beside<T>(projection: &Projection, work: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         let read = || {
             for message in projection.messages() {
-                let _ = (message.body(), message.tokens());
+                message.read_ahead();
             }
         };
         // Without another thread, the messages are read where they are needed.
