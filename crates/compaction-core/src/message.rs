@@ -442,6 +442,7 @@ mod tests {
         let tools = FileTools::default();
         let leaf = entries.last().map(|entry| entry.id());
         let settings = CompactionSettings { keep_recent_tokens: 2000, ..CompactionSettings::default() };
+        projection.messages().for_each(|message| message.read_ahead());
         let prepared = Preparation::of(&projection, leaf, settings, &tools).unwrap();
         let messages: Vec<_> = prepared.evicted().map(|prepared| Arc::clone(&prepared.message)).collect();
         let ledger = prepared.ledger();

@@ -72,6 +72,9 @@ pub struct SummaryJob {
     pub conversation: Option<Arc<Conversation>>,
 }
 
+/// Tokens of the longest request that an extractive summary shows in full.
+const MOST_REQUEST_TOKENS: u64 = 1_000;
+
 impl SummaryJob {
     /// Maximum output tokens.
     pub fn max_tokens(&self) -> u64 {
@@ -89,8 +92,8 @@ impl SummaryJob {
     fn most_local_tokens(&self) -> u64 {
         let whole = self.tokens();
         let request = self.messages.first().filter(|_| self.kind == RequestKind::TurnPrefix);
-        let request = request.map_or(0, |prepared| prepared.message.tokens());
-        (whole / 2).max(request.saturating_add(request / 3).min(whole))
+        let request = request.map_or(0, |prepared| prepared.message.tokens().min(MOST_REQUEST_TOKENS));
+        (whole / 2).max((request + request / 3).min(whole / 4 * 3))
     }
 
     /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.

@@ -146,16 +146,17 @@ struct Chooser<'a> {
 
 impl Chooser<'_> {
     /// Takes the items that must not be left out, newest first. Each may use half of the remaining room
-    /// and is cut to it; the request of a turn, which is the only one, may use three quarters.
+    /// and is cut to it. The request of a turn is the first and may use three quarters.
     fn take_required(&mut self, lists: &mut [List]) {
         let mut required = Vec::new();
         for list in lists {
             let count = list.candidates.iter().take_while(|candidate| candidate.rank == Rank::Must).count();
             required.extend(list.candidates.drain(..count).map(|candidate| (list.section, candidate)));
         }
-        required.sort_by_key(|(_, candidate)| Reverse(candidate.position));
+        let is_of_turn = |section: &Section| *section == Section::OriginalRequest;
+        required.sort_by_key(|(section, candidate)| (!is_of_turn(section), Reverse(candidate.position)));
         for (section, candidate) in required {
-            let room = if self.kind == SummaryKind::TurnPrefix { self.left / 4 * 3 } else { self.left / 2 };
+            let room = if is_of_turn(&section) { self.left / 4 * 3 } else { self.left / 2 };
             let room = room.min(MOST_UNITS);
             let frame = cost(section, &Candidate { text: String::new(), ..candidate.clone() }.item());
             let text = clip_middle(&candidate.text, room.saturating_sub(frame));

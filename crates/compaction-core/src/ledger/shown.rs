@@ -5,14 +5,20 @@
 //! first begins and its bytes, and for each further one the bytes between the two and its own. The hash covers the
 //! summary up to the last of them.
 
+use std::collections::HashSet;
+
+use super::finder::{Finder, Pattern};
 use super::selection::Beginnings;
+use super::statements::LONGEST;
 use super::store::write_strings;
 use super::{Sources, Statement, Voice};
 use crate::entry::EntryId;
 use crate::json::Json;
 
-/// Fewest bytes of a statement that is stored as a place.
-const FEWEST_BYTES: usize = 12;
+/// Most groups, and most statements of one group, that are read.
+const MOST_ITEMS: usize = 4096;
+/// Most bytes of a statement that is read: a UTF-16 unit has at most three.
+const MOST_BYTES: usize = 3 * LONGEST;
 /// Bytes for the names of the members and the hash.
 const FRAME: usize = 64;
 
@@ -72,24 +78,29 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Where `summary` says the statements, in their order.
+/// Where `summary` says the statements, in their order. Of several with the same words, the newest counts.
 fn places<'a>(statements: &'a [Statement], summary: &str) -> Vec<Place<'a>> {
     let beginnings = Beginnings::in_texts(&[summary]);
-    let mut places: Vec<Place<'a>> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut newest: Vec<&Statement> = statements.iter().rev().collect();
+    newest.retain(|statement| beginnings.may_have(&statement.text) && seen.insert(statement.text.as_str()));
+    newest.reverse();
+    // Most of those that begin like a part of the summary are not in it. One search rules them out.
+    let patterns = newest.iter().map(|statement| Pattern { text: &statement.text, is_word: false }).collect();
+    let mut finder = Finder::new(patterns);
+    finder.search(summary);
+    let said =
+        newest.into_iter().zip(finder.found()).filter(|(statement, is_said)| *is_said && !statement.text.is_empty());
     let mut from = 0;
-    for statement in statements {
-        let text = statement.text.as_bytes();
-        if text.len() < FEWEST_BYTES || !beginnings.may_have(&statement.text) {
-            continue;
-        }
+    let place = |(statement, _): (&'a Statement, bool)| {
         // Statements stand in the order of the conversation, except in the first sections.
+        let text = statement.text.as_bytes();
         let behind = memchr::memmem::find(&summary.as_bytes()[from..], text).map(|at| from + at);
-        if let Some(start) = behind.or_else(|| memchr::memmem::find(summary.as_bytes(), text)) {
-            from = if behind.is_some() { start + text.len() } else { from };
-            places.push(Place { statement, start });
-        }
-    }
-    places
+        from = behind.map_or(from, |start| start + text.len());
+        let start = behind.or_else(|| memchr::memmem::find(summary.as_bytes(), text))?;
+        Some(Place { statement, start })
+    };
+    said.filter_map(place).collect()
 }
 
 fn group_text(group: &[Place<'_>]) -> String {
@@ -116,8 +127,8 @@ pub(super) fn read(shown: &Json<'_>, summary: &str) -> Option<Vec<Statement>> {
     }
     let Json::Array(groups) = shown.get("groups")? else { return None };
     let mut statements = Vec::new();
-    groups.iter().for_each(|group| {
-        // A place outside of the summary ends its group.
+    groups.iter().take(MOST_ITEMS).for_each(|group| {
+        // A place outside of the summary, or of more than a statement, ends its group.
         let _ = read_group(group, summary, &mut statements);
     });
     Some(statements)
@@ -135,10 +146,10 @@ fn read_group(group: &Json<'_>, summary: &str, statements: &mut Vec<Statement>) 
         ids.iter().filter_map(Json::as_str).for_each(|id| entries.add(&EntryId::new(id)));
     }
     let mut end = 0_usize;
-    for (own, place) in (first..).zip(places.as_chunks::<2>().0) {
+    for (own, place) in (first..).zip(places.as_chunks::<2>().0.iter().take(MOST_ITEMS)) {
         let start = end.checked_add(number(&place[0])?)?;
         end = start.checked_add(number(&place[1])?)?;
-        let text = summary.get(start..end)?.to_owned();
+        let text = summary.get(start..end).filter(|text| text.len() <= MOST_BYTES)?.to_owned();
         statements.push(Statement { voice, text, number: own, position, sources: entries.clone() });
     }
     Some(())

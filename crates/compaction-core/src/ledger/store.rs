@@ -2,6 +2,7 @@
 //! read back tolerantly.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
@@ -108,7 +109,10 @@ impl Ledger {
     /// says word for word are stored as places in it, so there is room for others.
     /// [`Self::read_beside`] needs the same summary.
     pub fn to_json_beside(&self, summary: &str, max_bytes: usize) -> String {
-        let most = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
+        // The last request and the plan are stored in any case.
+        let last = self.requests.len().checked_sub(1).map_or(0, |index| self.request_item(index, max_bytes).len() + 1);
+        let rest = max_bytes.saturating_sub(FRAME + self.plan_json(max_bytes / 10).len() + last);
+        let most = rest.min(max_bytes.saturating_sub(FRAME) / 100 * share_of("statements"));
         self.to_json_with(&Shown::of(&self.statements, summary, most), max_bytes)
     }
 
@@ -442,10 +446,11 @@ impl Ledger {
         if let (Some(summary), Some(shown)) = (summary, json.get("shown")) {
             let said = shown::read(shown, summary).unwrap_or_else(|| super::earlier_summary::statements(summary));
             ledger.statements.extend(said);
-            ledger.statements.sort_by_key(|statement| (statement.position, statement.number));
-            ledger.statements.dedup_by(|next, one| {
-                (next.position, next.number, &next.text) == (one.position, one.number, &one.text)
-            });
+            // Calls and outcomes follow what the message says.
+            let is_action = |voice| matches!(voice, Voice::Action | Voice::Milestone);
+            ledger.statements.sort_by_key(|one| (one.position, is_action(one.voice), one.number));
+            let mut seen = HashSet::new();
+            ledger.statements.retain(|one| seen.insert((one.position, one.number, one.text.clone())));
         }
         Some(ledger)
     }

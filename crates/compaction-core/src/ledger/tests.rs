@@ -174,8 +174,10 @@ fn what_the_summary_says_is_not_stored_twice_and_comes_back() {
     }
     let plain = Ledger::read(&stored(&ledger, 8_000)).expect("it was written here");
     assert!(read.statements.len() > plain.statements.len() + said.len() / 2, "{} statements", read.statements.len());
-    let order = |ledger: &Ledger| ledger.statements.is_sorted_by_key(|one| (one.position, one.number));
-    assert!(order(&read));
+    // They stand in the order in which they were said.
+    let places: Vec<usize> =
+        read.statements.iter().map(|one| ledger.statements.iter().position(|own| own == one).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
     assert!(texts(&read).iter().collect::<HashSet<_>>().len() == read.statements.len(), "none comes twice");
 
     // The end of the summary may change, as when pinned entries follow it.
@@ -191,6 +193,36 @@ fn what_the_summary_says_is_not_stored_twice_and_comes_back() {
     assert!(Ledger::read(&format!("{{\"compactd\":{{\"ledger\":{json}}}}}")).is_some());
     for tiny in [1_100, 2_000, 4_000] {
         read_beside(&ledger, &summary, tiny, &summary);
+    }
+}
+
+#[test]
+fn sentences_that_come_again_take_the_place_of_one() {
+    let mut messages = session();
+    for number in 0..400 {
+        messages.extend(prepared(vec![user("go on"), says(&format!("Let me run the tests. Port {number} is open."))]));
+    }
+    let ledger = collect(&messages);
+    let summary = "## Critical Context\n- Assistant: Let me run the tests. Port 399 is open.\n- User: go on";
+    let read = read_beside(&ledger, summary, STORED_BYTES, summary);
+    let count = |text: &str| read.statements.iter().filter(|one| one.text.contains(text)).count();
+    assert_eq!((count("Let me run"), count("Port 399 is open"), count("go on")), (1, 1, 1));
+    assert!(count("is open") > 60, "{} of them", count("is open"));
+}
+
+#[test]
+fn places_leave_room_for_a_long_last_request() {
+    let mut messages = session();
+    for number in 0..500 {
+        messages.extend(prepared(vec![says(&format!("Port {number} of the printer is open and it stays so."))]));
+    }
+    messages.extend(prepared(vec![user(&format!("the last request {}", "word ".repeat(3_000)))]));
+    let ledger = collect(&messages);
+    let said: Vec<&str> = ledger.statements.iter().map(|one| one.text.as_str()).collect();
+    let summary = format!("## Critical Context\n- Assistant: {}", said.join(" "));
+    for max_bytes in [2_000, 12_000, STORED_BYTES] {
+        let read = read_beside(&ledger, &summary, max_bytes, &summary);
+        assert!(read.last_request().is_some_and(|request| request.text.starts_with("the last request")));
     }
 }
 

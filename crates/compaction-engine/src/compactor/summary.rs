@@ -233,7 +233,7 @@ fn prefix_room(preparation: &Preparation, room: u64, previous: Option<&Ledger>) 
     let count = preparation.evicted().count() as u64;
     let earlier = (new / count.max(1)).saturating_mul(previous.map_or(0, |ledger| ledger.messages));
     let percent = prefix.saturating_mul(100) / new.saturating_add(earlier).max(1);
-    room / 100 * percent.clamp(PREFIX_PERCENT.0, PREFIX_PERCENT.1)
+    room.saturating_mul(percent.clamp(PREFIX_PERCENT.0, PREFIX_PERCENT.1)) / 100
 }
 
 /// Tokens for the text of an extractive summary, so that it stays within `whole` together with its file lists.
