@@ -288,7 +288,7 @@ fn an_update_of_a_session_of_an_earlier_version_that_fails_can_be_repeated() {
     let sessions = at.join("sessions");
     std::fs::write(&file, undated(5)).expect("writable");
     let arguments = [text(&file), "--out", text(&sessions), "--update"];
-    let locked = FileLog::open(&session).expect("no other program has it");
+    let mut locked = FileLog::open(&session).expect("no other program has it");
     let data = refused(&sandbox, &[&["import"], &arguments[..], &["--json"]].concat());
     assert_eq!(data["kind"], "storeFailed");
     assert_eq!(std::fs::read_dir(&sessions).expect("readable").filter(is_session).count(), 1);
