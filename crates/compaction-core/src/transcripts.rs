@@ -459,10 +459,12 @@ impl Import {
             (Agent::Pi, _) => return None,
         };
         let cut = if source.shape == Shape::Document { Cut::Elements } else { Cut::Lines };
+        let mut tree = Tree::new(source.uuid(), existing.ids, source.time.unwrap_or(time));
+        tree.replays = !existing.imports.is_empty();
         Some(Self {
             reader,
             cutter: Cutter::new(cut),
-            tree: Tree::new(source.uuid(), existing.ids, source.time.unwrap_or(time)),
+            tree,
             last: existing.imports.last().copied(),
             earlier: existing.imports.into(),
             digest: Digest::default(),
@@ -612,6 +614,7 @@ impl Import {
         if earlier.records == self.records && earlier.digest != digest.0 {
             return Err(TranscriptError::Changed { records: earlier.records });
         }
+        self.tree.replays = !self.earlier.is_empty();
         if earlier.is_unended && !end.is_empty() && self.earlier.is_empty() {
             let number = self.records;
             self.tree.keep_end(&Record { number, lines: 1, end: end.to_vec(), ..Record::default() });
@@ -622,6 +625,11 @@ impl Import {
     /// Takes the new entries since the last call. Entries that the session already holds are left out.
     pub fn take(&mut self) -> Vec<Imported> {
         self.tree.take()
+    }
+
+    /// Whether the transcript begins with all that earlier imports read. Until then, it may be another conversation.
+    pub fn is_checked(&self) -> bool {
+        self.earlier.is_empty()
     }
 
     /// The counts so far.

@@ -163,7 +163,12 @@ async fn import_one(
         Some(report) => (report, copy(file, &target, transcript)?),
         None if target.is_new && options.update => {
             let earlier = transcripts::earlier_sources(&source, &name, &directory);
-            match update_earlier(connection, &target, &earlier, &file, transcript).await? {
+            let updated = update_earlier(connection, &target, &earlier, &file, transcript, time).await;
+            if updated.is_err() {
+                // It holds nothing yet. If it stayed, the next update would not look for the earlier session.
+                let _removed = std::fs::remove_file(&target.path);
+            }
+            match updated? {
                 Some((earlier, written)) => {
                     (id, target) = earlier;
                     written
@@ -251,6 +256,7 @@ async fn update_earlier(
     earlier: &[Source],
     file: &std::fs::File,
     transcript: &Transcript,
+    time: i64,
 ) -> Result<Option<((String, Target), (Report, u64))>, Failure> {
     let mut params = json!({ "sessionDir": target.path.parent(), "all": true });
     while !earlier.is_empty() {
@@ -261,7 +267,7 @@ async fn update_earlier(
             let found = Target { path: PathBuf::from(path.unwrap_or_default()), is_new: false };
             let mut file = file;
             file.rewind().map_err(|source| Failure::File { path: transcript.path.clone(), source })?;
-            match write_session(&found, source, file, transcript, 0) {
+            match write_session(&found, source, file, transcript, time) {
                 Ok(written) => {
                     // It holds nothing yet.
                     let _removed = std::fs::remove_file(&target.path);
@@ -463,7 +469,8 @@ impl Writer<'_> {
     fn take(&mut self, import: &mut Import) -> Result<(), Failure> {
         for entry in import.take() {
             self.push(entry);
-            if self.bytes >= BATCH {
+            // Another conversation may have the name of this one. Nothing of it is written.
+            if self.bytes >= BATCH && import.is_checked() {
                 self.flush()?;
             }
         }

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use compaction_core::entry;
 use compaction_core::transcripts::{self, Agent, Existing, Import};
 use serde_json::{Value, json};
+use session_store::FileLog;
+use session_store::log::SessionLog as _;
 
 use crate::harness::{Finished, SAMPLE, Sandbox};
 
@@ -224,21 +226,16 @@ fn transcripts_of_the_same_name_in_two_directories_are_two_sessions() {
     assert_eq!(refused(&sandbox, &["import", text(&around), "--json"])["kind"], "alreadyImported");
 }
 
-/// Earlier versions derived the session id from the name of the file alone.
-#[test]
-fn a_session_with_an_id_of_an_earlier_version_is_continued() {
-    let sandbox = Sandbox::new();
-    let at = sandbox.path().canonicalize().expect("a directory");
-    for name in ["a", "b"] {
-        std::fs::create_dir_all(at.join(name)).expect("a directory");
-        std::fs::write(at.join(name).join("trajectory.json"), events(3).replace("lazy", name)).expect("writable");
-    }
-    let file = at.join("a/trajectory.json");
-    let bytes = std::fs::read(&file).expect("readable");
-    let source = transcripts::identify(Agent::OpenHands, &bytes, "trajectory", text(&at.join("a")));
-    let earlier = transcripts::earlier_sources(&source, "trajectory", text(&at.join("a"))).remove(0);
+/// Writes `content` as a list of events, and the session that an earlier version made of it. Returns both files.
+fn earlier_session(at: &Path, content: &str) -> (PathBuf, PathBuf) {
+    let directory = at.join("a");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let file = directory.join("trajectory.json");
+    std::fs::write(&file, content).expect("writable");
+    let source = transcripts::identify(Agent::OpenHands, content.as_bytes(), "trajectory", text(&directory));
+    let earlier = transcripts::earlier_sources(&source, "trajectory", text(&directory)).remove(0);
     let mut reader = Import::new(&earlier, 0, Existing::default()).expect("a list");
-    reader.feed(&bytes).and_then(|()| reader.end()).expect("a list of events");
+    reader.feed(content.as_bytes()).and_then(|()| reader.end()).expect("a list of events");
     let header = json!({ "type": "session", "version": 3, "id": earlier.session_id(), "cwd": "/work",
         "timestamp": "2026-03-01T10:00:00.000Z" });
     let mut lines = format!("{header}\n");
@@ -251,11 +248,25 @@ fn a_session_with_an_id_of_an_earlier_version_is_continued() {
     std::fs::create_dir(&sessions).expect("a directory");
     let session = sessions.join("old.jsonl");
     std::fs::write(&session, lines).expect("writable");
+    (file, session)
+}
+
+/// Earlier versions derived the session id from the name of the file alone.
+#[test]
+fn a_session_with_an_id_of_an_earlier_version_is_continued() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().canonicalize().expect("a directory");
+    let (file, session) = earlier_session(&at, &events(3).replace("lazy", "a"));
+    let sessions = at.join("sessions");
+    std::fs::create_dir_all(at.join("b")).expect("a directory");
+    std::fs::write(at.join("b/trajectory.json"), events(3).replace("lazy", "b")).expect("writable");
+    let id = std::fs::read_to_string(&session).expect("readable");
+    let id = read(id.lines().next().expect("a header"))["id"].clone();
 
     std::fs::write(&file, events(5).replace("lazy", "a")).expect("writable");
     let update = |file: &Path| import(&sandbox, &[text(file), "--out", text(&sessions), "--update"]);
     let outcome = update(&file);
-    assert_eq!((outcome["status"].as_str(), &outcome["sessionId"]), (Some("updated"), &json!(earlier.session_id())));
+    assert_eq!((outcome["status"].as_str(), &outcome["sessionId"]), (Some("updated"), &id));
     assert_eq!(path_of(&outcome), session);
     assert_eq!(update(&file)["status"], "unchanged");
     let whole = sandbox.run(&["export", text(&session), "--format", "transcript"]).ok();
@@ -264,6 +275,33 @@ fn a_session_with_an_id_of_an_earlier_version_is_continued() {
     let other = update(&at.join("b/trajectory.json"));
     assert_eq!((other["status"].as_str(), other["records"].as_u64()), (Some("imported"), Some(4)));
     assert_eq!(std::fs::read_dir(&sessions).expect("readable").count(), 2);
+}
+
+/// Nothing is left that the next update would take for the session of the transcript.
+#[test]
+fn an_update_of_a_session_of_an_earlier_version_that_fails_can_be_repeated() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().canonicalize().expect("a directory");
+    // These events have no time, so they get that of the file.
+    let undated = |count: usize| events(count).replace("timestamp", "at");
+    let (file, session) = earlier_session(&at, &undated(3));
+    let sessions = at.join("sessions");
+    std::fs::write(&file, undated(5)).expect("writable");
+    let arguments = [text(&file), "--out", text(&sessions), "--update"];
+    let mut locked = FileLog::open(&session).expect("no other program has it");
+    let data = refused(&sandbox, &[&["import"], &arguments[..], &["--json"]].concat());
+    assert_eq!(data["kind"], "storeFailed");
+    assert_eq!(std::fs::read_dir(&sessions).expect("readable").filter(is_session).count(), 1);
+    locked.log.release();
+    let outcome = import(&sandbox, &arguments);
+    assert_eq!((outcome["status"].as_str(), path_of(&outcome)), (Some("updated"), session.clone()));
+    let lines = std::fs::read_to_string(&session).expect("readable");
+    let last = read(lines.lines().last().expect("entries"));
+    assert!(!last["timestamp"].as_str().expect("a time").starts_with("1970"), "{last}");
+}
+
+fn is_session(file: &std::io::Result<std::fs::DirEntry>) -> bool {
+    file.as_ref().is_ok_and(|file| file.path().extension().is_some_and(|extension| extension == "jsonl"))
 }
 
 #[test]

@@ -211,7 +211,7 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
         let (role, content) = match common {
             CommonMessage::User(Content::Text(text)) => ("user", Draft::Text(text.clone())),
             CommonMessage::User(Content::Parts(parts)) => {
-                ("user", Draft::Blocks(parts.iter().filter_map(write_part).collect()))
+                ("user", Draft::Blocks(parts.iter().filter_map(|part| write_part(part, ids)).collect()))
             }
             CommonMessage::Assistant(answer) => ("assistant", Draft::Blocks(write_answer(answer, ids))),
             CommonMessage::Result(result) => ("user", Draft::Blocks(vec![write_result(result, ids)])),
@@ -237,10 +237,11 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     messages.into_iter().map(message).collect()
 }
 
-fn write_part(part: &Part) -> Option<Json<'static>> {
+fn write_part(part: &Part, ids: &Ids) -> Option<Json<'static>> {
     match part {
         Part::Text { text, .. } => write_text(text),
-        part => part.written(text_json, write_media),
+        Part::Media(media) => Some(write_media(media, ids)),
+        Part::Thinking { .. } | Part::Call { .. } => None,
     }
 }
 
@@ -249,13 +250,15 @@ fn write_text(text: &str) -> Option<Json<'static>> {
     (!text.trim().is_empty()).then(|| text_json(text))
 }
 
-fn write_media(media: &Media) -> Json<'static> {
+fn write_media(media: &Media, ids: &Ids) -> Json<'static> {
     let is_document = media.mime_type() == "application/pdf" || (media.kind == "file" && media.mime_type.is_none());
     let kind = if media.kind == "image" { "image" } else { "document" };
     let mime = || string(if is_document { "application/pdf" } else { media.mime_type() });
+    // Earlier versions wrote every type. What they stored comes back as it was.
+    let is_taken = IMAGES.contains(&media.mime_type()) || ids.is_earlier;
     let source = match &media.source {
         _ if kind == "document" && !is_document => return text_json(&media.shown()),
-        Source::Data(_) if kind == "image" && !IMAGES.contains(&media.mime_type()) => return text_json(&media.shown()),
+        Source::Data(_) if kind == "image" && !is_taken => return text_json(&media.shown()),
         Source::Data(data) => {
             object([("type", string("base64")), ("media_type", mime()), ("data", string(data.as_str()))])
         }
@@ -296,7 +299,7 @@ fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
     let block = object([
         ("type", string("tool_result")),
         ("tool_use_id", string(ids.safe(&result.id, MAX_ID))),
-        ("content", result.to_json(write_part)),
+        ("content", result.to_json(|part| write_part(part, ids))),
     ]);
     with(block, "is_error", result.is_error.then_some(Json::Bool(true)))
 }

@@ -251,8 +251,10 @@ pub(super) fn whole_unit(format: Format, messages: &[Arc<Message>], is_first: bo
     if is_apart && unit.iter().any(|message| message.role() == "system") {
         return None;
     }
-    let texts = restored(format, unit, &trees)?;
-    reads_back_as(format, unit, &texts).then_some((unit.len(), texts))
+    [Reading::Current, Reading::Earlier].into_iter().find_map(|writing| {
+        let texts = restored(format, unit, &trees, writing)?;
+        reads_back_as(format, unit, &texts).then_some((unit.len(), texts))
+    })
 }
 
 fn marked_tree(message: &Arc<Message>) -> Option<Json<'static>> {
@@ -263,9 +265,14 @@ fn marked_tree(message: &Arc<Message>) -> Option<Json<'static>> {
     Json::parse(message.raw().get()).ok().map(Json::into_owned)
 }
 
-fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>]) -> Option<Vec<String>> {
+/// The originals of a unit. What is not stored is written again, as this version or as earlier ones did it.
+fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>], writing: Reading) -> Option<Vec<String>> {
     let stored = RawObject::parse(unit.first()?.raw().get()).ok()?;
     let mark = RawObject::parse(stored.get("compactd")?).ok()?;
+    let is_earlier = writing == Reading::Earlier;
+    if is_earlier && (mark.get("original").is_some() || mark.get("linked").is_some()) {
+        return None;
+    }
     if let Some(original) = mark.get("original") {
         let items: Vec<&serde_json::value::RawValue> = serde_json::from_str(original).ok()?;
         return Some(items.iter().map(|item| item.get().to_owned()).collect());
@@ -279,7 +286,9 @@ fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>]) -> O
     }
     let common: Vec<CommonMessage> =
         unit.iter().map(|message| CommonMessage::of_message(message)).collect::<Option<_>>()?;
-    Some(format.write_all(&common, &Ids::of(&common)).iter().map(Json::to_compact).collect())
+    let mut ids = Ids::of(&common);
+    ids.is_earlier = is_earlier;
+    Some(format.write_all(&common, &ids).iter().map(Json::to_compact).collect())
 }
 
 /// Whether the originals are still converted to exactly these messages. Edits and shortened results change them.

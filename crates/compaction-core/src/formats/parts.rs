@@ -456,9 +456,18 @@ fn shortened(json: &Json<'_>) -> Json<'static> {
 
 /// An item or block without the members that only the interface needs.
 pub(super) fn essential(json: &Json<'static>) -> Json<'static> {
+    without(json, &["id", "type", "status", "role", "cache_control"])
+}
+
+/// The same, as earlier versions did it. The text of the kinds that they knew must not change.
+pub(super) fn essential_of_item(json: &Json<'static>) -> Json<'static> {
+    without(json, &["id", "type", "status"])
+}
+
+fn without(json: &Json<'static>, dropped: &[&str]) -> Json<'static> {
     match json {
         Json::Object(members) => {
-            let is_kept = |key: &str| !matches!(key, "id" | "type" | "status" | "role" | "cache_control");
+            let is_kept = |key: &str| !dropped.contains(&key);
             Json::Object(members.iter().filter(|(key, _)| is_kept(key)).cloned().collect())
         }
         other => other.clone(),
@@ -482,14 +491,19 @@ pub(super) fn sentences(name: &str, json: &Json<'_>) -> Option<Part> {
 }
 
 /// The sources that a text of an answer cites, as parts to follow it. Each is named once. `shown` is the text: a
-/// source whose name and address it contains is left out.
+/// source whose name and address it contains is left out, unless the search would take too long.
 pub(super) fn cited(citations: &[Node<'_>], shown: &str) -> Vec<Part> {
-    let mut texts: Vec<String> = Vec::new();
-    for citation in citations.iter().filter(|citation| citation.reading == Reading::Current) {
-        texts.extend(citation_text(citation.json, shown).filter(|text| !texts.contains(text)));
-    }
-    texts.into_iter().map(text).collect()
+    // Each citation searches the text.
+    let is_searched = citations.len().saturating_mul(shown.len()) <= MAX_SEARCHED;
+    let shown = if is_searched { shown } else { "" };
+    let mut named = HashSet::new();
+    let current = citations.iter().filter(|citation| citation.reading == Reading::Current);
+    let texts = current.filter_map(|citation| citation_text(citation.json, shown));
+    texts.filter(|text| named.insert(text.clone())).map(text).collect()
 }
+
+/// Maximum bytes that are searched for the citations of a text.
+const MAX_SEARCHED: usize = 64 << 20;
 
 /// Citations whose text no message shows: pages of the web, and of documents that are not text. Other citations
 /// quote earlier messages.
@@ -633,9 +647,13 @@ pub(super) fn generated_id(name: &str, arguments: &Json<'_>, earlier: usize) -> 
     format!("{name}_{}", digest(&format!("{earlier}{}", arguments.to_compact())))
 }
 
-/// Ids that must not change, because an original message contains them.
+/// How messages are written: with which ids that must not change, because an original message contains them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ids(HashSet<String>);
+pub(super) struct Ids {
+    ids: HashSet<String>,
+    /// Whether the messages are written as earlier versions did it.
+    pub(super) is_earlier: bool,
+}
 
 impl Ids {
     /// The ids in these messages.
@@ -648,10 +666,10 @@ impl Ids {
                         Part::Call { id, .. } => Some(id.clone()),
                         _ => None,
                     });
-                    ids.0.extend(calls);
+                    ids.ids.extend(calls);
                 }
                 CommonMessage::Result(result) => {
-                    ids.0.insert(result.id.clone());
+                    ids.ids.insert(result.id.clone());
                 }
                 CommonMessage::System(_) | CommonMessage::User(_) => {}
             }
@@ -663,7 +681,7 @@ impl Ids {
     pub(super) fn keep(&mut self, messages: &[Arc<Message>]) {
         for message in messages {
             let ids = message.tool_call_ids().chain(message.answered_call_id());
-            self.0.extend(ids.map(str::to_owned));
+            self.ids.extend(ids.map(str::to_owned));
         }
     }
 
@@ -671,7 +689,7 @@ impl Ids {
     /// not change stay the same.
     pub(super) fn safe(&self, id: &str, max: usize) -> String {
         let is_fine = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
-        if self.0.contains(id) || (!id.is_empty() && id.len() <= max && id.chars().all(is_fine)) {
+        if self.ids.contains(id) || (!id.is_empty() && id.len() <= max && id.chars().all(is_fine)) {
             return id.to_owned();
         }
         let kept = id.chars().map(|character| if is_fine(character) { character } else { '_' });

@@ -6,7 +6,7 @@
 
 use super::node::{Node, arguments_object, arguments_of_text, message_json, object, string};
 use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, text};
-use super::parts::{Calls, Ids, cited, essential};
+use super::parts::{Calls, Ids, cited, essential, essential_of_item};
 use super::{Format, FormatError};
 use crate::json::Json;
 
@@ -98,7 +98,7 @@ fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
         return output(node, calls).map(|result| Item::Whole(CommonMessage::Result(result)));
     }
     if SHOWN_AS_TEXT.contains(&kind) {
-        return Ok(Item::OfAnswer(vec![as_text(kind, &essential(node.json))]));
+        return Ok(Item::OfAnswer(vec![as_text(kind, &essential_of_item(node.json))]));
     }
     match kind {
         "message" => message(node),
@@ -146,7 +146,11 @@ fn answer_parts(node: &Node<'_>, content: Content) -> Result<Vec<Part>, FormatEr
     let mut with_sources = Vec::with_capacity(parts.len());
     for (part, node) in parts.into_iter().zip(node.list("content")?) {
         with_sources.push(part);
-        with_sources.extend(cited(&node.list("annotations")?, node.text("text")?.unwrap_or_default()));
+        let annotations = node.get("annotations").filter(|annotations| matches!(annotations.json, Json::Array(_)));
+        if let Some(annotations) = annotations {
+            let shown = node.json.get("text").and_then(Json::as_str).unwrap_or_default();
+            with_sources.extend(cited(&annotations.items()?, shown));
+        }
     }
     Ok(with_sources)
 }
@@ -196,7 +200,7 @@ fn other_call(node: &Node<'_>, tool: &str, member: &str) -> Result<Part, FormatE
     let arguments = match node.get(member) {
         Some(value) if value.json.as_object().is_some() => value.json.clone(),
         Some(value) => object([("input", value.json.clone())]),
-        None => arguments_object(essential(node.json)),
+        None => arguments_object(essential_of_item(node.json)),
     };
     Ok(Part::Call { id: id.to_owned(), name: name.to_owned(), arguments, signature: None })
 }

@@ -145,6 +145,30 @@ fn conversations_in_files_of_earlier_versions_come_back_as_they_were() {
     }
 }
 
+/// Every citation searches the text, which only a limit keeps from taking hours.
+#[test]
+fn an_answer_with_many_citations_is_read_at_once() {
+    let citation = |number: usize| {
+        format!(r#"{{"type":"url_citation","url":"https://mole.example/{number}","title":"{number}"}}"#)
+    };
+    let citations: Vec<String> = (0..20_000).map(citation).collect();
+    let words = "the mole is dry ".repeat(1 << 16);
+    let message = format!(
+        r#"{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":"{words}","annotations":[{}]}}]}}"#,
+        citations.join(",")
+    );
+    let read = read_all(Format::OpenAiResponses, &[message]);
+    assert!(read[0].display_text().contains("https://mole.example/19999"));
+}
+
+/// Earlier versions did not read the member.
+#[test]
+fn annotations_that_are_no_list_are_no_error() {
+    let message =
+        r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x","annotations":{}}]}"#;
+    assert_eq!(read_all(Format::OpenAiResponses, &[message.to_owned()])[0].display_text(), "x");
+}
+
 #[test]
 fn what_is_written_for_another_interface_follows_its_rules_and_is_read_again() {
     for format in FORMATS {

@@ -88,6 +88,8 @@ pub(super) struct Markdown {
     text: String,
     /// The last line that is not blank.
     last: String,
+    /// What `last` was before the last line.
+    before: String,
     /// The last line, and its author.
     line: (String, Kind),
     is_blank: bool,
@@ -108,10 +110,11 @@ impl Markdown {
     }
 
     fn new(dialect: Dialect) -> Self {
-        let (last, text, model) = (String::new(), String::new(), String::new());
+        let (last, before, text, model) = (String::new(), String::new(), String::new(), String::new());
         let (kind, block) = (Kind::Other, None);
         let line = (String::new(), kind);
-        Self { dialect, kind, block, text, last, line, is_blank: false, is_named: false, has_spoken: false, model }
+        let (is_blank, is_named, has_spoken) = (false, false, false);
+        Self { dialect, kind, block, text, last, before, line, is_blank, is_named, has_spoken, model }
     }
 
     /// aider marks user lines with `####` and its own lines with `>`. All other lines are the model's.
@@ -226,6 +229,9 @@ impl Reader for Markdown {
         if record.is_rest {
             // The whole line tells the author.
             line.insert_str(0, &self.line.0);
+            self.last.clone_from(&self.before);
+        } else {
+            self.before.clone_from(&self.last);
         }
         let may_be_title = self.dialect == Dialect::Cursor && !self.is_named && !self.has_spoken;
         let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY;

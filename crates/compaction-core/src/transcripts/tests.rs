@@ -250,7 +250,7 @@ fn a_line_that_is_completed_alone_is_an_update() {
 /// Text for people can be read while its last line is written. What follows has the author of the whole line.
 #[test]
 fn a_text_that_was_torn_anywhere_is_continued() {
-    for name in ["aider", "cursor-specstory", "cursor-specstory-early"] {
+    for name in ["aider", "cursor", "cursor-specstory", "cursor-specstory-early"] {
         let bytes = bytes_of(name);
         let letters = |entries: &[Imported]| {
             let mut letters = HashMap::<String, String>::new();
@@ -271,6 +271,54 @@ fn a_text_that_was_torn_anywhere_is_continued() {
             }
         }
     }
+}
+
+/// An earlier version kept the last lines in the record before them, because no line there began a message.
+#[test]
+fn lines_that_an_earlier_version_cut_otherwise_are_not_kept_twice() {
+    let bytes = bytes_of("cursor-specstory-early");
+    let source = source_of("cursor-specstory-early", &bytes);
+    let (entries, _, mark) = imported(&source, &bytes, Existing::default());
+    let records: Vec<usize> = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(at, entry)| entry.members.contains(RECORD_TYPE).then_some(at))
+        .collect();
+    for kept in &records[1..] {
+        let ids: HashSet<String> = entries[..*kept].iter().map(|entry| entry.id.as_str().to_owned()).collect();
+        let imports = vec![earlier_import(&data_of(&mark)).unwrap().0];
+        let existing = Existing { ids: ids.clone(), imports };
+        assert_eq!(imported(&source, &bytes, existing.clone()).0, []);
+        let longer = [&bytes[..], b"_**User**_\n\nAnd now?\n"].concat();
+        let (new, ..) = imported(&source, &longer, existing);
+        let lines: Vec<u8> = original_of(&new);
+        assert_eq!(String::from_utf8_lossy(&lines), "_**User**_\n\nAnd now?\n");
+        assert_eq!(new[0].parent.as_ref().map(EntryId::as_str), Some(entries[kept - 1].id.as_str()));
+    }
+}
+
+/// Each item is left out alone only up to a limit. Then one pass finds the others.
+#[test]
+fn an_answer_with_many_items_that_cannot_be_read_keeps_the_others() {
+    let line = |payload: &str| {
+        format!("{{\"timestamp\":\"2026-03-01T10:00:00Z\",\"type\":\"response_item\",\"payload\":{payload}}}\n")
+    };
+    let call = |rest: &str| line(&format!(r#"{{"type":"function_call","name":"shell","arguments":"{{}}"{rest}}}"#));
+    let text = format!("{}{}", call("").repeat(2000), call(r#","call_id":"call_1""#));
+    let source = source_of("codex", &bytes_of("codex"));
+    let (entries, report, _) = imported(&source, text.as_bytes(), Existing::default());
+    assert_eq!((report.messages, report.tool_calls, report.unreadable), (1, 1, 1));
+    assert_eq!(original_of(&entries), text.as_bytes());
+}
+
+/// A text without words is left out. A block whose type only resembles a text is shown.
+#[test]
+fn a_block_of_an_unknown_type_becomes_text() {
+    let line = r#"{"type":"assistant","uuid":"u1","sessionId":"s","timestamp":"2026-03-01T10:00:00Z","message":{"role":"assistant","id":"m","content":[{"type":"thinking_summary","summary":"The mole is dry."},{"type":"text"},{"type":"text","text":"Done."}]}}"#;
+    let source = source_of("claude-code", &bytes_of("claude-code"));
+    let (entries, ..) = imported(&source, format!("{line}\n").as_bytes(), Existing::default());
+    let words: Vec<String> = words_of(&entries).into_iter().map(|(_, words)| words).collect();
+    assert!(words.join(" ").contains("The mole is dry.") && words.join(" ").contains("Done."), "{words:?}");
 }
 
 /// What surrounds the list of a document changes with every message.

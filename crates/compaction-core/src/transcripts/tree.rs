@@ -19,6 +19,8 @@ const SHOWN_PROBLEMS: usize = 20;
 
 /// Maximum number of times that a message is read with fewer blocks.
 const MAX_ATTEMPTS: usize = 64;
+/// Types of the blocks that are a text or a thought.
+const TEXTS: [&str; 6] = ["text", "thinking", "input_text", "output_text", "summary_text", "reasoning_text"];
 /// Maximum bytes of an unreadable block that its text shows.
 const MAX_SHOWN: usize = 2048;
 
@@ -90,6 +92,9 @@ pub(super) struct Tree {
     /// The current record, and the number of entries from it.
     record: u64,
     part: u32,
+    /// Whether the records are those of an earlier import. The session holds all their contents, also where an earlier
+    /// version cut them into other entries.
+    pub(super) replays: bool,
     /// The latest timestamp that was read, in epoch milliseconds.
     pub(super) time: i64,
     pub(super) calls: Calls,
@@ -109,6 +114,7 @@ impl Tree {
             aside: None,
             record: 0,
             part: 0,
+            replays: false,
             time,
             calls: Calls::default(),
             report: Report::default(),
@@ -272,10 +278,14 @@ impl Tree {
     }
 
     pub(super) fn add_with_id(&mut self, kind: &'static str, members: &str, id: EntryId) {
+        let is_known = self.ids.contains(id.as_str());
+        if self.replays && !is_known {
+            return;
+        }
         let parent = self.tip().cloned();
         self.ends[self.current.0] = Some(id.clone());
         self.starts[self.current.0].get_or_insert_with(|| id.clone());
-        if !self.ids.contains(id.as_str()) {
+        if !is_known {
             self.out.push(Imported { id, parent, kind, members: members.to_owned(), timestamp: self.time });
         }
     }
@@ -295,11 +305,19 @@ impl Tree {
                 self.problem(error.to_string());
             }
             attempts += 1;
+            // The record holds what is left out.
+            if attempts > MAX_ATTEMPTS {
+                return;
+            }
+            if attempts == MAX_ATTEMPTS {
+                let (time, calls) = (self.time, Calls::default);
+                messages.retain(|message| formats::read(format, &[message.as_ref()], &mut calls(), Some(time)).is_ok());
+                continue;
+            }
             match without(&messages[error.index], &error.path) {
-                Some(rest) if attempts < MAX_ATTEMPTS => messages[error.index] = Cow::Owned(rest),
-                // The record holds what is left out.
-                _ if messages.len() > 1 => _ = messages.remove(error.index),
-                _ => return,
+                Some(rest) => messages[error.index] = Cow::Owned(rest),
+                None if messages.len() > 1 => _ = messages.remove(error.index),
+                None => return,
             }
         };
         for converted in read {
@@ -417,7 +435,7 @@ fn without(message: &str, path: &str) -> Option<String> {
         let mut blocks: Vec<Box<RawValue>> = serde_json::from_str(list).ok()?;
         let block = blocks.get_mut(index)?;
         let kind = RawObject::parse(block.get()).ok().and_then(|block| block.string("type")).unwrap_or_default();
-        if kind.contains("text") || kind.contains("thinking") {
+        if TEXTS.contains(&kind.as_str()) {
             blocks.remove(index);
         } else {
             let shown = match block.get().len() {
