@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use session_store::{DiagnosticKind, Durability, FileStore, Locator, OpenOptions, SessionStore};
+use session_store::{Diagnostic, DiagnosticKind, Durability, FileStore, Locator, OpenOptions, SessionStore};
 
 use super::peer::Peer;
 use crate::generate::random::Random;
@@ -176,13 +176,26 @@ impl KilledFile {
         let mut session = store.open(&Locator::from(&self.path), &OpenOptions::default())?;
         let is_cut = |kind| matches!(kind, DiagnosticKind::TornLastLine | DiagnosticKind::BrokenLine);
         let odd = session.diagnostics();
-        ensure!(odd.len() <= self.torn && odd.iter().all(|odd| is_cut(odd.kind)), "{odd:?}");
+        let is_explained = odd.len() <= self.torn && odd.iter().all(|odd| is_cut(odd.kind));
+        ensure!(is_explained, "{odd:?}, {} lines were cut off; {}", self.torn, self.shown(odd)?);
         for line in lines {
             let id = member(line, "id").context("an entry has an id")?;
             let stored = session.entry(&compaction_core::entry::EntryId::new(id))?;
             ensure!(stored.line() == *line, "an entry is read as it was written");
         }
         Ok(session.close()?)
+    }
+
+    /// The beginnings and ends of the lines that `odd` names.
+    fn shown(&self, odd: &[Diagnostic]) -> anyhow::Result<String> {
+        let file = fs::read(&self.path)?;
+        let lines: Vec<&[u8]> = file.split(|byte| *byte == b'\n').collect();
+        let ends = |line: &[u8]| {
+            let (first, last) = (&line[..line.len().min(300)], &line[line.len().saturating_sub(300)..]);
+            format!("{} bytes: {} … {}", line.len(), first.escape_ascii(), last.escape_ascii())
+        };
+        let named = odd.iter().filter_map(|odd| lines.get(odd.line?.checked_sub(1)?));
+        Ok(named.map(|line| ends(line)).collect::<Vec<_>>().join("; "))
     }
 
     /// A fork is complete or absent.
