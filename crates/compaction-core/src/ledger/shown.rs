@@ -1,9 +1,9 @@
 //! Statements that a summary says word for word. They are stored as places in it instead of a second time.
 //!
-//! `"shown":{"hash":"…","groups":[[57,"person",0,["1a2b3c4d"],12034,118,2,70],…]}`: for consecutive statements of one
-//! message its position, the voice, the number of the first, and the entries; then the byte of the summary where the
+//! `"shown":{"hash":"…","bytes":12224,"groups":[[57,"person",0,["1a2b3c4d"],12034,118,2,70],…]}`: for consecutive
+//! statements of one message its position, the voice, the number of the first, and the entries; then the byte of the summary where the
 //! first begins and its bytes, and for each further one the bytes between the two and its own. The hash covers the
-//! summary up to the last of them.
+//! `bytes` of the summary up to the end of the last of them.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,8 @@ use super::{Sources, Statement, Voice};
 use crate::entry::EntryId;
 use crate::json::Json;
 
-/// Most groups, and most statements of one group, that are read.
-const MOST_ITEMS: usize = 4096;
+/// Most bytes of all statements that are read. Places may name the same part of a summary again and again.
+const MOST_BYTES_OF_ALL: usize = 4 * 1024 * 1024;
 /// Most bytes of a statement that is read: a UTF-16 unit has at most three.
 const MOST_BYTES: usize = 3 * LONGEST;
 /// Bytes for the names of the members and the hash.
@@ -126,15 +126,15 @@ pub(super) fn read(shown: &Json<'_>, summary: &str) -> Option<Vec<Statement>> {
         return None;
     }
     let Json::Array(groups) = shown.get("groups")? else { return None };
-    let mut statements = Vec::new();
-    groups.iter().take(MOST_ITEMS).for_each(|group| {
+    let (mut statements, mut room) = (Vec::new(), MOST_BYTES_OF_ALL);
+    for group in groups {
         // A place outside of the summary, or of more than a statement, ends its group.
-        let _ = read_group(group, summary, &mut statements);
-    });
+        let _ = read_group(group, summary, &mut room, &mut statements);
+    }
     Some(statements)
 }
 
-fn read_group(group: &Json<'_>, summary: &str, statements: &mut Vec<Statement>) -> Option<()> {
+fn read_group(group: &Json<'_>, summary: &str, room: &mut usize, statements: &mut Vec<Statement>) -> Option<()> {
     let Json::Array(members) = group else { return None };
     let [position, voice, first, sources, places @ ..] = members.as_slice() else { return None };
     let voice = voice.as_str()?;
@@ -146,10 +146,12 @@ fn read_group(group: &Json<'_>, summary: &str, statements: &mut Vec<Statement>) 
         ids.iter().filter_map(Json::as_str).for_each(|id| entries.add(&EntryId::new(id)));
     }
     let mut end = 0_usize;
-    for (own, place) in (first..).zip(places.as_chunks::<2>().0.iter().take(MOST_ITEMS)) {
+    for (own, place) in (first..).zip(places.as_chunks::<2>().0) {
         let start = end.checked_add(number(&place[0])?)?;
         end = start.checked_add(number(&place[1])?)?;
-        let text = summary.get(start..end).filter(|text| text.len() <= MOST_BYTES)?.to_owned();
+        let text = summary.get(start..end).filter(|text| (1..=MOST_BYTES).contains(&text.len()))?.to_owned();
+        // The record of a statement takes room, too.
+        *room = room.checked_sub(text.len() + size_of::<Statement>())?;
         statements.push(Statement { voice, text, number: own, position, sources: entries.clone() });
     }
     Some(())

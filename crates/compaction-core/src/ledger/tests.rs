@@ -233,6 +233,7 @@ fn places_outside_of_the_summary_are_passed_over() {
         (r#"[[1,"person",0,[],29,17]]"#, 1),
         (r#"[[1,"person",0,[],29,17,9,9],[2,"report",1,["a"],0,11]]"#, 2),
         (r#"[[1,"person",0,[],30,3]]"#, 0),
+        (r#"[[1,"person",0,[],5,0,0,0]]"#, 0),
         (r#"[[1,"nobody",0,[],0,3],[1],[],1,null,[1,"person",0,[],-4,3],[1,"person",0,[],1e300,3]]"#, 0),
     ] {
         let hash = summary
@@ -243,6 +244,20 @@ fn places_outside_of_the_summary_are_passed_over() {
         let ledger = Ledger::read_beside(&details, Some(summary)).expect("the version is right");
         assert_eq!(ledger.statements.len(), expected, "{groups}");
     }
+}
+
+#[test]
+fn places_that_name_the_same_text_again_and_again_take_bounded_memory() {
+    let summary = "words ".repeat(200);
+    let hash = summary
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let groups: Vec<String> = (0..20_000).map(|number| format!(r#"[{number},"person",0,[],0,1200]"#)).collect();
+    let shown = format!(r#"{{"hash":"{hash:016x}","bytes":{},"groups":[{}]}}"#, summary.len(), groups.join(","));
+    let details = format!(r#"{{"compactd":{{"ledger":{{"version":2,"messages":3,"shown":{shown}}}}}}}"#);
+    let ledger = Ledger::read_beside(&details, Some(&summary)).expect("the version is right");
+    let bytes: usize = ledger.statements.iter().map(|one| one.text.len()).sum();
+    assert!((1 << 20..4 << 20).contains(&bytes), "{bytes}");
 }
 
 #[test]
