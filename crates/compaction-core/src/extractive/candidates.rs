@@ -1,7 +1,7 @@
 //! The candidates of a ledger for the sections of a summary.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -15,7 +15,8 @@ use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AND_THEN, CHANGED_SINCE, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
+    AMENDED, AND_THEN, CHANGED_SINCE, COMMITTED, FAILED, FOCUS, GO_ON, INSTEAD_OF, LATEST, LEFT_BRANCH, LOOKED_UP,
+    PUSHED, PUSHED_NEW, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
@@ -218,19 +219,7 @@ impl<'a> Builder<'a> {
     /// Commits, pushes, pull requests, and the last outcome of each kind of test.
     fn milestones(&mut self) {
         let milestones = self.ledger.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
-        let mut last: HashMap<String, &Statement> = HashMap::new();
-        for statement in milestones {
-            let command = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
-            let purpose = match command {
-                Some((command, _)) => purposes(command).pop().unwrap_or_default(),
-                None => amended(&statement.text),
-            };
-            if !purpose.is_empty() {
-                last.insert(purpose, statement);
-            }
-        }
-        let mut last: Vec<&Statement> = last.into_values().collect();
-        last.sort_by_key(|statement| statement.position);
+        let last = standing_milestones(milestones);
         let changed_at = self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
         for statement in last {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
@@ -359,11 +348,59 @@ fn is_question(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}'])
 }
 
-/// A milestone without the hash of a commit. A commit with the same message on the same branch usually
-/// replaces the earlier one.
-fn amended(milestone: &str) -> String {
-    let commit = milestone.strip_prefix(COMMITTED).and_then(|rest| rest.split_once(" on "));
-    commit.map_or_else(|| milestone.to_owned(), |(_, rest)| format!("{COMMITTED}{rest}"))
+/// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch,
+/// and the commits that were neither amended nor replaced by a push.
+fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> Vec<&'a Statement> {
+    let mut standing: Vec<(String, &Statement)> = Vec::new();
+    for statement in milestones {
+        let text = statement.text.as_str();
+        let commit = Commit::of(text);
+        let command = text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+        let purpose = match (&commit, command) {
+            (Some(commit), _) => format!("{} {}", commit.branch, commit.subject),
+            (None, Some((command, _))) => purposes(command).pop().unwrap_or_default(),
+            (None, None) => pushed_branch(text).map_or_else(|| text.to_owned(), |branch| format!("{PUSHED}{branch}")),
+        };
+        if let Some(commit) = commit.filter(|commit| commit.is_amended) {
+            let is_replaced = |one: &Statement| Commit::of(&one.text).is_some_and(|old| old.branch == commit.branch);
+            let replaced = standing.iter().rposition(|(_, one)| is_replaced(one));
+            replaced.into_iter().for_each(|at| drop(standing.remove(at)));
+        }
+        if let Some((_, old)) = text.split_once(INSTEAD_OF).filter(|_| text.starts_with(PUSHED)) {
+            let is_old = |commit: Commit<'_>| commit.hash.starts_with(old) || old.starts_with(commit.hash);
+            standing.retain(|(_, one)| !Commit::of(&one.text).is_some_and(is_old));
+        }
+        standing.retain(|(known, _)| *known != purpose);
+        if !purpose.is_empty() {
+            standing.push((purpose, statement));
+        }
+    }
+    standing.into_iter().map(|(_, statement)| statement).collect()
+}
+
+/// A commit as its milestone names it.
+struct Commit<'a> {
+    hash: &'a str,
+    /// Empty if the program did not name it.
+    branch: &'a str,
+    subject: &'a str,
+    /// Whether it replaced the one before it.
+    is_amended: bool,
+}
+
+impl<'a> Commit<'a> {
+    fn of(milestone: &'a str) -> Option<Self> {
+        let (place, subject) = milestone.strip_prefix(COMMITTED)?.split_once(": ")?;
+        let (hash, branch) = place.split_once(" on ").unwrap_or((place, ""));
+        let bare = subject.strip_suffix(AMENDED);
+        Some(Self { hash, branch, subject: bare.unwrap_or(subject), is_amended: bare.is_some() })
+    }
+}
+
+/// The branch of the milestone of a push.
+fn pushed_branch(milestone: &str) -> Option<&str> {
+    let named = milestone.strip_prefix(PUSHED_NEW);
+    named.or_else(|| milestone.strip_prefix(PUSHED)?.split_once(" to ")?.1.split(' ').next())
 }
 
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room

@@ -970,6 +970,30 @@ fn what_was_changed_since_the_last_commit_is_told() {
 }
 
 #[test]
+fn what_a_later_commit_or_push_replaced_is_no_longer_done() {
+    let git = |id: &str, command: &str, output: &str| [runs(id, command), returns(id, output, false)];
+    let messages = [
+        git("1", "git commit -m 'add a parser'", "[dev 1a2b3c4] add a parser"),
+        git("2", "git push -u origin dev", " * [new branch]      dev -> dev"),
+        git("3", "git commit --amend -m 'add the parser'", "[dev 2b3c4d5] add the parser"),
+        git("4", "git push --force", " + 1a2b3c4...2b3c4d5 dev -> dev (forced update)"),
+        git("5", "git commit -m 'test it'", "[dev 3c4d5e6] test it"),
+        git("6", "git push", "   2b3c4d5..3c4d5e6  dev -> dev"),
+        git("7", "git push", "   0a0b0c0..0d0e0f0  main -> main"),
+    ];
+    let document = SummaryDocument::parse(&text_of(&history(&prepared(&messages.concat()))));
+    let done: Vec<&str> = document.body[Section::Done].iter().map(String::as_str).collect();
+    let expected = [
+        "Committed 2b3c4d5 on dev: add the parser (amended)",
+        "Committed 3c4d5e6 on dev: test it",
+        "Pushed 3c4d5e6 to dev",
+        "Pushed 0d0e0f0 to main",
+    ];
+    let of_git = done.into_iter().filter(|item| item.starts_with("Committed") || item.starts_with("Pushed"));
+    assert_eq!(of_git.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn wishes_that_differ_in_one_word_are_two() {
     let constraints = [
         "Never touch src/old.rs in the repo.",

@@ -8,7 +8,7 @@ use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
 use super::notes::{FAILED, LOOKED_UP, NO_RESULT, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
-use super::outcomes::{outcome, sentences_of};
+use super::outcomes::{outcomes, sentences_of};
 use super::person::is_refusal;
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
@@ -92,7 +92,7 @@ impl<'a> Actions<'a> {
         self.open.get(call_id).is_some_and(|(_, _, action)| matches!(action, ToolAction::Ask(_)))
     }
 
-    /// Pairs a result with its call and returns the statement that it makes. A result without a call belongs
+    /// Pairs a result with its call and returns the statements that it makes. A result without a call belongs
     /// to an earlier part and is ignored. A refusal by the person is not a failure.
     pub(super) fn end(
         &mut self,
@@ -101,21 +101,23 @@ impl<'a> Actions<'a> {
         output: &str,
         is_error: bool,
         errors: &mut Errors,
-    ) -> Option<(Voice, String)> {
-        let (_, subject, action) = self.open.remove(call_id)?;
+    ) -> Vec<(Voice, String)> {
+        let Some((_, subject, action)) = self.open.remove(call_id) else { return Vec::new() };
         let has_failed = has_failed(&action, output, is_error);
         if (is_error || has_failed) && is_refusal(output) {
-            return None;
+            return Vec::new();
         }
         let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
-        let mut statement = outcome(&action, &subject, output, has_failed);
+        let mut statements = outcomes(&action, &subject, output, has_failed);
         if has_failed {
             let line = error_line(&printed_text(output));
             let failed =
                 || (Voice::Action, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
-            statement = statement.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
+            if statements.is_empty() && line != NO_OUTPUT && !is_trailer(&line) {
+                statements.push(failed());
+            }
             // A failed search is repeated in another way or dropped.
             let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
             if is_search {
@@ -127,7 +129,7 @@ impl<'a> Actions<'a> {
             self.succeed(place, subject, 1, errors);
         }
         of_files.into_iter().for_each(|subject| self.succeed(place, subject, 1, errors));
-        statement
+        statements
     }
 
     /// Whether the conversation went on after a call without a result.

@@ -9,13 +9,14 @@ use super::errors::Errors;
 use super::names::NameKind;
 use super::names::Names;
 use super::notes::{NoteList, SourcePosition};
+use super::outcomes::reported_commits;
 use super::person;
 use super::requests::{Dialogue, read_constraints};
 use super::selection::SharedVocabulary;
 use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
-use super::{Ledger, LeftOut, Places, earlier_summary};
+use super::{Ledger, LeftOut, Places, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, ToolCall, blocks_text};
@@ -129,8 +130,7 @@ impl<'a> Collector<'a> {
                 if let Some(words) = person::sent_while_working(&text) {
                     self.read_person(place, &words);
                 }
-                let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
-                if let Some((voice, line)) = outcome {
+                for (voice, line) in self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors) {
                     self.statements.add_line(voice, place, &line);
                 }
                 for nested in nested_calls {
@@ -182,6 +182,9 @@ impl<'a> Collector<'a> {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
                 self.actions.note_edits(text, place);
+                for commit in reported_commits(text) {
+                    self.statements.add_line(Voice::Milestone, place, &commit);
+                }
             }
         }
         self.plan.read_answer(&text, place.position);

@@ -218,6 +218,13 @@ pub(crate) const LATEST: &str = "Latest request: ";
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the milestone of a commit.
 pub(crate) const COMMITTED: &str = "Committed ";
+/// Ends the milestone of a commit that replaced the one before it.
+pub(crate) const AMENDED: &str = " (amended)";
+/// Start the milestone of a push, and of the first push of a branch.
+pub(crate) const PUSHED: &str = "Pushed ";
+pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
+/// Precedes the commit that a push replaced on the server.
+pub(crate) const INSTEAD_OF: &str = " instead of ";
 /// Behind the outcome of a run that is older than the newest change of a file.
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the next step while the latest request is open and no other step is known.

@@ -9,7 +9,7 @@ use super::Voice;
 use super::actions::Subject;
 use super::commands::{looks_up, purposes};
 use super::finder::automaton;
-use super::notes::COMMITTED;
+use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW};
 use super::statements::sentences;
 use super::text::{as_line, clip_middle, one_line};
 use crate::json::Json;
@@ -86,6 +86,8 @@ const NO_SENTENCES: &[&str] = &[
 const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "publish", "comment", "set_"];
 /// Members that name the created thing.
 const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
+/// Begins the line in which a program reports its commit.
+const COMMIT: &str = "Commit ";
 /// Bytes of the longest result that is read as JSON.
 const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
@@ -103,30 +105,62 @@ const SENTENCE_OPTIONS: &[&str] = &[
     "--subject",
 ];
 
-/// The outcome of a call, if a line of its output states it.
-pub(super) fn outcome(
+/// The outcomes of a call, if lines of its output state them.
+pub(super) fn outcomes(
     action: &ToolAction,
     (_, target): &Subject,
     output: &str,
     has_failed: bool,
-) -> Option<(Voice, String)> {
+) -> Vec<(Voice, String)> {
     match action {
-        ToolAction::Run { command, .. } => of_command(command, output, has_failed),
-        ToolAction::Other if !has_failed => of_call(target, output),
-        _ => None,
+        ToolAction::Run { command, .. } => {
+            let saved = saved(command, &printed_text(output));
+            if saved.is_empty() { of_command(command, output, has_failed).into_iter().collect() } else { saved }
+        }
+        ToolAction::Other if !has_failed => of_call(target, output).into_iter().collect(),
+        ToolAction::Files(_) | ToolAction::OpenFile(_) if !has_failed => {
+            reported_commits(output).map(|commit| (Voice::Milestone, commit)).collect()
+        }
+        _ => Vec::new(),
     }
+}
+
+/// The commit and the push of a command.
+fn saved(command: &str, output: &str) -> Vec<(Voice, String)> {
+    let commit = || committed(output).map(|commit| if is_amending(command) { commit + AMENDED } else { commit });
+    let commit = command.contains("commit").then(commit).flatten();
+    // Most outputs have none, and a search line by line takes several times as long.
+    if memchr::memmem::find(output.as_bytes(), b" -> ").is_none() {
+        return commit.into_iter().map(|line| (Voice::Milestone, line)).collect();
+    }
+    // A fetch prints the same lines, but not where they went.
+    let has_pushed = command.contains("push") || output.lines().any(|line| line.starts_with("To "));
+    let push = has_pushed.then(|| pushed(output)).flatten();
+    commit.into_iter().chain(push).map(|line| (Voice::Milestone, line)).collect()
+}
+
+/// Whether a command replaces the last commit of its branch.
+fn is_amending(command: &str) -> bool {
+    command.split_whitespace().any(|word| word == "--amend")
+}
+
+/// The commits that a program reports by itself, as aider does: `Commit 1a2b3c4 subject`.
+pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
+    let has_some = memchr::memmem::find(text.as_bytes(), COMMIT.as_bytes()).is_some();
+    let lines = if has_some { text } else { "" }.lines();
+    lines.filter_map(|line| {
+        let line = line.trim().trim_start_matches('>').trim_start();
+        let (hash, subject) = line.strip_prefix(COMMIT)?.split_once(' ')?;
+        (is_hash(hash) && !subject.trim().is_empty()).then(|| format!("{COMMITTED}{hash}: {}", one_line(subject)))
+    })
+}
+
+fn is_hash(text: &str) -> bool {
+    (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
     let output = &*printed_text(output);
-    if command.contains("commit")
-        && let Some(commit) = committed(output)
-    {
-        return Some((Voice::Milestone, commit));
-    }
-    if let Some(pushed) = pushed(output) {
-        return Some((Voice::Milestone, pushed));
-    }
     let shown = || clip_middle(&as_line(command), COMMAND_UNITS).replace('`', "'");
     if let Some(address) = opened(command, output) {
         return Some((Voice::Milestone, format!("`{}` gave {address}", shown())));
@@ -148,27 +182,29 @@ fn committed(output: &str) -> Option<String> {
     prefix_utf16(output, START_UNITS).lines().chain(suffix_utf16(output, START_UNITS).lines()).find_map(|line| {
         let (place, subject) = line.trim().strip_prefix('[')?.split_once("] ")?;
         let (branch, hash) = place.rsplit_once(' ')?;
-        let is_hash = (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         let branch = branch.strip_suffix(" (root-commit)").unwrap_or(branch);
-        is_hash.then(|| format!("{COMMITTED}{hash} on {branch}: {}", one_line(subject)))
+        is_hash(hash).then(|| format!("{COMMITTED}{hash} on {branch}: {}", one_line(subject)))
     })
 }
 
 /// `1a2b3c4..5d6e7f8  main -> main` as git reports a push.
 fn pushed(output: &str) -> Option<String> {
-    // Most outputs have none, and a search line by line takes several times as long.
-    memchr::memmem::find(output.as_bytes(), b" -> ")?;
     output.lines().filter(|line| line.contains(" -> ")).find_map(|line| {
         let line = line.trim().trim_start_matches(['+', '*', ' ']);
-        let (from, names) = line.split_once("  ").or_else(|| line.split_once("] "))?;
+        let range = || line.split_once(' ').filter(|(range, _)| range.contains(".."));
+        let (from, names) = line.split_once("] ").or_else(range)?;
         let (_, branch) = names.trim().split_once(" -> ")?;
         let branch = branch.split_whitespace().next()?;
         let is_new = from.starts_with("[new branch");
-        let hash =
-            from.rsplit("..").next().filter(|hash| hash.len() >= 7 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
+        let hash = from.rsplit("..").next().filter(|hash| is_hash(hash));
+        // Three dots stand for a push that replaced what was there.
+        let replaced = from.split_once("...").map(|(old, _)| old).filter(|old| is_hash(old));
         match hash {
-            Some(hash) => Some(format!("Pushed {hash} to {branch}")),
-            None => is_new.then(|| format!("Pushed the new branch {branch}")),
+            Some(hash) => {
+                let instead = replaced.map(|old| format!("{INSTEAD_OF}{old}")).unwrap_or_default();
+                Some(format!("{PUSHED}{hash} to {branch}{instead}"))
+            }
+            None => is_new.then(|| format!("{PUSHED_NEW}{branch}")),
         }
     })
 }
@@ -367,6 +403,7 @@ fn here_document(value: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::actions::ActionKind;
     use super::*;
 
     #[test]
@@ -391,12 +428,28 @@ mod tests {
                 Some("`pytest -q`: 1 failed, 3 passed in 0.1s"),
             ),
             ("make check", "a.rs:12 - Failed to load\nerrors: 0", Some("`make check`: errors: 0")),
+            ("git fetch && ls", "From host:a/b\n   1a2b3c4..5d6e7f8  dev -> origin/dev\na\nb\n", None),
             ("ls", "a\nb\nc", None),
             ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
         ] {
-            let line = of_command(command, output, false).map(|(_, line)| line);
+            let action = ToolAction::Run { command: command.to_owned(), files: Vec::new() };
+            let lines = outcomes(&action, &(ActionKind::Run, command.to_owned()), output, false);
+            let line = lines.into_iter().next().map(|(_, line)| line);
             assert_eq!(line.as_deref(), expected, "{command}");
         }
+    }
+
+    #[test]
+    fn a_command_may_commit_and_push() {
+        let output = "[dev 5d6e7f8] fix: the parser\n 1 file changed\nTo host:a/b.git\n + 1a2b3c4...5d6e7f8 dev -> dev \
+                      (forced update)";
+        let lines: Vec<String> =
+            saved("git commit --amend --no-edit && git push -f", output).into_iter().map(|(_, line)| line).collect();
+        let expected =
+            ["Committed 5d6e7f8 on dev: fix: the parser (amended)", "Pushed 5d6e7f8 to dev instead of 1a2b3c4"];
+        assert_eq!(lines, expected);
+        let reported = "Applied edit to a.rs\n> Commit 1a2b3c4 fix: the parser\nCommit to it";
+        assert_eq!(reported_commits(reported).collect::<Vec<_>>(), ["Committed 1a2b3c4: fix: the parser"]);
     }
 
     #[test]
