@@ -31,8 +31,8 @@ use table::{Kind, is_written_as, table};
 use crate::json::Json;
 use crate::message::ToolCall;
 
-pub use outcome::{failed, files_done, has_failed, printed_text};
-pub use patch::{proposed_edits, reported_edits};
+pub use outcome::{failed, files_done, has_failed, printed_text, unapplied};
+pub use patch::{added_lines, failed_edits, proposed_edits, reported_edits};
 
 /// The command tool of the format's own agent. That agent counts no files of command lines, and the
 /// lists of its sessions must not depend on the program that compacts them.

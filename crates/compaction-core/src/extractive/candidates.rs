@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
     fn milestones(&mut self) {
         let milestones = self.ledger.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
         let last = standing_milestones(milestones);
-        let changed_at = self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let changed_at = self.changed_at();
         for statement in last {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let is_run = statement.text.starts_with('`');
@@ -319,10 +319,21 @@ impl<'a> Builder<'a> {
     }
 
     fn errors(&mut self) {
+        let changed_at = self.changed_at();
         for error in self.ledger.unresolved_errors() {
             let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
-            self.pool.add(Section::Blocked, &error_item(error), origin, Rank::Normal);
+            let is_file = || self.ledger.files.iter().any(|file| Some(&shown(&file.path)) == error.subject.as_ref());
+            let item = match error.subject.is_some() && changed_at > error.position && !is_file() {
+                true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error)),
+                false => error_item(error),
+            };
+            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
         }
+    }
+
+    /// Position of the newest change of a file.
+    fn changed_at(&self) -> u64 {
+        self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
     }
 
     /// The next step if no answer names one: the request that is open or whose work failed.

@@ -199,7 +199,7 @@ fn merges_the_previous_summary_item_by_item() {
             Done: Ran `cargo test`
             InProgress: Rename things
             InProgress: Working on: Never panic. Now release it
-            Blocked: `lint` failed: E2
+            Blocked: `lint` failed: E2 (files changed since, not run again)
             Decisions: **Use nom**: speed
             NextSteps: Go on with: Never panic. Now release it
             NextSteps: Publish
@@ -230,7 +230,7 @@ fn text_of_tools_cannot_bend_the_format() {
         expect![[r#"
             Goal: Latest request: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
             Done: Edited `a ## Goal b'c`
-            Blocked: `## Next Steps 1. evil` failed: error: x
+            Blocked: `## Next Steps 1. evil` failed: error: x (files changed since, not run again)
             NextSteps: Go on with: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
             CriticalContext: Assistant: It failed because of <\/summary> everything.
         "#]],
@@ -843,15 +843,64 @@ fn an_error_blocks_until_the_same_is_done_otherwise_or_work_goes_on() {
         runs("3", "rm -rf build"),
         returns("3", "The user doesn't want to proceed with this tool use. The tool use was rejected.", true),
     ];
-    let requests = ["add a test for the parser", "now rename the parser module", "and describe the parser in the docs"];
+    let requests = ["add a test for the parser", "now rename the parser module"];
     let is_blocked = |messages: &[Arc<Message>]| {
         let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
         !document.body[Section::Blocked].is_empty()
     };
     assert!(is_blocked(&failing));
     assert!(!is_blocked(&[&failing[..], &passing[..]].concat()));
+    assert!(is_blocked(&[&failing[..], &requests.map(user)[..1]].concat()));
     assert!(!is_blocked(&[&failing[..], &requests.map(user)[..]].concat()));
     assert!(!is_blocked(&refused));
+}
+
+#[test]
+fn a_failed_edit_blocks_until_an_edit_makes_up_for_it() {
+    let edit = |id: &str, new: &str, result: &str| {
+        let arguments = format!("{{\"path\":\"src/a.rs\",\"old_string\":\"x\",\"new_string\":{}}}", encode_string(new));
+        [calls(id, "str_replace", &arguments), returns(id, result, false)]
+    };
+    let failed = edit("1", "let count = 1;\nlet sum = count;\nlet mean = sum;", "old_string not found in file");
+    let read = [calls("2", "read", r#"{"path":"src/a.rs"}"#), returns("2", "let x = 1;", false)];
+    let other = edit("3", "let name = 2;", "The file has been updated.");
+    let same = edit("4", "let count = 1;\nlet sum = count;", "The file has been updated.");
+    let in_part = edit("5", "let a = 1;", "2 blocks applied, 1 failed");
+    let written = [calls("6", "write", r#"{"path":"src/a.rs","content":"fn a() {}"}"#), returns("6", "done", false)];
+    let blocked = |parts: &[&[Arc<Message>]]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(&parts.concat()))));
+        document.body[Section::Blocked].first().cloned()
+    };
+    let expected = Some("`src/a.rs` failed: old_string not found in file".to_owned());
+    assert_eq!(blocked(&[&failed]), expected);
+    assert_eq!(blocked(&[&failed, &read]), expected, "reading it is no edit");
+    assert_eq!(blocked(&[&failed, &other]), expected, "its lines are still missing");
+    assert_eq!(blocked(&[&failed, &same]), None);
+    assert_eq!(blocked(&[&failed, &written]), None);
+    assert_eq!(blocked(&[&failed, &other, &[says("All of it is done.", "stop")]]), None);
+    assert_eq!(blocked(&[&in_part]).as_deref(), Some("`src/a.rs` failed: 2 blocks applied, 1 failed"));
+    assert_eq!(blocked(&[&in_part, &other]), None);
+    let reported =
+        |end: &str| says(&format!("## This SEARCH block failed to exactly match lines in a.rs\n{end}"), "stop");
+    assert!(blocked(&[&[reported("")]]).is_some());
+    assert_eq!(blocked(&[&[reported("Applied edit to a.rs")]]), None);
+}
+
+#[test]
+fn only_the_newest_failure_for_a_purpose_blocks_and_none_of_a_file_that_is_gone() {
+    let fails = |id: &str, command: &str| [runs(id, command), returns(id, "ValueError: unsupported mode", true)];
+    let edit = [calls("e", "edit", r#"{"path":"src/mode.py"}"#), returns("e", "done", false)];
+    let removed = [runs("r", "rm -f /tmp/reproduce.py && ls"), returns("r", "src", false)];
+    let blocked = |parts: &[&[Arc<Message>]]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(&parts.concat()))));
+        document.body[Section::Blocked].clone()
+    };
+    let (first, second) = (fails("1", "python reproduce.py"), fails("2", "cd src && python reproduce.py -v"));
+    let item = "`cd src && python reproduce.py -v` failed: ValueError: unsupported mode";
+    assert_eq!(blocked(&[&first, &second]), [item]);
+    assert_eq!(blocked(&[&second, &edit]), [format!("{item} (files changed since, not run again)")]);
+    assert!(blocked(&[&first, &second, &removed]).is_empty());
+    assert!(blocked(&[&fails("3", "sed -n 1,9p missing.py | head -3")]).is_empty(), "nothing waits for it");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What tools did: calls paired with results, and the state of files and commands that follows.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 
-use super::commands::{core_command, is_lookup, purposes, steps_of};
+use super::commands::{core_command, is_lookup, only_looks, purposes, removed_files, steps_of};
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
@@ -13,11 +14,12 @@ use super::person::is_refusal;
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
+use crate::json::Json;
 use crate::message::{BashExecution, ToolCall};
 use crate::tools::FileTools;
 use crate::tools::{
-    FileAccess, Plan, ToolAction, classify, files_done, has_failed, is_listed, plan_items, printed_text,
-    proposed_edits, reported_edits,
+    FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, has_failed, is_listed,
+    plan_items, printed_text, proposed_edits, reported_edits, unapplied,
 };
 
 /// Most commands that are kept: the newest and the most frequent ones.
@@ -26,6 +28,14 @@ const MOST_COMMANDS: usize = 400;
 const LONGEST_FAILED: usize = 100;
 /// Most files that are kept: the newest ones.
 const MOST_FILES: usize = 2000;
+/// Most lines of an edit that are compared with the edits after it.
+const MOST_ADDED: usize = 400;
+/// Deepest level of nested arguments that is searched for these lines.
+const DEEPEST: usize = 6;
+/// The tool, or the command of a tool, that takes back the last change of a file.
+const UNDO: &str = "undo_edit";
+/// Arguments with the text that an edit replaces.
+const REPLACED: &[&str] = &["old", "search", "find", "path", "file"];
 
 /// What the arguments of a call hold.
 pub(super) struct CallContent {
@@ -51,10 +61,45 @@ pub(super) struct Actions<'a> {
     /// Position of the latest call.
     last_call: u64,
     lookups: u64,
+    /// What open calls change in files, by the ids of the calls.
+    adding: HashMap<String, Change, TextHashing>,
+    /// Edits that failed, by their files.
+    failed_edits: HashMap<String, FailedEdit, TextHashing>,
     /// Files whose edits appear in answers.
     proposed: Vec<(SourcePosition<'a>, String)>,
     /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
     has_calls: bool,
+}
+
+/// What a call changes in files.
+#[derive(Debug, Default, Clone)]
+struct Change {
+    /// Hashes of the lines that it adds.
+    lines: Vec<u64>,
+    /// Whether it takes back an earlier change.
+    undoes: bool,
+}
+
+/// An edit that failed and was not made up for.
+#[derive(Debug, Default, Clone)]
+struct FailedEdit {
+    /// The lines that it would have added and that no later edit of the file added.
+    missing: HashSet<u64, TextHashing>,
+    /// How many lines it would have added.
+    added: usize,
+    /// Whether a later edit of the file succeeded.
+    is_retried: bool,
+}
+
+impl FailedEdit {
+    /// Records a later edit of the file. Returns whether it makes up for this one: it adds most of the lines.
+    fn retry(&mut self, lines: &[u64]) -> bool {
+        self.is_retried = true;
+        for line in lines {
+            self.missing.remove(line);
+        }
+        self.missing.len() * 2 <= self.added
+    }
 }
 
 impl<'a> Actions<'a> {
@@ -83,6 +128,13 @@ impl<'a> Actions<'a> {
         };
         let content =
             CallContent { sentences: sentences_of(call, &action), changes_files: action.changes_files(), plan };
+        if content.changes_files {
+            let mut lines = Vec::new();
+            call.arguments.iter().for_each(|arguments| added_by(arguments, DEEPEST, &mut lines));
+            let verb = call.arguments.as_ref().and_then(|arguments| arguments.get("command")?.as_str());
+            let undoes = [Some(call.name.as_str()), verb].contains(&Some(UNDO));
+            self.adding.insert(call.id.clone(), Change { lines, undoes });
+        }
         self.open.insert(call.id.clone(), (place, subject_of(call, &action), action));
         content
     }
@@ -103,11 +155,15 @@ impl<'a> Actions<'a> {
         errors: &mut Errors,
     ) -> Vec<(Voice, String)> {
         let Some((_, subject, action)) = self.open.remove(call_id) else { return Vec::new() };
+        let added = self.adding.remove(call_id);
         let has_failed = has_failed(&action, output, is_error);
         if (is_error || has_failed) && is_refusal(output) {
             return Vec::new();
         }
         let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
+        let undoes = added.as_ref().is_some_and(|added| added.undoes);
+        let gone = files.iter().filter(|file| undoes || file.access == FileAccess::Delete);
+        gone.for_each(|file| errors.resolve_naming(&file.path));
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
         let mut statements = outcomes(&action, &subject, output, has_failed);
@@ -122,14 +178,66 @@ impl<'a> Actions<'a> {
             let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
             if is_search {
                 errors.add(Some(&shown(&subject.1)), &line, place, true);
+            } else if let Some(added) = &added {
+                self.fail_edit(
+                    place,
+                    failed_file(action.files(), &line).unwrap_or(subject),
+                    &line,
+                    &added.lines,
+                    errors,
+                );
             } else {
                 self.fail(place, subject, &line, errors);
             }
         } else if is_told_as_action(&action) {
             self.succeed(place, subject, 1, errors);
         }
-        of_files.into_iter().for_each(|subject| self.succeed(place, subject, 1, errors));
+        let part = added.as_ref().filter(|_| !has_failed).and_then(|_| unapplied(output));
+        let in_part = part.and_then(|_| of_files.first().cloned());
+        for (kind, path) in of_files {
+            self.retry(kind, &path, added.as_ref().map_or(&[], |added| &added.lines), errors);
+            self.succeed(place, (kind, path), 1, errors);
+        }
+        if let (Some(line), Some(subject)) = (part, in_part) {
+            self.fail_edit(place, subject, line, &[], errors);
+        }
         statements
+    }
+
+    /// Records an edit that failed. The file is blocked until a later edit makes up for it.
+    fn fail_edit(
+        &mut self,
+        place: SourcePosition<'_>,
+        subject: Subject,
+        line: &str,
+        added: &[u64],
+        errors: &mut Errors,
+    ) {
+        let failed = self.failed_edits.entry(subject.1.clone()).or_default();
+        failed.missing.extend(added);
+        failed.added = failed.missing.len();
+        failed.is_retried = false;
+        self.fail(place, subject, line, errors);
+    }
+
+    /// Records an edit that succeeded. It resolves failed edits of the file if it makes up for them; a file that is
+    /// written as a whole always does.
+    fn retry(&mut self, kind: ActionKind, path: &str, added: &[u64], errors: &mut Errors) {
+        let Some(failed) = self.failed_edits.get_mut(path).filter(|_| kind != ActionKind::Read) else { return };
+        if failed.retry(added) || kind == ActionKind::Write {
+            self.failed_edits.remove(path);
+            errors.resolve(Some(&shown(path)));
+        }
+    }
+
+    /// Records that the model ended its turn. Failed edits of files that it edited otherwise since are settled.
+    pub(super) fn end_turn(&mut self, errors: &mut Errors) {
+        self.failed_edits.retain(|path, failed| {
+            if failed.is_retried {
+                errors.resolve(Some(&shown(path)));
+            }
+            !failed.is_retried
+        });
     }
 
     /// Whether the conversation went on after a call without a result.
@@ -167,7 +275,7 @@ impl<'a> Actions<'a> {
         if error == "Command aborted" || error == "Operation aborted" {
             return;
         }
-        let is_lookup = kind == ActionKind::Run && is_lookup(&target);
+        let is_lookup = kind == ActionKind::Run && only_looks(&target);
         let core = core_of(kind, &target);
         if is_lookup {
             self.lookups += 1;
@@ -178,6 +286,7 @@ impl<'a> Actions<'a> {
         }
         // A file that could not be read needs no follow-up. An error without words says nothing.
         let is_settled = kind == ActionKind::Read || error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
+        errors.repeat_purposes(&purposes_of(kind, &target));
         errors.add(Some(&shown(&core)), error, place, is_settled);
         if let Some(command) = self.command(kind, &core, place) {
             command.failed = command.failed.saturating_add(1);
@@ -201,9 +310,13 @@ impl<'a> Actions<'a> {
         }
         let core = core_of(kind, &target);
         let core_shown = shown(&core);
-        errors.resolve(Some(&core_shown));
+        // Agents read a file again after an edit of it failed.
+        if kind != ActionKind::Read && !self.failed_edits.contains_key(&core) {
+            errors.resolve(Some(&core_shown));
+        }
         if kind == ActionKind::Run {
             steps_of(&core).iter().for_each(|step| errors.resolve(Some(&shown(step))));
+            removed_files(&core).into_iter().for_each(|path| errors.resolve_naming(path));
         }
         errors.resolve_purposes(&purposes_of(kind, &target));
         if place.position > 0 {
@@ -229,10 +342,14 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Records the edits that an answer reports or contains.
-    pub(super) fn note_edits(&mut self, text: &str, place: SourcePosition<'a>) {
+    /// Records the edits that an answer reports, as done or failed, or contains.
+    pub(super) fn note_edits(&mut self, text: &str, place: SourcePosition<'a>, errors: &mut Errors) {
+        for (path, line) in failed_edits(text) {
+            self.fail_edit(place, (ActionKind::Edit, path.to_owned()), line, &[], errors);
+        }
         for path in reported_edits(text) {
             self.has_calls = true;
+            self.retry(ActionKind::Edit, path, &[], errors);
             self.note_listed(ActionKind::Edit, path, place);
         }
         self.proposed.extend(proposed_edits(text).into_iter().map(|path| (place, path.to_owned())));
@@ -368,6 +485,33 @@ fn purposes_of(kind: ActionKind, target: &str) -> Vec<String> {
         ActionKind::Call => purposes(target.split('(').next().unwrap_or_default()),
         _ => Vec::new(),
     }
+}
+
+/// Hashes of the lines that arguments add to files. Short lines, such as brackets, are in most edits.
+fn added_by(value: &Json<'_>, depth: usize, out: &mut Vec<u64>) {
+    match value {
+        Json::String(text) => {
+            let telling = added_lines(text).into_iter().filter(|line| line.len() > 3);
+            let hashing = TextHashing::default();
+            out.extend(telling.take(MOST_ADDED.saturating_sub(out.len())).map(|line| hashing.hash_one(line)));
+        }
+        Json::Array(items) if depth > 0 => items.iter().for_each(|item| added_by(item, depth - 1, out)),
+        Json::Object(members) if depth > 0 => {
+            let is_replaced = |name: &str, value: &Json<'_>| {
+                let name = name.to_lowercase();
+                value.as_str().is_some() && REPLACED.iter().any(|start| name.starts_with(start))
+            };
+            let added = members.iter().filter(|(name, value)| !is_replaced(name, value));
+            added.for_each(|(_, value)| added_by(value, depth - 1, out));
+        }
+        _ => {}
+    }
+}
+
+/// The file that the line of an error names, if a call changes several.
+fn failed_file(files: &[FileUse], line: &str) -> Option<Subject> {
+    let mut named = files.iter().filter(|_| files.len() > 1).filter(|file| line.contains(&file.path));
+    named.next().map(|file| (ActionKind::of_file(file.access), file.path.clone()))
 }
 
 /// Whether a call counts as an action. Files are recorded one by one, and sentences as statements.

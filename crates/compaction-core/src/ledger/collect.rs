@@ -181,7 +181,7 @@ impl<'a> Collector<'a> {
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
-                self.actions.note_edits(text, place);
+                self.actions.note_edits(text, place, &mut self.errors);
                 for commit in reported_commits(text) {
                     self.statements.add_line(Voice::Milestone, place, &commit);
                 }
@@ -198,6 +198,9 @@ impl<'a> Collector<'a> {
                 self.plan.take(&plan, place.position);
             }
             self.read_arguments(call, content.changes_files, place);
+        }
+        if is_final {
+            self.actions.end_turn(&mut self.errors);
         }
         self.note_failure(assistant, place);
     }

@@ -21,6 +21,31 @@ pub(crate) fn is_lookup(command: &str) -> bool {
     programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
 }
 
+/// Whether every program in a command looks something up or shows a part of its input, so that nothing waits for it.
+pub(crate) fn only_looks(command: &str) -> bool {
+    let command = without_quoted(command).replace("2>&1", "").replace("&>", ">");
+    let mut steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| !step.is_empty()).peekable();
+    let looks = |step: &str| {
+        let program = program(step).unwrap_or_default();
+        let edits = program == "sed" && step.split_whitespace().any(|word| word.starts_with("-i"));
+        let is_look = LOOKUPS.contains(&program) || FILTERS.contains(&program) || matches!(program, "cd" | "true");
+        let looks_up = || step.split_whitespace().take(3).any(|word| LOOKING.contains(&word));
+        is_look && !edits && program != "tee" || WITH_SUBCOMMAND.contains(&program) && looks_up()
+    };
+    steps.peek().is_some() && steps.all(looks)
+}
+
+/// The files that a command removes.
+pub(crate) fn removed_files(command: &str) -> Vec<&str> {
+    let removes = |step: &&str| {
+        let mut words = step.split_whitespace();
+        matches!(words.next(), Some("rm" | "del" | "Remove-Item")) || step.starts_with("git rm ")
+    };
+    let steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(removes);
+    let words = steps.flat_map(|step| step.split_whitespace().skip(1)).filter(|word| !word.starts_with('-'));
+    words.map(|word| word.trim_matches(['"', '\''])).collect()
+}
+
 /// `command` without pipes into filters and redirections at its end. Commands that differ only in these
 /// are the same.
 pub(crate) fn core_command(command: &str) -> &str {
@@ -292,6 +317,18 @@ mod tests {
         ] {
             assert_eq!(purposes(command), expected, "{command}");
         }
+    }
+
+    #[test]
+    fn looking_changes_nothing() {
+        for command in ["sed -n 1,5p 'a b' | head", "cd a && git remote -v 2>&1; gh repo view x", "git log | grep a"] {
+            assert!(only_looks(command), "{command}");
+        }
+        for command in ["sed -i s/a/b/ c", "git push", "cat a | python run.py", "sudo make install", "rm a", ""] {
+            assert!(!only_looks(command), "{command}");
+        }
+        assert_eq!(removed_files("cd a && rm -f 'b.py' c/d.py; ls"), ["b.py", "c/d.py"]);
+        assert!(removed_files("cargo run rm a.py").is_empty());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use words::{
 };
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
-const REQUESTS_WITHOUT: u64 = 3;
+const REQUESTS_WITHOUT: u64 = 2;
 const SUCCESSES_WITHOUT: u64 = 24;
 /// Most errors that are kept. The oldest resolved ones are dropped first.
 const MOST_ERRORS: usize = 400;
@@ -104,6 +104,33 @@ impl Errors {
                 self.open.remove(&index);
             }
         }
+    }
+
+    /// Records that a command or tool failed, for these purposes. Only the newest failure for a purpose blocks it.
+    pub(super) fn repeat_purposes(&mut self, failed: &[String]) {
+        let list = &mut self.list;
+        self.open.retain(|index, _| {
+            let purposes = list[*index].subject.as_deref().map(purposes_of).unwrap_or_default();
+            let is_repeated = !purposes.is_empty() && purposes.iter().all(|purpose| failed.contains(purpose));
+            list[*index].is_resolved |= is_repeated;
+            !is_repeated
+        });
+    }
+
+    /// Records that a file is gone, or as it was before. Commands that name it will not run again.
+    pub(super) fn resolve_naming(&mut self, path: &str) {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        if !name.contains('.') {
+            return;
+        }
+        let list = &mut self.list;
+        let is_name = |word: &str| word.rsplit(['/', '\\']).next() == Some(name);
+        self.open.retain(|index, _| {
+            let subject = list[*index].subject.as_deref().unwrap_or_default();
+            let is_named = subject.split([' ', '"', '\'']).any(is_name);
+            list[*index].is_resolved |= is_named;
+            !is_named
+        });
     }
 
     /// Records that the error of `subject` at `index` is unresolved.

@@ -47,6 +47,17 @@ const PHRASES: &[&str] = &[
     "returncode",
     "return code",
 ];
+/// Words by which the result of an edit says that a part was not applied, in lower case.
+const UNAPPLIED: &[&str] = &[
+    "failed to match",
+    "failed to exactly match",
+    "failed to apply",
+    "unable to apply",
+    "could not be applied",
+    "not applied",
+];
+/// Parts of an edit that results count.
+const PARTS: &[&str] = &["block", "hunk", "edit", "replacement", "change", "diff"];
 const MISSING: &[&str] =
     &["no such file", "can't read", "cannot open", "cannot access", "is a directory", "does not exist", "cannot find"];
 
@@ -73,6 +84,28 @@ pub fn has_failed(action: &ToolAction, output: &str, is_error: bool) -> bool {
         }
         _ => failed(output, is_error) == Some(true),
     }
+}
+
+/// The line in which the result of an edit says that a part of it was not applied, as when one of several blocks was
+/// not found.
+pub fn unapplied(output: &str) -> Option<&str> {
+    let lines = || output.lines().map(str::trim).filter(|line| line.len() <= LONGEST_LINE);
+    let start = lines().take(LINES);
+    let mut ends = start.chain(lines().rev().take(LINES));
+    ends.find(|line| {
+        let lower = line.to_lowercase();
+        UNAPPLIED.iter().any(|words| lower.contains(words)) || counts_failed(&lower)
+    })
+}
+
+/// Whether a line counts blocks that failed: `2 blocks applied, 1 failed`, `1 of 3 hunks failed`.
+fn counts_failed(lower: &str) -> bool {
+    if !lower.contains("failed") || !PARTS.iter().any(|part| lower.contains(part)) {
+        return false;
+    }
+    let before = lower.split("failed").next().unwrap_or_default();
+    let mut numbers = before.rsplit(|character: char| !character.is_alphanumeric());
+    numbers.find(|word| word.starts_with(|first: char| first.is_ascii_digit())).is_some_and(|count| count != "0")
 }
 
 /// The output of a tool, extracted from a result such as `{"output": "…", "metadata": …}`.

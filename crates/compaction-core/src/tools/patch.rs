@@ -71,6 +71,39 @@ pub fn reported_edits(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Files of edits that aider reports as failed in the text of an answer, each with the line that says so.
+pub fn failed_edits(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let has_some = memchr::memmem::find(text.as_bytes(), UNMATCHED.as_bytes()).is_some();
+    let lines = if has_some { text } else { "" }.lines();
+    lines.filter_map(|line| {
+        let line = line.trim().trim_start_matches(['#', '>', ' ']);
+        line.split_once(UNMATCHED).map(|(_, path)| (path.trim(), line)).filter(|(path, _)| !path.is_empty())
+    })
+}
+
+/// The lines that a patch or the blocks of an edit add to files. Any other text is added as a whole.
+pub fn added_lines(text: &str) -> Vec<&str> {
+    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    if has(BEGIN) || has("\n@@ ") {
+        let added = text.lines().filter_map(|line| line.strip_prefix('+')).filter(|line| !line.starts_with("++"));
+        return added.map(str::trim).collect();
+    }
+    if !has(REPLACE) && !has(SEARCH) {
+        return text.lines().map(str::trim).collect();
+    }
+    let mut is_added = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        match line {
+            _ if line.starts_with("=======") => is_added = true,
+            _ if line.starts_with(REPLACE) => is_added = false,
+            _ if is_added => lines.push(line.trim()),
+            _ => {}
+        }
+    }
+    lines
+}
+
 /// Files of edits in the text of an answer, in the form of aider's models: a line with the path, and
 /// below it, usually in a fence, a block with `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`.
 ///
@@ -98,6 +131,7 @@ pub fn proposed_edits(text: &str) -> Vec<&str> {
 }
 
 const APPLIED: &str = "Applied edit to ";
+const UNMATCHED: &str = "SEARCH block failed to exactly match lines in ";
 const SEARCH: &str = "<<<<<<< SEARCH";
 const REPLACE: &str = ">>>>>>> REPLACE";
 /// Number of lines above a block that may hold its path.
@@ -113,6 +147,17 @@ fn path_line(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_a_patch_adds_is_new() {
+        let patch = "*** Begin Patch\n*** Update File: a\n@@\n-old\n+ new\n same\n*** End Patch";
+        assert_eq!(added_lines(patch), ["new"]);
+        assert_eq!(added_lines("<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE"), ["new"]);
+        assert_eq!(added_lines("one\n  two"), ["one", "two"]);
+        let text = "## Error: This SEARCH block failed to exactly match lines in a.rs\n<<<<<<< SEARCH";
+        let failed = ("a.rs", "Error: This SEARCH block failed to exactly match lines in a.rs");
+        assert_eq!(failed_edits(text).collect::<Vec<_>>(), [failed]);
+    }
 
     #[test]
     fn edits_in_a_text_have_their_path_above_them() {
