@@ -433,6 +433,26 @@ impl Plan {
         Self { items, merges: true }
     }
 
+    /// Reads the list of tasks that a result shows, as JSON or with a mark before each task. At least half of its lines
+    /// are tasks with a state.
+    pub fn of_result(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let items: Vec<PlanItem> = match text.starts_with(['[', '{']).then(|| Json::parse(text).ok()).flatten() {
+            Some(Json::Array(items)) => items.into_iter().filter_map(stated_item).take(MOST_ITEMS).collect(),
+            Some(json) => {
+                let arguments = json.into_owned();
+                let items = Arguments(Some(&arguments)).value("plan").and_then(items).unwrap_or_default();
+                items.iter().cloned().filter_map(stated_item).take(MOST_ITEMS).collect()
+            }
+            None => {
+                let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+                let marked: Vec<PlanItem> = lines().filter_map(marked_item).take(MOST_ITEMS).collect();
+                if marked.len() * 2 < lines().count() { Vec::new() } else { marked }
+            }
+        };
+        (items.len() > 1).then_some(Self { items, merges: false })
+    }
+
     /// Reads a list in Markdown: its checkboxes, or its list items if there are none.
     pub fn of_text(text: &str) -> Self {
         let lines = || text.lines().map(str::trim).filter_map(list_item_text).take(MOST_ITEMS);
@@ -471,6 +491,33 @@ fn item(value: &Json<'static>) -> Option<PlanItem> {
     (!text.is_empty() || id.is_some()).then_some(PlanItem { id, text, status })
 }
 
+/// A task in JSON that has a state.
+fn stated_item(value: Json<'_>) -> Option<PlanItem> {
+    let value = value.into_owned();
+    Arguments(Some(&value)).text("status").and_then(|word| table().status(word))?;
+    item(&value).filter(|item| !item.text.is_empty())
+}
+
+/// Marks of tasks with what they say.
+const MARKS: [(&[char], PlanStatus); 3] = [
+    (&['\u{2612}', '\u{2611}', '\u{2714}', '\u{2713}', '\u{2705}', '\u{25fc}'], PlanStatus::Completed),
+    (&['\u{2610}', '\u{25fb}', '\u{25a1}', '\u{25cb}', '\u{2b1c}'], PlanStatus::Pending),
+    (&['\u{25d0}', '\u{25b6}', '\u{23f3}', '\u{25fe}'], PlanStatus::InProgress),
+];
+
+/// Reads a line of a printed list: `☒ x`, `- [~] x`, `1. [completed] x`, `#2 [pending] x`.
+fn marked_item(line: &str) -> Option<PlanItem> {
+    let line = line.trim_start_matches(['\u{23bf}', '\u{2514}', '#', ' ', '\u{a0}']);
+    let bare = line.trim_start_matches(|character: char| character.is_ascii_digit()).trim_start();
+    let line = if bare.starts_with('[') { bare } else { list_item_text(line).unwrap_or(line) };
+    if let Some(item) = checkbox_item(line) {
+        return Some(item);
+    }
+    let (_, status) = MARKS.iter().find(|(marks, _)| line.starts_with(*marks))?;
+    let text = line.trim_start_matches(|character: char| !character.is_alphanumeric()).trim();
+    (!text.is_empty()).then(|| new_item(text, *status))
+}
+
 fn id_text(id: &Json<'static>) -> Option<String> {
     match id {
         Json::String(text) if !text.is_empty() => Some(text.to_string()),
@@ -500,7 +547,7 @@ fn checkbox_item(point: &str) -> Option<PlanItem> {
         "" => PlanStatus::Pending,
         "x" | "X" | "✓" | "✔" => PlanStatus::Completed,
         "-" | "~" | "/" | ">" | "*" | "•" => PlanStatus::InProgress,
-        _ => return None,
+        word => table().status(word)?,
     };
     let text = text.trim();
     (!text.is_empty()).then(|| new_item(text, status))
@@ -597,6 +644,29 @@ mod tests {
             let merges = plan.is_some_and(|plan| plan.merges);
             vec![(json!(items), case["items"].clone()), (json!(merges), json!(case["merges"] == true))]
         });
+    }
+
+    #[test]
+    fn lists_that_results_show_are_read() {
+        use PlanStatus::{Completed, InProgress, Pending};
+        let all = [Completed, InProgress, Pending];
+        for text in [
+            "Todos:\n\u{2612} parse it\n\u{25d0} print it\n\u{2610} test it",
+            "- [x] parse it\n- [~] print it\n- [ ] test it",
+            "1. [completed] parse it\n2. [in_progress] print it\n3. [pending] test it",
+            "#1 [completed] parse it\n#2 [in_progress] print it\n#3 [pending] test it",
+            r#"[{"content":"parse it","status":"completed"},{"content":"print it","status":"in_progress"},
+                {"content":"test it","status":"pending"}]"#,
+            r#"{"todos":[{"content":"parse it","status":"done"},{"content":"print it","status":"in progress"},
+                {"content":"test it","status":"todo"}]}"#,
+        ] {
+            let items = Plan::of_result(text).map(|plan| plan.items).unwrap_or_default();
+            let expected = ["parse it", "print it", "test it"].into_iter().zip(all);
+            assert_eq!(items, expected.map(|(text, status)| new_item(text, status)).collect::<Vec<_>>(), "{text}");
+        }
+        for text in ["Todos have been modified", "- one\n- two", "[1, 2]", "a\nb\nc\n[x] d\n[ ] e\nf", "[x] only one"] {
+            assert_eq!(Plan::of_result(text), None, "{text}");
+        }
     }
 
     proptest! {

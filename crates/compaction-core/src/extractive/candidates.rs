@@ -16,7 +16,7 @@ use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
     AMENDED, AND_THEN, CHANGED_SINCE, COMMITTED, FAILED, FOCUS, GO_ON, INSTEAD_OF, LATEST, LEFT_BRANCH, LOOKED_UP,
-    PUSHED, PUSHED_NEW, WITHDRAWN, WORKING_ON,
+    PUSHED, PUSHED_NEW, SO_FAR, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
@@ -110,6 +110,7 @@ impl<'a> Builder<'a> {
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
             if self.is_open() {
                 let item = format!("{WORKING_ON}{}", clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT));
+                let item = self.with_progress(item, latest.position);
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
             }
             if let Some(turn) = self.turn_request {
@@ -124,6 +125,15 @@ impl<'a> Builder<'a> {
                 self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
         }
+    }
+
+    /// An item about a request with the newest milestones since, which tell how much of it is done.
+    fn with_progress(&self, item: String, since: u64) -> String {
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let standing = standing_milestones(milestones.filter(|one| one.position > since && since > 0));
+        let newest: Vec<String> = standing.iter().map(|one| clip(&one.text, LONGEST_REPEAT)).collect();
+        let newest = &newest[newest.len().saturating_sub(MOST_LATEST)..];
+        if newest.is_empty() { item } else { format!("{item} ({SO_FAR}{})", newest.join("; ")) }
     }
 
     /// The statement of the model right before a request that is too short to be understood alone.
@@ -254,10 +264,14 @@ impl<'a> Builder<'a> {
     fn plan(&mut self) {
         let plan = &self.ledger.plan;
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
-        let is_stale = later.filter(|request| is_substantive(&request.text)).count() > STALE_AFTER;
+        let later = later.filter(|request| is_substantive(&request.text)).count();
+        let is_stale = later > STALE_AFTER;
+        let reported = self.ledger.reported_tasks();
         for item in &plan.items {
             let section = match item.status {
                 PlanStatus::Completed => Section::Done,
+                PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
+                PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,
                 PlanStatus::InProgress => Section::InProgress,
                 PlanStatus::Pending => Section::NextSteps,
                 PlanStatus::Cancelled => continue,

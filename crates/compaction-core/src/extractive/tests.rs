@@ -1042,6 +1042,52 @@ fn what_a_later_commit_or_push_replaced_is_no_longer_done() {
     assert_eq!(of_git.collect::<Vec<_>>(), expected);
 }
 
+fn plan(id: &str, tasks: &[(&str, &str)]) -> [Arc<Message>; 2] {
+    let tasks: Vec<String> =
+        tasks.iter().map(|(task, status)| format!("{{\"content\":\"{task}\",\"status\":\"{status}\"}}")).collect();
+    [calls(id, "TodoWrite", &format!("{{\"todos\":[{}]}}", tasks.join(","))), returns(id, "Todos were changed", false)]
+}
+
+#[test]
+fn a_task_that_was_reported_is_done_once_the_person_goes_on() {
+    let tasks =
+        plan("1", &[("Print the report as a table", "in_progress"), ("Sort invoices by customer", "in_progress")]);
+    let report = [says("The report is printed as a table now. Next are the invoices.", "stop")];
+    let next = [user("please rename the settings page")];
+    let later = [says("Renamed.", "stop"), user("and add a page about keys")];
+    let sections = |parts: &[&[Arc<Message>]]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(&parts.concat()))));
+        let of_tasks = |section: Section| {
+            let items = document.body[section].iter().map(String::as_str);
+            items.filter(|item| item.ends_with("table") || item.ends_with("customer")).collect::<Vec<_>>().join("; ")
+        };
+        (of_tasks(Section::Done), of_tasks(Section::InProgress))
+    };
+    let (table, sorted) = ("Print the report as a table".to_owned(), "Sort invoices by customer".to_owned());
+    assert_eq!(sections(&[&tasks, &report]), (String::new(), format!("{table}; {sorted}")));
+    assert_eq!(sections(&[&tasks, &report, &next]), (table.clone(), sorted));
+    assert_eq!(sections(&[&tasks, &report, &next, &later]), (table, String::new()));
+}
+
+#[test]
+fn an_open_request_says_what_of_it_is_done() {
+    let request = user("fix the parser, commit it and then release");
+    let commit = [runs("1", "git commit -am 'fix'"), returns("1", "[main 1a2b3c4] fix the parser", false)];
+    let text = text_of(&history(&prepared(&[&[request][..], &commit].concat())));
+    let item = "Working on: fix the parser, commit it and then release (done so far: Committed 1a2b3c4 on main: fix the \
+                parser)";
+    assert!(text.contains(item), "{text}");
+}
+
+#[test]
+fn a_list_in_a_result_is_the_plan() {
+    let list = "1. [completed] parse the file\n2. [in_progress] print the file\n3. [pending] test the file";
+    let messages = [user("port the parser"), calls("1", "TaskList", "{}"), returns("1", list, false)];
+    let document = SummaryDocument::parse(&text_of(&history(&prepared(&messages))));
+    assert!(document.body[Section::InProgress].contains(&"print the file".to_owned()), "{document:?}");
+    assert!(document.body[Section::NextSteps].contains(&"test the file".to_owned()), "{document:?}");
+}
+
 #[test]
 fn wishes_that_differ_in_one_word_are_two() {
     let constraints = [

@@ -7,7 +7,7 @@ use super::commands::{core_command, is_lookup, only_looks, purposes, removed_fil
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
-use super::notes::{FAILED, LOOKED_UP, NO_RESULT, WORKING_ON};
+use super::notes::{FAILED, LOOKED_UP, NO_RESULT, SO_FAR, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
 use super::person::is_refusal;
@@ -142,6 +142,19 @@ impl<'a> Actions<'a> {
     /// Whether the call asks the person a question.
     pub(super) fn asks(&self, call_id: &str) -> bool {
         self.open.get(call_id).is_some_and(|(_, _, action)| matches!(action, ToolAction::Ask(_)))
+    }
+
+    /// Whether the result of a call may show a plan that the call does not hold.
+    pub(super) fn shows_plan(&self, call_id: &str) -> bool {
+        self.open.get(call_id).is_some_and(|(_, (_, target), action)| match action {
+            ToolAction::Plan(plan) => plan.merges || plan.items.is_empty(),
+            // Other lists with states are tickets.
+            ToolAction::Other | ToolAction::Search => {
+                let name = target.split('(').next().unwrap_or_default().to_lowercase();
+                ["todo", "plan", "task"].iter().any(|word| name.contains(word))
+            }
+            _ => false,
+        })
     }
 
     /// Pairs a result with its call and returns the statements that it makes. A result without a call belongs
@@ -426,6 +439,7 @@ impl<'a> Actions<'a> {
         };
         for note in notes.take(NoteKind::Open, |note| note.position < first && is_finished(&note.text)) {
             let text = note.text.strip_prefix(WORKING_ON).unwrap_or(&note.text);
+            let text = text.split_once(SO_FAR).map_or(text, |(text, _)| text.trim_end_matches([' ', '(']));
             let text = text.strip_suffix(NO_RESULT).unwrap_or(text);
             // The command record already shows that it ran.
             if !note.text.ends_with(NO_RESULT) {

@@ -130,6 +130,9 @@ impl<'a> Collector<'a> {
                 if let Some(words) = person::sent_while_working(&text) {
                     self.read_person(place, &words);
                 }
+                if self.actions.shows_plan(tool_call_id) {
+                    self.plan.read_result(&text, self.position);
+                }
                 for (voice, line) in self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors) {
                     self.statements.add_line(voice, place, &line);
                 }

@@ -251,5 +251,7 @@ pub(crate) const COMMAND: &str = "Command in use: ";
 pub(crate) const LOOKED_UP: &str = "Looked things up on the command line";
 /// Ends the item of a call that has no result yet.
 pub(crate) const NO_RESULT: &str = ": no result yet";
+/// Starts the milestones behind the item of such a request.
+pub(crate) const SO_FAR: &str = "done so far: ";
 /// Starts the item of a request without a complete answer.
 pub(crate) const WORKING_ON: &str = "Working on: ";

@@ -88,6 +88,7 @@ const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "
 const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
 /// Begins the line in which a program reports its commit.
 const COMMIT: &str = "Commit ";
+const MADE_KEYS: &[&str] = &["identifier", "key", "number"];
 /// Bytes of the longest result that is read as JSON.
 const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
@@ -287,7 +288,9 @@ fn made(name: &str, output: &str) -> Option<String> {
         Some(Json::Number(number)) => Some(number.to_string()),
         _ => None,
     };
-    let values: Vec<String> = MADE_NAMES.iter().filter_map(value).collect();
+    // A key that people use stands for the one of the database.
+    let has_key = MADE_KEYS.iter().any(|name| value(name).is_some());
+    let values: Vec<String> = MADE_NAMES.iter().filter(|name| !has_key || **name != "id").filter_map(value).collect();
     (!values.is_empty()).then(|| one_line(&values.join(", ")))
 }
 

@@ -1,9 +1,11 @@
 //! The plan of the newest task list, and the next steps that an answer names.
 
-use super::cues::is_sized;
+use super::coverage::{Coverage, Sums, Target};
+use super::cues::{is_sized, is_substantive};
 use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
 use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
+use super::{Ledger, Statement, Voice};
 use crate::text::utf16_len;
 use crate::tools::{Plan, PlanItem, PlanStatus};
 
@@ -151,6 +153,9 @@ const MOST_ITEMS: usize = 60;
 /// Most UTF-16 units of an item.
 const LONGEST_ITEM: usize = 200;
 
+/// Part of the terms of a task that a report about it has.
+const REPORTED: f32 = 0.6;
+
 /// The newest plan of a tool or an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LatestPlan {
@@ -183,6 +188,13 @@ impl LatestPlan {
         }
     }
 
+    /// Takes the list that the result of a call shows.
+    pub(super) fn read_result(&mut self, text: &str, position: u64) {
+        if let Some(plan) = Plan::of_result(text) {
+            self.take(&plan, position);
+        }
+    }
+
     /// Takes the check boxes of an answer if it has more than one.
     pub(super) fn read_answer(&mut self, text: &str, position: u64) {
         let is_box = |line: &&str| {
@@ -202,6 +214,31 @@ impl LatestPlan {
     /// The tasks in a state.
     pub fn in_state(&self, status: PlanStatus) -> impl Iterator<Item = &PlanItem> {
         self.items.iter().filter(move |item| item.status == status)
+    }
+}
+
+impl Ledger {
+    /// The tasks in progress that were finished without an update of the plan: the model reported about them before
+    /// the person went on to something else.
+    pub(crate) fn reported_tasks(&self) -> Vec<&PlanItem> {
+        let tasks: Vec<&PlanItem> = self.plan.in_state(PlanStatus::InProgress).collect();
+        let since = self.plan.position;
+        let asked = self.requests.iter().rev().find(|request| is_substantive(&request.text));
+        let Some(asked_at) = asked.map(|request| request.position).filter(|asked| *asked > since && since > 0) else {
+            return Vec::new();
+        };
+        let targets: Vec<Target> = tasks.iter().map(|task| Target::of(&task.text)).collect();
+        let mut coverage = Coverage::looking_for(targets.iter());
+        if !tasks.is_empty() {
+            let is_told = |one: &&Statement| since < one.position && one.position < asked_at;
+            let told = self.statements.iter().filter(is_told).filter(|one| one.voice == Voice::Report);
+            let told: Vec<&str> = told.map(|one| one.text.as_str()).collect();
+            coverage.read(&told.join("\n"));
+        }
+        let mut sums = Sums::default();
+        let mut is_reported = |target: &Target| coverage.holds(target, REPORTED, &mut sums);
+        let reported = tasks.iter().zip(&targets).filter(|(_, target)| is_reported(target));
+        reported.map(|(task, _)| *task).collect()
     }
 }
 
