@@ -15,7 +15,7 @@ use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::json::Json;
-use crate::message::{BashExecution, ToolCall};
+use crate::message::{BashExecution, Body, Message, ToolCall};
 use crate::tools::FileTools;
 use crate::tools::{
     FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, has_failed, is_listed,
@@ -62,7 +62,7 @@ pub(super) struct Actions<'a> {
     last_call: u64,
     lookups: u64,
     /// What open calls change in files, by the ids of the calls.
-    adding: HashMap<String, Change, TextHashing>,
+    adding: HashMap<String, Change<'a>, TextHashing>,
     /// Edits that failed, by their files.
     failed_edits: HashMap<String, FailedEdit, TextHashing>,
     /// Files whose edits appear in answers.
@@ -72,12 +72,25 @@ pub(super) struct Actions<'a> {
 }
 
 /// What a call changes in files.
-#[derive(Debug, Default, Clone)]
-struct Change {
-    /// Hashes of the lines that it adds.
-    lines: Vec<u64>,
+#[derive(Debug, Clone, Copy)]
+struct Change<'a> {
+    /// The message that holds the call.
+    message: &'a Message,
     /// Whether it takes back an earlier change.
     undoes: bool,
+}
+
+impl Change<'_> {
+    /// Hashes of the lines that the call adds. They are read only where an edit failed.
+    fn lines(&self, call_id: &str) -> Vec<u64> {
+        let mut lines = Vec::new();
+        if let Body::Assistant(answer) = &*self.message.read_body() {
+            let call = answer.tool_calls().find(|call| call.id == call_id);
+            let arguments = call.and_then(|call| call.arguments.as_ref());
+            arguments.into_iter().for_each(|arguments| added_by(arguments, DEEPEST, &mut lines));
+        }
+        lines
+    }
 }
 
 /// An edit that failed and was not made up for.
@@ -108,8 +121,14 @@ impl<'a> Actions<'a> {
         self.commands.extend(commands.iter().map(|command| (command.command.clone(), command.clone())));
     }
 
-    /// Records a call. Returns its sentences, its plan, and whether it changes files.
-    pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &ToolCall, tools: &FileTools) -> CallContent {
+    /// Records a call in `message`. Returns its sentences, its plan, and whether it changes files.
+    pub(super) fn begin(
+        &mut self,
+        place: SourcePosition<'a>,
+        message: &'a Message,
+        call: &ToolCall,
+        tools: &FileTools,
+    ) -> CallContent {
         self.last_call = place.position;
         self.has_calls = true;
         let action = classify(call, tools);
@@ -129,11 +148,9 @@ impl<'a> Actions<'a> {
         let content =
             CallContent { sentences: sentences_of(call, &action), changes_files: action.changes_files(), plan };
         if content.changes_files {
-            let mut lines = Vec::new();
-            call.arguments.iter().for_each(|arguments| added_by(arguments, DEEPEST, &mut lines));
             let verb = call.arguments.as_ref().and_then(|arguments| arguments.get("command")?.as_str());
             let undoes = [Some(call.name.as_str()), verb].contains(&Some(UNDO));
-            self.adding.insert(call.id.clone(), Change { lines, undoes });
+            self.adding.insert(call.id.clone(), Change { message, undoes });
         }
         self.open.insert(call.id.clone(), (place, subject_of(call, &action), action));
         content
@@ -196,7 +213,7 @@ impl<'a> Actions<'a> {
                     place,
                     failed_file(action.files(), &line).unwrap_or(subject),
                     &line,
-                    &added.lines,
+                    &added.lines(call_id),
                     errors,
                 );
             } else {
@@ -208,7 +225,10 @@ impl<'a> Actions<'a> {
         let part = added.as_ref().filter(|_| !has_failed).and_then(|_| unapplied(output));
         let in_part = part.and_then(|_| of_files.first().cloned());
         for (kind, path) in of_files {
-            self.retry(kind, &path, added.as_ref().map_or(&[], |added| &added.lines), errors);
+            if self.failed_edits.contains_key(&path) {
+                let lines = added.as_ref().map(|added| added.lines(call_id)).unwrap_or_default();
+                self.retry(kind, &path, &lines, errors);
+            }
             self.succeed(place, (kind, path), 1, errors);
         }
         if let (Some(line), Some(subject)) = (part, in_part) {

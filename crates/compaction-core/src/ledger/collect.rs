@@ -19,7 +19,7 @@ use super::steps::LatestPlan;
 use super::{Ledger, LeftOut, Places, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
-use crate::message::{Assistant, Block, Body, Content, ToolCall, blocks_text};
+use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::projection::PreparedMessage;
 use crate::tools::FileTools;
 use crate::tools::names_path;
@@ -119,7 +119,7 @@ impl<'a> Collector<'a> {
                 self.dialogue.read_extension(place, &content.text("\n"), &mut self.notes);
                 self.read_names(content, place, Places::ANSWER);
             }
-            Body::Assistant(assistant) => self.read_answer(assistant, place),
+            Body::Assistant(assistant) => self.read_answer(assistant, place, &prepared.message),
             Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
                 self.has_results = true;
                 let text = content.text("\n");
@@ -137,7 +137,7 @@ impl<'a> Collector<'a> {
                     self.statements.add_line(voice, place, &line);
                 }
                 for nested in nested_calls {
-                    self.actions.begin(place, &nested.call, self.tools);
+                    self.actions.begin(place, &prepared.message, &nested.call, self.tools);
                     self.actions.end(place, &nested.call.id, "", nested.is_error, &mut self.errors);
                 }
             }
@@ -175,7 +175,7 @@ impl<'a> Collector<'a> {
         self.names.read_quoted(text, place, places);
     }
 
-    fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>) {
+    fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
         let text = blocks_text(&assistant.content, "\n");
         let is_final = assistant.stop_reason.as_deref() == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
@@ -193,7 +193,7 @@ impl<'a> Collector<'a> {
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
         for call in assistant.tool_calls() {
-            let content = self.actions.begin(place, call, self.tools);
+            let content = self.actions.begin(place, message, call, self.tools);
             for (voice, sentence) in content.sentences {
                 self.statements.add_line(voice, place, &sentence);
             }

@@ -115,11 +115,12 @@ pub(super) fn outcomes(
 ) -> Vec<(Voice, String)> {
     match action {
         ToolAction::Run { command, .. } => {
-            let saved = saved(command, &printed_text(output));
-            if saved.is_empty() { of_command(command, output, has_failed).into_iter().collect() } else { saved }
+            let output = printed_text(output);
+            let saved = saved(command, &output);
+            if saved.is_empty() { of_command(command, &output, has_failed).into_iter().collect() } else { saved }
         }
         ToolAction::Other if !has_failed => of_call(target, output).into_iter().collect(),
-        ToolAction::Files(_) | ToolAction::OpenFile(_) if !has_failed => {
+        _ if !has_failed && action.changes_files() => {
             reported_commits(output).map(|commit| (Voice::Milestone, commit)).collect()
         }
         _ => Vec::new(),
@@ -161,7 +162,6 @@ fn is_hash(text: &str) -> bool {
 }
 
 fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
-    let output = &*printed_text(output);
     let shown = || clip_middle(&as_line(command), COMMAND_UNITS).replace('`', "'");
     if let Some(address) = opened(command, output) {
         return Some((Voice::Milestone, format!("`{}` gave {address}", shown())));
