@@ -55,7 +55,10 @@ impl Written {
         order: &Arc<Order>,
     ) -> Result<Self, EngineError> {
         match (by_hook, &order.summary) {
-            (Some(given), _) => Self::given_by("hook", given, plan, order).map_err(of_hook),
+            (Some(given), _) => {
+                let checked = given.text.check();
+                checked.and_then(|()| Self::given_by("hook", given, plan, order)).map_err(of_hook)
+            }
             (None, Some(given)) => Self::given_by("client", given, plan, order),
             (None, None) => Err(EngineError::internal("no summary was given")),
         }
