@@ -132,11 +132,18 @@ impl Migration {
     }
 }
 
+/// Whether `hookMessage` may be a string of the message. An escape may hide its letters.
+fn may_have_role(message: &str) -> bool {
+    let has = |text: &str| memchr::memmem::find(message.as_bytes(), text.as_bytes()).is_some();
+    has("\"hookMessage\"") || has("\\u00")
+}
+
 fn rename_hook_message(object: &mut RawObject<'_>) {
     if object.string("type").as_deref() != Some("message") {
         return;
     }
-    let Some(text) = object.get("message").map(str::to_owned) else {
+    // Hardly any message has this role, and the whole message would be parsed for it.
+    let Some(text) = object.get("message").filter(|message| may_have_role(message)).map(str::to_owned) else {
         return;
     };
     if let Ok(mut message) = RawObject::parse(&text)
@@ -233,10 +240,14 @@ mod tests {
             &[
                 r#"{"message":{"content":"a", "role":"hookMessage"},"parentId":null,"id":"a","type":"message"}"#,
                 r#"{"type":"custom","id":"b","parentId":"a","message":{"role":"hookMessage"}}"#,
+                r#"{"type":"message","id":"c","parentId":"b","message":{"role":"\u0068ookMessage"}}"#,
+                r#"{"type":"message","id":"d","parentId":"c","message":{"role":"user","content": "hookMessage"}}"#,
             ],
             expect![[r#"
                 {"type":"message","id":"a","parentId":null,"message":{"content":"a","role":"custom"}}
                 {"type":"custom","id":"b","parentId":"a","message":{"role":"hookMessage"}}
+                {"type":"message","id":"c","parentId":"b","message":{"role":"custom"}}
+                {"type":"message","id":"d","parentId":"c","message":{"role":"user","content": "hookMessage"}}
             "#]],
         );
     }

@@ -126,7 +126,9 @@ impl Operation for NavigationOperation {
         if let Step::Ask(question) = &self.step {
             let question = (**question).clone();
             let given = run.decision(|limit| run.engine.host.before_navigation(question, limit)).await?;
-            self.is_from_hook = accept(&mut self.request, given)?;
+            let mut request = self.request.clone();
+            let accepting = blocking(move || accept(&mut request, given).map(|is_from_hook| (request, is_from_hook)));
+            (self.request, self.is_from_hook) = run.unless_cancelled(accepting).await?;
             self.step = self.go_after_hook(run).await?;
         }
         match &self.step {
@@ -302,7 +304,8 @@ fn cancelled(leaf_id: Option<EntryId>) -> Navigation {
     Navigation { old_leaf_id: leaf_id.clone(), leaf_id, is_cancelled: true, ..Navigation::default() }
 }
 
-/// Applies the changes of the hook to the request. Returns whether the summary is the hook's.
+/// Applies the changes of the hook to the request. Returns whether the summary is the hook's. Its details may be long,
+/// so this belongs on a worker thread.
 fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bool, EngineError> {
     params.custom_instructions = given.custom_instructions.or(params.custom_instructions.take());
     params.replace_instructions = given.replace_instructions.unwrap_or(params.replace_instructions);

@@ -21,16 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arrivals::PendingOperation;
 use crate::errors::RpcError;
-use crate::params::Params;
+use crate::params::{Params, SHORT_BYTES};
 use crate::server::Server;
 use crate::ticket::{OpeningTurn, Ticket};
 use crate::transport::RawId;
 use crate::unknown::{self, UnknownName};
 use crate::wire::DiagnosticKind;
-
-/// Maximum size of a text that the server's loop reads or writes itself. Handing work to a thread takes about as long
-/// as reading this many bytes.
-pub(crate) const SHORT_BYTES: usize = 1 << 16;
 
 /// What a handler gets besides its parameters.
 #[derive(Debug, Clone)]

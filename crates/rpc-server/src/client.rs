@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 
 use crate::convert;
 use crate::notifications::{ClientPreferences, notification};
-use crate::params;
+use crate::params::{self, SHORT_BYTES};
 use crate::transport::{Answer, Outbound, RawId};
 use crate::wire::{
     ClientCapabilities, ContinuedConversation, SessionBeforeCompact, SessionBeforeTree, SummarizeMode, SummarizeParams,
@@ -93,6 +93,17 @@ impl ClientHost {
     }
 }
 
+/// Runs `read` on an answer: here if it is short, otherwise on a worker thread.
+async fn read_answer<T: Send + 'static>(
+    answer: Box<RawValue>,
+    read: impl FnOnce(&RawValue) -> Result<T, EngineError> + Send + 'static,
+) -> Result<T, EngineError> {
+    if answer.get().len() <= SHORT_BYTES {
+        return read(&answer);
+    }
+    threads::run_with_permit(true, move || read(&answer)).await?
+}
+
 #[async_trait]
 impl Host for ClientHost {
     fn notify(&self, event: Event) {
@@ -125,7 +136,10 @@ impl Host for ClientHost {
         limit: Duration,
     ) -> Result<Decision<Option<GivenSummary>>, EngineError> {
         let answer = self.ask_hook(BEFORE_COMPACT, move || SessionBeforeCompact::from(question), limit).await?;
-        HookAnswer::read(&answer)?.decide(|answer| Ok(answer.member("compaction")?.map(convert::given_summary)))
+        let read = |answer: &RawValue| {
+            HookAnswer::read(answer)?.decide(|answer| Ok(answer.member("compaction")?.map(convert::given_summary)))
+        };
+        read_answer(answer, read).await
     }
 
     async fn before_navigation(
@@ -134,14 +148,15 @@ impl Host for ClientHost {
         limit: Duration,
     ) -> Result<Decision<NavigationChanges>, EngineError> {
         let answer = self.ask_hook(BEFORE_TREE, move || SessionBeforeTree::from(question), limit).await?;
-        HookAnswer::read(&answer)?.decide(|answer| {
+        let changes = |answer: &HookAnswer<'_>| {
             Ok(NavigationChanges {
                 summary: answer.member("summary")?.map(convert::given_branch_summary),
                 custom_instructions: answer.member("customInstructions")?,
                 replace_instructions: answer.member("replaceInstructions")?,
                 label: answer.member("label")?,
             })
-        })
+        };
+        read_answer(answer, move |answer| HookAnswer::read(answer)?.decide(changes)).await
     }
 
     async fn summarize(

@@ -14,6 +14,10 @@ use serde_json::{Map, Value};
 use crate::errors::RpcError;
 use crate::unknown::MAX_REPORTED;
 
+/// Maximum size of a text that the server's loop reads or writes itself. Handing work to a thread takes about as long
+/// as reading this many bytes.
+pub(crate) const SHORT_BYTES: usize = 1 << 16;
+
 /// Fails with `invalidParams` for a path that no system accepts.
 pub(crate) fn check_path(member: &str, path: &str) -> Result<(), RpcError> {
     match path.contains('\0') {

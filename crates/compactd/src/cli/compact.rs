@@ -182,8 +182,13 @@ impl Progress {
 
     /// Moves the bar if the notification is about a compaction.
     fn follow(&self, notification: &Notification) {
+        // Other notifications may be long and are not parsed.
+        let method = notification.method.as_str();
+        if !matches!(method, "compactionStart" | "compactionProgress") {
+            return;
+        }
         let Ok(params) = serde_json::from_str::<Value>(notification.params.get()) else { return };
-        match notification.method.as_str() {
+        match method {
             "compactionStart" => {
                 self.0.set_message(format!("compacting {} tokens", thousands(number(&params["tokensBefore"]))));
             }

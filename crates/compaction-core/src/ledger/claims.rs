@@ -389,15 +389,19 @@ pub(super) fn unsupported(check: &Check<'_>) -> Vec<String> {
 fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<bool> {
     let patterns = sought.iter().map(|(text, is_word)| Pattern { text, is_word: *is_word }).collect();
     let mut finder = Finder::new(patterns);
-    let mut read = |text: &str| match is_lower {
+    let read = |finder: &mut Finder<'_>, text: &str| match is_lower {
         _ if finder.is_done() => {}
         true => finder.search(&text.to_lowercase()),
         false => finder.search(text),
     };
     let ledger = check.ledger;
-    check.previous_summary.into_iter().for_each(&mut read);
+    check.previous_summary.into_iter().for_each(|text| read(&mut finder, text));
     for prepared in check.evicted.iter().chain(check.kept) {
-        texts(&prepared.message, &mut read);
+        // The body of a long message would be parsed for nothing.
+        if finder.is_done() {
+            break;
+        }
+        texts(&prepared.message, &mut |text| read(&mut finder, text));
     }
     let notes = ledger.notes.iter().map(|note| &note.text);
     let texts = notes.chain(ledger.commands.iter().map(|command| &command.command));
@@ -405,7 +409,7 @@ fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<b
     let texts = texts.chain(ledger.requests.iter().map(|request| &request.text));
     let texts = texts.chain(ledger.statements.iter().map(|statement| &statement.text));
     let texts = texts.chain(ledger.plan.items.iter().map(|item| &item.text));
-    texts.for_each(|text| read(text));
+    texts.for_each(|text| read(&mut finder, text));
     finder.found()
 }
 

@@ -2,6 +2,9 @@
 //! questions of tools and reasons for a refusal.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 /// Elements that a harness adds to a person's messages. Their content is not the person's.
 const HARNESS_ELEMENTS: &[&str] = &[
@@ -54,6 +57,8 @@ const HARNESS_LINES: &[&str] = &[
     "Read the output file to retrieve the result: ",
     "Full transcript available at: ",
 ];
+static HARNESS_LINE: LazyLock<Vec<Finder<'static>>> =
+    LazyLock::new(|| HARNESS_LINES.iter().map(|start| Finder::new(*start)).collect());
 /// Beginnings of messages that a harness writes in the name of the person.
 const HARNESS_MESSAGES: &[&str] = &[
     "This session is being continued from a previous conversation",
@@ -135,20 +140,25 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed("");
     }
     let mut rest = with_sent(text).map_or(Cow::Borrowed(text), Cow::Owned);
-    if memchr::memmem::find(text.as_bytes(), b"</").is_some() {
-        for element in HARNESS_ELEMENTS {
-            if let Some(without) = without_element(&rest, element) {
-                rest = Cow::Owned(without);
-            }
-        }
-        for element in PERSON_ELEMENTS {
-            if let Some(bare) = unwrapped(&rest, element) {
-                rest = Cow::Owned(bare);
-            }
+    // One search for all end tags is faster than one for each, and most texts have none of these.
+    let mut ends = EndTags::of(&rest);
+    for element in HARNESS_ELEMENTS {
+        if ends.has(&rest, element)
+            && let Some(without) = without_element(&rest, element)
+        {
+            rest = Cow::Owned(without);
+            ends = EndTags::of(&rest);
         }
     }
-    let has = |start: &&str| memchr::memmem::find(rest.as_bytes(), start.as_bytes()).is_some();
-    if HARNESS_LINES.iter().any(has) {
+    for element in PERSON_ELEMENTS {
+        if ends.has(&rest, element)
+            && let Some(bare) = unwrapped(&rest, element)
+        {
+            rest = Cow::Owned(bare);
+            ends = EndTags::of(&rest);
+        }
+    }
+    if HARNESS_LINE.iter().any(|start| start.find(rest.as_bytes()).is_some()) {
         let is_harness = |line: &str| HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start));
         let kept: Vec<&str> = rest.lines().filter(|line| !is_harness(line)).collect();
         if kept.len() < rest.lines().count() {
@@ -156,6 +166,21 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
         }
     }
     rest
+}
+
+/// The offsets of the end tags of a text, behind their `</`.
+struct EndTags(Vec<usize>);
+
+impl EndTags {
+    fn of(text: &str) -> Self {
+        Self(memchr::memmem::find_iter(text.as_bytes(), b"</").map(|at| at + 2).collect())
+    }
+
+    /// Whether `text`, which they are from, has the end tag of `name`.
+    fn has(&self, text: &str, name: &str) -> bool {
+        let ends = |at: &usize| text[*at..].strip_prefix(name).is_some_and(|rest| rest.starts_with('>'));
+        self.0.iter().any(ends)
+    }
 }
 
 /// `text` with the messages that a person sent while the model was working in place of the reminders around them;

@@ -294,9 +294,14 @@ fn is_quoted(text: &str, answer: &str) -> bool {
     }
     let mut rest = answer;
     lines().all(|line| {
-        let at = memchr::memmem::find(rest.as_bytes(), line.as_bytes());
-        rest = at.map_or("", |at| &rest[at + line.len()..]);
-        at.is_some()
+        // Mostly it is the next line. Otherwise it may come later.
+        let next = rest.trim_start();
+        let after = next.strip_prefix(line).or_else(|| {
+            let at = memchr::memmem::find(next.as_bytes(), line.as_bytes())?;
+            Some(&next[at + line.len()..])
+        });
+        rest = after.unwrap_or_default();
+        after.is_some()
     })
 }
 

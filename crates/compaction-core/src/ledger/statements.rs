@@ -18,6 +18,8 @@ pub(super) const LONGEST: usize = 420;
 const LONGEST_MESSAGE: usize = 420;
 /// Most UTF-16 units of quoted code.
 const LONGEST_QUOTE: usize = 240;
+/// Bytes at each end of long code that are read for a quote.
+const CODE_BYTES: usize = 1024;
 /// Most bytes of all statements while messages are read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Most statements of one message.
@@ -162,7 +164,7 @@ impl Statements {
                         (voice, _) => (voice, line),
                     }
                 }
-                Part::Code(code) => (Voice::Quote, Cow::Owned(clip_middle(&as_line(code), LONGEST_QUOTE))),
+                Part::Code(code) => (Voice::Quote, Cow::Owned(quoted_code(code))),
             };
             if !line.contains(char::is_alphanumeric) {
                 continue;
@@ -193,6 +195,19 @@ impl Statements {
     pub(super) fn finish(self) -> Vec<Statement> {
         self.list
     }
+}
+
+/// Code on one line, in at most [`LONGEST_QUOTE`] UTF-16 units. Of long code, only the lines at both ends are read.
+fn quoted_code(code: &str) -> String {
+    let ends = || {
+        let head = code.get(..code.floor_char_boundary(CODE_BYTES))?;
+        let tail = code.get(code.ceil_char_boundary(code.len() - CODE_BYTES)..)?;
+        let (head, tail) = (&head[..=head.rfind('\n')?], &tail[tail.find('\n')?..]);
+        let is_enough = |end: &str| utf16_len(&as_line(end)) > LONGEST_QUOTE;
+        (is_enough(head) && is_enough(tail)).then(|| format!("{head}{tail}"))
+    };
+    let ends = if code.len() > 4 * CODE_BYTES { ends() } else { None };
+    clip_middle(&as_line(ends.as_deref().unwrap_or(code)), LONGEST_QUOTE)
 }
 
 /// A line in pieces of at most [`LONGEST`] UTF-16 units, split between words where possible.

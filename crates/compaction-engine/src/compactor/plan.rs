@@ -159,14 +159,13 @@ impl Plan {
         Self::prepared(order, given, projection, pins)
     }
 
-    /// Checks the summary of a hook and applies its cut.
+    /// Applies the cut of a hook. Its text is checked with the account.
     pub(super) async fn accept(
         &mut self,
         operation: &SummaryOperation,
         given: &GivenSummary,
         order: &Arc<Order>,
     ) -> Result<(), EngineError> {
-        given.text.check().map_err(of_hook)?;
         if let Some(first_kept) = &given.first_kept_entry_id {
             let (first_kept, leaf, order) = (first_kept.clone(), self.leaf_id.clone(), Arc::clone(order));
             let check = move |access: &mut SessionAccess<'_>| {

@@ -55,7 +55,10 @@ impl Written {
         order: &Arc<Order>,
     ) -> Result<Self, EngineError> {
         match (by_hook, &order.summary) {
-            (Some(given), _) => Self::given_by("hook", given, plan, order).map_err(of_hook),
+            (Some(given), _) => {
+                let checked = given.text.check();
+                checked.and_then(|()| Self::given_by("hook", given, plan, order)).map_err(of_hook)
+            }
             (None, Some(given)) => Self::given_by("client", given, plan, order),
             (None, None) => Err(EngineError::internal("no summary was given")),
         }
@@ -102,12 +105,18 @@ impl Written {
         if let Some(job) = jobs.first_mut().filter(|job| rests_on_all(job, preparation)) {
             job.ledgers = Some(Arc::clone(&collected));
         }
-        // The ledger for the account is collected while the summary is written.
+        // The ledger for the account is collected and serialised while a model writes. Beside an extractive summary it
+        // is serialised once the summary is known, because it need not repeat the statements there.
+        let is_local = operation.chain.first().is_some_and(|first| first.name() == EXTRACTIVE);
         let storing_ledger = async {
-            let (ledger, order) = (collected.ledgers().await?.evicted, Arc::clone(order));
-            blocking(move || Ok(StoredLedger::of(ledger, &order))).await
+            let ledger = collected.ledgers().await?.evicted;
+            if is_local {
+                return Ok((ledger, None));
+            }
+            let order = Arc::clone(order);
+            blocking(move || Ok((Arc::clone(&ledger), Some(stored(&ledger, &order))))).await
         };
-        let (written, ledger) = tokio::try_join!(operation.summarize(&jobs), storing_ledger)?;
+        let (written, (ledger, stored)) = tokio::try_join!(operation.summarize(&jobs), storing_ledger)?;
         let mut redactions = redacted.redactions.clone();
         add_counts(&mut redactions, &written.redactions);
         let mut texts = written.texts.into_iter();
@@ -121,7 +130,7 @@ impl Written {
         operation::checked(&summary)?;
         let (account, summary) = {
             let (redacted, is_own) = (Arc::clone(&redacted), written.summarizer == EXTRACTIVE);
-            let completing = blocking(move || Ok(Account::complete(&redacted, ledger, &summary, is_own)));
+            let completing = blocking(move || Ok(Account::complete(&redacted, (ledger, stored), &summary, is_own)));
             operation.unless_cancelled(completing).await?
         };
         let files = &preparation.file_operations;
@@ -150,7 +159,7 @@ fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account
     if !redactions.is_empty() {
         own.set("redactions", json!(redactions).to_string());
     }
-    own.set("ledger", account.ledger.stored.as_str());
+    own.set("ledger", account.stored.as_str());
     own.to_json()
 }
 
@@ -269,7 +278,9 @@ const SHORT_SUMMARY: u64 = 1000;
 
 /// The account of a summary: what it retains of the removed part, and what it lacks.
 pub(super) struct Account {
-    ledger: StoredLedger,
+    /// The ledger of the removed part, and its stored form.
+    ledger: Arc<Ledger>,
+    stored: String,
     loss: LossReport,
     /// What the context retains after the repair.
     retention: Retention,
@@ -278,25 +289,17 @@ pub(super) struct Account {
     tokens: u64,
 }
 
-/// The ledger of the removed part, and its stored form.
-pub(super) struct StoredLedger {
-    ledger: Arc<Ledger>,
-    stored: String,
-}
-
-impl StoredLedger {
-    /// Serialises the ledger within the bytes that the settings allow. This takes milliseconds.
-    pub(super) fn of(ledger: Arc<Ledger>, order: &Order) -> Self {
-        Self { stored: ledger.to_json(order.settings.ledger_bytes()), ledger }
-    }
+/// Serialises a ledger within the bytes that the settings allow. This takes milliseconds.
+fn stored(ledger: &Ledger, order: &Order) -> String {
+    ledger.to_json(order.settings.ledger_bytes())
 }
 
 impl Account {
     /// The account of a given summary, which is stored unchanged.
     pub(super) fn of_given(plan: &RedactedPlan, summary: &str) -> Self {
-        let ledger = StoredLedger::of(Arc::new(plan.preparation.ledger()), &plan.order);
-        let loss = plan.loss(&ledger.ledger, summary);
-        Self::new(plan, ledger, loss)
+        let ledger = Arc::new(plan.preparation.ledger());
+        let (stored, loss) = (stored(&ledger, &plan.order), plan.loss(&ledger, summary));
+        Self::new(plan, (ledger, stored), loss)
     }
 
     /// Completes a summary and returns its account. Facts that `text` lacks are added as far as the settings allow,
@@ -304,39 +307,44 @@ impl Account {
     ///
     /// The plan holds no secrets any more, and so neither do its facts; joined texts are redacted once more. A text
     /// that was made from the ledger itself (`is_own`) lacks only what had no room, and gets no facts.
-    pub(super) fn complete(plan: &RedactedPlan, ledger: StoredLedger, text: &str, is_own: bool) -> (Self, String) {
+    /// `serialised` is the stored form of the ledger, where it was made already.
+    pub(super) fn complete(
+        plan: &RedactedPlan,
+        (ledger, serialised): (Arc<Ledger>, Option<String>),
+        text: &str,
+        is_own: bool,
+    ) -> (Self, String) {
         let files = plan.preparation.file_operations.lists();
-        let shown = ShownFiles::in_tokens(&files, &ledger.ledger.last_touched(), plan.room_for_files(text));
+        let shown = ShownFiles::in_tokens(&files, &ledger.last_touched(), plan.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
-        let loss = plan.loss(&ledger.ledger, &with_files(text));
-        let most = plan.order.settings.repair_tokens().filter(|_| !is_own);
+        let whole = with_files(text);
+        let loss = plan.loss(&ledger, &whole);
+        if is_own {
+            let stored = ledger.to_json_beside(&whole, plan.order.settings.ledger_bytes());
+            return (Self::new(plan, (ledger, stored), loss), whole);
+        }
+        let most = plan.order.settings.repair_tokens();
         let most = most.map(|most| most.min(max_fact_tokens(estimate_text(text))));
-        let budget = most.map(|most| most.min(plan.room_for_facts(text, &with_files(text))));
+        let budget = most.map(|most| most.min(plan.room_for_facts(text, &whole)));
         let repair = budget.and_then(|budget| loss.repair(budget));
-        let mut account = Self::new(plan, ledger, loss);
-        let Some(repair) = repair else {
-            let summary = with_files(text);
-            if is_own {
-                let ledger = &mut account.ledger;
-                ledger.stored = ledger.ledger.to_json_beside(&summary, plan.order.settings.ledger_bytes());
-            }
-            return (account, summary);
-        };
+        let stored = serialised.unwrap_or_else(|| stored(&ledger, &plan.order));
+        let mut account = Self::new(plan, (ledger, stored), loss);
+        let Some(repair) = repair else { return (account, whole) };
         let redactor = plan.order.settings.redaction().redactor();
         let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, &redactor));
         let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
         let is_whole = block == repair.block;
-        account.retention =
-            if is_whole { repair.retention } else { plan.loss(&account.ledger.ledger, &summary).retention };
+        account.retention = if is_whole { repair.retention } else { plan.loss(&account.ledger, &summary).retention };
         (account, summary)
     }
 
-    fn new(plan: &RedactedPlan, ledger: StoredLedger, loss: LossReport) -> Self {
+    fn new(plan: &RedactedPlan, (ledger, stored): (Arc<Ledger>, String), loss: LossReport) -> Self {
         Self {
             retention: loss.retention,
             messages: plan.preparation.evicted().count(),
             tokens: plan.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
             ledger,
+            stored,
             loss,
         }
     }
@@ -347,7 +355,7 @@ impl Account {
             messages: self.messages,
             tokens_before: self.tokens,
             tokens_after: estimate_text(summary),
-            ledger: &self.ledger.ledger,
+            ledger: &self.ledger,
         });
         CompactionAccount { brief, retention: self.retention, loss: self.loss.clone() }
     }

@@ -13,9 +13,10 @@ use session_store::{Appended, NewEntry, Parent, Precondition};
 
 use super::messages::{self, SubmittedMessages, append_with_one_write};
 use super::read::branch_end;
-use crate::call::{CallContext, SHORT_BYTES, blocking};
+use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::params::SHORT_BYTES;
 use crate::wire::{self, *};
 
 /// Appends a message at the leaf.

@@ -33,6 +33,8 @@ pub struct FileLog {
     snapshot: FileSnapshot,
     /// Whether a look after a write found another file at the path.
     is_replaced: bool,
+    /// Whether everything written by this log is on the disk. A sync of the last write covers the earlier ones.
+    is_synced: bool,
 }
 
 impl FileLog {
@@ -57,7 +59,7 @@ impl FileLog {
         };
         // The lock of the old file does not cover the new one.
         (self.snapshot, self.file, self.lock) = (FileSnapshot::of(&file)?, file, lock);
-        self.is_replaced = false;
+        (self.is_replaced, self.is_synced) = (false, false);
         Ok(())
     }
 
@@ -71,6 +73,7 @@ impl FileLog {
         if let Some(lock) = &mut self.lock {
             lock.follow(snapshot.identity);
         }
+        self.is_synced = false;
         let known = std::mem::replace(&mut self.snapshot, snapshot).length;
         let old = std::mem::replace(&mut self.file, file);
         let old = Self::over(self.locator.clone(), old, None, false);
@@ -182,7 +185,11 @@ impl SessionLog for FileLog {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_all()
+        if !self.is_synced {
+            self.file.sync_all()?;
+            self.is_synced = true;
+        }
+        Ok(())
     }
 
     fn sync_beside(&self) -> io::Result<SyncLog> {
@@ -195,6 +202,7 @@ impl SessionLog for FileLog {
         if self.file.metadata()?.len() != end {
             return Err(LogError::Moved);
         }
+        self.is_synced = false;
         self.file.set_len(length).map_err(log_error)?;
         self.snapshot.note_cut(&self.file, length);
         Ok(())
@@ -320,7 +328,7 @@ impl FileLog {
     ) -> Result<Self, StoreError> {
         let snapshot = FileSnapshot::of(&file).map_err(|source| StoreError::io("read", Some(&locator), source))?;
         let is_local = is_local(&file);
-        Ok(Self { locator, is_local, lock, file, is_writable, snapshot, is_replaced: false })
+        Ok(Self { locator, is_local, lock, file, is_writable, snapshot, is_replaced: false, is_synced: false })
     }
 }
 
@@ -418,6 +426,7 @@ impl FileLog {
             // On other systems the file is not always in append mode.
             self.file.seek(io::SeekFrom::End(0))?;
         }
+        self.is_synced = false;
         let written = write_once(&mut self.file, bytes)?;
         let outcome = if written < bytes.len() {
             let message = format!("only {written} of {} bytes could be written", bytes.len());
@@ -428,6 +437,7 @@ impl FileLog {
             Ok(())
         };
         let outcome = outcome.and_then(|()| self.check_path_after_write(written));
+        self.is_synced = sync && outcome.is_ok();
         outcome.or_else(|error| {
             let start = self.start_of(written)?;
             self.take_back(start, written);
@@ -481,6 +491,23 @@ fn write_once(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sync_lasts_until_the_next_write_without_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        std::fs::write(&path, "").unwrap();
+        let mut log = FileLog::open(&path).unwrap().log;
+        assert!(!log.is_synced, "nobody knows what others have written before");
+        log.write_line("{}", false, true).unwrap();
+        assert!(log.is_synced);
+        log.write_line("{}", false, false).unwrap();
+        assert!(!log.is_synced);
+        log.sync().unwrap();
+        assert!(log.is_synced);
+        log.cut(6, 3).unwrap();
+        assert!(!log.is_synced);
+    }
 
     #[test]
     fn a_log_that_is_dropped_is_free_though_another_handle_is_open() {

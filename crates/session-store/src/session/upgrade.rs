@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::str::Utf8Chunk;
 
 use crate::error::StoreError;
-use crate::index::{Index, Record};
+use crate::index::{Index, Reading, Record};
 use crate::log::{Line, LogChange, LogError, SessionLog};
 use crate::session::{Durability, Session, read_index};
 
@@ -57,6 +57,7 @@ impl Session {
     fn migrate(&mut self) -> Result<(), LogError> {
         let suffix = format!(".v{}.bak", self.migrated_from.unwrap_or(1));
         let Some(index) = self.known.get() else { return Ok(()) };
+        let is_sound = index.diagnostics.as_slice().is_empty();
         let mut records = index.records_from(0).peekable();
         let old = self.log.replace_all(&suffix, self.max_line, &mut |line, out| {
             let record = records.next_if(|record| record.span == line.span);
@@ -69,7 +70,11 @@ impl Session {
         if let Some(old) = old {
             self.late = self.read_late(old.as_ref()).map(Some)?;
         }
-        let index = read_index(self.log.as_ref(), self.max_line).map_err(io::Error::other)?;
+        // The bodies of sound lines were parsed when they were rewritten.
+        let index = match is_sound {
+            true => Index::build(self.log.as_ref(), Reading::Headers, u64::MAX, self.max_line)?,
+            false => read_index(self.log.as_ref(), self.max_line).map_err(io::Error::other)?,
+        };
         self.replace_index(index);
         self.unread = LogChange::Unchanged;
         Ok(())
