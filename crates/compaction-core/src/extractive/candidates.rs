@@ -1,5 +1,7 @@
 //! The candidates of a ledger for the sections of a summary.
 
+mod next_steps;
+
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -15,12 +17,14 @@ use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AND_THEN, CHANGED_SINCE, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
+    AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FAILED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, WITHDRAWN,
+    WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms};
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
 use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
+use crate::text::utf16_len;
 use crate::tools::PlanStatus;
 
 /// Most UTF-16 units of a repeated request.
@@ -29,6 +33,8 @@ const LONGEST_REPEAT: usize = 120;
 const LONGEST_QUESTION: usize = 200;
 /// Most UTF-16 units of the request of the turn that follows, which stands in full behind the history.
 const LONGEST_TURN_REQUEST: usize = 160;
+/// Last statements of an answer among which it asks its question.
+const ASKED_WITHIN: usize = 3;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
 /// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
@@ -94,16 +100,20 @@ impl<'a> Builder<'a> {
         if let Some(turn) = of_turn {
             let line = typed(turn, MOST_UNITS);
             let origin = Origin::at(u64::MAX);
-            self.pool.add(Section::Goal, &format!("{LATEST}{}", clip(&line, LONGEST_TURN_REQUEST)), origin, Rank::Must);
+            let mut item = format!("{LATEST}{}", clip(&line, LONGEST_TURN_REQUEST));
+            if let Some(answered) = self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
+                item.push_str(&format!(" ({answered})"));
+            }
+            self.pool.add(Section::Goal, &item, origin, Rank::Must);
             let item = format!("{WORKING_ON}{}", clip(&line, LONGEST_REPEAT));
             self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
             return;
         }
         if let Some(latest) = latest {
             let line = typed(&latest.text, MOST_UNITS);
-            let answered = self.answered_question(latest);
+            let answered = self.chosen_at(latest.position).or_else(|| self.answered_by(&latest.text, latest.position));
             let item = match &answered {
-                Some(question) => format!("{LATEST}{line} (in answer to: {question})"),
+                Some(question) => format!("{LATEST}{line} ({question})"),
                 None => format!("{LATEST}{line}"),
             };
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
@@ -111,29 +121,49 @@ impl<'a> Builder<'a> {
                 let item = format!("{WORKING_ON}{}", clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT));
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
             }
+            let then = |words: &str, option: Option<String>| {
+                let option = option.map(|option| format!(" ({option})")).unwrap_or_default();
+                format!("{AND_THEN}{}{option}", one_line(words))
+            };
             if let Some(turn) = self.turn_request {
-                self.pool.add(
-                    Section::Goal,
-                    &format!("{AND_THEN}{}", one_line(turn)),
-                    Origin::at(u64::MAX),
-                    Rank::Must,
-                );
+                let item = then(turn, self.chosen_option(turn));
+                self.pool.add(Section::Goal, &item, Origin::at(u64::MAX), Rank::Must);
             } else if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
-                let item = format!("{AND_THEN}{}", one_line(&last.text));
+                let item = then(&last.text, self.chosen_at(last.position));
                 self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
         }
     }
 
-    /// The statement of the model right before a request that is too short to be understood alone.
-    fn answered_question(&self, request: &Request) -> Option<String> {
-        if one_line(&request.text).encode_utf16().count() > SHORT_REQUEST {
+    /// The option that the request at `position` chose.
+    fn chosen_at(&self, position: u64) -> Option<String> {
+        let mut decisions = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position == position);
+        decisions.find_map(|note| note.text.strip_prefix(CHOSE)).map(str::to_owned)
+    }
+
+    /// What a request answers that is too short to be understood alone: the option that it chooses, the question of
+    /// the newest answer before `position`, or what that answer says first.
+    fn answered_by(&self, request: &str, position: u64) -> Option<String> {
+        if utf16_len(&one_line(request)) > SHORT_REQUEST {
             return None;
         }
-        let before = |statement: &&Statement| statement.position < request.position;
-        let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Action).find(before)?;
-        let is_asked = is_question(&last.text) || is_substantive(&last.text);
-        (last.voice != Voice::Person && is_asked).then(|| clip(&last.text, LONGEST_QUESTION))
+        let before = |statement: &&Statement| statement.position < position && statement.voice != Voice::Action;
+        let last = self.ledger.statements.iter().rev().find(before).filter(|last| last.is_of_model())?;
+        let same = self.ledger.statements.iter().rev().filter(before);
+        let mut same: Vec<&Statement> = same.take_while(|one| one.position == last.position).collect();
+        same.retain(|one| one.is_of_model());
+        if let Some(question) = same.iter().take(ASKED_WITHIN).find(|one| is_question(&one.text)) {
+            return Some(format!("in answer to: {}", clip(&question.text, LONGEST_QUESTION)));
+        }
+        // The first sentence may only call for attention.
+        let mut said: Vec<&str> = Vec::new();
+        for one in same.iter().rev().filter(|one| one.voice != Voice::Announcement && is_substantive(&one.text)) {
+            said.push(&one.text);
+            if utf16_len(&joined(&said)) >= SHORT_REQUEST {
+                break;
+            }
+        }
+        (!said.is_empty()).then(|| format!("after the answer: {}", clip(&joined(&said), LONGEST_QUESTION)))
     }
 
     /// The first request.
@@ -179,8 +209,10 @@ impl<'a> Builder<'a> {
                 NoteKind::Open => Section::InProgress,
                 NoteKind::Blocked => Section::Blocked,
                 NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
+                // Steps that the answer lists need not be listed again as its options.
+                NoteKind::Step if self.is_listed(note) => continue,
                 // The request of the turn answers it.
-                NoteKind::Step if self.turn_request.is_some() && is_question(&note.text) => continue,
+                NoteKind::Step if self.turn_request.is_some() && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
@@ -193,6 +225,16 @@ impl<'a> Builder<'a> {
             };
             self.pool.add(section, &note.text, origin, rank);
         }
+    }
+
+    /// Whether a step lists options of which each is a step by itself.
+    fn is_listed(&self, step: &Note) -> bool {
+        let options = step.text.strip_prefix(OFFERED);
+        let first = options.and_then(|options| options.split_once(". ")).map(|(_, first)| first);
+        let words = |text: &str| first_words(text, LISTED_WORDS);
+        let is_same = |one: &&Note| one.position == step.position && !std::ptr::eq(*one, step);
+        let mut others = self.ledger.notes_of(NoteKind::Step).filter(is_same);
+        first.is_some_and(|first| others.any(|other| words(&other.text) == words(first)))
     }
 
     /// Whether [`OVERTAKEN_BY`] requests for work came after a step that an answer named. The first one usually asks
@@ -335,19 +377,6 @@ impl<'a> Builder<'a> {
             self.pool.add(Section::Blocked, &error_item(error), origin, Rank::Normal);
         }
     }
-
-    /// The next step if no answer names one: the request that is open or whose work failed.
-    fn go_on(&mut self) {
-        let Some(latest) = self.latest().filter(|_| self.turn_request.is_none()) else { return };
-        let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
-        let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
-        let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
-        if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
-            return;
-        }
-        let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
-        self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
-    }
 }
 
 /// Whether an item of a list of steps says what was done.
@@ -357,6 +386,11 @@ fn is_report(step: &str) -> bool {
 
 fn is_question(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}'])
+}
+
+/// Whether a step asks the person something.
+fn is_asking(step: &str) -> bool {
+    is_question(step) || step.starts_with(OFFERED)
 }
 
 /// A milestone without the hash of a commit. A commit with the same message on the same branch usually
@@ -434,6 +468,8 @@ fn pull_request(text: &str) -> Option<String> {
     })
 }
 
+/// First words by which an option and a step are compared.
+const LISTED_WORDS: usize = 3;
 /// Requests for work after which a step of an answer is no longer the next one.
 const OVERTAKEN_BY: usize = 2;
 /// Requests after which a plan without updates is stale.

@@ -909,6 +909,91 @@ fn the_request_of_a_split_turn_leads_the_history() {
     assert!(short.contains("- The user then wrote: yes") && !short.contains(waits), "{short}");
 }
 
+/// The items of Goal, In Progress, Key Decisions and Next Steps before a turn with `request`.
+fn state_before(messages: &[Arc<Message>], request: Option<&str>) -> String {
+    let messages = prepared(messages);
+    let input = ExtractiveInput { style: Style { turn_request: request, ..style(ENOUGH) }, ..history(&messages) };
+    let all = items(&text_of(&input));
+    let is_state =
+        |line: &&str| ["Goal", "InProgress", "Decisions", "NextSteps"].iter().any(|start| line.starts_with(start));
+    all.lines().filter(is_state).fold(String::new(), |out, line| out + line + "\n")
+}
+
+#[test]
+fn the_request_of_a_split_turn_is_the_next_step() {
+    let messages = [
+        user("Port the parser to Rust, please"),
+        says("The parser is ported. Its tests cover every rule of the grammar, and all of them pass.", "stop"),
+    ];
+    let frames = "  File \"a.py\", line 3, in <module>\n    run(x=1, y=[2])\n".repeat(12);
+    let pasted = format!("still the same on my side\n{frames}ValueError: no rule for `;`\n{{\"exit\": 1}}");
+    let wishes = format!(
+        "Now do the printer:\n- port the layout code to Rust\n- delete the old files and their tests\n- measure both \
+         versions on the large grammar\n\nThe printer {}is old.",
+        "that was written for the first version of the grammar ".repeat(6)
+    );
+    for (request, expected) in [
+        (
+            "write it down",
+            expect![[r#"
+            Goal: Port the parser to Rust, please
+            Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
+            InProgress: Working on: write it down
+            NextSteps: Go on with: write it down
+        "#]],
+        ),
+        (
+            wishes.as_str(),
+            expect![[r#"
+            Goal: Port the parser to Rust, please
+            Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written f…
+            InProgress: Working on: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the larg…
+            NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was writte … on of the grammar that was written for the first version of the grammar that was written for the first version of the grammar is old.
+        "#]],
+        ),
+        (
+            pasted.as_str(),
+            expect![[r#"
+            Goal: Port the parser to Rust, please
+            Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
+            InProgress: Working on: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
+            NextSteps: Go on with: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
+        "#]],
+        ),
+    ] {
+        expected.assert_eq(&state_before(&messages, Some(request)));
+    }
+}
+
+#[test]
+fn a_choice_stands_with_the_option_that_it_takes() {
+    let messages = [
+        user("Where shall the sessions be kept?"),
+        says("There are two ways:\n1. Plain files\n2. SQLite\n\nWhich one do you prefer?", "stop"),
+    ];
+    let before = expect![[r#"
+        Goal: Latest request: Where shall the sessions be kept?
+        Goal: The user then wrote: 2 (2. SQLite)
+        InProgress: Working on: Where shall the sessions be kept?
+        NextSteps: Go on with: 2 (2. SQLite)
+    "#]];
+    before.assert_eq(&state_before(&messages, Some("2")));
+    let waiting = expect![[r#"
+        Goal: Latest request: Where shall the sessions be kept?
+        NextSteps: The assistant offered: 1. Plain files | 2. SQLite
+        NextSteps: The assistant asked, and waits for an answer: Which one do you prefer?
+    "#]];
+    waiting.assert_eq(&state_before(&messages, None));
+    let mut later = messages.to_vec();
+    later.extend([user("2"), says("The sessions are in SQLite now.", "stop")]);
+    let after = expect![[r#"
+        Goal: Latest request: Where shall the sessions be kept?
+        Goal: The user then wrote: 2 (2. SQLite)
+        Decisions: The user chose: 2. SQLite
+    "#]];
+    after.assert_eq(&state_before(&later, None));
+}
+
 #[test]
 fn the_request_of_a_turn_comes_without_what_a_harness_adds() {
     let words = |text: &str| turn_request(&prepared(&[user(text), says("ok", "stop")]));

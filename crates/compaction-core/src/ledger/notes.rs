@@ -222,6 +222,12 @@ pub(crate) const COMMITTED: &str = "Committed ";
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the next step while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
+/// Starts the step of an answer that offers options.
+pub(crate) const OFFERED: &str = "The assistant offered: ";
+/// Starts the decision of a person who took one of them.
+pub(crate) const CHOSE: &str = "The user chose: ";
+/// Starts the decision of an answer for one of its own options.
+pub(crate) const TOOK: &str = "The assistant chose: ";
 /// Starts the item of a withdrawn constraint or decision.
 pub(crate) const WITHDRAWN: &str = "No longer holds: ";
 /// Starts an item about a goal on a branch that was left.

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
+use super::choices::{chosen, offered, taken};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{decision, goal_line, is_trivial};
-use super::notes::{NoteKind, NoteList, SourcePosition};
+use super::notes::{CHOSE, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
 use super::statements::{Part, is_prose, sentences};
 use super::steps::explicit_steps;
 use super::text::{clip_middle, has_any, normalised, starts_with_any};
@@ -326,6 +327,7 @@ impl<'a> Dialogue<'a> {
             return;
         }
         read_constraints(place, text, notes);
+        self.read_choice(place, text, notes);
         let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
         self.push_request(Request {
             text: text.to_owned(),
@@ -333,6 +335,20 @@ impl<'a> Dialogue<'a> {
             weight,
             sources: place.sources(),
         });
+    }
+
+    /// Adds what a person chose among the options of the newest answer.
+    fn read_choice(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
+        let asked_at = self.requests.last().map_or(0, |request| request.position);
+        let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
+        let Some(options) =
+            newest.filter(|_| utf16_len(text) <= LONGEST_TYPED).and_then(|answer| offered(&answer.text))
+        else {
+            return;
+        };
+        if let Some(option) = chosen(text, &options) {
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
+        }
     }
 
     /// Adds a request. The one before it is no longer the last and is cut if it is long.
@@ -382,6 +398,13 @@ impl<'a> Dialogue<'a> {
             for step in explicit_steps(&answer.text) {
                 notes.add(NoteKind::Step, step, answer.place, false);
             }
+        }
+        if let Some((answer, option)) = newest().next_back().and_then(|answer| Some((answer, taken(&answer.text)?))) {
+            notes.add(NoteKind::Decision, &format!("{TOOK}{option}"), answer.place, false);
+        }
+        let newest = self.answers.back().filter(|answer| answer.place.position > asked_at && !self.is_waiting);
+        if let Some((answer, options)) = newest.and_then(|answer| Some((answer, offered(&answer.text)?))) {
+            notes.add(NoteKind::Step, &format!("{OFFERED}{options}"), answer.place, false);
         }
     }
 
