@@ -6,8 +6,8 @@ use std::collections::{HashSet, VecDeque};
 
 use super::choices::{chosen, offered, taken};
 use super::constraints::{constraints, is_constraint};
-use super::cues::{decision, goal_line, is_trivial};
-use super::notes::{CHOSE, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
+use super::cues::{choice, goal_line, is_trivial};
+use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
 use super::statements::{Part, is_prose, sentences};
 use super::steps::explicit_steps;
 use super::text::{clip_middle, has_any, normalised, starts_with_any};
@@ -262,6 +262,8 @@ pub(super) struct Dialogue<'a> {
 
 /// Reads constraints and withdrawals of a person, sentence by sentence.
 pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mut NoteList) {
+    let own = without_quotes(text);
+    let text = own.as_ref();
     let all: Vec<(&str, bool)> = sentences(text).map(|sentence| (sentence, is_prose(sentence))).collect();
     let typed = all.iter().filter(|(_, is_prose)| *is_prose).count();
     // If most of a message was pasted, the person wrote only at its beginning and end.
@@ -276,7 +278,19 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
             notes.withdraw(sentence, place);
         }
         constraints(sentence).for_each(|constraint| notes.add(NoteKind::Constraint, constraint, place, false));
+        if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
+            notes.add(NoteKind::Decision, &format!("{DECIDED}{}", choice.item), place, false);
+        }
     }
+}
+
+/// A message without the lines that quote somebody else, as in an e-mail.
+fn without_quotes(text: &str) -> Cow<'_, str> {
+    let is_quote = |line: &&str| line.trim_start().starts_with('>');
+    if memchr::memchr(b'>', text.as_bytes()).is_none() || !text.lines().any(|line| is_quote(&line)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.lines().filter(|line| !is_quote(line)).collect::<Vec<_>>().join("\n"))
 }
 
 /// Whether a text before a message is a command such as `/ask`, or nothing.
@@ -369,10 +383,11 @@ impl<'a> Dialogue<'a> {
         notes.add(NoteKind::Fact, &goal_line(first), place, true);
     }
 
-    /// Adds the decisions in an answer.
+    /// Adds the decisions in an answer, and the findings that compare what is with what should be.
     pub(super) fn add_decisions(&self, place: SourcePosition<'a>, parts: &[Part<'_>], notes: &mut NoteList) {
-        for (item, has_reason) in parts.iter().flat_map(Part::sentences).filter_map(decision) {
-            notes.add(NoteKind::Decision, &item, place, !has_reason);
+        for choice in parts.iter().flat_map(Part::sentences).filter_map(choice) {
+            let kind = if choice.is_made { NoteKind::Decision } else { NoteKind::Fact };
+            notes.add(kind, &choice.item, place, !choice.has_reason);
         }
     }
 
@@ -446,6 +461,15 @@ mod tests {
         ] {
             assert!(!asks_for_work(chat), "{chat}");
         }
+    }
+
+    #[test]
+    fn what_a_message_quotes_is_no_demand() {
+        let mut notes = NoteList::default();
+        let text = "> Never delete the log.\n> Always use tabs.\n\nNever touch the store.";
+        read_constraints(SourcePosition { position: 1, entry: None }, text, &mut notes);
+        let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
+        assert_eq!(texts, ["Never touch the store."]);
     }
 
     #[test]
