@@ -9,20 +9,20 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::Style;
-use super::budget::MOST_UNITS;
-use super::budget::joined;
+use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FAILED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, WITHDRAWN,
-    WORKING_ON,
+    AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FAILED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED,
+    WITHDRAWN, WORKING_ON,
 };
-use crate::ledger::selection::{Terms, terms};
+use crate::ledger::selection::{Terms, terms, topic_scores};
+use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
-use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
+use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::PlanStatus;
@@ -31,8 +31,20 @@ use crate::tools::PlanStatus;
 const LONGEST_REPEAT: usize = 120;
 /// Most UTF-16 units of the question that a short request answers.
 const LONGEST_QUESTION: usize = 200;
+/// Most UTF-16 units of that request in In Progress. Next Steps has more of it.
+const LONGEST_TURN_WORK: usize = 80;
+/// Most UTF-16 units of the answer after which a short request came.
+const LONGEST_ANSWER: usize = 140;
 /// Most UTF-16 units of the request of the turn that follows, which stands in full behind the history.
 const LONGEST_TURN_REQUEST: usize = 160;
+/// Commands that begin a new conversation.
+const RESETS: [&str; 3] = ["/clear", "/new", "/reset"];
+/// Most UTF-16 units of a request that are compared with the newest statements.
+const MOST_OF_TOPIC: usize = 600;
+/// Percent of a request that must be prose if it can be the aim of a conversation.
+const TYPED_PERCENT: usize = 75;
+/// How many times as much another request must have of the newest topic as the first one.
+const TOPIC_MOVED: f32 = 2.5;
 /// Last statements of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 3;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
@@ -55,7 +67,8 @@ impl Candidates {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
         let turn_request = style.turn_request.filter(|_| kind == SummaryKind::History);
-        let mut builder = Builder { ledger, kind, turn_request, pool };
+        let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
+        let mut builder = Builder { ledger, kind, turn_request, units, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
@@ -74,6 +87,8 @@ struct Builder<'a> {
     kind: SummaryKind,
     /// The request of the turn that follows.
     turn_request: Option<&'a str>,
+    /// UTF-16 units that the summary may take.
+    units: usize,
     pool: Pool,
 }
 
@@ -97,6 +112,13 @@ impl<'a> Builder<'a> {
             let whole = typed(&first.text, MOST_UNITS);
             self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
         }
+        if let Some(begun) = self.requests_since_reset().iter().find(|request| is_substantive(&request.text))
+            && first.is_some_and(|first| first.position != begun.position)
+            && !is_latest(begun)
+        {
+            let item = format!("{AT_FIRST}{}", clip(&typed(&begun.text, MOST_UNITS), LONGEST_TURN_REQUEST));
+            self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
+        }
         if let Some(turn) = of_turn {
             let line = typed(turn, MOST_UNITS);
             let origin = Origin::at(u64::MAX);
@@ -105,7 +127,7 @@ impl<'a> Builder<'a> {
                 item.push_str(&format!(" ({answered})"));
             }
             self.pool.add(Section::Goal, &item, origin, Rank::Must);
-            let item = format!("{WORKING_ON}{}", clip(&line, LONGEST_REPEAT));
+            let item = format!("{WORKING_ON}{}", clip(&line, LONGEST_TURN_WORK));
             self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
             return;
         }
@@ -163,13 +185,34 @@ impl<'a> Builder<'a> {
                 break;
             }
         }
-        (!said.is_empty()).then(|| format!("after the answer: {}", clip(&joined(&said), LONGEST_QUESTION)))
+        (!said.is_empty()).then(|| format!("after the answer: {}", clip(&joined(&said), LONGEST_ANSWER)))
     }
 
-    /// The first request.
-    fn first_request(&self) -> Option<&'a Request> {
+    /// The requests after the last command that began a new conversation.
+    fn requests_since_reset(&self) -> &'a [Request] {
         let requests = &self.ledger.requests;
-        requests.iter().find(|request| is_substantive(&request.text)).or_else(|| requests.first())
+        let reset = requests.iter().rposition(|request| RESETS.contains(&request.text.trim())).map_or(0, |at| at + 1);
+        // Without any request behind it, the old ones still count.
+        &requests[if reset < requests.len() { reset } else { 0 }..]
+    }
+
+    /// The first request, or the one that began what the newest statements are about, if the topic has moved.
+    fn first_request(&self) -> Option<&'a Request> {
+        let requests = self.requests_since_reset();
+        let asks = |request: &&Request| is_substantive(&request.text);
+        let first = requests.iter().find(asks).or_else(|| requests.first());
+        if self.kind == SummaryKind::TurnPrefix {
+            return first;
+        }
+        let is_aim = |request: &&Request| request.weight != RequestWeight::Reply && is_typed(&request.text);
+        let aims: Vec<&Request> = requests.iter().filter(asks).filter(is_aim).collect();
+        let all = || first.into_iter().chain(aims.iter().copied());
+        let texts: Vec<_> = all().map(|one| (one.position, typed(&one.text, MOST_OF_TOPIC))).collect();
+        let scores = topic_scores(self.ledger, &texts);
+        let own = scores.first().copied().unwrap_or_default();
+        // Among equals, the earliest one began the topic.
+        let best = scores.iter().rev().zip(aims.iter().rev()).max_by(|one, other| one.0.total_cmp(other.0));
+        best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(first)
     }
 
     /// The last request that is complete by itself. The kept end of a split turn has its own.
@@ -377,6 +420,16 @@ impl<'a> Builder<'a> {
             self.pool.add(Section::Blocked, &error_item(error), origin, Rank::Normal);
         }
     }
+}
+
+/// Whether a person wrote most of a request, and did not paste it.
+fn is_typed(request: &str) -> bool {
+    let (mut prose, mut all) = (0, 0);
+    for sentence in sentences(request) {
+        all += sentence.len();
+        prose += if is_prose(sentence) { sentence.len() } else { 0 };
+    }
+    prose * 100 >= all * TYPED_PERCENT
 }
 
 /// Whether an item of a list of steps says what was done.

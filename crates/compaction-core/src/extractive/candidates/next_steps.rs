@@ -14,8 +14,9 @@ use crate::ledger::{Note, NoteKind};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
-/// Most UTF-16 units of the request of the turn that follows.
-const LONGEST_OPEN: usize = 400;
+/// Part of a summary that the request of the turn that follows may take, and its fewest and most UTF-16 units.
+const OPEN_PART: usize = 60;
+const OPEN_UNITS: (usize, usize) = (120, 400);
 /// Most UTF-16 units of an error that a request pastes.
 const LONGEST_ERROR: usize = 160;
 /// Fewest lines of a request that are pasted before one of them counts as its error.
@@ -51,7 +52,8 @@ impl Builder<'_> {
             Some(meant) => format!("{} ({meant})", one_line(turn)),
             None => typed(turn, MOST_UNITS),
         };
-        self.add_step(&clip_middle(&line, LONGEST_OPEN), turn);
+        let (fewest, most) = OPEN_UNITS;
+        self.add_step(&clip_middle(&line, (self.units / OPEN_PART).clamp(fewest, most)), turn);
     }
 
     /// Adds the step of a request that is shown as `line`.
