@@ -6,6 +6,7 @@
 //! when an earlier compaction comes from a program that stores no ledger.
 
 pub(crate) mod actions;
+pub(crate) mod choices;
 mod claims;
 mod collect;
 pub(crate) mod commands;

@@ -17,7 +17,7 @@ use crate::summary::{Section, Sections, SummaryKind, render_item};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a token in an estimate.
-const UNITS_PER_TOKEN: u64 = 4;
+pub(super) const UNITS_PER_TOKEN: usize = 4;
 /// Percent of the budget for names.
 const NAMES_PERCENT: usize = 5;
 /// Percent of the budget for actions if the statements leave room.
@@ -75,7 +75,7 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
 /// The summary of `kind` with the candidates and statements that fit into the tokens of `style`, but at
 /// least [`MINIMUM_TOKENS`].
 pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
-    let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
+    let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN as u64);
     let frame = utf16_len(&Sections::default().render(kind));
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
     let name_lists = NameList::of(ledger);

@@ -1,5 +1,7 @@
 //! The candidates of a ledger for the sections of a summary.
 
+mod next_steps;
+
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -7,29 +9,44 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::Style;
-use super::budget::MOST_UNITS;
-use super::budget::joined;
+use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AMENDED, AND_THEN, CHANGED_SINCE, COMMITTED, FAILED, FOCUS, GO_ON, INSTEAD_OF, LATEST, LEFT_BRANCH, LOOKED_UP,
-    PUSHED, PUSHED_NEW, SO_FAR, WITHDRAWN, WORKING_ON,
+    AMENDED, AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FAILED, FOCUS, INSTEAD_OF, LATEST, LEFT_BRANCH,
+    LOOKED_UP, OFFERED, PUSHED, PUSHED_NEW, SO_FAR, WITHDRAWN, WORKING_ON,
 };
-use crate::ledger::selection::{Terms, terms};
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
+use crate::ledger::selection::{Terms, terms, topic_scores};
+use crate::ledger::statements::{is_prose, sentences};
+use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
+use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
+use crate::text::utf16_len;
 use crate::tools::PlanStatus;
 
 /// Most UTF-16 units of a repeated request.
 const LONGEST_REPEAT: usize = 120;
 /// Most UTF-16 units of the question that a short request answers.
 const LONGEST_QUESTION: usize = 200;
+/// Most UTF-16 units of that request in In Progress. Next Steps has more of it.
+const LONGEST_TURN_WORK: usize = 80;
+/// Most UTF-16 units of the answer after which a short request came.
+const LONGEST_ANSWER: usize = 140;
 /// Most UTF-16 units of the request of the turn that follows, which stands in full behind the history.
 const LONGEST_TURN_REQUEST: usize = 160;
+/// Commands that begin a new conversation.
+const RESETS: [&str; 3] = ["/clear", "/new", "/reset"];
+/// Most UTF-16 units of a request that are compared with the newest statements.
+const MOST_OF_TOPIC: usize = 600;
+/// Percent of a request that must be prose if it can be the aim of a conversation.
+const TYPED_PERCENT: usize = 75;
+/// How many times as much another request must have of the newest topic as the first one.
+const TOPIC_MOVED: f32 = 2.5;
+/// Last statements of an answer among which it asks its question.
+const ASKED_WITHIN: usize = 3;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
 /// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
@@ -50,7 +67,8 @@ impl Candidates {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
         let turn_request = style.turn_request.filter(|_| kind == SummaryKind::History);
-        let mut builder = Builder { ledger, kind, turn_request, pool };
+        let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
+        let mut builder = Builder { ledger, kind, turn_request, units, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
@@ -69,6 +87,8 @@ struct Builder<'a> {
     kind: SummaryKind,
     /// The request of the turn that follows.
     turn_request: Option<&'a str>,
+    /// UTF-16 units that the summary may take.
+    units: usize,
     pool: Pool,
 }
 
@@ -92,19 +112,30 @@ impl<'a> Builder<'a> {
             let whole = typed(&first.text, MOST_UNITS);
             self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
         }
+        if let Some(begun) = self.requests_since_reset().iter().find(|request| is_substantive(&request.text))
+            && first.is_some_and(|first| first.position != begun.position)
+            && !is_latest(begun)
+        {
+            let item = format!("{AT_FIRST}{}", clip(&typed(&begun.text, MOST_UNITS), LONGEST_TURN_REQUEST));
+            self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
+        }
         if let Some(turn) = of_turn {
             let line = typed(turn, MOST_UNITS);
             let origin = Origin::at(u64::MAX);
-            self.pool.add(Section::Goal, &format!("{LATEST}{}", clip(&line, LONGEST_TURN_REQUEST)), origin, Rank::Must);
-            let item = format!("{WORKING_ON}{}", clip(&line, LONGEST_REPEAT));
+            let mut item = format!("{LATEST}{}", clip(&line, LONGEST_TURN_REQUEST));
+            if let Some(answered) = self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
+                item.push_str(&format!(" ({answered})"));
+            }
+            self.pool.add(Section::Goal, &item, origin, Rank::Must);
+            let item = format!("{WORKING_ON}{}", clip(&line, LONGEST_TURN_WORK));
             self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
             return;
         }
         if let Some(latest) = latest {
             let line = typed(&latest.text, MOST_UNITS);
-            let answered = self.answered_question(latest);
+            let answered = self.chosen_at(latest.position).or_else(|| self.answered_by(&latest.text, latest.position));
             let item = match &answered {
-                Some(question) => format!("{LATEST}{line} (in answer to: {question})"),
+                Some(question) => format!("{LATEST}{line} ({question})"),
                 None => format!("{LATEST}{line}"),
             };
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
@@ -113,15 +144,15 @@ impl<'a> Builder<'a> {
                 let item = self.with_progress(item, latest.position);
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
             }
+            let then = |words: &str, option: Option<String>| {
+                let option = option.map(|option| format!(" ({option})")).unwrap_or_default();
+                format!("{AND_THEN}{}{option}", one_line(words))
+            };
             if let Some(turn) = self.turn_request {
-                self.pool.add(
-                    Section::Goal,
-                    &format!("{AND_THEN}{}", one_line(turn)),
-                    Origin::at(u64::MAX),
-                    Rank::Must,
-                );
+                let item = then(turn, self.chosen_option(turn));
+                self.pool.add(Section::Goal, &item, Origin::at(u64::MAX), Rank::Must);
             } else if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
-                let item = format!("{AND_THEN}{}", one_line(&last.text));
+                let item = then(&last.text, self.chosen_at(last.position));
                 self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
         }
@@ -136,21 +167,62 @@ impl<'a> Builder<'a> {
         if newest.is_empty() { item } else { format!("{item} ({SO_FAR}{})", newest.join("; ")) }
     }
 
-    /// The statement of the model right before a request that is too short to be understood alone.
-    fn answered_question(&self, request: &Request) -> Option<String> {
-        if one_line(&request.text).encode_utf16().count() > SHORT_REQUEST {
-            return None;
-        }
-        let before = |statement: &&Statement| statement.position < request.position;
-        let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Action).find(before)?;
-        let is_asked = is_question(&last.text) || is_substantive(&last.text);
-        (last.voice != Voice::Person && is_asked).then(|| clip(&last.text, LONGEST_QUESTION))
+    /// The option that the request at `position` chose.
+    fn chosen_at(&self, position: u64) -> Option<String> {
+        let mut decisions = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position == position);
+        decisions.find_map(|note| note.text.strip_prefix(CHOSE)).map(str::to_owned)
     }
 
-    /// The first request.
-    fn first_request(&self) -> Option<&'a Request> {
+    /// What a request answers that is too short to be understood alone: the option that it chooses, the question of
+    /// the newest answer before `position`, or what that answer says first.
+    fn answered_by(&self, request: &str, position: u64) -> Option<String> {
+        if utf16_len(&one_line(request)) > SHORT_REQUEST {
+            return None;
+        }
+        let before = |statement: &&Statement| statement.position < position && statement.voice != Voice::Action;
+        let last = self.ledger.statements.iter().rev().find(before).filter(|last| last.is_of_model())?;
+        let same = self.ledger.statements.iter().rev().filter(before);
+        let mut same: Vec<&Statement> = same.take_while(|one| one.position == last.position).collect();
+        same.retain(|one| one.is_of_model());
+        if let Some(question) = same.iter().take(ASKED_WITHIN).find(|one| is_question(&one.text)) {
+            return Some(format!("in answer to: {}", clip(&question.text, LONGEST_QUESTION)));
+        }
+        // The first sentence may only call for attention.
+        let mut said: Vec<&str> = Vec::new();
+        for one in same.iter().rev().filter(|one| one.voice != Voice::Announcement && is_substantive(&one.text)) {
+            said.push(&one.text);
+            if utf16_len(&joined(&said)) >= SHORT_REQUEST {
+                break;
+            }
+        }
+        (!said.is_empty()).then(|| format!("after the answer: {}", clip(&joined(&said), LONGEST_ANSWER)))
+    }
+
+    /// The requests after the last command that began a new conversation.
+    fn requests_since_reset(&self) -> &'a [Request] {
         let requests = &self.ledger.requests;
-        requests.iter().find(|request| is_substantive(&request.text)).or_else(|| requests.first())
+        let reset = requests.iter().rposition(|request| RESETS.contains(&request.text.trim())).map_or(0, |at| at + 1);
+        // Without any request behind it, the old ones still count.
+        &requests[if reset < requests.len() { reset } else { 0 }..]
+    }
+
+    /// The first request, or the one that began what the newest statements are about, if the topic has moved.
+    fn first_request(&self) -> Option<&'a Request> {
+        let requests = self.requests_since_reset();
+        let asks = |request: &&Request| is_substantive(&request.text);
+        let first = requests.iter().find(asks).or_else(|| requests.first());
+        if self.kind == SummaryKind::TurnPrefix {
+            return first;
+        }
+        let is_aim = |request: &&Request| request.weight != RequestWeight::Reply && is_typed(&request.text);
+        let aims: Vec<&Request> = requests.iter().filter(asks).filter(is_aim).collect();
+        let all = || first.into_iter().chain(aims.iter().copied());
+        let texts: Vec<_> = all().map(|one| (one.position, typed(&one.text, MOST_OF_TOPIC))).collect();
+        let scores = topic_scores(self.ledger, &texts);
+        let own = scores.first().copied().unwrap_or_default();
+        // Among equals, the earliest one began the topic.
+        let best = scores.iter().rev().zip(aims.iter().rev()).max_by(|one, other| one.0.total_cmp(other.0));
+        best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(first)
     }
 
     /// The last request that is complete by itself. The kept end of a split turn has its own.
@@ -190,8 +262,10 @@ impl<'a> Builder<'a> {
                 NoteKind::Open => Section::InProgress,
                 NoteKind::Blocked => Section::Blocked,
                 NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
+                // Steps that the answer lists need not be listed again as its options.
+                NoteKind::Step if self.is_listed(note) => continue,
                 // The request of the turn answers it.
-                NoteKind::Step if self.turn_request.is_some() && is_question(&note.text) => continue,
+                NoteKind::Step if self.turn_request.is_some() && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
@@ -204,6 +278,16 @@ impl<'a> Builder<'a> {
             };
             self.pool.add(section, &note.text, origin, rank);
         }
+    }
+
+    /// Whether a step lists options of which each is a step by itself.
+    fn is_listed(&self, step: &Note) -> bool {
+        let options = step.text.strip_prefix(OFFERED);
+        let first = options.and_then(|options| options.split_once(". ")).map(|(_, first)| first);
+        let words = |text: &str| first_words(text, LISTED_WORDS);
+        let is_same = |one: &&Note| one.position == step.position && !std::ptr::eq(*one, step);
+        let mut others = self.ledger.notes_of(NoteKind::Step).filter(is_same);
+        first.is_some_and(|first| others.any(|other| words(&other.text) == words(first)))
     }
 
     /// Whether [`OVERTAKEN_BY`] requests for work came after a step that an answer named. The first one usually asks
@@ -349,19 +433,16 @@ impl<'a> Builder<'a> {
     fn changed_at(&self) -> u64 {
         self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
     }
+}
 
-    /// The next step if no answer names one: the request that is open or whose work failed.
-    fn go_on(&mut self) {
-        let Some(latest) = self.latest().filter(|_| self.turn_request.is_none()) else { return };
-        let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
-        let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
-        let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
-        if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
-            return;
-        }
-        let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
-        self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
+/// Whether a person wrote most of a request, and did not paste it.
+fn is_typed(request: &str) -> bool {
+    let (mut prose, mut all) = (0, 0);
+    for sentence in sentences(request) {
+        all += sentence.len();
+        prose += if is_prose(sentence) { sentence.len() } else { 0 };
     }
+    prose * 100 >= all * TYPED_PERCENT
 }
 
 /// Whether an item of a list of steps says what was done.
@@ -426,6 +507,11 @@ impl<'a> Commit<'a> {
 fn pushed_branch(milestone: &str) -> Option<&str> {
     let named = milestone.strip_prefix(PUSHED_NEW);
     named.or_else(|| milestone.strip_prefix(PUSHED)?.split_once(" to ")?.1.split(' ').next())
+}
+
+/// Whether a step asks the person something.
+fn is_asking(step: &str) -> bool {
+    is_question(step) || step.starts_with(OFFERED)
 }
 
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
@@ -496,6 +582,8 @@ fn pull_request(text: &str) -> Option<String> {
     })
 }
 
+/// First words by which an option and a step are compared.
+const LISTED_WORDS: usize = 3;
 /// Requests for work after which a step of an answer is no longer the next one.
 const OVERTAKEN_BY: usize = 2;
 /// Requests after which a plan without updates is stale.

@@ -451,7 +451,7 @@ fn decisions_have_reasons() {
         &[says(answer, "stop")],
         expect![[r#"
             Decisions: **I picked `nom`**: it is small.
-            Decisions: We read whole files rather than lines.
+            CriticalContext: We read whole files rather than lines.
             CriticalContext: Assistant: I picked `nom` because it is small. The problem is clear. I bet the cache is stale because of it. The parser keeps spans so that errors have lines. The root cause is a missing lock in the store. `a` → `b`. Unit tests are slow → run them last.
         "#]],
     );
@@ -726,7 +726,7 @@ fn a_real_session_folds_into_the_next_summary() {
     let previous = append_file_blocks(&text_of(&whole), &["x".to_owned()], &[]);
     let text = text_of(&ExtractiveInput { previous_summary: Some(&previous), messages: second, ..whole });
     let document = SummaryDocument::parse(&text);
-    assert!(document.body[Section::Goal][0].starts_with("read packages/coding-agent/docs/theme.md"), "{text}");
+    assert!(document.body[Section::Goal][0].contains("read packages/coding-agent/docs/theme.md"), "{text}");
     let latest = |item: &&String| item.starts_with(crate::ledger::notes::LATEST);
     assert_eq!(document.body[Section::Goal].iter().filter(latest).count(), 1, "{text}");
     assert!(
@@ -922,7 +922,7 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
     for line in [
         "- Latest request: Store the sessions somewhere safe",
         "- The user then wrote: continuez",
-        "- User: \"Which database?\"=\"SQLite\".",
+        "- The user answered: \"Which database?\"=\"SQLite\".",
         "- keep the old file",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
@@ -956,6 +956,120 @@ fn the_request_of_a_split_turn_leads_the_history() {
     let short = text(Some("yes"));
     assert!(short.contains("- Latest request: Rename the widgets to panels in all of the sources"), "{short}");
     assert!(short.contains("- The user then wrote: yes") && !short.contains(waits), "{short}");
+}
+
+/// The items of Goal, In Progress, Key Decisions and Next Steps before a turn with `request`.
+fn state_before(messages: &[Arc<Message>], request: Option<&str>) -> String {
+    let messages = prepared(messages);
+    let input = ExtractiveInput { style: Style { turn_request: request, ..style(ENOUGH) }, ..history(&messages) };
+    let all = items(&text_of(&input));
+    let is_state =
+        |line: &&str| ["Goal", "InProgress", "Decisions", "NextSteps"].iter().any(|start| line.starts_with(start));
+    all.lines().filter(is_state).fold(String::new(), |out, line| out + line + "\n")
+}
+
+#[test]
+fn the_request_of_a_split_turn_is_the_next_step() {
+    let messages = [
+        user("Port the parser to Rust, please"),
+        says("The parser is ported. Its tests cover every rule of the grammar, and all of them pass.", "stop"),
+    ];
+    let frames = "  File \"a.py\", line 3, in <module>\n    run(x=1, y=[2])\n".repeat(12);
+    let pasted = format!("still the same on my side\n{frames}ValueError: no rule for `;`\n{{\"exit\": 1}}");
+    let wishes = format!(
+        "Now do the printer:\n- port the layout code to Rust\n- delete the old files and their tests\n- measure both \
+         versions on the large grammar\n\nThe printer {}is old.",
+        "that was written for the first version of the grammar ".repeat(6)
+    );
+    for (request, expected) in [
+        (
+            "write it down",
+            expect![[r#"
+            Goal: Port the parser to Rust, please
+            Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
+            InProgress: Working on: write it down
+            NextSteps: Go on with: write it down
+        "#]],
+        ),
+        (
+            wishes.as_str(),
+            expect![[r#"
+                Goal: Port the parser to Rust, please
+                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written f…
+                InProgress: Working on: Now do the printer: port the layout code to Rust delete the old files and their…
+                NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first ver … rst version of the grammar that was written for the first version of the grammar is old.
+            "#]],
+        ),
+        (
+            pasted.as_str(),
+            expect![[r#"
+            Goal: Port the parser to Rust, please
+            Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
+            InProgress: Working on: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
+            NextSteps: Go on with: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
+        "#]],
+        ),
+    ] {
+        expected.assert_eq(&state_before(&messages, Some(request)));
+    }
+}
+
+#[test]
+fn the_goal_is_what_the_newest_work_is_about() {
+    let mut messages = vec![
+        user("Why is the lint red on the build?"),
+        says("The lint was red because of an unused import. It is green now, and the build passes.", "stop"),
+        user("Write a viewer for session archives that lists every branch with its author"),
+        says("The viewer lists the branches of an archive with the author of each.", "stop"),
+    ];
+    for part in ["colours", "widths", "dates", "sizes", "tags", "notes"] {
+        messages.push(user(&format!("the viewer also needs {part} for each branch")));
+        messages.push(says(&format!("The viewer shows the {part} of every branch behind its author."), "stop"));
+    }
+    let moved = expect![[r#"
+        Goal: At first: Why is the lint red on the build?
+        Goal: Write a viewer for session archives that lists every branch with its author
+        Goal: Latest request: the viewer also needs notes for each branch (after the answer: The viewer shows the tags of every branch behind its author.)
+    "#]];
+    moved.assert_eq(&state_before(&messages, None));
+    messages.extend([user("/clear"), user("Translate the manual into Danish, chapter by chapter")]);
+    messages.push(says("The first chapter of the manual is in Danish now.", "stop"));
+    messages.push(user("Go on with the second chapter of it"));
+    messages.push(says("The second chapter is in Danish as well.", "stop"));
+    let cleared = expect![[r#"
+        Goal: Translate the manual into Danish, chapter by chapter
+        Goal: Latest request: Go on with the second chapter of it (after the answer: The first chapter of the manual is in Danish now.)
+    "#]];
+    cleared.assert_eq(&state_before(&messages, None));
+}
+
+#[test]
+fn a_choice_stands_with_the_option_that_it_takes() {
+    let messages = [
+        user("Where shall the sessions be kept?"),
+        says("There are two ways:\n1. Plain files\n2. SQLite\n\nWhich one do you prefer?", "stop"),
+    ];
+    let before = expect![[r#"
+        Goal: Latest request: Where shall the sessions be kept?
+        Goal: The user then wrote: 2 (2. SQLite)
+        InProgress: Working on: Where shall the sessions be kept?
+        NextSteps: Go on with: 2 (2. SQLite)
+    "#]];
+    before.assert_eq(&state_before(&messages, Some("2")));
+    let waiting = expect![[r#"
+        Goal: Latest request: Where shall the sessions be kept?
+        NextSteps: The assistant offered: 1. Plain files | 2. SQLite
+        NextSteps: The assistant asked, and waits for an answer: Which one do you prefer?
+    "#]];
+    waiting.assert_eq(&state_before(&messages, None));
+    let mut later = messages.to_vec();
+    later.extend([user("2"), says("The sessions are in SQLite now.", "stop")]);
+    let after = expect![[r#"
+        Goal: Latest request: Where shall the sessions be kept?
+        Goal: The user then wrote: 2 (2. SQLite)
+        Decisions: The user chose: 2. SQLite
+    "#]];
+    after.assert_eq(&state_before(&later, None));
 }
 
 #[test]

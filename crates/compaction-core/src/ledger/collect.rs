@@ -8,7 +8,7 @@ use super::cues::is_substantive;
 use super::errors::Errors;
 use super::names::NameKind;
 use super::names::Names;
-use super::notes::{NoteList, SourcePosition};
+use super::notes::{ANSWERED, NoteKind, NoteList, SourcePosition};
 use super::outcomes::reported_commits;
 use super::person;
 use super::requests::{Dialogue, read_constraints};
@@ -16,6 +16,7 @@ use super::selection::SharedVocabulary;
 use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
+use super::text::clip_middle;
 use super::{Ledger, LeftOut, Places, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -26,6 +27,8 @@ use crate::tools::names_path;
 
 /// Deepest level of nested arguments that is searched for names.
 const DEEPEST: usize = 64;
+/// Most UTF-16 units of a person's answer to a question of a tool that counts as a decision.
+const LONGEST_ANSWER: usize = 240;
 
 /// Collects a ledger, message by message.
 ///
@@ -123,8 +126,13 @@ impl<'a> Collector<'a> {
             Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
                 self.has_results = true;
                 let text = content.text("\n");
-                if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
+                let asks = self.actions.asks(tool_call_id);
+                if let Some(words) = person::words_in_result(&text, asks) {
                     self.statements.add_person(place, &words);
+                    if asks && !person::is_refusal(&text) {
+                        let answer = format!("{ANSWERED}{}", clip_middle(&words, LONGEST_ANSWER));
+                        self.notes.add(NoteKind::Decision, &answer, place, false);
+                    }
                     read_constraints(place, &words, &mut self.notes);
                 }
                 if let Some(words) = person::sent_while_working(&text) {

@@ -5,61 +5,76 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::finder::automaton;
+use super::names::scan;
 use super::statements::{is_prose, sentences};
-use super::text::{clip_middle, first_words, has_any, normalised, one_line, starts_with_any};
+use super::text::{clip_middle, first_words, has_any, normalised, one_line, quoted, starts_with_any};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Words of sentences that make a choice.
 const CHOOSING: &[&str] = &[
-    "decided",
-    "picked",
-    "i'll go",
-    "i'll use",
-    "we'll use",
-    "i will use",
-    "we use",
-    "now uses",
-    "will use",
+    "i decided",
+    "we decided",
+    "i've decided",
+    "we've decided",
+    "have decided",
+    "was decided",
+    "i picked",
+    "we picked",
+    "i'll go with",
+    "we'll go with",
+    "i'd go with",
+    "let's go with",
     "going with",
-    "go with",
-    "chose",
-    "chosen",
-    "i'd go",
-    "instead of",
-    "rather than",
-    "opted",
-    "stick with",
+    "i chose",
+    "we chose",
+    "i've chosen",
+    "we've chosen",
+    "was chosen",
+    "were chosen",
+    "i opted",
+    "we opted",
     "settled on",
-    "agreed",
-    "must not",
+    "we agreed",
+    "agreed on",
+    "agreed to",
     "entschieden",
-    "statt",
-    "anstatt",
-    "anstelle",
     "décidé",
     "choisi",
-    "plutôt que",
-    "au lieu de",
     "decidí",
     "decidimos",
     "elegí",
     "elegimos",
-    "en lugar de",
-    "en vez de",
     "decidi",
-    "decidimos",
     "escolhi",
     "escolhemos",
-    "em vez de",
-    "ao invés de",
     "vou com",
     "deciso",
     "scelto",
-    "invece di",
-    "piuttosto che",
     "решил",
     "решили",
     "выбрали",
+];
+/// Words of sentences that compare. Many only describe a change or a fault, so a choice also has a reason and a name.
+const COMPARING: &[&str] = &[
+    "i'll use",
+    "i will use",
+    "we'll use",
+    "we will use",
+    "we use",
+    "stick with",
+    "instead of",
+    "rather than",
+    "statt",
+    "anstatt",
+    "anstelle",
+    "plutôt que",
+    "au lieu de",
+    "en lugar de",
+    "en vez de",
+    "em vez de",
+    "ao invés de",
+    "invece di",
+    "piuttosto che",
     "вместо",
 ];
 /// Nouns before the colon of a sentence that makes a choice.
@@ -68,23 +83,14 @@ const CHOICES: &[&str] =
 /// Marks at the beginning of a line about something that was done.
 const CHECKED: &[&str] = &["[OK]", "[x]", "[X]", "\u{2705}", "\u{2713}", "\u{2714}", "\u{2611}"];
 /// The same in languages without spaces between words.
-const CHOOSING_UNSPACED: &[&str] = &[
-    "决定",
-    "決定",
-    "改用",
-    "而不是",
-    "采用",
-    "採用",
-    "選択",
-    "代わりに",
-    "ではなく",
-    "ことにし",
-    "方針",
-    "결정",
-    "대신",
-];
+const CHOOSING_UNSPACED: &[&str] = &["决定", "決定", "采用", "採用", "ことにし", "결정"];
+const COMPARING_UNSPACED: &[&str] = &["改用", "而不是", "代わりに", "ではなく", "대신"];
 /// Words between a decision and its reason, each with the words that begin the reason in an item.
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
+/// Such words in other languages.
+const OTHER_REASONS: &[&str] =
+    &["weil", "damit", "parce que", "afin", "porque", "para que", "perché", "affinché", "потому что", "чтобы"];
+const REASONS_UNSPACED: &[&str] = &["因为", "由于", "以便", "ので", "ため", "때문"];
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
 /// Fewest characters of such a sentence in a language without spaces between words. A shorter one only
@@ -399,9 +405,18 @@ pub(crate) fn is_trivial(text: &str) -> bool {
     text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
 }
 
-/// A sentence of the model that makes a choice, as an item, and whether it gives a reason. With a
-/// reason the item is `**decision**: reason`.
-pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
+/// What a sentence that chooses or compares is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    /// The item. With a reason it is `**decision**: reason`.
+    pub(crate) item: String,
+    pub(crate) has_reason: bool,
+    /// Whether it makes a choice. Otherwise it only compares, as findings do.
+    pub(crate) is_made: bool,
+}
+
+/// A sentence that makes a choice, or that compares what is with what should be.
+pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
@@ -410,22 +425,36 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
         return None;
     }
     let words = normalised(sentence);
-    let chooses = names_choice(sentence)
-        || has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
-        || !sentence.is_ascii()
-            && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word))
-            && words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
-    if !chooses || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
+    let has_unspaced = |marks: &[&str]| !sentence.is_ascii() && marks.iter().any(|mark| sentence.contains(mark));
+    let is_long = || words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
+    let has = |spaced, unspaced| {
+        has_any(&words, spaced) && words.split_whitespace().count() >= FEWEST_WORDS
+            || has_unspaced(unspaced) && is_long()
+    };
+    let plain = sentence.trim().replace("**", "");
+    let reasoned = with_reason(&plain);
+    let has_reason = reasoned.is_some() || has_any(&words, OTHER_REASONS) || has_unspaced(REASONS_UNSPACED);
+    let is_chosen = names_choice(sentence) || has(CHOOSING, CHOOSING_UNSPACED);
+    if !is_chosen && !has(COMPARING, COMPARING_UNSPACED) || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES)
+    {
         return None;
     }
-    let plain = sentence.trim().replace("**", "");
-    Some(with_reason(&plain).map_or((plain, false), |item| (item, true)))
+    let is_made = is_chosen || has_reason && has_name(sentence);
+    let item = if is_made { reasoned.unwrap_or(plain) } else { plain };
+    Some(Choice { item, has_reason, is_made })
+}
+
+/// Whether a sentence has a name in backticks or one that is known by its shape.
+fn has_name(sentence: &str) -> bool {
+    let mut has_name = quoted(sentence).next().is_some();
+    scan(sentence, |_, _| has_name = true);
+    has_name
 }
 
 /// Finds a piece of each phrase that makes a choice, in any case.
 static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let pieces = CHOOSING.iter().chain(CHOICES).flat_map(|phrase| pieces(phrase));
-    automaton(pieces.chain(CHOOSING_UNSPACED.iter().map(|word| (*word).to_owned())), true)
+    let pieces = CHOOSING.iter().chain(COMPARING).chain(CHOICES).flat_map(|phrase| pieces(phrase));
+    automaton(pieces.chain(CHOOSING_UNSPACED.iter().chain(COMPARING_UNSPACED).map(|word| (*word).to_owned())), true)
 });
 
 /// Texts of which every text with `phrase` has one, whatever its case and the marks between its words:
@@ -463,8 +492,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn decisions_are_choices_and_not_changes() {
+        for sentence in [
+            "We settled on a single table for all of them.",
+            "I'll use `nom` because it is small.",
+            "Die Wahl: wir nehmen `serde` statt eines eigenen Parsers, weil es gepflegt wird.",
+            "Entscheidung: alles bleibt in einer Datei.",
+            "考虑之后，我们决定采用单表存储所有记录。",
+            "由于体积更小，这里用 `nom` 而不是 `pest` 来解析。",
+        ] {
+            assert!(choice(sentence).is_some_and(|choice| choice.is_made), "{sentence}");
+        }
+        for other in [
+            "The footer now uses `dim` instead of `muted`.",
+            "It still shows three rows instead of one because the limit is late.",
+            "The loader should catch the error rather than crash.",
+            "We use the index to read the right row.",
+            "エラーで止めるのではなく、常に動作する設計です。",
+        ] {
+            assert!(choice(other).is_none_or(|choice| !choice.is_made), "{other}");
+        }
+    }
+
+    #[test]
     fn a_piece_of_each_phrase_is_in_all_of_its_forms() {
-        for phrase in CHOOSING.iter().chain(CHOOSING_UNSPACED).chain(CHOICES) {
+        let unspaced = CHOOSING_UNSPACED.iter().chain(COMPARING_UNSPACED);
+        for phrase in CHOOSING.iter().chain(COMPARING).chain(CHOICES).chain(unspaced) {
             for form in [phrase.to_uppercase(), phrase.replace(' ', " **").replace('\'', "\u{2019}")] {
                 assert!(CHOOSING_PIECES.is_match(&form), "{form}");
             }

@@ -4,7 +4,7 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
+    AT_FIRST, COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -32,7 +32,10 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
             for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
                 match item.strip_prefix(LATEST) {
                     Some(request) => latest = Some(request.to_owned()),
-                    None => add_item(section.in_history(), item, SourcePosition::EARLIER, collector),
+                    None => {
+                        let item = item.strip_prefix(AT_FIRST).unwrap_or(item);
+                        add_item(section.in_history(), item, SourcePosition::EARLIER, collector);
+                    }
                 }
             }
         }

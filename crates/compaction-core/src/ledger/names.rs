@@ -363,12 +363,29 @@ fn path(run: &str) -> Option<&str> {
     let is_plausible = !is_windows || starts_well && (drive > 0 || separators >= 2 || ending(path).is_some());
     let is_no_variable = drive > 0 || !path.trim_start_matches(['/', '\\']).starts_with('$');
     (separators > 0
+        && !is_escaped(path)
+        && !is_media_type(path)
         && has_substance
         && is_plausible
         && !is_mixed
         && is_no_variable
         && (4..=LONGEST_PATH).contains(&path.len()))
     .then_some(path)
+}
+
+/// Whether a run has an escape of a URL, such as `%3C`. Names of files have none.
+fn is_escaped(run: &str) -> bool {
+    let is_escape = |bytes: &[u8; 3]| bytes[0] == b'%' && bytes[1..].iter().all(u8::is_ascii_hexdigit);
+    run.as_bytes().array_windows().any(is_escape)
+}
+
+/// The registered kinds of media, as in `image/png`.
+const MEDIA: [&str; 10] =
+    ["application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text", "video"];
+
+fn is_media_type(path: &str) -> bool {
+    let kind = path.split_once('/').filter(|(_, rest)| !rest.contains('/') && ending(rest).is_none());
+    kind.is_some_and(|(kind, _)| MEDIA.contains(&kind))
 }
 
 /// Whether a path could also be two words with a slash between them, or a slash command.
@@ -495,6 +512,8 @@ mod tests {
             ("@scope/package-name", &["path @scope/package-name"]),
             ("\\d+\\w a\\b \\n\\nType /\\x1b/", &["nType", "x1b"]),
             ("//// ---- .... ::", &[]),
+            ("src='/%3E%3C/svg%3E' is image/png or text/html", &[]),
+            ("image/logo.png and text/a/b", &["path image/logo.png", "path text/a/b"]),
             ("<div></div></userName> </usr/lib/x.h>", &["userName", "path /usr/lib/x.h"]),
         ] {
             assert_eq!(names(text), expected, "{text}");

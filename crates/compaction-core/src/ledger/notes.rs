@@ -214,6 +214,8 @@ pub(crate) fn split_times(line: &str) -> (&str, Option<u64>) {
 
 /// Starts the item of the last request.
 pub(crate) const LATEST: &str = "Latest request: ";
+/// Starts the item of the first request, if the topic has moved since.
+pub(crate) const AT_FIRST: &str = "At first: ";
 /// Starts the item of a later message that is no request by itself.
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the milestone of a commit.
@@ -229,6 +231,15 @@ pub(crate) const INSTEAD_OF: &str = " instead of ";
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the next step while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
+/// Starts the step of an answer that offers options.
+pub(crate) const OFFERED: &str = "The assistant offered: ";
+/// Starts the decision of a person who took one of them.
+pub(crate) const CHOSE: &str = "The user chose: ";
+/// Starts what a person decided in their own words, and what they answered to a question of a tool.
+pub(crate) const DECIDED: &str = "The user: ";
+pub(crate) const ANSWERED: &str = "The user answered: ";
+/// Starts the decision of an answer for one of its own options.
+pub(crate) const TOOK: &str = "The assistant chose: ";
 /// Starts the item of a withdrawn constraint or decision.
 pub(crate) const WITHDRAWN: &str = "No longer holds: ";
 /// Starts an item about a goal on a branch that was left.

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
+use super::choices::{chosen, offered, taken};
 use super::constraints::{constraints, is_constraint};
-use super::cues::{decision, goal_line, is_trivial};
-use super::notes::{NoteKind, NoteList, SourcePosition};
+use super::cues::{choice, goal_line, is_trivial};
+use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
 use super::statements::{Part, is_prose, sentences};
 use super::steps::explicit_steps;
 use super::text::{clip_middle, has_any, normalised, starts_with_any};
@@ -261,6 +262,8 @@ pub(super) struct Dialogue<'a> {
 
 /// Reads constraints and withdrawals of a person, sentence by sentence.
 pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mut NoteList) {
+    let own = without_quotes(text);
+    let text = own.as_ref();
     let all: Vec<(&str, bool)> = sentences(text).map(|sentence| (sentence, is_prose(sentence))).collect();
     let typed = all.iter().filter(|(_, is_prose)| *is_prose).count();
     // If most of a message was pasted, the person wrote only at its beginning and end.
@@ -275,7 +278,19 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
             notes.withdraw(sentence, place);
         }
         constraints(sentence).for_each(|constraint| notes.add(NoteKind::Constraint, constraint, place, false));
+        if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
+            notes.add(NoteKind::Decision, &format!("{DECIDED}{}", choice.item), place, false);
+        }
     }
+}
+
+/// A message without the lines that quote somebody else, as in an e-mail.
+fn without_quotes(text: &str) -> Cow<'_, str> {
+    let is_quote = |line: &&str| line.trim_start().starts_with('>');
+    if memchr::memchr(b'>', text.as_bytes()).is_none() || !text.lines().any(|line| is_quote(&line)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.lines().filter(|line| !is_quote(line)).collect::<Vec<_>>().join("\n"))
 }
 
 /// Whether a text before a message is a command such as `/ask`, or nothing.
@@ -331,6 +346,7 @@ impl<'a> Dialogue<'a> {
             return;
         }
         read_constraints(place, text, notes);
+        self.read_choice(place, text, notes);
         let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
         self.push_request(Request {
             text: text.to_owned(),
@@ -338,6 +354,20 @@ impl<'a> Dialogue<'a> {
             weight,
             sources: place.sources(),
         });
+    }
+
+    /// Adds what a person chose among the options of the newest answer.
+    fn read_choice(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
+        let asked_at = self.requests.last().map_or(0, |request| request.position);
+        let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
+        let Some(options) =
+            newest.filter(|_| utf16_len(text) <= LONGEST_TYPED).and_then(|answer| offered(&answer.text))
+        else {
+            return;
+        };
+        if let Some(option) = chosen(text, &options) {
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
+        }
     }
 
     /// Adds a request. The one before it is no longer the last and is cut if it is long.
@@ -358,10 +388,11 @@ impl<'a> Dialogue<'a> {
         notes.add(NoteKind::Fact, &goal_line(first), place, true);
     }
 
-    /// Adds the decisions in an answer.
+    /// Adds the decisions in an answer, and the findings that compare what is with what should be.
     pub(super) fn add_decisions(&self, place: SourcePosition<'a>, parts: &[Part<'_>], notes: &mut NoteList) {
-        for (item, has_reason) in parts.iter().flat_map(Part::sentences).filter_map(decision) {
-            notes.add(NoteKind::Decision, &item, place, !has_reason);
+        for choice in parts.iter().flat_map(Part::sentences).filter_map(choice) {
+            let kind = if choice.is_made { NoteKind::Decision } else { NoteKind::Fact };
+            notes.add(kind, &choice.item, place, !choice.has_reason);
         }
     }
 
@@ -388,6 +419,13 @@ impl<'a> Dialogue<'a> {
             for step in explicit_steps(&answer.text) {
                 notes.add(NoteKind::Step, step, answer.place, false);
             }
+        }
+        if let Some((answer, option)) = newest().next_back().and_then(|answer| Some((answer, taken(&answer.text)?))) {
+            notes.add(NoteKind::Decision, &format!("{TOOK}{option}"), answer.place, false);
+        }
+        let newest = self.answers.back().filter(|answer| answer.place.position > asked_at && !self.is_waiting);
+        if let Some((answer, options)) = newest.and_then(|answer| Some((answer, offered(&answer.text)?))) {
+            notes.add(NoteKind::Step, &format!("{OFFERED}{options}"), answer.place, false);
         }
     }
 
@@ -429,6 +467,15 @@ mod tests {
         ] {
             assert!(!asks_for_work(chat), "{chat}");
         }
+    }
+
+    #[test]
+    fn what_a_message_quotes_is_no_demand() {
+        let mut notes = NoteList::default();
+        let text = "> Never delete the log.\n> Always use tabs.\n\nNever touch the store.";
+        read_constraints(SourcePosition { position: 1, entry: None }, text, &mut notes);
+        let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
+        assert_eq!(texts, ["Never touch the store."]);
     }
 
     #[test]

@@ -352,6 +352,45 @@ fn rarity(count: u32, all: usize) -> f32 {
     rarity.sqrt() * recurrence
 }
 
+/// Newest statements that tell what a conversation is about now: a quarter of all, but at least these.
+const FEWEST_NEWEST: usize = 8;
+/// Statements among them that must have a term before it belongs to the topic.
+const FEWEST_OF_TERM: u32 = 2;
+/// Most terms of a request that count, so that long requests do not win only because they are long.
+const MOST_TOPIC_TERMS: usize = 12;
+/// Part of a term's weight that counts in a request that is not the first to have it.
+const KNOWN_TERM: f32 = 0.4;
+
+/// How much of what the newest statements are about each request, given by its position and its words, brought up.
+pub(crate) fn topic_scores(ledger: &Ledger, requests: &[(u64, String)]) -> Vec<f32> {
+    let statements = &ledger.statements;
+    let vocabulary = ledger.vocabulary.of(statements);
+    let start = statements.len() - statements.len().min((statements.len() / 4).max(FEWEST_NEWEST));
+    // For each term, the statements that have it among the newest, its weight, and the first position.
+    let mut newest: Vec<(u32, f32, u64)> = vec![(0, 0.0, u64::MAX); vocabulary.counts.len()];
+    for (index, statement) in statements.iter().enumerate() {
+        for (term, weight) in vocabulary.terms_of(index) {
+            let (count, known, first) = &mut newest[*term as usize];
+            *count += u32::from(index >= start);
+            *known = known.max(*weight);
+            *first = statement.position.min(*first);
+        }
+    }
+    let score = |(position, text): &(u64, String)| {
+        let mut seen: HashSet<u32> = HashSet::new();
+        let mut weights: Vec<f32> = Vec::new();
+        vocabulary.known(text, |term| {
+            let (count, weight, first) = newest[term as usize];
+            if count >= FEWEST_OF_TERM && seen.insert(term) {
+                weights.push(weight * if first < *position { KNOWN_TERM } else { 1.0 });
+            }
+        });
+        weights.sort_by(|one, other| other.total_cmp(one));
+        weights.iter().take(MOST_TOPIC_TERMS).sum()
+    };
+    requests.iter().map(score).collect()
+}
+
 /// The hashes of the terms of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {

@@ -2,6 +2,7 @@
 
 use super::coverage::{Coverage, Sums, Target};
 use super::cues::{is_sized, is_substantive};
+use super::names::ending;
 use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
 use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
@@ -113,7 +114,7 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
     let mut in_list = false;
     for line in prose(answer) {
         let text = without_marker(line);
-        let is_item = text.len() < line.trim().len() && !line.trim_start().starts_with('#');
+        let is_item = is_list_item(line) && text.len() < line.trim().len();
         if let Some(open) = text.strip_prefix("[ ]") {
             steps.push(open.trim_start());
         } else if is_title(line, text) {
@@ -126,6 +127,13 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
         }
     }
     steps
+}
+
+/// Whether a line begins with the mark of a list, and not with that of a heading or of bold text.
+fn is_list_item(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches('>').trim_start();
+    line.starts_with(|first: char| first.is_ascii_digit())
+        || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
 }
 
 fn is_title(line: &str, text: &str) -> bool {
@@ -144,8 +152,14 @@ fn is_title(line: &str, text: &str) -> bool {
 }
 
 fn names_work(sentence: &str) -> bool {
-    let words = normalised(sentence);
+    let is_name = |word: &str| word.contains(['`', '/', '\\', '_']) || ending(word.trim_matches(is_mark)).is_some();
+    let plain: Vec<&str> = sentence.split_whitespace().filter(|word| !is_name(word)).collect();
+    let words = normalised(&plain.join(" "));
     is_sized(sentence) && has_any(&words, LEFT) && !starts_with_any(&words, ANNOUNCED) && !sentence.ends_with(':')
+}
+
+fn is_mark(character: char) -> bool {
+    !character.is_alphanumeric()
 }
 
 /// Most items of a plan that are kept.
@@ -265,9 +279,11 @@ mod tests {
         let expected = ["Errors still need line numbers.", "Port the printer", "Delete the old code", "docs"];
         assert_eq!(explicit_steps(answer), expected);
         assert_eq!(explicit_steps("## Remaining\n- a\n- b\n## Done\n- c"), ["a", "b"]);
+        assert_eq!(explicit_steps("Next steps:\n1. **Test** it\n**All set!**"), ["**Test** it"]);
         assert_eq!(explicit_steps("So the next steps would be:\n\n1. a b\n2. c d"), ["a b", "c d"]);
         assert_eq!(explicit_steps("次のステップは次の通り：\n\n1. 統合する\n2. 公開する"), ["統合する", "公開する"]);
         let done: [&str; 0] = [];
+        assert_eq!(explicit_steps("I updated `TODO.md` as NEXT.md says."), done);
         assert_eq!(explicit_steps("The parser is done.\n\nWhat changed:\n- a\n- b"), done);
     }
 }

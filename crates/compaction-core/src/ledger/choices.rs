@@ -1,0 +1,173 @@
+//! Choices: the options that an answer offers, and the one that a person takes.
+
+use super::statements::{prose, sentences};
+use super::text::{clip, one_line};
+use crate::text::utf16_len;
+
+/// Fewest and most options of an answer.
+const OPTIONS: std::ops::RangeInclusive<usize> = 2..=9;
+/// Most UTF-16 units of an option.
+const LONGEST_OPTION: usize = 120;
+/// Most bytes of the word before the label of an option.
+const LONGEST_WORD: usize = 24;
+/// Last sentences of an answer among which it asks its question.
+const ASKED_WITHIN: usize = 4;
+/// Most UTF-16 units of a message that only chooses.
+const LONGEST_CHOICE: usize = 60;
+/// Most words before the label in such a message.
+const MOST_WORDS: usize = 6;
+/// Separates options.
+const SEPARATOR: &str = " | ";
+
+/// The options that an answer offers, with their labels, if it asks which one to take: `1. Use files | 2. Use SQLite`.
+/// A label is a number or a capital letter, perhaps behind a word that all options have.
+pub(super) fn offered(answer: &str) -> Option<String> {
+    let ends_with_question = |text: &str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']);
+    let all: Vec<&str> = sentences(answer).collect();
+    if !all.iter().rev().take(ASKED_WITHIN).any(|sentence| ends_with_question(sentence)) {
+        return None;
+    }
+    let items: Vec<String> = options(answer)?.iter().map(item).collect();
+    Some(items.join(SEPARATOR))
+}
+
+/// The option that an answer takes itself: the one whose word and label stand alone in a sentence behind the options.
+pub(super) fn taken(answer: &str) -> Option<String> {
+    let options = options(answer).filter(|options| options.iter().all(|(label, _)| !label.word.is_empty()))?;
+    let (_, last) = options.last()?;
+    let behind = &answer[last.as_ptr() as usize - answer.as_ptr() as usize + last.len()..];
+    let names = |sentence: &str, label: &Label<'_>| {
+        let mut places = sentence.match_indices(label.word).map(|(at, word)| sentence[at + word.len()..].trim_start());
+        places.any(|rest| rest.strip_prefix(label.sign).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)))
+    };
+    sentences(behind).find_map(|sentence| {
+        let mut named = options.iter().filter(|(label, _)| names(sentence, label));
+        let only = named.next().filter(|_| named.next().is_none() && !sentence.ends_with(['?', '\u{ff1f}']))?;
+        Some(item(only))
+    })
+}
+
+fn item((label, text): &(Label<'_>, &str)) -> String {
+    format!("{}. {}", label.sign, clip(&one_line(text).replace("**", ""), LONGEST_OPTION))
+}
+
+/// The newest list of options in an answer.
+fn options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
+    let (mut options, mut newest): (Vec<(Label<'_>, &str)>, Vec<_>) = (Vec::new(), Vec::new());
+    for (label, text) in prose(answer).filter_map(labelled) {
+        let is_next = options.last().is_some_and(|(last, _)| last.word == label.word && last.order + 1 == label.order);
+        if is_next || label.order == 1 {
+            if !is_next {
+                options.clear();
+            }
+            options.push((label, text));
+        }
+        if OPTIONS.contains(&options.len()) {
+            newest = options.clone();
+        }
+    }
+    Some(newest).filter(|newest| OPTIONS.contains(&newest.len()))
+}
+
+/// The options among `offered` that a short message names by their labels.
+pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
+    let message = message.trim();
+    if message.is_empty() || utf16_len(message) > LONGEST_CHOICE || message.contains(['?', '\u{ff1f}']) {
+        return None;
+    }
+    let words: Vec<&str> = message.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    // A small letter alone is a label, and so is a capital that does not begin a sentence. Others are words.
+    let is_named = |sign: &str| match words.as_slice() {
+        [only] => only.eq_ignore_ascii_case(sign),
+        [first, ..] if *first == sign && sign.starts_with(char::is_alphabetic) => false,
+        words => words.iter().take(MOST_WORDS).any(|word| *word == sign),
+    };
+    let is_taken = |option: &&str| option.split_once(". ").is_some_and(|(sign, _)| is_named(sign));
+    let taken: Vec<&str> = offered.split(SEPARATOR).filter(is_taken).collect();
+    (!taken.is_empty()).then(|| taken.join("; "))
+}
+
+/// The label of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Label<'a> {
+    /// The word before it, such as `Option`.
+    word: &'a str,
+    /// The number or letter.
+    sign: &'a str,
+    /// Its place in the order of labels, from 1.
+    order: u32,
+}
+
+/// The label and the text of a line such as `2. Text`, `**B)** Text` or `### Option 2: Text`.
+fn labelled(line: &str) -> Option<(Label<'_>, &str)> {
+    let line = line.trim_start_matches(['#', '>', '*', '-', '+', ' ', '\t', '(', '\u{2022}']);
+    let marks = ['.', ')', ':', '\u{ff1a}', '\u{3001}', '\u{2014}', '\u{2013}'];
+    let end = line.find(marks).into_iter().chain(line.find(" - ")).min()?;
+    let head = line[..end].trim_end_matches(['*', ' ']);
+    let text = line[end..].trim_start_matches(marks).trim_start_matches(['*', ' ', '-', ')', ':']);
+    // A word of a script without spaces stands right before its label.
+    let word_end = head.rfind(|one: char| !one.is_ascii_alphanumeric());
+    let word_end = word_end.map_or(0, |at| at + head[at..].chars().next().map_or(0, char::len_utf8));
+    let (word, sign) = head.split_at(word_end);
+    let word = word.trim_end();
+    if word.len() > LONGEST_WORD || !word.chars().all(char::is_alphabetic) || !text.contains(char::is_alphanumeric) {
+        return None;
+    }
+    let order = match sign.as_bytes() {
+        [letter @ b'A'..=b'Z'] => u32::from(letter - b'A') + 1,
+        [_] | [_, _] => sign.parse().ok()?,
+        _ => return None,
+    };
+    Some((Label { word, sign, order }, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_known_by_their_labels() {
+        for (answer, expected) in [
+            ("Two ways:\n1. Use files\n2. Use SQLite\n\nWhich one?", Some("1. Use files | 2. Use SQLite")),
+            (
+                "### Option A: rename it\nFast.\n### Option B: move it\nSlow.\n\nWhat do you prefer?",
+                Some("A. rename it | B. move it"),
+            ),
+            ("**Opção A** \u{2014} rápido\n**Opção B** \u{2014} seguro\nQual?", Some("A. rápido | B. seguro")),
+            (
+                "\u{65b9}\u{6848}A\u{ff1a}\u{7f13}\u{5b58}\n\u{65b9}\u{6848}B\u{ff1a}\u{6570}\u{636e}\u{5e93}\n\u{9009}\u{54ea}\u{4e2a}\u{ff1f}",
+                Some("A. \u{7f13}\u{5b58} | B. \u{6570}\u{636e}\u{5e93}"),
+            ),
+            ("Done:\n1. Fixed it\n2. Tested it", None),
+            ("1. Only one\nOk?", None),
+        ] {
+            assert_eq!(offered(answer).as_deref(), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn an_answer_takes_an_option_that_it_names() {
+        let answer = "Option A: retry all\nSlow.\nOption B: retry one\nFast.\n\nI'll go with Option B to save time:";
+        assert_eq!(taken(answer).as_deref(), Some("B. retry one"));
+        assert_eq!(taken("Option A: retry all\nOption B: retry one\nOption A or Option B?"), None);
+        assert_eq!(taken("1. retry all\n2. retry one\nNow 2 tests pass."), None);
+    }
+
+    #[test]
+    fn a_short_message_chooses_by_a_label() {
+        let (numbers, letters) = ("1. Use files | 2. Use SQLite", "A. rename it | B. move it");
+        for (message, offered, expected) in [
+            ("2", numbers, Some("2. Use SQLite")),
+            ("option 2 please", numbers, Some("2. Use SQLite")),
+            ("1 and 2", numbers, Some("1. Use files; 2. Use SQLite")),
+            ("b", letters, Some("B. move it")),
+            ("let's do B", letters, Some("B. move it")),
+            ("A test is missing", letters, None),
+            ("do a test", letters, None),
+            ("why 2?", numbers, None),
+            ("go on", numbers, None),
+        ] {
+            assert_eq!(chosen(message, offered).as_deref(), expected, "{message}");
+        }
+    }
+}
