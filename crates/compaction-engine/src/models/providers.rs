@@ -4,18 +4,16 @@
 //! The settings describe them ([`super::configuration`]). Each provider's interface is a `Wire`; all of them share
 //! one implementation of a request (`http_model`).
 
-mod changes;
+mod answer;
 mod chat;
 pub(super) mod command;
-mod conversation;
 mod converse;
-mod draft;
-mod events;
 pub(super) mod failure;
 mod gemini;
 mod http;
 mod http_model;
 mod messages;
+mod request;
 mod responses;
 
 use std::fmt::Debug;
@@ -27,11 +25,11 @@ use serde_json::Value;
 
 use super::configuration::{Access, Api, HttpConfiguration, ModelConfiguration};
 pub use super::keys::{Environment, PrintedKeys};
+use super::providers::answer::Draft;
+use super::providers::request::Changeable;
 use super::{Cache, ContinuedRequest, Model};
 use crate::error::EngineError;
-use changes::Changeable;
 use command::CommandModel;
-use draft::Draft;
 use failure::Failure;
 use http_model::HttpModel;
 

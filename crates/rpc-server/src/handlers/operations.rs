@@ -8,7 +8,7 @@ use compaction_core::entry::EntryId;
 use compaction_core::formats::{self, Calls, Converted, Format, FormatError};
 use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Block, Body, Content, Message};
-use compaction_core::navigation::Destination;
+use compaction_core::preparation::Destination;
 use compaction_core::{conversation, prompts, trigger};
 use compaction_engine::context::{entry_not_found, project};
 use compaction_engine::host::{Compaction, Decision};

@@ -3,9 +3,9 @@
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::changes::{Changeable, Limit, prepend_system};
-use super::draft::{Draft, Usage};
+use super::answer::{Draft, Usage};
 use super::failure::{Failure, Report};
+use super::request::{Changeable, Limit, prepend_system};
 use super::{Wire, number};
 use crate::models::StopReason;
 

@@ -8,11 +8,11 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, 
 use hyper::{StatusCode, Uri};
 use serde_json::{Map, Value};
 
-use super::changes::{Change, change};
-use super::draft::{BROKEN_OFF, Draft};
-use super::events::{Body, Event, Events};
+use super::answer::{BROKEN_OFF, Draft};
+use super::answer::{Body, Event, Events};
 use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
+use super::request::{Change, change};
 use super::{Environment, RequestBody, Wire};
 use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
 use crate::models::keys::{self, PrintedKey, PrintedKeys, Scrubber, Secret};
