@@ -9,7 +9,7 @@ use super::answer::{Draft, Usage};
 use super::failure::{Failure, Report};
 use super::request::{Changeable, Limit};
 use super::request::{Part, TextResults, data_url, joined, list, object_or_empty, system_text, with_text_results};
-use super::{RequestBody, Wire, is_filled, number, request};
+use super::{Interface, RequestBody, is_filled, number, request};
 use crate::models::continuation::CHAT;
 use crate::models::{ContinuedRequest, StopReason};
 
@@ -35,7 +35,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system,
 };
 
-impl Wire for Chat {
+impl Interface for Chat {
     fn body(&self, request: &SummaryRequest) -> Value {
         json!({
             "model": self.model,

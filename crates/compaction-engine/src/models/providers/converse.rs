@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::answer::{Draft, Usage};
 use super::failure::{Failure, Report};
 use super::request::{Changeable, Limit, prepend_system};
-use super::{Wire, number};
+use super::{Interface, number};
 use crate::models::StopReason;
 
 /// Conversations with one model.
@@ -27,7 +27,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system,
 };
 
-impl Wire for Converse {
+impl Interface for Converse {
     fn accepted(&self) -> &'static str {
         "application/vnd.amazon.eventstream"
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::answer::{Draft, Usage};
 use super::failure::{Failure, Report};
 use super::request::{Changeable, Limit, prepend_system};
-use super::{Wire, number};
+use super::{Interface, number};
 use crate::models::StopReason;
 
 /// Contents that one model generates.
@@ -27,7 +27,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system,
 };
 
-impl Wire for Gemini {
+impl Interface for Gemini {
     fn body(&self, request: &SummaryRequest) -> Value {
         json!({
             "systemInstruction": { "parts": [{ "text": request.system_prompt }] },

@@ -12,7 +12,7 @@ use super::request::{Changeable, Limit, keep_system};
 use super::request::{
     ONLY_IMAGES, Part, PrefixMessage, has_image, joined, list, object_or_empty, prefix_messages, system_text,
 };
-use super::{RequestBody, Wire, number, request};
+use super::{Interface, RequestBody, number, request};
 use crate::models::continuation::MESSAGES;
 use crate::models::{Cache, ContinuedRequest, StopReason};
 
@@ -31,7 +31,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system: keep_system,
 };
 
-impl Wire for Messages {
+impl Interface for Messages {
     fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         let version = || (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
         self.model.iter().map(|_| version()).collect()

@@ -9,7 +9,7 @@ use super::answer::{Draft, Usage};
 use super::failure::Failure;
 use super::request::{Changeable, Limit, keep_system};
 use super::request::{Part, TextResults, data_url, list, object_or_empty, system_text, with_text_results};
-use super::{RequestBody, Wire, number, request};
+use super::{Interface, RequestBody, number, request};
 use crate::models::continuation::RESPONSES;
 use crate::models::{ContinuedRequest, FailureKind, StopReason};
 
@@ -33,7 +33,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system: keep_system,
 };
 
-impl Wire for Responses {
+impl Interface for Responses {
     fn body(&self, request: &SummaryRequest) -> Value {
         json!({
             "model": self.model,
