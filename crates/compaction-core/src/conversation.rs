@@ -2,8 +2,8 @@
 //! summarizer (docs/projection.md, "Messages for a model"; docs/summaries.md, "Serialisation"), and the beginning of a
 //! conversation as its model last received it.
 //!
-//! Providers cache the beginning of a request for a few minutes and charge a small part of the price if the next request
-//! begins with the same bytes. To use the cache, exactly this beginning has to be sent again.
+//! Providers cache the beginning of a request for a few minutes and charge a small part of the price if the next
+//! request begins with the same bytes. To use the cache, exactly this beginning has to be sent again.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};

@@ -1,6 +1,6 @@
-//! Preparation: what a compaction would summarise and what it would keep (docs/preparation.md); where a move in the tree
-//! leads, and what a summary of the abandoned branch covers (docs/summaries.md, "Branch summaries"). It is pure and cheap:
-//! writing the summary is the only slow part of a compaction.
+//! Preparation: what a compaction would summarise and what it would keep (docs/preparation.md); where a move in the
+//! tree leads, and what a summary of the abandoned branch covers (docs/summaries.md, "Branch summaries"). It is pure
+//! and cheap: writing the summary is the only slow part of a compaction.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //! A [`Gauge`] follows appended entries, so a check after each message costs the message and not the context
 //! (docs/session-format.md, "Opening").
 //!
-//! A provider may refuse the context, or truncate it silently: Ollama and other servers read only a part of a context that
-//! is larger than their window, and answer with success. Both are detected from an assistant message, and one recovery is
-//! allowed for each request of a person (docs/triggers.md, "Overflow", "Guards").
+//! A provider may refuse the context, or truncate it silently: Ollama and other servers read only a part of a context
+//! that is larger than their window, and answer with success. Both are detected from an assistant message, and one
+//! recovery is allowed for each request of a person (docs/triggers.md, "Overflow", "Guards").
 
 use std::collections::HashSet;
 use std::sync::Arc;

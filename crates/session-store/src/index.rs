@@ -1,8 +1,8 @@
 //! The index of a session: where its entries are and how they are linked.
 //!
-//! The index holds headers and offsets, never bodies. It can be dropped and built again. It holds ids as numbers, so that
-//! a record takes few bytes: an id of eight lower-case hexadecimal digits, the form of the format, is its own number. The
-//! texts of all other ids are stored once, in one string.
+//! The index holds headers and offsets, never bodies. It can be dropped and built again. It holds ids as numbers, so
+//! that a record takes few bytes: an id of eight lower-case hexadecimal digits, the form of the format, is its own
+//! number. The texts of all other ids are stored once, in one string.
 
 pub(crate) mod lazy;
 mod scan;

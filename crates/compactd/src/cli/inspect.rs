@@ -1,4 +1,5 @@
-//! `show`, `list`, `search`, `recall` and `tree`: what a session holds, and a drawing of its branches. Nothing is written.
+//! `show`, `list`, `search`, `recall` and `tree`: what a session holds, and a drawing of its branches. Nothing is
+//! written.
 
 use std::collections::HashMap;
 use std::io::Write;

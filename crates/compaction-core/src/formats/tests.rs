@@ -1,5 +1,5 @@
-//! Recorded conversations of every shape: what they become, that they come back, and that what is written breaks no rule
-//! of its interface.
+//! Recorded conversations of every shape: what they become, that they come back, and that what is written breaks no
+//! rule of its interface.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

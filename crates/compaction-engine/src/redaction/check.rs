@@ -1,5 +1,5 @@
-//! Distinguishes secrets from other texts of the same form, and finds blocks of private keys: PEM, PGP, SSH2 and PuTTY, in
-//! files, in listings with line numbers, in diffs and in source code, even if one end is cut off.
+//! Distinguishes secrets from other texts of the same form, and finds blocks of private keys: PEM, PGP, SSH2 and PuTTY,
+//! in files, in listings with line numbers, in diffs and in source code, even if one end is cut off.
 
 use std::ops::Range;
 

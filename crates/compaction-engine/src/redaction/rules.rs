@@ -2,8 +2,8 @@
 //!
 //! An automaton for hundreds of keywords takes longer to build than a conversation takes to be searched. Here one table
 //! tells for nearly every position that no keyword begins there. A keyword such as `token` is common in conversations,
-//! nearly always without a secret. One automaton then tells for all rules of the keyword that none matches. The pattern of
-//! a rule is compiled by itself only where it matches, because its groups are then needed.
+//! nearly always without a secret. One automaton then tells for all rules of the keyword that none matches. The pattern
+//! of a rule is compiled by itself only where it matches, because its groups are then needed.
 
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

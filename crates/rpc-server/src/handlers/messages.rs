@@ -1,5 +1,5 @@
-//! `appendMessage`, `appendMessages`, `appendEntry`, `setLabel`, `pinEntry`, `getPins`; checks of the messages and entries
-//! that clients send, and the formats of other interfaces in both directions.
+//! `appendMessage`, `appendMessages`, `appendEntry`, `setLabel`, `pinEntry`, `getPins`; checks of the messages and
+//! entries that clients send, and the formats of other interfaces in both directions.
 //!
 //! What clients append must be usable by readers of the session format. What a file holds already is read in any form
 //! (docs/session-format.md, "Messages").

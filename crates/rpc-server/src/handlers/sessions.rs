@@ -1,5 +1,6 @@
-//! `createSession`, `openSession`, `continueSession`, `closeSession`, `listSessions`, `setSessionName`, `getSessionStats`,
-//! `checkSession`; and `subscribe` and `unsubscribe`, with the tasks that read what other programs write.
+//! `createSession`, `openSession`, `continueSession`, `closeSession`, `listSessions`, `setSessionName`,
+//! `getSessionStats`, `checkSession`; and `subscribe` and `unsubscribe`, with the tasks that read what other programs
+//! write.
 
 use std::fmt::Display;
 use std::io;

@@ -1,5 +1,5 @@
-//! The task that reads and parses what the client sends. It waits for standard input within the server's loop. A reading
-//! thread would cost one more wake-up per message, which is most of the time of a short call.
+//! The task that reads and parses what the client sends. It waits for standard input within the server's loop. A
+//! reading thread would cost one more wake-up per message, which is most of the time of a short call.
 
 use std::fs::File;
 use std::future::{Future, poll_fn};

@@ -1,5 +1,5 @@
-//! Entries and context: append, read, tree, labels, pins, tokens; search, and recall of entries that compactions took out
-//! of the context.
+//! Entries and context: append, read, tree, labels, pins, tokens; search, and recall of entries that compactions took
+//! out of the context.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

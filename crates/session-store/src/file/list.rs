@@ -1,9 +1,9 @@
 //! Lists of sessions, and where sessions are stored (docs/session-format.md, "Where sessions lie").
 //!
 //! A list needs facts from all over a file: the number of messages, the time of the last one, the newest name. So each
-//! file is read once from start to end, by as many threads as there are cores, and the result is kept until length, times
-//! or inode of the file change. The cache is saved in a file for the next process, which may be deleted at any time. That
-//! file is read once, and rarely written, as a whole and atomically. Its failures cost only time.
+//! file is read once from start to end, by as many threads as there are cores, and the result is kept until length,
+//! times or inode of the file change. The cache is saved in a file for the next process, which may be deleted at any
+//! time. That file is read once, and rarely written, as a whole and atomically. Its failures cost only time.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

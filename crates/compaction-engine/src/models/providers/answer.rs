@@ -1,5 +1,5 @@
-//! An answer while it arrives: the events in its body, which are server-sent events, Amazon's frames, or plain JSON, which
-//! some servers send although a stream was requested.
+//! An answer while it arrives: the events in its body, which are server-sent events, Amazon's frames, or plain JSON,
+//! which some servers send although a stream was requested.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //!
 //! Messages are written as text, with the members of arguments and schemas in their stored order, because a provider's
 //! cache depends on the exact text. The shapes are those of pi, whose session format this is; other hosts probably send
-//! the same. Servers that offer a provider's interface may not know all of its members, or know them by other names. Only
-//! the text of the refusal says which member is rejected.
+//! the same. Servers that offer a provider's interface may not know all of its members, or know them by other names.
+//! Only the text of the refusal says which member is rejected.
 
 use std::borrow::Cow;
 
