@@ -4,21 +4,20 @@
 //! arguments and command outputs shrink; the conversation is split over several requests, each of which
 //! updates the answer to the one before. A message that is too large for any request is cut in its
 //! middle, and so is a summary that would leave no room for messages.
-
-mod measure;
-mod planner;
+//!
+//! The estimate in `tokens`, a quarter of a token per UTF-16 unit, fits prose in Latin letters and is too low for
+//! everything else: code has about three characters per token, Chinese one or less. Whether a request fits is therefore
+//! judged by a measure which is never lower than the estimate and close to real tokenizers.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::Arc;
 
-use measure::{WEIGHT_PER_TOKEN, cut_middle, weight};
-use planner::Planner;
-
-use crate::conversation::{Redact, Thinking};
-use crate::message::Message;
+use crate::conversation::{Detail, Redact, Thinking, serialize_body};
+use crate::message::{Block, Body, Message};
 use crate::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest, Wording, escape_tags};
-
-pub use measure::careful_tokens;
+use crate::text::utf16_len;
 
 /// Input of the planning.
 #[derive(Debug, Clone, Copy)]
@@ -307,6 +306,316 @@ fn least_window(frame: u64, wanted: u64) -> u64 {
     let input = least_input(frame).div_ceil(WEIGHT_PER_TOKEN);
     let beside = (input * 10).div_ceil(USED_TENTHS);
     beside + wanted.min(MIN_ANSWER_TOKENS.max(beside / 3 + 1))
+}
+
+/// Steps that shorten a conversation before it is split over several requests.
+const STEPS: [Detail; 5] = [
+    Detail { has_thinking: false, units: None },
+    Detail { has_thinking: false, units: Some(2000) },
+    Detail { has_thinking: false, units: Some(1000) },
+    Detail { has_thinking: false, units: Some(500) },
+    Detail { has_thinking: false, units: Some(250) },
+];
+
+/// State of the planning.
+struct Planner<'a> {
+    messages: &'a [Arc<Message>],
+    previous: Option<&'a str>,
+    wording: Wording,
+    budget: Budget,
+    wanted_max_tokens: u64,
+    model_max_tokens: Option<u64>,
+    thinking: Thinking,
+    redact: Option<&'a dyn Redact>,
+    /// Weights of the messages after each of [`STEPS`], once they were needed.
+    weights: OnceCell<[Vec<u64>; STEPS.len()]>,
+}
+
+impl<'a> Planner<'a> {
+    fn of(input: &PlanInput<'a>) -> Self {
+        let wanted = input.limits.max_tokens(input.kind);
+        Self {
+            messages: input.messages,
+            previous: input.previous_summary.filter(|_| input.kind == RequestKind::History),
+            wording: input.texts.wording(input.kind, input.custom_instructions, input.replace_instructions),
+            budget: Budget::new(input.context_window, input.input_limit, wanted),
+            wanted_max_tokens: wanted,
+            model_max_tokens: input.limits.model_max_tokens,
+            thinking: input.thinking,
+            redact: input.redact,
+            weights: OnceCell::new(),
+        }
+    }
+
+    /// The most detail that fits into one request, if any does.
+    fn single_detail(&self) -> Option<Detail> {
+        let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
+        let room = self.budget.input().checked_sub(words)?;
+        // Nearly every conversation fits at once.
+        let full = Detail::full(self.thinking);
+        let [weights] = self.weights_at(&[full]);
+        if joined(&weights) <= room {
+            return Some(full);
+        }
+        STEPS.into_iter().zip(self.weights()).find(|(_, weights)| joined(weights) <= room).map(|(detail, _)| detail)
+    }
+
+    fn single(self, detail: &Detail) -> RequestPlan {
+        let conversation = self.text(&(0..self.messages.len()), detail, u64::MAX);
+        let previous = self.previous.map(str::to_owned);
+        self.plan(detail, previous, vec![conversation])
+    }
+
+    /// Plans several requests: as few as the shortest form needs, with as much detail as fits into that
+    /// number.
+    fn folded(mut self) -> Result<RequestPlan, TooSmallWindow> {
+        self.budget = self.budget.of_several();
+        self.check_room()?;
+        let previous = self.cut_previous();
+        let is_cut = previous.as_deref().map(weight) < self.previous.map(weight_escaped);
+        let rooms = self.rooms(previous.as_deref());
+        let packed = self.weights().each_ref().map(|weights| pack(weights, rooms));
+        let fewest = packed[STEPS.len() - 1].len();
+        let step = packed.iter().position(|parts| parts.len() == fewest).unwrap_or(STEPS.len() - 1);
+        let (detail, parts) = (STEPS[step], &packed[step]);
+        let room = |index| if index == 0 { rooms.first } else { rooms.later };
+        let texts = parts.iter().enumerate().map(|(index, part)| self.text(part, &detail, room(index))).collect();
+        let cut_messages = too_large(&self.weights()[step], parts, room);
+        let mut plan = self.plan(&detail, previous, texts);
+        plan.fitting.cut_messages = cut_messages;
+        plan.fitting.cut_previous_summary = is_cut;
+        Ok(plan)
+    }
+
+    fn check_room(&self) -> Result<(), TooSmallWindow> {
+        let frame = frame(&self.wording, false).max(frame(&self.wording, true));
+        if self.budget.input() >= least_input(frame) {
+            return Ok(());
+        }
+        Err(TooSmallWindow {
+            context_window: self.budget.window,
+            input_tokens: self.budget.input_tokens,
+            instruction_tokens: frame.div_ceil(WEIGHT_PER_TOKEN),
+            needed_window: least_window(frame, self.wanted_max_tokens),
+        })
+    }
+
+    /// The previous summary, cut to half of the room beside the instructions.
+    fn cut_previous(&self) -> Option<String> {
+        let room = (self.budget.input() - frame(&self.wording, true)) / 2;
+        self.previous.map(|previous| cut_redacted(&escape_tags(previous), room, self.redact).into_owned())
+    }
+
+    fn rooms(&self, previous: Option<&str>) -> Rooms {
+        let words = frame(&self.wording, previous.is_some()) + previous.map_or(0, weight);
+        let input = self.budget.input();
+        let later = input - frame(&self.wording, true) - summary_room(&self.wording, &self.budget);
+        Rooms { first: input - words, later }
+    }
+
+    /// Weights of the messages after each of [`STEPS`].
+    fn weights(&self) -> &[Vec<u64>; STEPS.len()] {
+        self.weights.get_or_init(|| self.weights_at(&STEPS))
+    }
+
+    /// Weights of the messages at each of `details`. Each message is read once, because reading a long one takes as
+    /// long as weighing it.
+    fn weights_at<const N: usize>(&self, details: &[Detail; N]) -> [Vec<u64>; N] {
+        let mut weights = [const { Vec::new() }; N];
+        for message in self.messages {
+            let body = message.read_body();
+            for (weights, detail) in weights.iter_mut().zip(details) {
+                weights.push(weight_escaped(&serialize_body(&body, detail, self.redact)));
+            }
+        }
+        weights
+    }
+
+    /// The messages of one request, joined. A message heavier than `room` is cut.
+    ///
+    /// Text is escaped before it is cut, so the measured text is the one that is sent. Cutting creates
+    /// no new tag, because the mark begins with a line break.
+    fn text(&self, part: &Range<usize>, detail: &Detail, room: u64) -> String {
+        let mut text = String::new();
+        for message in &self.messages[part.clone()] {
+            let serialized = serialize_body(&message.read_body(), detail, self.redact);
+            if !serialized.is_empty() && !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&cut_redacted(&escape_tags(&serialized), room, self.redact));
+        }
+        text.shrink_to_fit();
+        text
+    }
+
+    fn plan(self, detail: &Detail, previous: Option<String>, parts: Vec<String>) -> RequestPlan {
+        let lowered = self.budget.max_tokens < self.wanted_max_tokens;
+        let fitting = Fitting {
+            dropped_thinking: self.thinking == Thinking::Included
+                && !detail.has_thinking
+                && self.messages.iter().any(|message| has_thinking(message)),
+            shrunk_to_units: detail.units,
+            lowered_max_tokens: lowered.then_some(self.budget.max_tokens),
+            ..Fitting::default()
+        };
+        let Self { wording, budget, model_max_tokens, .. } = self;
+        RequestPlan { wording, budget, model_max_tokens, previous, parts, fitting }
+    }
+}
+
+/// Number of messages that are heavier than the room of their request.
+fn too_large(weights: &[u64], parts: &[Range<usize>], room: impl Fn(usize) -> u64) -> usize {
+    let in_part = |(index, part): (usize, &Range<usize>)| {
+        weights[part.clone()].iter().filter(|weight| **weight > room(index)).count()
+    };
+    parts.iter().enumerate().map(in_part).sum()
+}
+
+fn has_thinking(message: &Message) -> bool {
+    let is_thinking = |block: &Block| matches!(block, Block::Thinking(_));
+    // Most long messages are results, which need not be read for this.
+    message.role() == "assistant"
+        && matches!(&*message.read_body(), Body::Assistant(assistant) if assistant.content.iter().any(is_thinking))
+}
+
+/// The weight of the blank line between two messages.
+const JOINT: u64 = 2;
+
+/// Room of requests for messages, as weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Rooms {
+    /// In the first request.
+    first: u64,
+    /// In each later one.
+    later: u64,
+}
+
+/// Weight of these messages in one request. A message that weighs nothing is not included.
+fn joined(weights: &[u64]) -> u64 {
+    let included = weights.iter().filter(|weight| **weight > 0);
+    included.fold(0, |sum, weight| sum + if sum > 0 { JOINT } else { 0 } + weight)
+}
+
+/// Packs messages into as few requests as their order allows, at least one. A message that is too large
+/// for any request gets its own, where it will be cut.
+///
+/// Two consecutive requests hold more than the room of one, so there are at most 2 x ⌈total / room⌉ + 1
+/// requests, where `room` is the smaller room.
+fn pack(weights: &[u64], rooms: Rooms) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let (mut start, mut used) = (0, 0);
+    for (position, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0) {
+        let room = if parts.is_empty() { rooms.first } else { rooms.later };
+        let with = used + JOINT + weight;
+        if used == 0 {
+            used = weight;
+        } else if with <= room {
+            used = with;
+        } else {
+            parts.push(start..position);
+            (start, used) = (position, weight);
+        }
+    }
+    parts.push(start..weights.len());
+    parts
+}
+
+/// Weights are counted in quarters of a token.
+const WEIGHT_PER_TOKEN: u64 = 4;
+
+/// Weights of ASCII characters.
+const LETTER: u8 = 1;
+/// Digits, capitals and punctuation: tokenizers split numbers, hashes, base64 and operators finely, so
+/// two of these count as one token.
+const SPLIT_FINELY: u8 = 2;
+/// Two bytes in UTF-8: other alphabets.
+const TWO_BYTES: u8 = 3;
+/// Three bytes: most other scripts, including Chinese, Japanese and Korean.
+const THREE_BYTES: u8 = 5;
+/// Four bytes: emoji and rare scripts.
+const FOUR_BYTES: u8 = 12;
+
+/// The weight of each byte. The first byte carries the weight of a character.
+const WEIGHTS: [u8; 256] = weights();
+
+const fn weights() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'a'..=b'z' | b' ' | b'\n' | b'\r' | b'\t' => LETTER,
+            0..=0x7F => SPLIT_FINELY,
+            0x80..=0xBF => 0,
+            0xC0..=0xDF => TWO_BYTES,
+            0xE0..=0xEF => THREE_BYTES,
+            0xF0..=0xFF => FOUR_BYTES,
+        };
+        byte += 1;
+    }
+    table
+}
+
+/// Tokens of `text` by the careful measure, rounded up; never below the estimate of
+/// [`crate::tokens::estimate_text`].
+pub fn careful_tokens(text: &str) -> u64 {
+    weight(text).div_ceil(WEIGHT_PER_TOKEN)
+}
+
+/// The weight of `text`. The weight of a concatenation is the sum of the weights.
+fn weight(text: &str) -> u64 {
+    text.bytes().map(|byte| u64::from(WEIGHTS[usize::from(byte)])).sum()
+}
+
+/// Upper bound for the weight of an omission mark.
+const MARK_WEIGHT: u64 = 96;
+
+/// `text` with its middle left out so that it weighs at most `room`. The cut follows lines unless they
+/// are too long. A mark says how much is missing.
+fn cut_middle(text: &str, room: u64) -> Cow<'_, str> {
+    if weight(text) <= room {
+        return Cow::Borrowed(text);
+    }
+    let Some(kept) = room.checked_sub(MARK_WEIGHT) else {
+        return Cow::Borrowed(prefix(text, room));
+    };
+    let head = whole_lines_before(prefix(text, kept - kept / 2));
+    let tail = whole_lines_after(suffix(text, kept / 2));
+    let left_out = utf16_len(&text[head.len()..text.len() - tail.len()]);
+    Cow::Owned(format!("{head}\n\n[{left_out} characters left out here]\n\n{tail}"))
+}
+
+/// The longest prefix of `text` that weighs at most `room`.
+fn prefix(text: &str, room: u64) -> &str {
+    let mut sum = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        sum += u64::from(WEIGHTS[usize::from(byte)]);
+        if sum > room {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// The longest suffix of `text` that weighs at most `room`.
+fn suffix(text: &str, room: u64) -> &str {
+    let mut sum = 0;
+    for (at, character) in text.char_indices().rev() {
+        sum += u64::from(WEIGHTS[usize::from(text.as_bytes()[at])]);
+        if sum > room {
+            return &text[at + character.len_utf8()..];
+        }
+    }
+    text
+}
+
+/// `head` up to the end of its last whole line, unless that removes more than half of it.
+fn whole_lines_before(head: &str) -> &str {
+    head.rfind('\n').filter(|end| *end >= head.len() / 2).map_or(head, |end| &head[..end])
+}
+
+/// `tail` from the start of its first whole line, unless that removes more than half of it.
+fn whole_lines_after(tail: &str) -> &str {
+    tail.find('\n').filter(|end| *end <= tail.len() / 2).map_or(tail, |end| &tail[end + 1..])
 }
 
 #[cfg(test)]

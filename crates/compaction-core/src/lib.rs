@@ -17,7 +17,6 @@ pub mod json;
 pub mod ledger;
 pub mod message;
 pub mod migrate;
-pub mod navigation;
 pub mod overflow;
 pub mod pins;
 pub mod preparation;

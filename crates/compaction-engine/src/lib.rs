@@ -62,7 +62,6 @@ pub mod models;
 mod navigator;
 mod operation;
 mod operations;
-mod progress;
 pub mod redaction;
 pub mod session;
 pub mod settings;

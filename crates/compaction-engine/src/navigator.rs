@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use compaction_core::entry::{Entry, EntryBody, EntryId, EntryKind};
 use compaction_core::file_operations::FileTools;
 use compaction_core::json::{RawObject, encode_string};
-use compaction_core::navigation::{BranchPreparation, Destination, branch_budget};
+use compaction_core::preparation::{BranchPreparation, Destination, branch_budget};
 use compaction_core::prompts;
 use compaction_core::prompts::OutputLimits;
 use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};

@@ -22,10 +22,10 @@ use crate::engine::Engine;
 use crate::error::{EngineError, SummarizerFailure};
 use crate::host::{Decision, GivenText, OperationKind};
 use crate::models::{RequestContext, RequestReport, sum_usage};
-use crate::progress::Progress;
 use crate::redaction::{Redactions, Redactor, add_counts};
 use crate::session::{OpenSession, OperationGuard, SessionAccess, change};
 use crate::settings::Settings;
+use crate::summarizers::Progress;
 use crate::summarizers::{Chain, JobContext, Summarizer, SummaryJob, SummaryText};
 
 /// The work that commits an operation while the session is locked.

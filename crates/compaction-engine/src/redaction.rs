@@ -6,9 +6,6 @@
 //! they hold. Rules read a text without its JSON escapes, however often it was escaped.
 
 mod check;
-mod groups;
-mod keys;
-mod keywords;
 mod patterns;
 mod rules;
 mod texts;
@@ -21,9 +18,9 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use memchr::memchr_iter;
 use regex::{Captures, Regex};
 
+use crate::redaction::rules::Keywords;
+use crate::redaction::rules::{Group, Matching, SearchStates, anchored};
 use check::{Check, Found};
-use groups::{Group, Matching, SearchStates, anchored};
-use keywords::Keywords;
 use rules::rules;
 pub use rules::{ExtraRule, RedactionSettings};
 pub(crate) use texts::{RedactedStream, RedactedTexts};
@@ -204,7 +201,7 @@ impl Compiled {
     /// The secret whose match begins at `start`, near the keyword.
     fn find_at(&self, text: &str, start: usize, keyword: usize) -> Option<Range<usize>> {
         if self.check == Check::PrivateKey {
-            return keys::block(text, keyword);
+            return check::block(text, keyword);
         }
         // A test compiles all bundled patterns.
         let regex = self.regex.get_or_init(|| Regex::new(&anchored(&self.pattern)).ok()).as_ref()?;

@@ -1,17 +1,19 @@
-//! Open sessions, the turns that change them, and the operations that claim them.
+//! Open sessions, the turns that change them, the operations that claim them, and what they keep for automatic
+//! compactions: the model, what was learned of its limits, and the circuit breaker.
 //!
-//! One call changes a session at a time. Calls queue for that turn in the order of arrival. After a turn, the caller
-//! waits for the disk while others already use the session.
-
-mod automatic;
+//! The circuit breaker opens after several failures in a row. Automatic compactions then pause for a while, so that a
+//! broken provider costs neither money nor minutes at every message. A compaction that a caller asks for is always
+//! tried.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use compaction_core::entry::EntryId;
+use compaction_core::entry::{Entry, EntryId, iso_timestamp};
 use compaction_core::message::Message;
 use compaction_core::projection::Projection;
+use compaction_core::trigger::{Gauge, TriggerModel};
 use session_store::{
     Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Session, SessionStore,
     StoreError,
@@ -23,7 +25,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::Event;
 use crate::threads;
-pub use automatic::{AgentModel, AutoCompaction};
 
 /// The right to read a session; `None` once it is closed.
 pub type ReadGuard = OwnedRwLockReadGuard<Option<Session>>;
@@ -556,4 +557,169 @@ async fn undo_unsynced(engine: Arc<Engine>, session: Arc<OpenSession>, error: io
         SessionAccess::new(&engine, &session, guard.as_mut())?.take_back_unsynced(error)
     });
     undone.await.unwrap_or_else(|error| error)
+}
+
+/// The model of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentModel {
+    /// Its provider.
+    pub provider: String,
+    /// Its id.
+    pub id: String,
+    /// Tokens of its window.
+    pub context_window: u64,
+    /// Maximum output tokens of a request.
+    pub max_output_tokens: Option<u64>,
+}
+
+impl AgentModel {
+    /// The model as the triggers need it. `room` is the input limit that its provider has shown.
+    pub fn for_trigger(&self, room: Option<u64>) -> TriggerModel<'_> {
+        TriggerModel {
+            provider: &self.provider,
+            id: &self.id,
+            context_window: self.context_window,
+            max_output_tokens: self.max_output_tokens,
+            room,
+        }
+    }
+}
+
+/// State of the automatic compactions of a session.
+#[derive(Debug, Default)]
+pub struct AutoCompaction {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    model: Option<AgentModel>,
+    /// Input tokens that the provider accepts, where it has shown that they are fewer than the window.
+    room: Option<u64>,
+    /// Whether a compaction may have become due while another operation ran.
+    pub(crate) is_check_missed: bool,
+    /// The last answer whose overflow a compaction could not resolve.
+    pub(crate) failed_recovery: Option<EntryId>,
+    /// How full the context is, as long as only appends change the session.
+    pub(crate) gauge: Option<Gauge>,
+    /// Pauses automatic compactions after failures.
+    pub(crate) breaker: Breaker,
+}
+
+impl AutoCompaction {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the model to compact for; `None` stops automatic compactions. A new model gets a new attempt at what
+    /// failed for the old one.
+    pub fn set(&self, model: Option<AgentModel>) {
+        let mut state = self.state();
+        if state.model != model {
+            (state.failed_recovery, state.room) = (None, None);
+        }
+        (state.model, state.gauge) = (model, None);
+    }
+
+    /// Updates the gauge by an appended entry.
+    pub(crate) fn follow(&self, entry: &Entry) {
+        let mut state = self.state();
+        state.gauge = state.gauge.take().and_then(|gauge| gauge.followed_by(entry));
+    }
+
+    /// The gauge of the context at `leaf`, if it is known without a projection.
+    pub(crate) fn gauge_at(&self, leaf: &EntryId) -> Option<Gauge> {
+        self.state().gauge.clone().filter(|gauge| gauge.leaf_id() == leaf)
+    }
+
+    /// Notes that the provider accepts no more than `tokens` of input.
+    pub(crate) fn learn_room(&self, tokens: u64) {
+        let mut state = self.state();
+        state.room = Some(state.room.map_or(tokens, |room| room.min(tokens)));
+    }
+
+    /// Notes that the provider has read `tokens`, which may be more than the known limit.
+    pub(crate) fn learn_read(&self, tokens: u64) {
+        let mut state = self.state();
+        state.room = state.room.map(|room| room.max(tokens));
+    }
+
+    /// The input limit that the provider of `model` has shown.
+    pub fn room_of(&self, model: &AgentModel) -> Option<u64> {
+        let state = self.state();
+        state.room.filter(|_| state.model.as_ref() == Some(model))
+    }
+
+    /// The current model, with the window that its provider has shown.
+    pub fn effective_model(&self) -> Option<AgentModel> {
+        let model = self.model()?;
+        let context_window = self.room_of(&model).map_or(model.context_window, |room| room.min(model.context_window));
+        Some(AgentModel { context_window, ..model })
+    }
+
+    /// The current model.
+    pub fn model(&self) -> Option<AgentModel> {
+        self.state().model.clone()
+    }
+}
+
+/// Number of failures in a row that open the circuit.
+const MAX_FAILURES: u32 = 3;
+/// How long the circuit stays open. Then one compaction may try; if it fails, the circuit opens again.
+const OPEN_FOR: Duration = Duration::from_secs(60);
+
+/// Counts the failures of one session's compactions.
+#[derive(Debug, Default)]
+pub(crate) struct Breaker {
+    failures: u32,
+    open_until: Option<SystemTime>,
+}
+
+impl Breaker {
+    /// Closes the circuit after a success.
+    pub(crate) fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Counts a failure at `now`.
+    pub(crate) fn failed(&mut self, now: SystemTime) {
+        self.failures = self.failures.saturating_add(1);
+        if self.failures >= MAX_FAILURES {
+            self.open_until = Some(now + OPEN_FOR);
+        }
+    }
+
+    /// The time until which the circuit is open, as ISO 8601; `None` if it is closed at `now`.
+    pub(crate) fn open_until(&self, now: SystemTime) -> Option<String> {
+        self.open_until.filter(|until| *until > now).map(shown)
+    }
+}
+
+fn shown(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    iso_timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_failures_in_a_row_open_it_for_a_while() {
+        let (mut breaker, start) = (Breaker::default(), SystemTime::UNIX_EPOCH);
+        breaker.failed(start);
+        breaker.failed(start);
+        breaker.succeeded();
+        for _ in 0..MAX_FAILURES {
+            assert_eq!(breaker.open_until(start), None);
+            breaker.failed(start);
+        }
+        assert_eq!(breaker.open_until(start).as_deref(), Some("1970-01-01T00:01:00.000Z"));
+        let later = start + OPEN_FOR;
+        assert_eq!(breaker.open_until(later), None, "one may try");
+        breaker.failed(later);
+        assert!(breaker.open_until(later).is_some(), "it failed once more");
+        breaker.succeeded();
+        assert_eq!(breaker.open_until(later), None);
+    }
 }

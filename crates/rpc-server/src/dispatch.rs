@@ -13,10 +13,10 @@ use jsonrpsee::{ConnectionId, Extensions, MethodResponse, RpcModule};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::CallContext;
+use crate::call::{RoutingParams, Ticket};
 use crate::errors::RpcError;
 use crate::methods::{self, Scope};
 use crate::server::Server;
-use crate::ticket::{RoutingParams, Ticket};
 use crate::transport::{Call, Incoming, Outbound, Part, RawId};
 use crate::unknown;
 use crate::wire::{CancelParams, NoParams};

@@ -7,16 +7,19 @@ use std::sync::{Arc, OnceLock};
 use jsonrpsee::RpcModule;
 use jsonrpsee::core::RegisterMethodError;
 use jsonrpsee::types::{ErrorObjectOwned, Params};
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use crate::call::{CallContext, Reply};
+use crate::errors::{self, RpcError};
+use crate::handlers::{lifecycle, messages, operations, read, sessions};
+use crate::wire::*;
 
 pub use crate::arrivals::Scope;
-use crate::call::{CallContext, Reply};
-use crate::errors::RpcError;
-use crate::handlers::{append, branches, compaction, lifecycle, read, search, sessions, subscriptions};
-use crate::wire::*;
 
 /// A method as the generated documents describe it.
 #[derive(Debug)]
@@ -90,10 +93,10 @@ methods! {
     "continueSession" sessions::continue_recent, ContinueSessionParams => OpenSessionResult, Opening,
         "Opens the most recent session of a working directory.",
         ["sessionNotFound", "sessionLocked", "notASession", "sessionIdInUse"];
-    "subscribe" subscriptions::subscribe, SubscribeParams => SubscribeResult, Write,
+    "subscribe" sessions::subscribe, SubscribeParams => SubscribeResult, Write,
         "Sends each entry that another program writes into a session by `entryAppended`, when it happens.",
         ["sessionNotFound", "entryNotFound"];
-    "unsubscribe" subscriptions::unsubscribe, SessionParams => UnsubscribeResult, Write,
+    "unsubscribe" sessions::unsubscribe, SessionParams => UnsubscribeResult, Write,
         "Ends a subscription.",
         ["sessionNotFound"];
     "closeSession" sessions::close, SessionParams => Null, Write,
@@ -112,13 +115,13 @@ methods! {
         "Reads every body of a session and reports problems.",
         ["sessionNotFound", "notASession"];
 
-    "appendMessage" append::append_message, AppendMessageParams => AppendMessageResult, Write,
+    "appendMessage" messages::append_message, AppendMessageParams => AppendMessageResult, Write,
         "Appends a message at the leaf.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
-    "appendMessages" append::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
+    "appendMessages" messages::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
         "Appends all messages at the leaf, or none.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
-    "appendEntry" append::append_entry, AppendEntryParams => AppendedResult, Write,
+    "appendEntry" messages::append_entry, AppendEntryParams => AppendedResult, Write,
         "Appends an entry that is not a message at the leaf.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly"];
     "getEntry" read::get_entry, EntryParams => GetEntryResult, Read,
@@ -133,13 +136,13 @@ methods! {
     "getTree" read::get_tree, SessionParams => GetTreeResult, Read,
         "Returns the tree as a flat list.",
         ["sessionNotFound"];
-    "searchSession" search::search, SearchSessionParams => SearchSessionResult, Read,
+    "searchSession" read::search, SearchSessionParams => SearchSessionResult, Read,
         "Finds entries by their text, including those that compactions took out of the context.",
         ["sessionNotFound"];
-    "recall" search::recall, RecallParams => RecallResult, Read,
+    "recall" read::recall, RecallParams => RecallResult, Read,
         "Returns entries that compactions took out of the context, the best matches for a query first.",
         ["sessionNotFound", "entryNotFound"];
-    "setLabel" append::set_label, SetLabelParams => AppendedResult, Write,
+    "setLabel" messages::set_label, SetLabelParams => AppendedResult, Write,
         "Sets or clears the label of an entry.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly"];
 
@@ -156,38 +159,38 @@ methods! {
         "Returns messages as the text that a summarizer reads.",
         [];
 
-    "checkCompaction" compaction::check, CheckCompactionParams => CheckCompactionResult, Read,
+    "checkCompaction" operations::check, CheckCompactionParams => CheckCompactionResult, Read,
         "Decides whether a compaction is due. Changes nothing.",
         ["sessionNotFound", "invalidSettings"];
-    "prepareCompaction" compaction::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
+    "prepareCompaction" operations::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
         "Describes what a compaction would do. Changes nothing.",
         ["sessionNotFound", "entryNotFound", "summarizerFailed", "invalidSettings"];
-    "compact" compaction::compact, CompactParams => CompactResult, Write,
+    "compact" operations::compact, CompactParams => CompactResult, Write,
         "Replaces the older part of the context by a summary.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
-    "compactMessages" compaction::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
+    "compactMessages" operations::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
         "Compacts messages of the caller, without a session or a file.",
         ["nothingToCompact", "alreadyCompacted", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
-    "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
+    "abortCompaction" operations::abort, SessionParams => AbortResult, Free,
         "Aborts a running compaction or branch summary.",
         ["sessionNotFound"];
-    "undoCompaction" compaction::undo, UndoCompactionParams => UndoCompactionResult, Write,
+    "undoCompaction" operations::undo, UndoCompactionParams => UndoCompactionResult, Write,
         "Restores the context from before a compaction on a new branch, with the later entries.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "operationInProgress"];
-    "pinEntry" append::pin, PinEntryParams => PinEntryResult, Write,
+    "pinEntry" messages::pin, PinEntryParams => PinEntryResult, Write,
         "Pins an entry, so that every compaction keeps it verbatim, or unpins it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "pinBudgetExceeded"];
-    "getPins" append::get_pins, GetPinsParams => GetPinsResult, Read,
+    "getPins" messages::get_pins, GetPinsParams => GetPinsResult, Read,
         "Returns the pinned entries of a branch.",
         ["sessionNotFound", "entryNotFound"];
 
-    "prepareNavigation" branches::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
+    "prepareNavigation" operations::prepare_navigation, PrepareNavigationParams => PrepareNavigationResult, Read,
         "Describes what a navigation would do. Changes nothing.",
         ["sessionNotFound", "entryNotFound"];
-    "navigateTree" branches::navigate, NavigateTreeParams => NavigateTreeResult, Write,
+    "navigateTree" operations::navigate, NavigateTreeParams => NavigateTreeResult, Write,
         "Moves the leaf to another entry of the tree.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidHookResult", "invalidSettings"];
-    "forkSession" branches::fork, ForkSessionParams => OpenSessionResult, Opening,
+    "forkSession" operations::fork, ForkSessionParams => OpenSessionResult, Opening,
         "Copies one branch of a session into a new file and opens it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
 }
@@ -290,4 +293,167 @@ where
         }
     };
     module.register_async_method(name, serve).map(|_| ())
+}
+
+/// The document: OpenRPC 1.2.6 with schemas of JSON Schema draft 7, which its tools read. Notifications, errors and
+/// scopes are in members that start with `x-`.
+pub fn document() -> Value {
+    let mut settings = SchemaSettings::draft07();
+    settings.definitions_path = "/components/schemas".into();
+    let settings = settings.with_transform(WithoutFormats);
+    let mut generator = SchemaGenerator::new(settings.clone());
+    let mut results = SchemaGenerator::new(settings.for_serialize());
+    let descriptions = describe(&mut generator, &mut results);
+    let notifications = describe_notifications(&mut results);
+    let client_methods = describe_client_methods(&mut results, &mut generator);
+    let mut schemas = generator.take_definitions(true);
+    schemas.extend(results.take_definitions(true));
+    // Code generators name types by their titles.
+    for (name, schema) in &mut schemas {
+        if let Some(schema) = schema.as_object_mut() {
+            schema.entry("title").or_insert_with(|| json!(name));
+        }
+    }
+    let methods: Vec<Value> = descriptions.iter().map(|method| described(method, &schemas)).collect();
+    let errors: Vec<Value> = errors::TABLE
+        .iter()
+        .map(|(code, kind, description)| json!({ "code": code, "kind": kind, "description": description }))
+        .collect();
+    json!({
+        "openrpc": "1.2.6",
+        "info": {
+            "title": "compactd",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Keeps an LLM agent's conversation tree on disk and its context small.",
+            "license": { "name": "MIT" },
+        },
+        "methods": methods,
+        "x-notifications": notifications,
+        "x-clientMethods": client_methods,
+        "x-clientNotifications": client_notifications(),
+        "x-errors": errors,
+        "components": { "schemas": schemas },
+    })
+}
+
+fn client_notifications() -> Value {
+    json!([
+        { "name": "exit", "summary": "Ends the server. The exit code is 1 if no `shutdown` came before.", "params": null },
+        { "name": "$/cancelRequest", "summary": "Cancels a request. It then fails with -32800.", "params": {
+            "type": "object",
+            "properties": { "id": { "type": ["string", "number"] } },
+            "required": ["id"],
+        } },
+    ])
+}
+
+fn described(method: &MethodDescription, schemas: &Map<String, Value>) -> Value {
+    json!({
+        "name": method.name,
+        "summary": method.summary,
+        "tags": [{ "name": task(method.name) }],
+        "paramStructure": "by-name",
+        "params": parameters(method.name, &method.params, schemas),
+        "result": { "name": "result", "schema": method.result },
+        "errors": method.errors.iter().map(|kind| error(kind)).collect::<Vec<_>>(),
+        "x-params": method.params,
+        "x-scope": method.scope.name(),
+    })
+}
+
+/// Groups of methods by task, in the order of the reference.
+const TASKS: &[(&str, &[&str])] = &[
+    ("Start, settings and end", &["initialize", "updateSettings", "ping", "getStatus", "rpc.discover", "shutdown"]),
+    (
+        "Sessions",
+        &[
+            "createSession",
+            "openSession",
+            "continueSession",
+            "subscribe",
+            "unsubscribe",
+            "closeSession",
+            "listSessions",
+            "setSessionName",
+            "getSessionStats",
+            "checkSession",
+        ],
+    ),
+    ("Writing", &["appendMessage", "appendMessages", "appendEntry", "setLabel", "pinEntry"]),
+    ("Reading", &["getContext", "getEntry", "getEntries", "getBranch", "getTree", "getPins"]),
+    ("Finding", &["searchSession", "recall"]),
+    ("Tokens", &["getContextUsage", "estimateTokens", "serializeConversation"]),
+    (
+        "Compaction",
+        &["checkCompaction", "prepareCompaction", "compact", "compactMessages", "abortCompaction", "undoCompaction"],
+    ),
+    ("Branches", &["prepareNavigation", "navigateTree", "forkSession"]),
+];
+
+fn task(method: &str) -> &'static str {
+    TASKS.iter().find(|(_, methods)| methods.contains(&method)).map_or("Other", |(task, _)| task)
+}
+
+/// An error of the table, in the form of OpenRPC.
+fn error(kind: &str) -> Value {
+    let row = errors::TABLE.iter().find(|(_, name, _)| *name == kind);
+    let (code, kind, description) = row.expect("the list of methods names kinds of the table, which a test checks");
+    json!({ "code": code, "message": description, "data": { "kind": kind } })
+}
+
+/// The members of a parameter type as a list, as OpenRPC requires. Generators name them by their titles.
+fn parameters(method: &str, params: &Schema, schemas: &Map<String, Value>) -> Vec<Value> {
+    let name = params.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
+    let schema = name.and_then(|name| schemas.get(name)).unwrap_or(params.as_value());
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let members = schema["properties"].as_object().into_iter().flatten();
+    let mut list: Vec<Value> = members
+        .map(|(name, schema)| {
+            let mut schema = schema.clone();
+            schema["title"] = json!(capitalised(method) + &capitalised(name));
+            json!({ "name": name, "required": required.contains(&name.as_str()), "schema": schema })
+        })
+        .collect();
+    // Tools require that mandatory parameters precede optional ones.
+    list.sort_by_key(|parameter| parameter["required"] != json!(true));
+    list
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Removes integer formats, which are not part of JSON Schema and confuse its tools.
+#[derive(Debug, Clone)]
+struct WithoutFormats;
+
+impl Transform for WithoutFormats {
+    fn transform(&mut self, schema: &mut Schema) {
+        if schema.remove("format").is_some_and(|format| format == "uint32") {
+            schema.insert("maximum".to_owned(), json!(u32::MAX));
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_name_errors_of_the_table_and_schemas_that_are_there() {
+        let document = document();
+        let schemas = document["components"]["schemas"].as_object().expect("schemas");
+        let text = document.to_string();
+        for reference in text.split("#/components/schemas/").skip(1) {
+            let name = reference.split('"').next().unwrap_or_default();
+            assert!(schemas.contains_key(name), "no schema {name}");
+        }
+        assert!(!text.contains("\"format\":\"u"), "an integer format is left");
+        assert!(!text.contains("\"Other\""), "a method has no task");
+        let named = TASKS.iter().flat_map(|(_, methods)| *methods);
+        assert!(named.copied().all(|name| find(name).is_some()), "a task names a method that is none");
+        assert!(schemas.iter().all(|(name, schema)| schema["title"] == json!(name)), "a schema has no title");
+    }
 }

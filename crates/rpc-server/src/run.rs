@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::dispatch::{Dispatcher, Signal};
 use crate::methods;
-use crate::openrpc;
 use crate::server::{Catalog, GRACE_PERIOD, Server};
 use crate::transport::{Framing, Input, Outbound, read_messages};
 
@@ -34,7 +33,7 @@ const PARENT_CHECK: Duration = Duration::from_secs(1);
 
 /// What the server can do.
 const CATALOG: Catalog =
-    Catalog { methods: methods::names, notifications: methods::NOTIFICATIONS, document: openrpc::document };
+    Catalog { methods: methods::names, notifications: methods::NOTIFICATIONS, document: methods::document };
 
 /// Why the server ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,13 +3,11 @@
 mod file_log;
 mod file_store;
 mod list;
-mod list_cache;
 mod lock;
 mod read;
-mod regular;
 mod summarize;
 
 pub use file_log::{FileLog, OpenedFile};
 pub use file_store::FileStore;
 pub use list::resolve as resolve_path;
-pub use regular::{append_to_regular_file, open_regular_file, read_regular_file};
+pub use read::{append_to_regular_file, open_regular_file, read_regular_file};

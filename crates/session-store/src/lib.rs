@@ -28,7 +28,6 @@
 
 mod error;
 mod file;
-mod fork;
 mod header;
 mod index;
 mod line;
@@ -48,10 +47,10 @@ pub use log::Locator;
 pub use memory::{MemoryLog, MemoryStore};
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
+pub use session::branch::Undo;
 pub use session::branch::{Context, Recalled, SessionBranch};
 pub use session::inspect::{SessionStats, TokenTotals, TreeNode};
 pub use session::syncs::PendingSync;
-pub use session::undo::Undo;
 pub use session::{Durability, Session, SessionOptions};
 pub use store::{
     CreateOptions, Cursor, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore,

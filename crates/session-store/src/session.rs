@@ -20,8 +20,6 @@ pub(crate) mod branch;
 pub(crate) mod entries;
 pub(crate) mod inspect;
 pub(crate) mod syncs;
-pub(crate) mod undo;
-pub(crate) mod upgrade;
 
 /// Default maximum bytes of parsed entries in memory.
 const CACHE_BYTES: usize = 32 << 20;

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::file_operations::FileTools;
 use compaction_core::json::{self, Json};
-use compaction_core::navigation::BranchPreparation;
+use compaction_core::preparation::BranchPreparation;
 use session_store::{FileLog, Session, SessionOptions};
 
 use super::answer::{Files, Navigation, canonical, list, value};

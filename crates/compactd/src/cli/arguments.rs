@@ -1,10 +1,13 @@
-//! The definition of the command line.
+//! The definition of the command line, and `completions` and `man`: the command line as shells and the manual know it.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use compaction_core::transcripts::Agent;
+
+use super::failure::Failure;
 
 /// Default for the maximum bytes of a message: 64 MiB (protocol, Framing).
 pub(crate) const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
@@ -474,6 +477,35 @@ fn parse_bytes(text: &str) -> Result<usize, String> {
     let number: usize = digits.parse().map_err(|error| format!("{error}"))?;
     let bytes = number.checked_mul(1 << shift).ok_or("too large")?;
     if bytes == 0 { Err("it must be at least 1".to_owned()) } else { Ok(bytes) }
+}
+
+/// Writes the completions for a shell.
+pub(super) fn completions(options: &CompletionsOptions, output: &mut dyn Write) -> Result<(), Failure> {
+    // The generator panics if it cannot write, so that it writes to memory.
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut definition(), "compactd", &mut script);
+    output.write_all(&script).map_err(Failure::Output)
+}
+
+/// Writes a manual page in the format of `man`.
+pub(super) fn manual(options: &ManOptions, output: &mut dyn Write) -> Result<(), Failure> {
+    let mut program = definition();
+    // Gives each command its full name.
+    program.build();
+    let page = match &options.command {
+        None => program,
+        Some(name) => match program.find_subcommand(name) {
+            Some(command) => command.clone(),
+            None => return Err(Failure::Refused(unknown_command(name, &program))),
+        },
+    };
+    let version = concat!("compactd ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(page).source(version).manual("User Commands").render(output).map_err(Failure::Output)
+}
+
+fn unknown_command(name: &str, program: &clap::Command) -> String {
+    let commands: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+    format!("no command is called {name}; there are {}", commands.join(", "))
 }
 
 #[cfg(test)]

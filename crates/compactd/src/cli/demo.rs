@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use super::arguments::DemoOptions;
 use super::connection::{Connection, initialize_params, length, utf8, with_members};
 use super::failure::Failure;
+use super::inspect::Outline;
 use super::terminal::{Terminal, change, count, cut, one_line, thousands};
-use super::tree::Outline;
 use exchange::{Exchange, context_tokens, print};
 
 /// The sample session. `demo/README.md` describes how it is made.

@@ -23,7 +23,7 @@ use super::arguments::{CompactOptions, McpOptions};
 use super::connection::{ALL_SESSIONS, Connection, Source, length, list, number, utf8};
 use super::failure::Failure;
 use super::terminal::{Terminal, count, line_of_member, thousands};
-use super::{compact, inspect, tree};
+use super::{compact, inspect};
 
 /// Maximum time to wait for running calls after the client has gone.
 const GRACE: Duration = Duration::from_secs(5);
@@ -368,7 +368,7 @@ async fn show(connection: &Connection, session: &Session, call: &ShowContext) ->
             let compaction = inspect::compaction_of_summary(connection, session.id()).await?;
             compaction["summary"].as_str().unwrap_or_default().to_owned()
         }
-        View::Tree => tree::drawing(&session.opened, &connection.call("getTree", &params).await?, false, terminal()),
+        View::Tree => inspect::drawing(&session.opened, &connection.call("getTree", &params).await?, false, terminal()),
     };
     Ok(session.titled(&part(&text, call.offset, call.max_bytes.unwrap_or(20_000))))
 }

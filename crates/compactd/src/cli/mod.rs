@@ -14,9 +14,7 @@ mod import;
 mod inspect;
 mod mcp;
 mod report;
-mod shell;
 mod terminal;
-mod tree;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -61,11 +59,11 @@ fn execute(command: &Command, output: &mut dyn Write) -> Result<(), Failure> {
             Command::Recall(options) => inspect::recall(options, terminal, output).await,
             Command::Import(options) => import::run(options, terminal, output).await,
             Command::Export(options) => export::run(options, output).await,
-            Command::Tree(options) => tree::run(options, terminal, output).await,
+            Command::Tree(options) => inspect::run(options, terminal, output).await,
             Command::Mcp(options) => mcp::run(options).await,
             Command::Hook => hook::run(output).await,
-            Command::Completions(options) => shell::completions(options, output),
-            Command::Man(options) => shell::manual(options, output),
+            Command::Completions(options) => arguments::completions(options, output),
+            Command::Man(options) => arguments::manual(options, output),
         }
     });
     // Dropping the runtime would wait for a thread that reads standard input.

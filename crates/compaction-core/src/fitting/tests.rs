@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::measure::weight;
+use super::weight;
 use super::*;
 use crate::conversation::{Thinking, serialize_conversation};
 use crate::json::encode_string;
@@ -389,4 +389,82 @@ fn secrets_are_taken_out_before_texts_are_cut() {
         }
     }
     assert!(without > 0, "nothing was cut");
+}
+
+#[test]
+fn fills_requests_in_order() {
+    let check = |weights: &[u64], first, later, ends: &[usize]| {
+        let parts = pack(weights, Rooms { first, later });
+        assert_eq!(parts.iter().map(|part| part.end).collect::<Vec<_>>(), ends, "{weights:?}");
+    };
+    check(&[], 10, 10, &[0]);
+    check(&[4, 4], 10, 10, &[2]);
+    check(&[4, 5], 10, 10, &[1, 2]);
+    check(&[99, 1], 10, 10, &[1, 2]);
+    check(&[0, 4, 0, 0, 4, 0], 10, 10, &[6]);
+    check(&[1, 99, 1], 10, 10, &[1, 2, 3]);
+    check(&[8, 4, 4], 3, 10, &[1, 3]);
+}
+
+proptest! {
+    #[test]
+    fn every_message_is_in_one_request(
+        weights in proptest::collection::vec(0u64..50, 0..60),
+        first in 1u64..80,
+        later in 1u64..80,
+    ) {
+        let parts = pack(&weights, Rooms { first, later });
+        prop_assert_eq!(parts.iter().cloned().flatten().collect::<Vec<_>>(), (0..weights.len()).collect::<Vec<_>>());
+        for (position, part) in parts.iter().enumerate() {
+            let room = if position == 0 { first } else { later };
+            let included = weights[part.clone()].iter().filter(|weight| **weight > 0).count();
+            prop_assert!(included <= 1 || joined(&weights[part.clone()]) <= room);
+        }
+        let total = joined(&weights);
+        prop_assert!(parts.len() as u64 <= 2 * total.div_ceil(first.min(later)) + 1);
+    }
+}
+
+#[test]
+fn text_that_tokenizers_split_finely_weighs_more() {
+    let check = |text: &str, tokens| assert_eq!(careful_tokens(text), tokens, "{text}");
+    check("", 0);
+    check("plain words of a person in letters", 9);
+    check("let mut x = a[1] + 42;", 8);
+    check("0123456789abcdef", 7);
+    check("QmFzZTY0", 4);
+    check("\u{43f}\u{440}\u{438}\u{432}\u{435}\u{442}", 5);
+    check("\u{6f22}\u{5b57}\u{6f22}\u{5b57}", 5);
+    check("\u{1f600}", 3);
+}
+
+#[test]
+fn the_middle_is_cut_along_lines() {
+    let text: String = (10..60).map(|number| format!("line {number}\n")).collect();
+    let cut = cut_middle(&text, 300);
+    assert!(cut.starts_with("line 10\nline 11\n") && cut.ends_with("line 58\nline 59\n"), "{cut}");
+    for line in cut.lines().filter(|line| !line.is_empty() && !line.starts_with('[')) {
+        assert!(text.contains(&format!("{line}\n")), "{line}");
+    }
+    assert!(cut.contains(" characters left out here]"));
+}
+
+proptest! {
+    #[test]
+    fn the_measure_is_never_below_the_estimate(text in "\\PC*|[\\x00-\\u{10FFFF}]*|[a-z ]*") {
+        prop_assert!(careful_tokens(&text) >= estimate_text(&text));
+    }
+
+    #[test]
+    fn a_cut_text_fits(text in "([a-zA-Z0-9<{\n]|\u{e9}|\u{20ac}|\u{1f600}){0,300}", room in 0u64..600) {
+        let cut = cut_middle(&text, room);
+        prop_assert!(weight(&cut) <= room);
+        prop_assert_eq!(cut == text, weight(&text) <= room);
+    }
+
+    #[test]
+    fn marks_are_light(left_out in any::<u64>()) {
+        let mark = format!("\n\n[{left_out} characters left out here]\n\n");
+        prop_assert!(weight(&mark) <= MARK_WEIGHT);
+    }
 }

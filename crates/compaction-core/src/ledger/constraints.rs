@@ -1,24 +1,12 @@
-//! Constraints: rules that a person sets for the whole conversation. Small tables of words for each
-//! language recognise them (`languages` for languages with spaces between words, `scripts` for the
-//! others).
+//! Constraints: rules that a person sets for the whole conversation. A small table of words for each
+//! language recognises them (`constraints/*.txt`). Its words are in lower case and without punctuation. A new language
+//! is a new table in [`LANGUAGE_TABLES`] or [`SCRIPT_TABLES`], and lines in the table of tests.
 //!
 //! The tables aim at precision. A missed constraint is still among the requests, but a complaint that
 //! is taken for a constraint uses the room of a real one.
 
-mod english;
-mod french;
-mod german;
-mod italian;
-mod languages;
-mod portuguese;
-mod russian;
-mod scripts;
-mod spanish;
-
 use std::collections::HashMap;
 use std::sync::LazyLock;
-
-use languages::{LANGUAGES, Language, Negation, POLITE};
 
 use super::cues::is_sized;
 use super::statements::sentences;
@@ -52,7 +40,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if !is_sized(sentence) || sentence.ends_with(['?', '\u{ff1f}', '\u{61f}']) {
         return false;
     }
-    if scripts::is_constraint(sentence) {
+    if is_constraint_in_a_script(sentence) {
         return true;
     }
     let words = normalised(sentence);
@@ -64,9 +52,16 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     signals.demands & !signals.reports != 0 || orders(sentence, !signals.reports)
 }
 
+/// Whether a sentence in one of the languages of [`SCRIPT_TABLES`] is a constraint.
+fn is_constraint_in_a_script(sentence: &str) -> bool {
+    // The characters of all cues begin with such a byte. The loop is compiled to vector instructions.
+    sentence.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE3))
+        && SCRIPTS.iter().any(|script| script.asks(sentence))
+}
+
 /// Whether a part of a sentence is an order in one of `languages`.
 fn orders(sentence: &str, languages: Languages) -> bool {
-    let begins = |part: &str, of: Languages| each_of(of).any(|language| starts_with_any(part, language.starts));
+    let begins = |part: &str, of: Languages| each_of(of).any(|language| starts_with_any(part, &language.starts));
     let is_order = |part: &str, of: Languages| each_of(of).any(|language| language.orders(part));
     sentence.split(';').any(|part| {
         let whole = Clause::of(part);
@@ -82,6 +77,11 @@ fn orders(sentence: &str, languages: Languages) -> bool {
 /// The tables of a set of languages.
 fn each_of(languages: Languages) -> impl Iterator<Item = &'static Language> {
     LANGUAGES.iter().enumerate().filter(move |(index, _)| languages & 1 << index != 0).map(|(_, language)| language)
+}
+
+/// Polite words before an order, of all languages.
+fn polite() -> impl Iterator<Item = &'static str> {
+    LANGUAGES.iter().flat_map(|language| language.polite.iter().copied())
 }
 
 /// A part of a sentence between marks.
@@ -109,8 +109,8 @@ impl Clause {
                 break;
             }
             let rest = text[start..].trim_start();
-            let behind = |polite: &&str| rest.strip_prefix(*polite).filter(|rest| rest.starts_with(' ')).map(str::len);
-            let Some(left) = POLITE.iter().find_map(behind) else { break };
+            let behind = |polite: &str| rest.strip_prefix(polite).filter(|rest| rest.starts_with(' ')).map(str::len);
+            let Some(left) = polite().find_map(behind) else { break };
             start = text.len() - left;
             first = Roles::default();
         }
@@ -123,19 +123,138 @@ impl Clause {
     }
 }
 
+/// The tables of languages with spaces between words.
+const LANGUAGE_TABLES: [&str; 8] = [
+    include_str!("constraints/english.txt"),
+    include_str!("constraints/german.txt"),
+    include_str!("constraints/french.txt"),
+    include_str!("constraints/spanish.txt"),
+    include_str!("constraints/portuguese.txt"),
+    include_str!("constraints/italian.txt"),
+    include_str!("constraints/russian.txt"),
+    include_str!("constraints/arabic.txt"),
+];
+
+const _: () = assert!(LANGUAGE_TABLES.len() <= Languages::BITS as usize);
+
+static LANGUAGES: LazyLock<[Language; 8]> = LazyLock::new(|| LANGUAGE_TABLES.map(|table| read(table, Language::list)));
+
+/// The tables of languages without spaces between words, or with long endings. Cues are searched for as pieces of text.
+const SCRIPT_TABLES: [&str; 3] = [
+    include_str!("constraints/chinese.txt"),
+    include_str!("constraints/japanese.txt"),
+    include_str!("constraints/korean.txt"),
+];
+
+static SCRIPTS: LazyLock<[Script; 3]> = LazyLock::new(|| SCRIPT_TABLES.map(|table| read(table, Script::list)));
+
+type Words = Vec<&'static str>;
+
+/// Words of a language that make a constraint.
+#[derive(Debug, Default)]
+struct Language {
+    /// Polite words before an order.
+    polite: Words,
+    /// Words that make one in any position.
+    anywhere: Words,
+    /// Words that make one at the beginning of a sentence or after a semicolon.
+    starts: Words,
+    /// Verbs that are an order at the beginning of a clause, and words that make the order a limit.
+    commands: Words,
+    limits: Words,
+    /// Verbs that are an order at the end of a clause, and words that make the clause a report.
+    infinitives: Words,
+    subjects: Words,
+    /// Negations with the verb forms with which they forbid.
+    negations: Vec<Negation>,
+    /// Words of sentences that report and do not ask.
+    reports: Words,
+}
+
+/// A negation at the beginning of a clause, and the verbs that make it an order.
+#[derive(Debug, Default)]
+struct Negation {
+    words: Words,
+    /// Words before it, and between it and the verb, that are ignored.
+    skipped: Words,
+    between: Words,
+    /// Beginnings of the verbs; if empty, any verb.
+    stems: Words,
+    endings: Words,
+    except: Words,
+}
+
+/// The cues of a language without spaces.
+#[derive(Debug, Default)]
+struct Script {
+    /// Pieces that make a sentence a constraint.
+    cues: Words,
+    /// Pieces that stress an order, and pieces that ask. One of each, in this order, makes a
+    /// constraint.
+    stresses: Words,
+    requests: Words,
+    /// Ends of constraints, without the full stop.
+    ends: Words,
+    /// Pieces of sentences that only report or ask.
+    reports: Words,
+}
+
+/// Reads a table: names of lists in brackets, and after each its words between commas.
+fn read<T: Default>(table: &'static str, list: for<'t> fn(&'t mut T, &str) -> Option<&'t mut Words>) -> T {
+    let mut read = T::default();
+    for part in table.split('[').skip(1) {
+        let (name, words) = part.split_once(']').unwrap_or((part, ""));
+        let words = words.split([',', '\n']).map(str::trim).filter(|word| !word.is_empty());
+        if let Some(list) = list(&mut read, name) {
+            list.extend(words);
+        }
+    }
+    read
+}
+
 impl Language {
+    /// The list with a name in the table. Lists of negations follow `[negation]`, which begins a new one.
+    fn list(&mut self, name: &str) -> Option<&mut Words> {
+        Some(match name {
+            "polite" => &mut self.polite,
+            "anywhere" => &mut self.anywhere,
+            "starts" => &mut self.starts,
+            "commands" => &mut self.commands,
+            "limits" => &mut self.limits,
+            "infinitives" => &mut self.infinitives,
+            "subjects" => &mut self.subjects,
+            "reports" => &mut self.reports,
+            "negation" => {
+                self.negations.push(Negation::default());
+                return self.negations.last_mut().map(|negation| &mut negation.words);
+            }
+            _ => return self.negations.last_mut().and_then(|negation| negation.list(name)),
+        })
+    }
+
     /// Whether a part of a sentence is an order with a limit.
     fn orders(&self, clause: &str) -> bool {
         let ends = || {
             let is_last = || clause.split_whitespace().next_back().is_some_and(|last| self.infinitives.contains(&last));
-            !self.infinitives.is_empty() && is_last() && !has_any(clause, self.subjects)
+            !self.infinitives.is_empty() && is_last() && !has_any(clause, &self.subjects)
         };
-        let is_order = starts_with_any(clause, self.commands) || ends();
-        is_order && has_any(clause, self.limits) || self.negations.iter().any(|negation| negation.begins(clause))
+        let is_order = starts_with_any(clause, &self.commands) || ends();
+        is_order && has_any(clause, &self.limits) || self.negations.iter().any(|negation| negation.begins(clause))
     }
 }
 
 impl Negation {
+    fn list(&mut self, name: &str) -> Option<&mut Words> {
+        Some(match name {
+            "skipped" => &mut self.skipped,
+            "between" => &mut self.between,
+            "stems" => &mut self.stems,
+            "endings" => &mut self.endings,
+            "except" => &mut self.except,
+            _ => return None,
+        })
+    }
+
     /// Whether a clause begins with a negation and an imperative verb.
     fn begins(&self, clause: &str) -> bool {
         let mut words = clause.split_whitespace().skip_while(|word| self.skipped.contains(word));
@@ -146,17 +265,41 @@ impl Negation {
 
     fn is_form(&self, verb: &str) -> bool {
         let ends = |rest: &str| self.endings.contains(&rest);
-        match self.stems {
+        match self.stems.as_slice() {
             [] => self.endings.iter().any(|ending| verb.len() > ending.len() && verb.ends_with(ending)),
             stems => stems.iter().any(|stem| verb.strip_prefix(stem).is_some_and(ends)),
         }
     }
 }
 
+impl Script {
+    fn list(&mut self, name: &str) -> Option<&mut Words> {
+        Some(match name {
+            "cues" => &mut self.cues,
+            "stresses" => &mut self.stresses,
+            "requests" => &mut self.requests,
+            "ends" => &mut self.ends,
+            "reports" => &mut self.reports,
+            _ => return None,
+        })
+    }
+
+    fn asks(&self, sentence: &str) -> bool {
+        let has = |pieces: &[&str]| pieces.iter().any(|piece| sentence.contains(piece));
+        let text = sentence.trim_end_matches(|character: char| !character.is_alphanumeric());
+        let ends = self.ends.iter().any(|end| text.ends_with(end));
+        (has(&self.cues) || ends || self.stresses_a_request(sentence)) && !has(&self.reports)
+    }
+
+    fn stresses_a_request(&self, sentence: &str) -> bool {
+        let behind = |stress: &&str| sentence.split_once(*stress).map(|(_, behind)| behind);
+        let asks = |behind: &str| self.requests.iter().any(|request| behind.contains(request));
+        self.stresses.iter().filter_map(behind).any(asks)
+    }
+}
+
 /// A set of languages: one bit for each row of [`LANGUAGES`].
 type Languages = u8;
-
-const _: () = assert!(LANGUAGES.len() <= Languages::BITS as usize);
 
 /// The languages in which a sentence demands or reports.
 #[derive(Debug, Clone, Copy, Default)]
@@ -191,7 +334,7 @@ type ByWord<T> = HashMap<&'static str, T, TextHashing>;
 static PHRASES: LazyLock<ByWord<Vec<Phrase>>> = LazyLock::new(|| {
     let mut phrases: ByWord<Vec<Phrase>> = HashMap::default();
     for (language, table) in LANGUAGES.iter().enumerate() {
-        for (list, reports) in [(table.anywhere, false), (table.reports, true)] {
+        for (list, reports) in [(&table.anywhere, false), (&table.reports, true)] {
             for words in list {
                 phrases.entry(first_word(words)).or_default().push(Phrase { words, language, reports });
             }
@@ -203,15 +346,15 @@ static PHRASES: LazyLock<ByWord<Vec<Phrase>>> = LazyLock::new(|| {
 static ROLES: LazyLock<ByWord<Roles>> = LazyLock::new(|| {
     let mut roles: ByWord<Roles> = HashMap::default();
     for (language, table) in LANGUAGES.iter().enumerate() {
-        let negations = table.negations.iter().flat_map(|negation| negation.words.iter().chain(negation.skipped));
-        for words in table.starts.iter().chain(table.commands).chain(negations) {
+        let negations = table.negations.iter().flat_map(|negation| negation.words.iter().chain(&negation.skipped));
+        for words in table.starts.iter().chain(&table.commands).chain(negations) {
             roles.entry(first_word(words)).or_default().begins |= 1 << language;
         }
-        for word in table.infinitives {
+        for word in &table.infinitives {
             roles.entry(word).or_default().ends |= 1 << language;
         }
     }
-    for words in POLITE {
+    for words in polite() {
         roles.entry(first_word(words)).or_default().is_polite = true;
     }
     roles
@@ -242,4 +385,207 @@ fn signals(normalised: &str) -> Signals {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// What people ask to hold throughout.
+    const WISHES: &[&str] = &[
+        // English.
+        "Please never modify the file `legacy/payroll.cfg`.",
+        "Port 48213 is reserved for the metrics server; do not use it.",
+        "Don't touch e.g. foo.rs.",
+        "Use port 9000, not 8080, because Bob owns 8080; never change that.",
+        "The cache is slow; use the index instead.",
+        "It is forbidden to rename public functions.",
+        "Under no circumstances deploy on Fridays.",
+        "The vendor directory is off-limits.",
+        "Everything you write has to be in British English.",
+        "Version 1.5 must stay; 2.0 is forbidden.",
+        "Tabs, please, not spaces.",
+        "The key rule: deploy only from main, i.e. never from a branch!",
+        "Cannot deploy on Fridays.",
+        "Refrain from adding dependencies.",
+        "All changes are to be logged at all times.",
+        "No new dependencies.",
+        // German.
+        "Bitte niemals die Datei `lohn.cfg` ändern.",
+        "Verwende immer UTC in `Zeitstempel.java` und niemals Lokalzeit.",
+        "Füge keine neuen Abhängigkeiten hinzu.",
+        "Diese Datei nicht anfassen!",
+        "Fass das Verzeichnis vendor nicht an.",
+        "Auf keinen Fall direkt auf main pushen.",
+        "Der Port 48213 darf nicht benutzt werden.",
+        "Achte darauf, dass die Tests schnell bleiben.",
+        "Wenn du fertig bist, lösche nichts.",
+        "Löschen Sie keine Benutzerdaten.",
+        "Nur die öffentliche Schnittstelle dokumentieren.",
+        "Wichtig: keine Umbrüche in den Tabellen.",
+        // French.
+        "N'utilise jamais la fonction calculerAncien().",
+        "Ne touche jamais à `src/clé_privée.pem`, s’il te plaît.",
+        "S'il te plaît, ne modifie pas ce fichier.",
+        "Merci de ne pas toucher au dossier vendor.",
+        "Il ne faut jamais déployer le vendredi.",
+        "L'API doit rester compatible avec la version 2.",
+        "N’ajoutez aucune dépendance.",
+        "Évite les dépendances inutiles.",
+        "En aucun cas le port 48213.",
+        // Spanish.
+        "No uses nunca la función calcularTotalViejo().",
+        "No agregues dependencias nuevas.",
+        "Por favor, no modifiques este archivo.",
+        "Nunca borres los registros.",
+        "No lo toques sin preguntar.",
+        "Está prohibido renombrar funciones públicas.",
+        "Bajo ninguna circunstancia despliegues un viernes.",
+        "Siempre usa UTC en los registros.",
+        "No escribas comentarios en inglés.",
+        "Evita las dependencias nuevas.",
+        // Portuguese.
+        "Não modifique o arquivo de configuração.",
+        "Por favor, não apague os registros.",
+        "Nunca faça deploy na sexta.",
+        "Não mexa na pasta vendor.",
+        "É proibido renomear funções públicas.",
+        "Use sempre UTC nos registros.",
+        "Em hipótese alguma use a porta 48213.",
+        // Italian.
+        "Non modificare mai il file di configurazione.",
+        "Per favore, non toccare la cartella vendor.",
+        "Non aggiungere nuove dipendenze.",
+        "È vietato rinominare le funzioni pubbliche.",
+        "In nessun caso usare la porta 48213.",
+        "Usa sempre UTC nei registri.",
+        // Russian.
+        "Никогда не запускай миграцию `db/миграция_07.sql` без резервной копии.",
+        "Не трогай папку vendor.",
+        "Не добавляй новые зависимости.",
+        "Пожалуйста, не изменяйте этот файл.",
+        "Ни в коем случае не удаляй журналы.",
+        "Запрещено переименовывать публичные функции.",
+        "Всегда используй UTC.",
+        "Файлы не удалять!",
+        "Не пиши комментарии на английском.",
+        // Arabic.
+        "لا تحذف الملف `بيانات/سجل.txt` أبدا.",
+        // Chinese.
+        "不要修改 `config.yaml`。",
+        "请务必不要删除 `数据/客户名单.csv` 这个文件。",
+        "请不要添加新的依赖。",
+        "禁止在周五部署。",
+        "所有时间必须使用 UTC。",
+        "請勿刪除記錄檔。",
+        "千万别动 vendor 目录。",
+        "始终使用简体中文回答。",
+        // Japanese.
+        "必ず `設定/本番.yaml` をバックアップしてください。",
+        "絶対に本番のデータを消さないで。",
+        "新しい依存関係を追加しないでください。",
+        "このファイルは変更しないこと。",
+        "公開関数の名前を変えてはいけません。",
+        "金曜日のデプロイは禁止です。",
+        "常にUTCを使ってください。",
+        // Korean.
+        "`설정/서버.toml` 파일은 절대 수정하지 마세요.",
+        "새 의존성을 추가하지 마세요.",
+        "금요일 배포는 금지입니다.",
+        "항상 UTC를 사용해 주세요.",
+        "반드시 백업을 먼저 하세요.",
+    ];
+
+    /// What only reports, asks or wants work done.
+    const OTHERS: &[&str] = &[
+        "I don't know why it fails.",
+        "Why don't we use the index?",
+        "Must it be UTC?",
+        "The page returns 403 Forbidden.",
+        "port the parser to Rust",
+        "Never",
+        "Warum funktioniert das nicht?",
+        "Bitte schau nach, warum der Server nicht startet.",
+        "Der Server startet nicht.",
+        "Keine Ahnung, woran das liegt.",
+        "Ändere die Funktion, damit sie nicht abstürzt.",
+        "Ich kann die Datei nicht öffnen.",
+        "Das hat noch nie funktioniert.",
+        "Wir müssen das morgen prüfen.",
+        "Ne fonctionne pas sur mon poste.",
+        "Je n'ai jamais vu cette erreur.",
+        "Ça ne marche pas.",
+        "Pas de problème, merci beaucoup.",
+        "Le serveur ne répond pas.",
+        "No funciona en mi equipo.",
+        "No sé por qué falla.",
+        "No puedo abrir el archivo.",
+        "El servidor nunca responde.",
+        "No hay espacio en disco.",
+        "No entiendo el mensaje.",
+        "Não funciona na minha máquina.",
+        "Não sei por que falha.",
+        "Não consigo abrir o arquivo.",
+        "O servidor nunca responde.",
+        "Non funziona sul mio computer.",
+        "Non so perché fallisce.",
+        "Il server non risponde.",
+        "Non riesco ad aprire il file.",
+        "Не работает на моей машине.",
+        "Не знаю, почему падает.",
+        "Сервер не отвечает.",
+        "Не могу открыть файл.",
+        "Я никогда не видел этой ошибки.",
+        "Должно быть, это ошибка в кэше.",
+        "Добавь тесты для парсера.",
+        "修复解析器中的错误并添加测试",
+        "要不要加一个缓存？",
+        "我不知道为什么会失败。",
+        "服务器总是崩溃。",
+        "请给按钮换一个特别的颜色。",
+        "我无法登录系统。",
+        "パーサーをRustに移植してください。",
+        "必ず失敗します。",
+        "サーバーが起動しません。",
+        "なぜ動かないですか？",
+        "絶対にバグだと思う。",
+        "파서를 Rust로 옮겨 주세요.",
+        "항상 실패합니다.",
+        "서버가 시작되지 않습니다.",
+        "왜 안 되나요?",
+    ];
+
+    #[test]
+    fn constraints_are_known_in_many_languages() {
+        let missed: Vec<_> = WISHES.iter().filter(|wish| constraints(wish).next() != Some(**wish)).collect();
+        assert!(missed.is_empty(), "missed: {missed:#?}");
+        let taken: Vec<_> = OTHERS.iter().filter(|other| constraints(other).next().is_some()).collect();
+        assert!(taken.is_empty(), "taken: {taken:#?}");
+    }
+
+    #[test]
+    fn a_sentence_that_is_too_long_is_looked_at_in_parts() {
+        let long = format!("The history of this project is long{}; never rename it", " and told elsewhere".repeat(30));
+        assert_eq!(constraints(&long).collect::<Vec<_>>(), ["never rename it"]);
+    }
+
+    #[test]
+    fn cues_of_scripts_have_wide_characters() {
+        for script in SCRIPTS.iter() {
+            for cue in script.cues.iter().chain(&script.stresses).chain(&script.ends) {
+                assert!(cue.bytes().any(|byte| byte >= 0xE3), "{cue}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_list_of_the_tables_is_known() {
+        let names = |table: &'static str| table.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+        for table in LANGUAGE_TABLES {
+            let mut language = Language::default();
+            for name in names(table) {
+                assert!(language.list(name).is_some(), "{name}");
+            }
+        }
+        for name in SCRIPT_TABLES.into_iter().flat_map(names) {
+            assert!(Script::default().list(name).is_some(), "{name}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The table of error texts. A new text is a new row here, and a line in a fixture: `error-texts-field.jsonl` has those
 //! that people reported, `error-texts-other.jsonl` those that only look like an overflow, `error-texts.jsonl` the rest.
 
-use super::pattern::Pattern;
+use super::Pattern;
 
 /// Limits on requests or tokens per time. They are checked first, because they mention tokens too.
 pub(super) const RATE_LIMIT: &[Pattern] = &[

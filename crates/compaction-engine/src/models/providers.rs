@@ -1,21 +1,19 @@
 //! Models of providers: Anthropic, OpenAI and compatible servers, Gemini, the clouds that offer these models, and
 //! programs.
 //!
-//! The settings describe them ([`super::configuration`]). Each provider's interface is a `Wire`; all of them share
-//! one implementation of a request (`http_model`).
+//! The settings describe them ([`super::configuration`]). Each provider has its [`Interface`]; all of them share one
+//! implementation of a request (`http_model`).
 
-mod changes;
+mod answer;
 mod chat;
 pub(super) mod command;
-mod conversation;
 mod converse;
-mod draft;
-mod events;
 pub(super) mod failure;
 mod gemini;
 mod http;
 mod http_model;
 mod messages;
+mod request;
 mod responses;
 
 use std::fmt::Debug;
@@ -27,11 +25,11 @@ use serde_json::Value;
 
 use super::configuration::{Access, Api, HttpConfiguration, ModelConfiguration};
 pub use super::keys::{Environment, PrintedKeys};
+use super::providers::answer::Draft;
+use super::providers::request::Changeable;
 use super::{Cache, ContinuedRequest, Model};
 use crate::error::EngineError;
-use changes::Changeable;
 use command::CommandModel;
-use draft::Draft;
 use failure::Failure;
 use http_model::HttpModel;
 
@@ -60,12 +58,12 @@ pub fn model_of(configuration: &ModelConfiguration, environment: &Environment) -
                 let path = format!("compactd.summarizers.{name}.model");
                 EngineError::invalid_setting(path, "the name of a model that can be a part of an address")
             })?;
-            Ok(Arc::new(HttpModel::new(name, *limits, http, wire_of(name, http), uri, environment)))
+            Ok(Arc::new(HttpModel::new(name, *limits, http, interface_of(name, http), uri, environment)))
         }
     }
 }
 
-fn wire_of(name: &str, http: &HttpConfiguration) -> Box<dyn Wire> {
+fn interface_of(name: &str, http: &HttpConfiguration) -> Box<dyn Interface> {
     let (name, model) = (name.to_owned(), http.model.clone());
     match http.api {
         Api::Messages => Box::new(messages::Messages { name, model: Some(model) }),
@@ -79,7 +77,7 @@ fn wire_of(name: &str, http: &HttpConfiguration) -> Box<dyn Wire> {
 
 /// The interface of a provider: the form of its requests and answers. An answer is a list of events with JSON data,
 /// or one object from a server that does not stream.
-trait Wire: Send + Sync + Debug {
+trait Interface: Send + Sync + Debug {
     /// Headers of every request.
     fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         Vec::new()

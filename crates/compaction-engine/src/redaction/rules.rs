@@ -1,8 +1,16 @@
-//! Redaction rules: their form, and those that the settings disable or add (`compactd.redaction`).
+//! Redaction rules: their form, those that the settings disable or add (`compactd.redaction`), and the search for them.
+//!
+//! An automaton for hundreds of keywords takes longer to build than a conversation takes to be searched. Here one table
+//! tells for nearly every position that no keyword begins there. A keyword such as `token` is common in conversations,
+//! nearly always without a secret. One automaton then tells for all rules of the keyword that none matches. The pattern
+//! of a rule is compiled by itself only where it matches, because its groups are then needed.
 
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::RegexBuilder;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::{Anchored, Input, MatchKind, PatternSet};
 use serde_json::Value;
 
 use super::check::Check;
@@ -140,4 +148,361 @@ pub(super) struct Rule {
 /// All bundled rules. If matches overlap, the mark has the name of the one that begins first.
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     TOKENS.iter().chain(VALUES)
+}
+
+/// Maximum bytes of the states that an automaton keeps.
+const CACHE_BYTES: usize = 1 << 18;
+/// Maximum number of idle states that are kept for each group.
+const MAX_IDLE: usize = 4;
+
+/// Rules that are tried at the same keywords.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// The rules with their indexes.
+    rules: Vec<(usize, &'static Rule)>,
+    /// Compiled when a text first contains one of the keywords.
+    automaton: OnceLock<Option<DFA>>,
+}
+
+impl Group {
+    /// The group of one rule.
+    pub(super) fn new(index: usize, rule: &'static Rule) -> Self {
+        Self { rules: vec![(index, rule)], automaton: OnceLock::new() }
+    }
+
+    /// Adds a rule if it is tried at the same places as the others. Returns whether it is.
+    pub(super) fn add(&mut self, index: usize, rule: &'static Rule) -> bool {
+        let first = self.first();
+        let is_value = |rule: &Rule| !matches!(rule.check, Check::PrivateKey | Check::Issued);
+        let is_alike = rule.keywords == first.keywords && rule.before == first.before;
+        let is_added = is_alike && is_value(rule) && is_value(first);
+        if is_added {
+            self.rules.push((index, rule));
+        }
+        is_added
+    }
+
+    /// Indexes of the rules.
+    pub(super) fn rules(&self) -> impl Iterator<Item = usize> {
+        self.rules.iter().map(|(index, _)| *index)
+    }
+
+    /// The places at which a match may begin whose keyword begins at `keyword`.
+    pub(super) fn starts(&self, keyword: usize) -> impl Iterator<Item = usize> {
+        self.first().before.iter().filter_map(move |before| keyword.checked_sub(*before))
+    }
+
+    /// The rules that match at `start`, as far as the reach of their check shows.
+    pub(super) fn matching<'s>(&self, text: &str, start: usize, state: &'s mut Option<SearchState>) -> Matching<'s> {
+        let check = self.first().check;
+        match check {
+            Check::PrivateKey => return Matching::Unknown,
+            Check::Issued if begins_within_word(text, start) => return Matching::None,
+            _ => {}
+        }
+        let Some(from_start) = text.get(start..) else { return Matching::None };
+        let Some(automaton) = self.automaton.get_or_init(|| self.compiled()) else { return Matching::Unknown };
+        let SearchState { cache, matched } = state.get_or_insert_with(|| SearchState::new(automaton));
+        matched.clear();
+        let near = &from_start[..from_start.floor_char_boundary(check.reach())];
+        let input = Input::new(near).anchored(Anchored::Yes);
+        match automaton.try_which_overlapping_matches(cache, &input, matched) {
+            Ok(()) if matched.is_empty() => Matching::None,
+            Ok(()) => Matching::Rules(matched),
+            // An automaton knows the ends of words in ASCII texts alone.
+            Err(_) => Matching::Unknown,
+        }
+    }
+
+    fn first(&self) -> &'static Rule {
+        self.rules[0].1
+    }
+
+    /// The automaton for all patterns. A test compiles those of the bundled rules.
+    fn compiled(&self) -> Option<DFA> {
+        let patterns: Vec<String> = self.rules.iter().map(|(_, rule)| anchored(rule.pattern)).collect();
+        let settings = DFA::config()
+            .match_kind(MatchKind::All)
+            .unicode_word_boundary(true)
+            .cache_capacity(CACHE_BYTES)
+            .skip_cache_capacity_check(true);
+        DFA::builder().configure(settings).build_many(&patterns).ok()
+    }
+}
+
+/// The rules of a group that match at a place.
+#[derive(Debug)]
+pub(super) enum Matching<'s> {
+    None,
+    /// Each of them may.
+    Unknown,
+    Rules(&'s PatternSet),
+}
+
+impl Matching<'_> {
+    /// Whether the rule at `place` in the group may match.
+    pub(super) fn contains(&self, place: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::Unknown => true,
+            Self::Rules(matched) => matched.iter().any(|matched| matched.as_usize() == place),
+        }
+    }
+}
+
+/// `pattern` at the beginning of a text.
+pub(super) fn anchored(pattern: &str) -> String {
+    format!("^(?:{pattern})")
+}
+
+/// Whether a letter, digit or underscore precedes `start`.
+fn begins_within_word(text: &str, start: usize) -> bool {
+    text.get(..start)
+        .is_none_or(|before| before.ends_with(|character: char| character.is_alphanumeric() || character == '_'))
+}
+
+/// What the search with one automaton needs and keeps.
+#[derive(Debug)]
+pub(super) struct SearchState {
+    cache: Cache,
+    matched: PatternSet,
+}
+
+impl SearchState {
+    fn new(automaton: &DFA) -> Self {
+        Self { cache: automaton.create_cache(), matched: PatternSet::new(automaton.pattern_len()) }
+    }
+}
+
+/// The states of searches between texts. Each text takes those of all groups, so that threads do not wait for each
+/// other at every keyword.
+#[derive(Debug, Default)]
+pub(super) struct SearchStates {
+    idle: Mutex<Vec<Vec<Option<SearchState>>>>,
+}
+
+impl SearchStates {
+    /// States for `groups` groups, with what an earlier text has left there.
+    pub(super) fn take(&self, groups: usize) -> Vec<Option<SearchState>> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.unwrap_or_else(|| std::iter::repeat_with(|| None).take(groups).collect())
+    }
+
+    /// Keeps the states for the next text.
+    pub(super) fn give_back(&self, states: Vec<Option<SearchState>>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE {
+            idle.push(states);
+        }
+    }
+}
+
+/// Bytes of a keyword that the table looks at.
+const PROBED: usize = 3;
+
+/// Bits of a byte that the table looks at. Both cases of a letter have the same.
+const BITS: usize = 5;
+
+/// The number of a place in the table, which the probed bytes of a text determine.
+const PLACES: usize = 1 << (PROBED * BITS);
+
+/// Keywords that are found before they are sorted and visited.
+const SORTED_AT_ONCE: usize = 16;
+
+/// Keywords, found without regard to the case of ASCII letters.
+#[derive(Debug)]
+pub(super) struct Keywords {
+    words: Vec<Word>,
+    /// For each place, one more than the index of its group; 0 if no keyword begins like that.
+    places: Box<[u16; PLACES]>,
+    /// The words that begin alike.
+    groups: Vec<Vec<usize>>,
+}
+
+/// One of the keywords, and its numbers in the list, where it may be several times.
+#[derive(Debug)]
+struct Word {
+    text: String,
+    numbers: Vec<usize>,
+}
+
+/// A keyword in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hit {
+    /// Number of the keyword.
+    pub(super) keyword: usize,
+    /// Its first byte.
+    pub(super) start: usize,
+}
+
+/// A word in a text.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    word: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Keywords {
+    pub(super) fn new<'k>(keywords: impl IntoIterator<Item = &'k str>) -> Self {
+        let mut words: Vec<Word> = Vec::new();
+        for (number, keyword) in keywords.into_iter().enumerate() {
+            let text = keyword.to_ascii_lowercase();
+            match words.iter_mut().find(|word| word.text == text) {
+                Some(word) => word.numbers.push(number),
+                None => words.push(Word { text, numbers: vec![number] }),
+            }
+        }
+        let mut keywords = Self { words: Vec::new(), places: Box::new([0; PLACES]), groups: Vec::new() };
+        for (index, word) in words.iter().enumerate() {
+            let probed = &word.text.as_bytes()[..word.text.len().min(PROBED)];
+            // A shorter word has a place for each continuation.
+            let open = (PROBED - probed.len()) * BITS;
+            let first = probed.iter().fold(0, next_place) << open;
+            (first..first + (1 << open)).for_each(|place| keywords.add(place, index));
+        }
+        Self { words, ..keywords }
+    }
+
+    fn add(&mut self, place: usize, word: usize) {
+        if self.places[place] == 0 {
+            self.groups.push(Vec::new());
+            self.places[place] = u16::try_from(self.groups.len()).expect("there are fewer places than that");
+        }
+        self.groups[usize::from(self.places[place]) - 1].push(word);
+    }
+
+    /// Visits all keywords in `text`, also those that overlap, in the order of their ends, longer ones first.
+    pub(super) fn find(&self, text: &str, mut visit: impl FnMut(Hit)) {
+        let bytes = text.as_bytes();
+        let (mut found, mut place) = (Vec::new(), 0);
+        for (at, byte) in bytes.iter().enumerate() {
+            place = next_place(place, byte);
+            if self.places[place] != 0 {
+                self.look(place, bytes, at, &mut found, &mut visit);
+            }
+        }
+        // Behind the text, zeros stand for the bytes that a short word at its end does not have.
+        for at in bytes.len()..bytes.len() + PROBED - 1 {
+            place = next_place(place, &0);
+            self.look(place, bytes, at, &mut found, &mut visit);
+        }
+        self.visit_until(bytes.len(), &mut found, &mut visit);
+    }
+
+    /// Finds the words that begin where the bytes of `place` do; the last of these is the one `at`.
+    #[inline(never)]
+    fn look(&self, place: usize, text: &[u8], at: usize, found: &mut Vec<Found>, visit: &mut impl FnMut(Hit)) {
+        let group = usize::from(self.places[place]);
+        let (Some(start), Some(group)) = ((at + 1).checked_sub(PROBED), group.checked_sub(1)) else { return };
+        if found.len() >= SORTED_AT_ONCE {
+            self.visit_until(start, found, visit);
+        }
+        for &word in &self.groups[group] {
+            let end = start + self.words[word].text.len();
+            if text.get(start..end).is_some_and(|text| text.eq_ignore_ascii_case(self.words[word].text.as_bytes())) {
+                found.push(Found { word, start, end });
+            }
+        }
+    }
+
+    /// Visits the keywords that end at `end` or before. Those that are found later end later.
+    fn visit_until(&self, end: usize, found: &mut Vec<Found>, visit: &mut impl FnMut(Hit)) {
+        found.sort_unstable_by_key(|found| (found.end, Reverse(found.end - found.start)));
+        let count = found.partition_point(|found| found.end <= end);
+        for Found { word, start, .. } in found.drain(..count) {
+            self.words[word].numbers.iter().for_each(|&keyword| visit(Hit { keyword, start }));
+        }
+    }
+}
+
+/// The place of a text that is one byte longer.
+fn next_place(place: usize, byte: &u8) -> usize {
+    (place << BITS | usize::from(*byte) & ((1 << BITS) - 1)) % PLACES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aho_corasick::AhoCorasick;
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    use crate::redaction::samples;
+
+    #[test]
+    fn a_group_tells_what_each_of_its_patterns_tells() {
+        let redactor = Redactor::new(&[], &[]);
+        let whole = |rule: usize| Regex::new(&anchored(&redactor.rules[rule].pattern)).unwrap();
+        let patterns: Vec<Regex> = (0..redactor.rules.len()).map(whole).collect();
+        let mut states = redactor.states.take(redactor.groups.len());
+        let (mut trials, mut matches) = (0, 0);
+        for sample in samples::secrets().into_iter().chain(samples::later_secrets()) {
+            redactor.keywords.find(&sample.text, |hit| {
+                let number = redactor.trials[hit.keyword];
+                let group = &redactor.groups[number];
+                for start in group.starts(hit.start) {
+                    let Some(near) = sample.text.get(start..) else { continue };
+                    let near = &near[..near.floor_char_boundary(group.first().check.reach())];
+                    let matching = group.matching(&sample.text, start, &mut states[number]);
+                    if matches!(matching, Matching::Unknown) || group.first().check == Check::Issued {
+                        continue;
+                    }
+                    for (place, rule) in group.rules().enumerate() {
+                        let is_match = patterns[rule].is_match(near);
+                        assert_eq!(matching.contains(place), is_match, "{} at {near}", redactor.rules[rule].name);
+                        trials += 1;
+                        matches += usize::from(is_match);
+                    }
+                }
+            });
+        }
+        assert!(trials > 1000 && matches > 50, "{matches} of {trials}");
+    }
+
+    #[test]
+    fn every_group_has_an_automaton() {
+        let redactor = Redactor::new(&[], &[]);
+        let members: usize = redactor.groups.iter().map(|group| group.rules().count()).sum();
+        assert_eq!(members, redactor.rules.len());
+        assert!(redactor.groups.iter().all(|group| group.compiled().is_some()));
+        assert!(redactor.groups.iter().any(|group| group.rules().count() > 3));
+    }
+
+    #[test]
+    fn states_are_used_again_and_bounded() {
+        let states = SearchStates::default();
+        for _ in 0..2 * MAX_IDLE {
+            states.give_back(states.take(3));
+        }
+        assert_eq!(states.idle.lock().unwrap().len(), 1);
+        let taken: Vec<_> = (0..2 * MAX_IDLE).map(|_| states.take(3)).collect();
+        taken.into_iter().for_each(|taken| states.give_back(taken));
+        assert_eq!(states.idle.lock().unwrap().len(), MAX_IDLE);
+    }
+
+    const WORDS: [&str; 12] =
+        ["pw", "pwd", "password", "word", "токен", "sk-", "sk-ant-", "TOKEN", "ken", "://", "key", "pwd"];
+
+    /// What the usual automaton finds, in its order.
+    fn expected(text: &str) -> Vec<(usize, usize)> {
+        let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS).unwrap();
+        automaton.find_overlapping_iter(text).map(|hit| (hit.pattern().as_usize(), hit.start())).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn keywords_are_found_as_by_an_automaton(pieces in prop::collection::vec(prop::sample::select(vec![
+            "p", "w", "d", "pass", "PASS", "word", "Word", "to", "ken", "ТОКЕН", "токен", "то", "sk-", "ant", "-", ":", "//", "ke",
+            "Y", " ", "x",
+        ]), 0..12)) {
+            for text in [pieces.concat(), pieces.concat().repeat(40)] {
+                let mut hits: Vec<(usize, usize)> = Vec::new();
+                Keywords::new(WORDS).find(&text, |hit| hits.push((hit.keyword, hit.start)));
+                prop_assert_eq!(hits, expected(&text));
+            }
+        }
+    }
 }

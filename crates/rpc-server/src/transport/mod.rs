@@ -7,7 +7,6 @@ mod envelope;
 mod frame;
 mod outbound;
 mod reader;
-mod source;
 
 pub use envelope::{Answer, Call, Incoming, Part, RawId};
 pub use frame::{Frame, FrameReader, Framing};

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::frame::Framing;
-use super::source::readiness;
+use super::reader::readiness;
 
 /// Number of queued bytes above which no new work starts.
 const FULL_BYTES: usize = 8 * 1024 * 1024;

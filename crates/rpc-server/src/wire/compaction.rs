@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::client::SummaryRequestReport;
 use super::entries::MessageFormat;
 use super::json::{AnyMessage, FreeObject, Message, Usage, optional_text, text};
-use super::requests::SummaryRequestReport;
 
 /// Parameters of `checkCompaction`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::client::SummarizeMode;
 use super::json::FreeObject;
 use super::json::{present, unchecked};
-use super::requests::SummarizeMode;
 use super::sessions::AutoCompactionOptions;
 
 /// Parameters of `initialize`.

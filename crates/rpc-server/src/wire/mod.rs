@@ -3,22 +3,16 @@
 //! Names and shapes are those of protocol/README.md. Doc comments become descriptions in the generated documents, so
 //! they address authors of clients.
 
+mod client;
 mod compaction;
 mod entries;
 mod json;
 mod lifecycle;
-mod navigation;
-mod notifications;
-mod requests;
-mod search;
 mod sessions;
 
+pub use client::*;
 pub use compaction::*;
 pub use entries::*;
 pub use json::*;
 pub use lifecycle::*;
-pub use navigation::*;
-pub use notifications::*;
-pub use requests::*;
-pub use search::*;
 pub use sessions::*;

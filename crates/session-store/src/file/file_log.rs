@@ -11,8 +11,8 @@ use tempfile::NamedTempFile;
 use crate::error::StoreError;
 use crate::error::{Diagnostic, DiagnosticKind};
 use crate::file::lock::{Lock, Locking, Rewriting};
+use crate::file::read::{self, Refusal};
 use crate::file::read::{FileSnapshot, ReadFrom, first_hole, is_same_file, read_exactly};
-use crate::file::regular::{self, Refusal};
 use crate::log::Locator;
 use crate::log::scan_lines;
 use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog, rewrite_lines};
@@ -174,12 +174,12 @@ impl SessionLog for FileLog {
             return Err(LogError::Moved);
         }
         // The replacement is locked when it is created, so that no other writer can come in between.
-        let replacement = regular::write_beside(self.path(), |out| rewrite_lines(self, hold, rewrite, out));
+        let replacement = read::write_beside(self.path(), |out| rewrite_lines(self, hold, rewrite, out));
         let replacement = replacement.map_err(log_error)?;
         append_from_now_on(replacement.as_file())?;
         let snapshot = FileSnapshot::of(replacement.as_file())?;
         let is_expected = || Ok(rewriting.as_ref().is_none_or(Rewriting::is_valid) && self.is_as_seen()?);
-        let file = regular::replace(replacement, self.path(), backup_suffix, is_expected).map_err(log_error)?;
+        let file = read::replace(replacement, self.path(), backup_suffix, is_expected).map_err(log_error)?;
         // The lock belongs to the handle that wrote, so that handle is used from now on.
         Ok(self.go_on_with(file, snapshot))
     }
@@ -295,21 +295,21 @@ impl FileLog {
     /// Creates the file with `contents` and mode 0600, and locks it. Waits for the disk, except with
     /// `Durability::None`. Fails with `AlreadyExists`.
     pub fn create(path: &Path, contents: &str, durability: Durability) -> Result<OpenedFile, StoreError> {
-        let written = regular::write_beside(path, |out| out.write_all(contents.as_bytes()));
+        let written = read::write_beside(path, |out| out.write_all(contents.as_bytes()));
         let file = written.map_err(|source| StoreError::write(Some(path), source))?;
         Self::place(file, path, durability)
     }
 
     /// Moves a written file to `path`, where no file may exist, and opens it.
     pub(crate) fn place(file: NamedTempFile, path: &Path, durability: Durability) -> Result<OpenedFile, StoreError> {
-        regular::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
+        read::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { locator: path.into() },
             _ => StoreError::write(Some(path), source),
         })?;
         Self::open(path).inspect_err(|error| match error {
             // Another program uses it already.
             StoreError::Locked { .. } => {}
-            _ => regular::take_back(path),
+            _ => read::take_back(path),
         })
     }
 
@@ -385,7 +385,7 @@ pub(super) fn open_to_write(path: &Path) -> Result<File, StoreError> {
 }
 
 fn open(path: &Path, options: &fs::OpenOptions) -> Result<File, StoreError> {
-    regular::open(path, options).map_err(|error| match Refusal::of(&error) {
+    read::open(path, options).map_err(|error| match Refusal::of(&error) {
         Some(refusal) => StoreError::NotASession { locator: path.into(), reason: refusal.to_string() },
         None => file_error("open", path, error),
     })

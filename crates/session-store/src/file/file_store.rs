@@ -12,12 +12,11 @@ use compaction_core::entry::EntryId;
 use crate::error::Diagnostic;
 use crate::error::StoreError;
 use crate::file::file_log::{FileLog, OpenedFile, SHOWN_CHARACTERS};
+use crate::file::list::ListCache;
 use crate::file::list::{self, candidates};
-use crate::file::list_cache::ListCache;
+use crate::file::read;
 use crate::file::read::Identity;
 use crate::file::read::{Limits, LineReader, for_each_in_parallel};
-use crate::file::regular;
-use crate::fork::{Fork, ForkError};
 use crate::header::SessionHeader;
 use crate::index::clean_name;
 use crate::log::Locator;
@@ -25,6 +24,7 @@ use crate::memory::MemoryStore;
 use crate::search::{SearchHits, SearchQuery};
 use crate::session::{Durability, Session, SessionOptions};
 use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore};
+use crate::store::{Fork, ForkError};
 
 /// A store of files below an agent directory (docs/session-format.md, "Where sessions lie").
 #[derive(Debug, Clone)]
@@ -138,7 +138,7 @@ impl SessionStore for FileStore {
             }
             Ok(session)
         });
-        made.inspect_err(|_| regular::take_back(&path))
+        made.inspect_err(|_| read::take_back(&path))
     }
 
     fn discard(&self, mut session: Session) {
@@ -146,7 +146,7 @@ impl SessionStore for FileStore {
             tracing::warn!(%error, locator = ?session.locator(), "closing a session that is removed failed");
         }
         if let Some(locator) = session.locator() {
-            regular::take_back(locator.as_path());
+            read::take_back(locator.as_path());
         }
     }
 
@@ -197,7 +197,7 @@ impl SessionStore for FileStore {
         let path = source_locator.as_path().with_file_name(name);
         let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(Locator::from(&path))))?;
         let made = open(FileLog::place(file, &path, self.durability)?, self.options());
-        made.inspect_err(|_| regular::take_back(&path))
+        made.inspect_err(|_| read::take_back(&path))
     }
 
     fn check(&self, locator: &Locator) -> Result<Vec<Diagnostic>, StoreError> {
@@ -231,7 +231,7 @@ fn open(opened: OpenedFile, options: SessionOptions) -> Result<Session, StoreErr
 
 fn write_fork(fork: &Fork<'_>, path: &Path) -> Result<tempfile::NamedTempFile, ForkError> {
     let mut source_error = None;
-    let written = regular::write_beside(path, |out| match fork.write(out) {
+    let written = read::write_beside(path, |out| match fork.write(out) {
         Ok(()) => Ok(()),
         Err(ForkError::Write(error)) => Err(error),
         Err(ForkError::Source(error)) => {
@@ -273,7 +273,7 @@ impl FileStore {
 fn may_match(path: &Path, reader: &mut LineReader<'_>, query: &SearchQuery) -> Result<bool, StoreError> {
     let (mut may_match, mut seen) = (false, query.seen());
     let hold = Cell::new(reader.limits.max_line);
-    let file = regular::open(path, File::options().read(true));
+    let file = read::open(path, File::options().read(true));
     let scanned = file.and_then(|file| {
         reader.visit(&file, 0..u64::MAX, &hold, |line| {
             may_match = !line.is_cut && query.is_worth_it(line.bytes, &mut seen);

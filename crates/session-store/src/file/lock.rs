@@ -19,8 +19,8 @@ use compaction_core::json;
 use serde::Deserialize;
 
 use crate::error::StoreError;
+use crate::file::read;
 use crate::file::read::{Identity, is_same_file};
-use crate::file::regular;
 
 /// Number of tries of a lock if the file is replaced meanwhile.
 const LOCK_TRIES: usize = 8;
@@ -188,7 +188,7 @@ impl Holder {
 
 /// Opens a file that may name a holder. A file with several hard links belongs to someone else.
 fn open(path: &Path, options: &fs::OpenOptions) -> io::Result<File> {
-    let file = regular::open_itself(path, options)?;
+    let file = read::open_itself(path, options)?;
     if has_one_name(&file.metadata()?) { Ok(file) } else { Err(io::ErrorKind::TooManyLinks.into()) }
 }
 

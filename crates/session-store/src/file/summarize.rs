@@ -14,9 +14,9 @@ use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Body, Message};
 
 use crate::file::list::Filter;
-use crate::file::list_cache::{CachedFile, FileContent, Resume, Stamp};
+use crate::file::list::{CachedFile, FileContent, Resume, Stamp};
+use crate::file::read;
 use crate::file::read::LineReader;
-use crate::file::regular;
 use crate::header::FoundHeader;
 use crate::index::HEADER_BYTES;
 use crate::index::clean_name;
@@ -52,7 +52,7 @@ fn read_file(
     filter: &Filter<'_>,
     reader: &mut LineReader,
 ) -> io::Result<(CachedFile, u64)> {
-    let file = regular::open(path, File::options().read(true))?;
+    let file = read::open(path, File::options().read(true))?;
     let now = SystemTime::now();
     let stamp = Stamp::of(&file.metadata()?);
     let mut scan = match known {

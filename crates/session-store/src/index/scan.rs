@@ -15,8 +15,8 @@ use memchr::memchr;
 
 use crate::error::DiagnosticKind;
 use crate::header::FoundHeader;
-use crate::index::ids::{IdKey, IdText};
 use crate::index::{HEADER_BYTES, Index, LineFacts, NO_HEADER, PackedRecord, Reading, clean_name};
+use crate::index::{IdKey, IdText};
 use crate::line::{LineHeader, PlainHeader, lossy};
 use crate::log::{CUT_BYTES, Line, SessionLog, Span};
 

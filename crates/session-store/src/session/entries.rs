@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::index::lazy::Position;
 use crate::index::{Index, Reading, Record};
 use crate::session::Session;
-use crate::session::upgrade::LosslessText;
+use crate::session::append::LosslessText;
 
 /// Length of the ids of new entries while not all ids of a session are known.
 const UUID_LENGTH: usize = 36;

@@ -106,7 +106,7 @@ fn conversation_provider(
     let own = match provider {
         Provider::Anthropic => Some("anthropic"),
         Provider::OpenAi => Some("openai"),
-        _ => None,
+        Provider::Gemini | Provider::Azure | Provider::Bedrock | Provider::Vertex | Provider::Command => None,
     };
     Ok(own.filter(|_| is_own_server(provider, base_url)).map(str::to_owned))
 }
@@ -158,7 +158,9 @@ fn key_header(provider: Provider, key: &KeySource, members: &Members<'_>) -> Res
         Provider::Gemini => (KeyHeader::Plain("x-goog-api-key"), KeyHeader::Plain("x-goog-api-key")),
         Provider::Azure if matches!(key, KeySource::Command(_)) => (KeyHeader::Plain("api-key"), KeyHeader::Bearer),
         Provider::Azure => (KeyHeader::Plain("api-key"), KeyHeader::Plain("api-key")),
-        _ => (KeyHeader::Bearer, KeyHeader::Bearer),
+        Provider::OpenAi | Provider::Bedrock | Provider::Vertex | Provider::Command => {
+            (KeyHeader::Bearer, KeyHeader::Bearer)
+        }
     };
     Ok(members.word("auth", &[("key", own), ("bearer", KeyHeader::Bearer)])?.unwrap_or(default))
 }

@@ -5,11 +5,11 @@ use compaction_core::json::encode_string;
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::changes::{Changeable, Limit};
-use super::conversation::{Part, TextResults, data_url, joined, list, object_or_empty, system_text, with_text_results};
-use super::draft::{Draft, Usage};
+use super::answer::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::{RequestBody, Wire, conversation, is_filled, number};
+use super::request::{Changeable, Limit};
+use super::request::{Part, TextResults, data_url, joined, list, object_or_empty, system_text, with_text_results};
+use super::{Interface, RequestBody, is_filled, number, request};
 use crate::models::continuation::CHAT;
 use crate::models::{ContinuedRequest, StopReason};
 
@@ -35,7 +35,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system,
 };
 
-impl Wire for Chat {
+impl Interface for Chat {
     fn body(&self, request: &SummaryRequest) -> Value {
         json!({
             "model": self.model,
@@ -190,7 +190,7 @@ fn messages(prefix: &Prefix, instruction: &str) -> String {
 
 /// The tools.
 fn tool_list(prefix: &Prefix) -> Option<String> {
-    conversation::tool_list(prefix, |tool| {
+    request::tool_list(prefix, |tool| {
         let parameters = object_or_empty(tool.parameters);
         format!(
             r#"{{"type":"function","function":{{"name":{},"description":{},"parameters":{parameters}}}}}"#,

@@ -3,10 +3,10 @@
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::changes::{Changeable, Limit, prepend_system};
-use super::draft::{Draft, Usage};
+use super::answer::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::{Wire, number};
+use super::request::{Changeable, Limit, prepend_system};
+use super::{Interface, number};
 use crate::models::StopReason;
 
 /// Conversations with one model.
@@ -27,7 +27,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system,
 };
 
-impl Wire for Converse {
+impl Interface for Converse {
     fn accepted(&self) -> &'static str {
         "application/vnd.amazon.eventstream"
     }

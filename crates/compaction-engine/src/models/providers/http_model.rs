@@ -8,12 +8,12 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, 
 use hyper::{StatusCode, Uri};
 use serde_json::{Map, Value};
 
-use super::changes::{Change, change};
-use super::draft::{BROKEN_OFF, Draft};
-use super::events::{Body, Event, Events};
+use super::answer::{BROKEN_OFF, Draft};
+use super::answer::{Body, Event, Events};
 use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
-use super::{Environment, RequestBody, Wire};
+use super::request::{Change, change};
+use super::{Environment, Interface, RequestBody};
 use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
 use crate::models::keys::{self, PrintedKey, PrintedKeys, Scrubber, Secret};
 use crate::models::{
@@ -35,7 +35,7 @@ const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
 pub(super) struct HttpModel {
     name: String,
     limits: ModelLimits,
-    wire: Arc<dyn Wire>,
+    interface: Arc<dyn Interface>,
     uri: Uri,
     headers: HeaderMap,
     configuration: HttpConfiguration,
@@ -74,15 +74,15 @@ impl HttpModel {
         name: &str,
         limits: ModelLimits,
         configuration: &HttpConfiguration,
-        wire: Box<dyn Wire>,
+        interface: Box<dyn Interface>,
         uri: Uri,
         environment: &Environment,
     ) -> Self {
         let mut model = Self {
             name: name.to_owned(),
             limits,
-            headers: common_headers(wire.as_ref()),
-            wire: Arc::from(wire),
+            headers: common_headers(interface.as_ref()),
+            interface: Arc::from(interface),
             uri,
             configuration: configuration.clone(),
             key_command: None,
@@ -202,12 +202,12 @@ impl HttpModel {
 
     fn body(&self, input: RequestInput<'_>) -> RequestBody {
         let mut body = match input {
-            RequestInput::Prompt(request) => self.wire.body(request).into(),
+            RequestInput::Prompt(request) => self.interface.body(request).into(),
             RequestInput::Continued(body) => body.clone(),
         };
         merge(&mut body.members, &self.configuration.extra_body);
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        changes.iter().for_each(|change| change.apply(&mut body.members, self.wire.changeable()));
+        changes.iter().for_each(|change| change.apply(&mut body.members, self.interface.changeable()));
         body
     }
 
@@ -239,7 +239,7 @@ impl HttpModel {
             return false;
         }
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let change = change(&refusal.body, body, self.wire.changeable(), &self.configuration.extra_body, &changes);
+        let change = change(&refusal.body, body, self.interface.changeable(), &self.configuration.extra_body, &changes);
         let is_found = change.is_some();
         changes.extend(change);
         is_found
@@ -247,7 +247,7 @@ impl HttpModel {
 
     /// Whether a request without a stream makes sense after a stream that ended before it began.
     fn may_be_whole(&self, failure: &Failure, body: &Value) -> bool {
-        let is_optional = self.wire.changeable().optional.iter().any(|(name, _)| *name == "stream");
+        let is_optional = self.interface.changeable().optional.iter().any(|(name, _)| *name == "stream");
         failure.kind == FailureKind::Connection && is_optional && body["stream"] == true
     }
 
@@ -283,7 +283,7 @@ impl HttpModel {
             let sent = draft.text().len();
             match events.next().await {
                 Ok(Some(Event::Done)) => draft.is_done = true,
-                Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.wire.read(&event, draft)) {
+                Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.interface.read(&event, draft)) {
                     Ok(()) => {}
                     // An error after the end does not change the answer.
                     Err(_) if draft.is_whole() => return Ok(()),
@@ -349,12 +349,12 @@ impl Model for HttpModel {
     }
 
     fn continues(&self) -> Option<Continues> {
-        self.wire.continues().map(|interface| Continues::OfModel {
+        self.interface.continues().map(|interface| Continues::OfModel {
             interface,
             provider: self.configuration.conversation_provider.clone(),
             model: self.configuration.model.clone(),
             sets_thinking: THINKING_MEMBERS.iter().any(|name| self.configuration.extra_body.contains_key(*name)),
-            cache: self.wire.cache(),
+            cache: self.interface.cache(),
         })
     }
 
@@ -366,13 +366,13 @@ impl Model for HttpModel {
     ) -> Result<Answer, ModelError> {
         let mut key = None;
         // Writing a long conversation takes a while.
-        let (wire, request) = (Arc::clone(&self.wire), request.clone());
-        let writing = blocking(move || Ok(wire.continued(&request))).await;
+        let (interface, request) = (Arc::clone(&self.interface), request.clone());
+        let writing = blocking(move || Ok(interface.continued(&request))).await;
         let Ok(Some(mut body)) = writing else {
             let failure = Failure::new(FailureKind::Refused, "the provider's language continues no conversations");
             return Err(self.model_error(&failure, key));
         };
-        if let Some(member) = self.wire.session_member().filter(|_| self.configuration.is_own_server) {
+        if let Some(member) = self.interface.session_member().filter(|_| self.configuration.is_own_server) {
             body.members[member] = Value::from(context.session_id.as_str());
         }
         let outcome = self.ask(RequestInput::Continued(&body), on_delta, &mut key).await;
@@ -380,10 +380,10 @@ impl Model for HttpModel {
     }
 }
 
-fn common_headers(wire: &dyn Wire) -> HeaderMap {
+fn common_headers(interface: &dyn Interface) -> HeaderMap {
     const AGENT: &str = concat!("compactd/", env!("CARGO_PKG_VERSION"));
-    let mut headers: HeaderMap = wire.headers().into_iter().collect();
-    headers.insert(ACCEPT, HeaderValue::from_static(wire.accepted()));
+    let mut headers: HeaderMap = interface.headers().into_iter().collect();
+    headers.insert(ACCEPT, HeaderValue::from_static(interface.accepted()));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     headers

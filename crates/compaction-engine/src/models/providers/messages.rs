@@ -6,13 +6,13 @@ use compaction_core::prompts::SummaryRequest;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-use super::changes::{Changeable, Limit, keep_system};
-use super::conversation::{
+use super::answer::{Draft, Usage};
+use super::failure::Failure;
+use super::request::{Changeable, Limit, keep_system};
+use super::request::{
     ONLY_IMAGES, Part, PrefixMessage, has_image, joined, list, object_or_empty, prefix_messages, system_text,
 };
-use super::draft::{Draft, Usage};
-use super::failure::Failure;
-use super::{RequestBody, Wire, conversation, number};
+use super::{Interface, RequestBody, number, request};
 use crate::models::continuation::MESSAGES;
 use crate::models::{Cache, ContinuedRequest, StopReason};
 
@@ -31,7 +31,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system: keep_system,
 };
 
-impl Wire for Messages {
+impl Interface for Messages {
     fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         let version = || (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
         self.model.iter().map(|_| version()).collect()
@@ -163,7 +163,7 @@ fn marked_system(text: &str) -> String {
 
 /// The tools.
 fn tool_list(prefix: &Prefix) -> Option<String> {
-    conversation::tool_list(prefix, |tool| {
+    request::tool_list(prefix, |tool| {
         let member = |key: &str| tool.parameters.and_then(|parameters| parameters.get(key));
         let required = member("required").map_or_else(|| "[]".to_owned(), Json::to_compact);
         format!(

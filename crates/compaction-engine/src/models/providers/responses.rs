@@ -5,11 +5,11 @@ use compaction_core::json::{Json, encode_string};
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::changes::{Changeable, Limit, keep_system};
-use super::conversation::{Part, TextResults, data_url, list, object_or_empty, system_text, with_text_results};
-use super::draft::{Draft, Usage};
+use super::answer::{Draft, Usage};
 use super::failure::Failure;
-use super::{RequestBody, Wire, conversation, number};
+use super::request::{Changeable, Limit, keep_system};
+use super::request::{Part, TextResults, data_url, list, object_or_empty, system_text, with_text_results};
+use super::{Interface, RequestBody, number, request};
 use crate::models::continuation::RESPONSES;
 use crate::models::{ContinuedRequest, FailureKind, StopReason};
 
@@ -33,7 +33,7 @@ static CHANGEABLE: Changeable = Changeable {
     merge_system: keep_system,
 };
 
-impl Wire for Responses {
+impl Interface for Responses {
     fn body(&self, request: &SummaryRequest) -> Value {
         json!({
             "model": self.model,
@@ -173,7 +173,7 @@ fn input(prefix: &Prefix, model: &str, instruction: &str) -> String {
 
 /// The tools.
 fn tool_list(prefix: &Prefix) -> Option<String> {
-    conversation::tool_list(prefix, |tool| {
+    request::tool_list(prefix, |tool| {
         let parameters = object_or_empty(tool.parameters);
         format!(
             r#"{{"type":"function","name":{},"description":{},"parameters":{parameters},"strict":false}}"#,

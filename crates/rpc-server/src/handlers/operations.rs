@@ -1,4 +1,5 @@
-//! `checkCompaction`, `prepareCompaction`, `compact`, `compactMessages`, `abortCompaction`, `undoCompaction`.
+//! `checkCompaction`, `prepareCompaction`, `compact`, `compactMessages`, `abortCompaction`, `undoCompaction`,
+//! `prepareNavigation`, `navigateTree`, `forkSession`: what claims a session or moves its leaf.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,25 +8,30 @@ use compaction_core::entry::EntryId;
 use compaction_core::formats::{self, Calls, Converted, Format, FormatError};
 use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Block, Body, Content, Message};
+use compaction_core::preparation::Destination;
 use compaction_core::{conversation, prompts, trigger};
 use compaction_engine::context::{entry_not_found, project};
-use compaction_engine::host::Compaction;
-use compaction_engine::session::{AgentModel, OpenSession, SessionAccess};
+use compaction_engine::host::{Compaction, Decision};
+use compaction_engine::session::{AgentModel, OpenSession, ReadGuard, SessionAccess};
 use compaction_engine::settings::layer_of_call;
 use compaction_engine::summarizers::Chain;
-use compaction_engine::{CompactionRequest, Event, Preview, Settings, check_summarizers};
+use compaction_engine::{
+    CompactionRequest, EngineError, Event, NavigationRequest, Preview, Route, Settings, check_summarizers,
+};
 use serde_json::value::RawValue;
 use session_store::{CreateOptions, MemoryStore, NewEntry, Precondition, Session, SessionStore, Undo};
 use tokio_util::sync::CancellationToken;
 
 use super::messages::{MAX_MESSAGES, append_with_one_write, owned_context};
 use super::read::branch_end;
-use crate::call::{CallContext, blocking, blocking_if_long};
-use crate::convert;
+use super::sessions::add;
+use crate::call::OpeningTurn;
+use crate::call::{CallContext, blocking, blocking_if_long, blocking_in};
+use crate::client::{BEFORE_FORK, before_fork};
 use crate::errors::RpcError;
 use crate::params::read_object;
-use crate::unknown;
 use crate::wire::{self, *};
+use crate::{convert, unknown};
 
 /// Decides whether a compaction is due.
 pub(crate) async fn check(
@@ -477,4 +483,121 @@ impl PreviousEntries {
         let anchor = NewEntry::new("custom", "{\"customType\":\"compactd.messages\"}");
         [NewEntry { id: Some(self.anchor.clone()), ..anchor }, NewEntry::new("compaction", &self.compaction)]
     }
+}
+
+/// Copies one branch of a session into a new file and opens it.
+pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
+    let (server, session_id) = (Arc::clone(&call.server), params.session_id.clone());
+    let forked = fork_claimed(call, params).await;
+    // Messages that came while the client answered the hook may have made a compaction due.
+    if let Some(session) = server.sessions.get(&session_id) {
+        server.engine()?.check_again(&session).await;
+    }
+    forked
+}
+
+async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
+    let turn = call.opening_turn().await?;
+    let (open, stored) = call.read_guard(&params.session_id).await?;
+    let operation = open.begin_fork(&call.cancel)?;
+    if call.was_aborted() {
+        operation.cancel.cancel();
+    }
+    let (turn, stored) = match call.server.has_hook(BEFORE_FORK) {
+        false => (turn, stored),
+        true => {
+            // The client may open another session while it answers the hook.
+            drop((turn, stored));
+            operation.unless_cancelled(allowed_by_hook(&call, &params, &open)).await?
+        }
+    };
+    let server = Arc::clone(&call.server);
+    blocking_in(open.is_quick(), move || {
+        let _held = (operation, turn);
+        let session = open.opened(stored.as_ref())?;
+        let target_id = EntryId::new(params.entry_id);
+        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_failure(error))?;
+        let destination = Destination::of(&target);
+        let (leaf, editor_text) = match params.position {
+            ForkPosition::At => (Some(target.id().clone()), None),
+            ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
+        };
+        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_failure(error))?;
+        add(&server, &open.store, fork, editor_text)
+    })
+    .await
+}
+
+/// Asks the hook, then waits for the turn to add a session and to read the source.
+async fn allowed_by_hook(
+    call: &CallContext,
+    params: &ForkSessionParams,
+    open: &OpenSession,
+) -> Result<(OpeningTurn, ReadGuard), RpcError> {
+    let question = SessionBeforeFork {
+        session_id: params.session_id.clone(),
+        entry_id: params.entry_id.clone(),
+        position: params.position,
+    };
+    let limit = call.server.settings_now().await?.hook_timeout();
+    match before_fork(call.server.ask(BEFORE_FORK, &question, limit).await)? {
+        Decision::Cancel => Err(EngineError::CancelledByHook.into()),
+        Decision::Go(()) => {
+            let turn = OpeningTurn::again(&call.server).await;
+            Ok((turn, open.read().await))
+        }
+    }
+}
+
+/// Describes what a navigation would do.
+pub(crate) async fn prepare_navigation(
+    call: CallContext,
+    params: PrepareNavigationParams,
+) -> Result<PrepareNavigationResult, RpcError> {
+    let tools = call.server.settings_now().await?.file_tools();
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let route = Route::of(session, open, leaf, &EntryId::new(params.target_id))?;
+        let preparation = route.branch_preparation(session, open, None, &tools)?;
+        let is_there = route.is_there(session).map_err(|error| open.store_failure(error))?;
+        let new_leaf_id = if is_there { &route.old_leaf_id } else { &route.destination.new_leaf_id };
+        Ok(PrepareNavigationResult {
+            target_id: route.target.id().to_string(),
+            old_leaf_id: convert::id(route.old_leaf_id.as_ref()),
+            common_ancestor_id: convert::id(route.common_ancestor_id.as_ref()),
+            entries_to_summarize: route.abandoned.iter().map(EntryId::to_string).collect(),
+            new_leaf_id: convert::id(new_leaf_id.as_ref()),
+            editor_text: route.editor_text(),
+            estimated_tokens: preparation.tokens,
+        })
+    })
+    .await
+}
+
+/// Moves the leaf to another entry of the tree.
+pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> Result<NavigateTreeResult, RpcError> {
+    let engine = Arc::clone(call.server.engine()?);
+    let settings = engine.settings_now().await?;
+    let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
+    let details = params.summary.as_ref().and_then(|summary| summary.details.as_ref());
+    let bytes = details.map_or(0, |details| details.get().len());
+    let request = NavigationRequest::from(params);
+    let checking = blocking_if_long(bytes, move || {
+        request.check()?;
+        Ok(request)
+    });
+    let request = checking.await?;
+    let waits = request.waits;
+    let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
+    let turn = call.unless_cancelled(call.write_guard()).await?;
+    let begun = engine.begin_navigation(turn, request, &settings, chain, parent, call.cancel.clone()).await?;
+    if call.was_aborted() {
+        begun.cancel();
+    }
+    let operation_id = begun.operation_id().to_owned();
+    let running = engine.start_navigation(begun);
+    if !waits {
+        return Ok(NavigateTreeResult::Started(StartedResult { operation_id }));
+    }
+    Ok(NavigateTreeResult::Done(Box::new(convert::navigation(running.await?))))
 }
