@@ -3,7 +3,7 @@
 mod next_steps;
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -33,8 +33,11 @@ const LONGEST_REPEAT: usize = 120;
 const LONGEST_QUESTION: usize = 200;
 /// Most UTF-16 units of that request in In Progress. Next Steps has more of it.
 const LONGEST_TURN_WORK: usize = 80;
-/// Most UTF-16 units of the answer after which a short request came.
+/// Most UTF-16 units of the answer after which a short request came, and the part of a summary that it may take.
 const LONGEST_ANSWER: usize = 140;
+const ANSWER_PART: usize = 80;
+/// Part of a summary that the milestones of an open request may take.
+const PROGRESS_PART: usize = 50;
 /// Most UTF-16 units of the request of the turn that follows, which stands in full behind the history.
 const LONGEST_TURN_REQUEST: usize = 160;
 /// Commands that begin a new conversation.
@@ -162,9 +165,14 @@ impl<'a> Builder<'a> {
     fn with_progress(&self, item: String, since: u64) -> String {
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
         let standing = standing_milestones(milestones.filter(|one| one.position > since && since > 0));
-        let newest: Vec<String> = standing.iter().map(|one| clip(&one.text, LONGEST_REPEAT)).collect();
-        let newest = &newest[newest.len().saturating_sub(MOST_LATEST)..];
-        if newest.is_empty() { item } else { format!("{item} ({SO_FAR}{})", newest.join("; ")) }
+        let mut newest: VecDeque<String> = VecDeque::new();
+        let mut room = self.units / PROGRESS_PART;
+        for milestone in standing.iter().rev().take(MOST_LATEST).map(|one| clip(&one.text, LONGEST_REPEAT)) {
+            let Some(left) = room.checked_sub(utf16_len(&milestone)) else { break };
+            room = left;
+            newest.push_front(milestone);
+        }
+        if newest.is_empty() { item } else { format!("{item} ({SO_FAR}{})", Vec::from(newest).join("; ")) }
     }
 
     /// The option that the request at `position` chose.
@@ -195,7 +203,8 @@ impl<'a> Builder<'a> {
                 break;
             }
         }
-        (!said.is_empty()).then(|| format!("after the answer: {}", clip(&joined(&said), LONGEST_ANSWER)))
+        let units = LONGEST_ANSWER.min(self.units / ANSWER_PART);
+        (!said.is_empty()).then(|| format!("after the answer: {}", clip(&joined(&said), units)))
     }
 
     /// The requests after the last command that began a new conversation.

@@ -412,9 +412,10 @@ impl<'a> Dialogue<'a> {
 
     /// Adds the remaining steps that the newest answers name.
     pub(super) fn report(&self, notes: &mut NoteList) {
+        let asked_at = self.requests.last().map_or(0, |request| request.position);
         // What an answer named before the final one of a turn is done or told again.
-        let asked_at = self.requests.last().map_or(0, |request| request.position).max(self.answered);
-        let newest = || self.answers.iter().filter(|answer| answer.place.position >= asked_at);
+        let since = asked_at.max(self.answered);
+        let newest = || self.answers.iter().filter(|answer| answer.place.position >= since);
         for answer in newest() {
             for step in explicit_steps(&answer.text) {
                 notes.add(NoteKind::Step, step, answer.place, false);
