@@ -90,9 +90,9 @@ impl Operation for CompactionOperation {
         let (plan, order, given) = (Arc::clone(&self.plan), Arc::clone(&self.order), self.given.take());
         let written = match given.is_some() || order.summary.is_some() {
             true => {
-                let (plan, order) = (Arc::clone(&plan), Arc::clone(&order));
+                let (plan, order, cancel) = (Arc::clone(&plan), Arc::clone(&order), run.guard.cancel.clone());
                 // Checking a long conversation takes a while.
-                let giving = blocking(move || Written::as_given(given.as_ref(), &plan, &order));
+                let giving = blocking(move || Written::as_given(given.as_ref(), &plan, &order, &cancel));
                 run.unless_cancelled(giving).await?
             }
             false => Written::by_summarizer(run, &plan, &order).await?,
