@@ -25,7 +25,7 @@ use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{ClippedResult, CompactionDone, CompactionReason, OperationKind};
 use crate::operation::{Begun, Operation};
-use crate::session::{AgentModel, OpenSession, SessionAccess, change};
+use crate::session::{AgentModel, MissedOverflow, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
 use crate::{compactor, operation};
 
@@ -179,7 +179,12 @@ fn decide(
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
-        open.auto_compaction.state().is_check_missed = true;
+        let mut state = open.auto_compaction.state();
+        state.is_check_missed = true;
+        if let Some(answer) = trigger::last_answer(projection).filter(|_| due.will_retry) {
+            let (operation_id, answer) = (running.clone(), answer.clone());
+            state.missed_overflow = Some(MissedOverflow { operation_id, answer, is_hidden: false });
+        }
         let skipped = Some("operationInProgress");
         return DueCompaction { operation_id: Some(running), skipped, ..due }.into();
     }
@@ -267,6 +272,13 @@ fn was_undone(projection: &Projection) -> bool {
     let is_new = |entry: &&ProjectedEntry| entry.depth < newest && entry.entry.kind() != EntryKind::Compaction;
     let new = projection.entries().iter().filter(is_new);
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
+}
+
+/// Whether a person has asked for something since the last answer. The next request is then a new one, and nobody
+/// waits for the request of that answer any more.
+pub(crate) fn is_asked_anew(projection: &Projection) -> bool {
+    let after = |is_asked, message: &Message| message.starts_turn() || is_asked && message.as_assistant().is_none();
+    projection.messages().fold(false, after)
 }
 
 /// Reports that compacting does not help (docs/triggers.md, "Guards").
@@ -386,7 +398,7 @@ fn notify_failure(
     is_unfinished: bool,
 ) -> String {
     let paused_until = access.open().auto_compaction.state().breaker.open_until(SystemTime::now());
-    let end_state = EndState { is_unfinished, paused_until };
+    let end_state = EndState { is_unfinished, paused_until, ..EndState::default() };
     compactor::notify_without_summary(access.engine(), order, tokens_before, Err(error), end_state)
 }
 
@@ -460,7 +472,7 @@ fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Or
     if !is_enough {
         return Ok(Clipped::Some { clipped, projection: after });
     }
-    let end_state = EndState { is_unfinished: trigger::is_unfinished(&after), paused_until: None };
+    let end_state = EndState { is_unfinished: trigger::is_unfinished(&after), ..EndState::default() };
     let done = Ok(CompactionDone::Clipped(clipped.clone()));
     let operation_id = compactor::notify_without_summary(access.engine(), order, tail.tokens, done, end_state);
     Ok(Clipped::Enough { operation_id, clipped })

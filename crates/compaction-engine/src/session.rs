@@ -23,6 +23,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::Event;
 use crate::threads;
+pub(crate) use automatic::MissedOverflow;
 pub use automatic::{AgentModel, AutoCompaction};
 
 /// The right to read a session; `None` once it is closed.

@@ -50,12 +50,26 @@ pub(crate) struct State {
     room: Option<u64>,
     /// Whether a compaction may have become due while another operation ran.
     pub(crate) is_check_missed: bool,
+    /// The last answer that overflowed while another operation ran.
+    pub(crate) missed_overflow: Option<MissedOverflow>,
     /// The last answer whose overflow a compaction could not resolve.
     pub(crate) failed_recovery: Option<EntryId>,
     /// How full the context is, as long as only appends change the session.
     pub(crate) gauge: Option<Gauge>,
     /// Pauses automatic compactions after failures.
     pub(crate) breaker: Breaker,
+}
+
+/// An answer that overflowed while an operation ran. If the operation is a compaction, it makes room for the answer's
+/// request as well.
+#[derive(Debug)]
+pub(crate) struct MissedOverflow {
+    /// The operation.
+    pub(crate) operation_id: String,
+    /// The entry of the answer.
+    pub(crate) answer: EntryId,
+    /// Whether the compaction has hidden the attempt.
+    pub(crate) is_hidden: bool,
 }
 
 impl AutoCompaction {
@@ -68,9 +82,22 @@ impl AutoCompaction {
     pub fn set(&self, model: Option<AgentModel>) {
         let mut state = self.state();
         if state.model != model {
-            (state.failed_recovery, state.room) = (None, None);
+            (state.failed_recovery, state.room, state.missed_overflow) = (None, None, None);
         }
         (state.model, state.gauge) = (model, None);
+    }
+
+    /// The answer that overflowed while this operation ran.
+    pub(crate) fn missed_overflow(&self, operation_id: &str) -> Option<EntryId> {
+        let state = self.state();
+        let missed = state.missed_overflow.as_ref().filter(|missed| missed.operation_id == operation_id);
+        missed.map(|missed| missed.answer.clone())
+    }
+
+    /// Forgets that answer if its attempt was hidden. Returns whether it was.
+    pub(crate) fn take_hidden_overflow(&self, operation_id: &str) -> bool {
+        let is_hidden = |missed: &mut MissedOverflow| missed.is_hidden && missed.operation_id == operation_id;
+        self.state().missed_overflow.take_if(is_hidden).is_some()
     }
 
     /// Updates the gauge by an appended entry.
