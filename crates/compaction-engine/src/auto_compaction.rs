@@ -413,6 +413,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
             return Ok(AppendOutcome::default());
         };
         let projection = project(access.session(), access.open(), Some(&leaf))?;
+        let reasons = if is_asked_anew(&projection) { Reasons::Threshold } else { reasons };
         let settings = access.engine().settings();
         Ok::<_, EngineError>(decide(access, &projection, None, &model, (&settings, reasons)))
     };
