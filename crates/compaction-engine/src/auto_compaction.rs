@@ -110,21 +110,27 @@ fn check_append(
     let is_asked = matches!(entry.header().role, Some(Role::User | Role::Assistant | Role::ToolResult));
     let settings = if is_asked { Some(access.engine().settings()) } else { None };
     let auto_compaction = &access.open().auto_compaction;
-    if let Some(read) = entry.message().and_then(|message| trigger::read_tokens(message)) {
-        auto_compaction.learn_read(read);
-    }
+    let learn = |context: Option<u64>| {
+        if let Some(read) = entry.message().and_then(|message| trigger::proven_tokens(message, context)) {
+            auto_compaction.learn_read(read);
+        }
+    };
+    let gauge = auto_compaction.gauge_at(entry.id());
+    learn(gauge.as_ref().and_then(Gauge::known_tokens));
     let room = auto_compaction.room_of(model);
     let may_be_due = |gauge: &Gauge| {
         let compaction = settings.as_ref().map(|settings| access.engine().trigger_settings(model, settings));
         compaction.is_some_and(|compaction| gauge.may_be_due(&model.for_trigger(room), &compaction))
     };
-    if let Some(gauge) = auto_compaction.gauge_at(entry.id()).filter(|gauge| !may_be_due(gauge)) {
+    if let Some(gauge) = gauge.filter(|gauge| !may_be_due(gauge)) {
         let usage = Some(usage(gauge.known_tokens(), model));
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     }
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
     auto_compaction.state().gauge = Gauge::of(&projection);
-    let usage = Some(usage(known_context_tokens(&projection), model));
+    let known = known_context_tokens(&projection);
+    learn(known);
+    let usage = Some(usage(known, model));
     let Some(settings) = settings else {
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     };
