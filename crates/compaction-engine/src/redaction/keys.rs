@@ -164,8 +164,8 @@ fn skip_decoration(text: &str, mut at: usize) -> usize {
     }
 }
 
-/// The beginning of the key data whose last line ends before `end`.
-fn lines_before(text: &str, end: usize) -> Option<usize> {
+/// The beginning of the lines that are the data of a key if its last line begins at `end`; `None` if there are none.
+pub(super) fn lines_before(text: &str, end: usize) -> Option<usize> {
     let mut start = None;
     let (mut length, mut line_end) = (0, end);
     for _ in 0..MAX_LINES {

@@ -14,7 +14,7 @@ use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use tokio_util::sync::CancellationToken;
 
-use super::{Redactions, Redactor, add_counts};
+use super::{Redactions, Redactor, add_counts, keys};
 use crate::error::EngineError;
 
 /// Maximum number of threads for one conversation.
@@ -260,11 +260,15 @@ impl RedactedStream {
         redactor.redact(&out).text.into_owned()
     }
 
-    /// The end of the complete lines that enough further lines follow.
+    /// The end of the complete lines that enough further lines follow. Lines of encoded data wait longer, because they
+    /// are a key if the last line of one follows.
     fn settled(&self) -> usize {
         let pending = &self.text[self.released..];
         match pending.rmatch_indices('\n').nth(HELD_LINES) {
-            Some((at, _)) => self.released + at + 1,
+            Some((at, _)) => {
+                let end = self.released + at + 1;
+                keys::lines_before(&self.text, end).unwrap_or(end)
+            }
             None if pending.len() > LONG_LINE && !pending.contains('\n') => {
                 let end = self.text.floor_char_boundary(self.text.len() - HELD_BYTES);
                 self.text[..end].rfind(' ').unwrap_or(0)
@@ -449,6 +453,20 @@ mod tests {
                 .collect();
             assert!(missed.len() * 20 <= samples.len(), "{}:\n{}", missed.len(), missed.join("\n"));
         }
+    }
+
+    #[test]
+    fn lines_of_a_key_wait_for_its_last_line() {
+        let lines: Vec<String> = (10..40).map(|number| format!("{}{number}", "Ab1/".repeat(16))).collect();
+        let text = |last: &str| format!("before\n{}\n{last}\nafter\n\nand\nmore\nlines\n", lines.join("\n"));
+        for size in [1, 37, 1000] {
+            let sent_key = sent(&text(&format!("-----{} RSA PRIVATE KEY-----", "END")), size);
+            assert_eq!(sent_key, "before\n[redacted:private-key]\nafter\n\nand\nmore\nlines\n", "by {size}");
+            assert_eq!(sent(&text("No key."), size), text("No key."), "by {size}");
+        }
+        let mut stream = RedactedStream::new(Some(Redactor::shared()));
+        stream.push(&text("No key."));
+        assert!(stream.take(false).contains(&lines[29]), "they wait no longer than that");
     }
 
     #[test]
