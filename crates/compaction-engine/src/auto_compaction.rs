@@ -4,7 +4,7 @@
 //! of the model, before the next request could overflow. Tool results that are larger than the window are shortened
 //! by edits, because no summary makes room for them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use compaction_core::clipping::{Clip, clip_tail};
@@ -413,24 +413,28 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
         return;
     }
     let guard = session.write().await;
+    let due = Arc::new(Mutex::new(None));
+    let begun = Arc::clone(&due);
     let check_append = move |access: &mut SessionAccess<'_>| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
-            return Ok(AppendOutcome::default());
+            return Ok(());
         };
         let projection = project(access.session(), access.open(), Some(&leaf))?;
         let reasons = if is_asked_anew(&projection) { Reasons::Threshold } else { reasons };
         let settings = access.engine().settings();
-        Ok::<_, EngineError>(decide(access, &projection, None, &model, (&settings, reasons)))
+        let outcome = decide(access, &projection, None, &model, (&settings, reasons));
+        *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun;
+        Ok::<_, EngineError>(())
     };
-    match change(Arc::clone(engine), Arc::clone(session), guard, check_append).await {
-        Ok(outcome) => {
-            if let Some(begun) = outcome.begun {
-                // Nobody awaits it; an event reports its end.
-                drop(start(engine, begun));
-            }
-        }
-        Err(error) => tracing::warn!(%error, session = session.id, "whether a compaction is due could not be decided"),
+    if let Err(error) = change(Arc::clone(engine), Arc::clone(session), guard, check_append).await {
+        tracing::warn!(%error, session = session.id, "a check for a due compaction failed");
+    }
+    // A compaction that was announced must end, even if the disk has refused what was shortened before it.
+    let due = due.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(begun) = due {
+        // Nobody awaits it; an event reports its end.
+        drop(start(engine, begun));
     }
 }
 
