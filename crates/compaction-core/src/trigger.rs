@@ -55,6 +55,8 @@ pub struct TriggerInput<'a> {
     /// The answer of the last overflow recovery, if that recovery failed. Successful recoveries are
     /// found on the branch.
     pub failed_recovery: Option<&'a EntryId>,
+    /// The answer of the last overflow recovery, if that recovery only shortened tool results.
+    pub clipped_recovery: Option<&'a EntryId>,
 }
 
 /// Why to compact. A new reason also needs [`Gauge::may_be_due`](Gauge::may_be_due), which decides whether

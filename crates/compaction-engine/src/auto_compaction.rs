@@ -198,6 +198,9 @@ fn decide(
     let (clipped, projection) = match clip(access, projection, &order) {
         Ok(Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
         Ok(Clipped::Enough { operation_id, clipped }) => {
+            if let Some(answer) = &order.overflowed {
+                access.open().auto_compaction.state().clipped_recovery = Some(answer.clone());
+            }
             return DueCompaction { operation_id: Some(operation_id), clipped, ..due }.into();
         }
         Ok(Clipped::Some { clipped, projection }) => (clipped, projection),
@@ -338,13 +341,14 @@ impl Engine {
         model: &AgentModel,
         settings: &Settings,
     ) -> TriggerDecision {
-        let failed_recovery = open.auto_compaction.state().failed_recovery.clone();
+        let (failed_recovery, clipped_recovery) = open.auto_compaction.tried_recoveries();
         trigger::check_compaction(&TriggerInput {
             projection,
             model: model.for_trigger(open.auto_compaction.room_of(model)),
             settings: self.trigger_settings(model, settings),
             message,
             failed_recovery: failed_recovery.as_ref(),
+            clipped_recovery: clipped_recovery.as_ref(),
         })
     }
 

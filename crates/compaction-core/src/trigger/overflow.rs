@@ -170,7 +170,8 @@ const NOT_COMPACTED: &str = "the context is too large for the model and compacti
 pub(super) fn advice(input: &TriggerInput<'_>, message: &Message, threshold: u64) -> Option<&'static str> {
     let is_last = |tried: &ProjectedEntry| !is_over(input, tried.depth, threshold);
     let compaction = input.projection.compaction().filter(|compaction| !is_for_threshold(compaction));
-    if compaction.is_some_and(is_last) {
+    let clipped = input.clipped_recovery.and_then(|answer| find(input.projection, answer));
+    if compaction.is_some_and(is_last) || clipped.is_some_and(is_last) {
         return Some(if has_stop_reason(message, "length") { STILL_CUT_OFF } else { STILL_TOO_LARGE });
     }
     let failed = input.failed_recovery.and_then(|answer| find(input.projection, answer));

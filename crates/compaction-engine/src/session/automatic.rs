@@ -54,6 +54,8 @@ pub(crate) struct State {
     pub(crate) missed_overflow: Option<MissedOverflow>,
     /// The last answer whose overflow a compaction could not resolve.
     pub(crate) failed_recovery: Option<EntryId>,
+    /// The last answer whose overflow was resolved by shortening tool results, without a compaction.
+    pub(crate) clipped_recovery: Option<EntryId>,
     /// How full the context is, as long as only appends change the session.
     pub(crate) gauge: Option<Gauge>,
     /// Pauses automatic compactions after failures.
@@ -82,9 +84,17 @@ impl AutoCompaction {
     pub fn set(&self, model: Option<AgentModel>) {
         let mut state = self.state();
         if state.model != model {
-            (state.failed_recovery, state.room, state.missed_overflow) = (None, None, None);
+            (state.failed_recovery, state.clipped_recovery) = (None, None);
+            (state.room, state.missed_overflow) = (None, None);
         }
         (state.model, state.gauge) = (model, None);
+    }
+
+    /// The answers of the last recoveries that left no compaction: the one that failed, and the one that shortened
+    /// tool results.
+    pub(crate) fn tried_recoveries(&self) -> (Option<EntryId>, Option<EntryId>) {
+        let state = self.state();
+        (state.failed_recovery.clone(), state.clipped_recovery.clone())
     }
 
     /// The answer that overflowed while this operation ran.
