@@ -15,7 +15,7 @@ use crate::projection::Projection;
 use crate::settings::{CompactionSettings, EffectiveLimits};
 
 pub use context::Gauge;
-pub use overflow::{is_part, proven_tokens, read_tokens};
+pub use overflow::{is_part, read_tokens, unreported_tokens};
 
 /// The model of the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

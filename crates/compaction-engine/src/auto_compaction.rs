@@ -110,9 +110,13 @@ fn check_append(
     let is_asked = matches!(entry.header().role, Some(Role::User | Role::Assistant | Role::ToolResult));
     let settings = if is_asked { Some(access.engine().settings()) } else { None };
     let auto_compaction = &access.open().auto_compaction;
+    let message = entry.message().map(Arc::as_ref);
+    if let Some(read) = message.and_then(trigger::read_tokens) {
+        auto_compaction.learn_read(read);
+    }
     let learn = |context: Option<u64>| {
-        if let Some(read) = entry.message().and_then(|message| trigger::proven_tokens(message, context)) {
-            auto_compaction.learn_read(read);
+        if let Some(tokens) = message.and_then(|message| trigger::unreported_tokens(message, context)) {
+            auto_compaction.learn_estimate(tokens);
         }
     };
     let gauge = auto_compaction.gauge_at(entry.id());
@@ -134,7 +138,6 @@ fn check_append(
     let Some(settings) = settings else {
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     };
-    let message = entry.message().map(Arc::as_ref);
     // The next request is the first for this message. It has its own recovery.
     let reasons = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
     let outcome = decide(access, &projection, message, model, (&settings, reasons));

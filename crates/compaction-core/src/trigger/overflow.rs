@@ -129,13 +129,11 @@ pub fn read_tokens(message: &Message) -> Option<u64> {
     (read >= LEAST_INPUT).then_some(read)
 }
 
-/// Tokens that the provider has read for an answer, as [`read_tokens`], or by the size of the context before it if the
-/// provider reports no usage: an answer that came through proves that its context fitted. `context` is the size of the
-/// context with the answer, if known.
-pub fn proven_tokens(message: &Message, context: Option<u64>) -> Option<u64> {
+/// Tokens of the context that an answer without usage came through for. `None` for any other message, and where
+/// `context`, the size of the context with the answer, is unknown.
+pub fn unreported_tokens(message: &Message, context: Option<u64>) -> Option<u64> {
     let is_unreported = message.is_success() && trusted_usage(message).is_none();
-    let before = || context.filter(|_| is_unreported).map(|context| context.saturating_sub(message.tokens()));
-    read_tokens(message).or_else(before)
+    context.filter(|_| is_unreported).map(|context| context.saturating_sub(message.tokens()))
 }
 
 /// The lower bound for the texts of a message, which every model is shown.

@@ -133,6 +133,13 @@ impl AutoCompaction {
         state.room = state.room.map(|room| room.max(tokens));
     }
 
+    /// Notes that the provider has answered a context of an estimated `tokens` without reporting its usage. If they are
+    /// clearly more than the known limit, that limit was wrong.
+    pub(crate) fn learn_estimate(&self, tokens: u64) {
+        let mut state = self.state();
+        state.room = state.room.filter(|room| tokens / 5 * 4 <= *room).map(|room| room.max(tokens));
+    }
+
     /// The input limit that the provider of `model` has shown.
     pub fn room_of(&self, model: &AgentModel) -> Option<u64> {
         let state = self.state();
