@@ -260,7 +260,12 @@ impl Index {
         self.end
     }
 
-    /// The last entry of the file that can be read.
+    /// The end of the last line, if it has no LF.
+    pub(crate) fn open_end(&self) -> Option<u64> {
+        self.is_open.then_some(self.end)
+    }
+
+    /// The last entry of the log that can be read.
     pub(crate) fn last(&self) -> Option<EntryId> {
         self.last.map(|slot| self.id(slot))
     }

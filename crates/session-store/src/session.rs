@@ -343,11 +343,21 @@ impl Session {
         self.unread = self.unread.max(change);
         match self.unread {
             LogChange::Unchanged => {}
+            LogChange::Grown if self.has_last_line_grown()? => self.read_again()?,
             LogChange::Grown => self.read_foreign(None)?,
             LogChange::Replaced => self.read_again()?,
         }
         self.unread = LogChange::Unchanged;
         Ok(())
+    }
+
+    /// Whether a last line without LF, which was read as a whole one, was continued by another program.
+    fn has_last_line_grown(&self) -> Result<bool, StoreError> {
+        let Some(offset) = self.known.get().and_then(Index::open_end) else {
+            return Ok(false);
+        };
+        let next = self.log.read(Span { offset, length: 1 }).map_err(|source| self.read_error(source))?;
+        Ok(!matches!(next[..], [b'\n' | b'\r'] | []))
     }
 
     /// Reads the log after its known part. The lines in `own` are not foreign.

@@ -4,7 +4,7 @@
 //! used any more, and the next change drops it.
 //!
 //! A tail answers only what the whole index would answer in the same way. It gives way to the whole index at anything
-//! odd: a broken or torn line, a duplicate id, a parent after its child, an entry without an id or a parent. It reads
+//! odd: a broken, torn or over-long line, a duplicate id, a parent after its child, an entry without an id or a parent. It reads
 //! plain messages as the index of a large session does, and all other lines to their end.
 
 use std::cell::Cell;
@@ -56,7 +56,7 @@ impl LazyIndex {
     /// at most `max_line` bytes.
     pub(crate) fn open(log: &dyn SessionLog, whole_bytes: u64, max_line: usize) -> io::Result<Self> {
         let is_large = log.length() > whole_bytes;
-        if is_large && let Some(tail) = Tail::open(log)? {
+        if is_large && let Some(tail) = Tail::open(log, max_line)? {
             return Ok(Self { tail: Some(Mutex::new(tail)), ..Self::new(OnceLock::new()) });
         }
         Ok(Self::whole(Index::build(log, Reading::of(is_large), u64::MAX, max_line)?))
@@ -193,6 +193,8 @@ pub(crate) struct Tail {
     end: u64,
     /// Bytes to read next.
     step: u64,
+    /// Maximum bytes of a line. A longer one is broken.
+    max_line: usize,
     records: VecDeque<Record>,
     /// Number of the first record.
     base: usize,
@@ -205,7 +207,7 @@ pub(crate) struct Tail {
 impl Tail {
     /// Reads the header and the last entries of a log. `None` if they do not determine the leaf, or if there is a
     /// problem.
-    pub(crate) fn open(log: &dyn SessionLog) -> io::Result<Option<Self>> {
+    pub(crate) fn open(log: &dyn SessionLog, max_line: usize) -> io::Result<Option<Self>> {
         let end = log.length();
         let first = log.read(Span { offset: 0, length: end.min(TAIL_HEADER_BYTES) })?;
         let Some((header, body)) = read_header(&first) else {
@@ -213,7 +215,8 @@ impl Tail {
         };
         let (records, slots) = (VecDeque::new(), HashMap::new());
         let (base, part) = (FIRST_SLOT, (end, Vec::new()));
-        let mut tail = Self { header, body, start: end, end, step: FIRST_BYTES, records, base, slots, part };
+        let (start, step) = (end, FIRST_BYTES);
+        let mut tail = Self { header, body, start, end, step, max_line, records, base, slots, part };
         while tail.records.is_empty() {
             if !tail.grow(log)? {
                 return Ok(None);
@@ -260,7 +263,7 @@ impl Tail {
     /// Reads what was added after the known part. `None` if there is a problem in it; then the tail is unchanged.
     pub(crate) fn read_on(&mut self, log: &dyn SessionLog) -> io::Result<Option<Vec<Record>>> {
         let (mut end, mut records, mut is_odd) = (self.end, Vec::new(), false);
-        log.scan(self.end, &Cell::new(MAX_BYTES as usize), &mut |line| {
+        log.scan(self.end, &Cell::new(self.max_line.min(MAX_BYTES as usize)), &mut |line| {
             end = line.span.end() + 1;
             match read_line(line).filter(|_| !line.is_cut) {
                 Some(record) => records.extend(record),
@@ -316,6 +319,9 @@ impl Tail {
         let (mut from, mut records) = (0, Vec::new());
         for to in memchr_iter(b'\n', bytes) {
             let line = &bytes[from..to];
+            if line.len() > self.max_line {
+                return false;
+            }
             let span = Span { offset: start + from as u64, length: line.len() as u64 };
             match read_quickly(span, line) {
                 Some(record) => records.push(record),

@@ -510,8 +510,9 @@ fn read_segment(log: &dyn SessionLog, start: u64, end: u64, sender: &SyncSender<
         return Ok(());
     };
     let mut lines = Vec::with_capacity(BATCH_LINES);
-    // Longer lines are read again later, one at a time.
-    log.scan(first, &Cell::new(SEGMENT_BYTES as usize), &mut |line| {
+    // Longer lines are read again later, one at a time. With one byte more, the buffer would need the lock of large
+    // buffers. A thread that has it could wait for the receiver, and the receiver for a thread that waits for the lock.
+    log.scan(first, &Cell::new(SEGMENT_BYTES as usize - 1), &mut |line| {
         if line.span.offset >= end || !line.is_terminated {
             return ControlFlow::Break(());
         }

@@ -9,7 +9,7 @@ use compaction_core::message::{Body, Message, Usage, blocks_text};
 use compaction_core::undo::Mark;
 
 use crate::error::{Diagnostic, DiagnosticKind, StoreError};
-use crate::index::{Label, Record, clean_name, too_long};
+use crate::index::{Index, Label, Record, clean_name, too_long};
 use crate::session::Session;
 use crate::session::append::{Appended, NewEntry, Parent};
 
@@ -142,10 +142,12 @@ impl Session {
     pub fn check(&self) -> Result<Vec<Diagnostic>, StoreError> {
         let index = self.index()?;
         let mut found = index.diagnostics.clone();
+        // Each compaction would walk its path to its first kept entry. With this, all of them take one walk of the tree.
+        let ancestry = (!index.has_cycle).then(|| Ancestry::of(index));
         for record in index.current() {
             self.check_encoding(&record)?.into_iter().for_each(|diagnostic| found.add(diagnostic));
             let diagnostic = match self.parse(&record) {
-                Ok(entry) => self.check_first_kept(&record, &entry)?,
+                Ok(entry) => self.check_first_kept(&record, &entry, ancestry.as_ref())?,
                 Err(StoreError::BrokenEntry { id, line, source }) => {
                     let message = match source {
                         EntryError::TooLong { bytes, limit } => too_long(bytes, limit),
@@ -175,16 +177,76 @@ impl Session {
         Ok(std::str::from_utf8(&bytes).is_err().then(diagnostic))
     }
 
-    fn check_first_kept(&self, record: &Record, entry: &Entry) -> Result<Option<Diagnostic>, StoreError> {
+    fn check_first_kept(
+        &self,
+        record: &Record,
+        entry: &Entry,
+        ancestry: Option<&Ancestry>,
+    ) -> Result<Option<Diagnostic>, StoreError> {
         let Some(compaction) = entry.compaction() else {
             return Ok(None);
         };
         let named = compaction.first_kept_entry_id.as_ref();
-        let is_known = named.is_some_and(|id| self.is_on_branch(id, Some(&record.id)).unwrap_or(false));
+        let index = self.index()?;
+        let is_on_branch = |id: &EntryId| match ancestry {
+            Some(ancestry) => index
+                .slot(id.as_str())
+                .zip(index.slot(record.id.as_str()))
+                .is_some_and(|(ancestor, slot)| ancestry.is_on_path(ancestor, slot)),
+            None => self.is_on_branch(id, Some(&record.id)).unwrap_or(false),
+        };
+        let is_known = named.is_some_and(is_on_branch);
         let shown = named.map_or("none", EntryId::as_str);
         let message = format!("compaction {} keeps nothing: its first kept entry is {shown}", record.id);
         let diagnostic = Diagnostic::new(DiagnosticKind::UnknownFirstKept, record.line, message);
         Ok((!is_known).then_some(diagnostic))
+    }
+}
+
+/// The tree of all entries as intervals: those of an entry's descendants lie within its own.
+struct Ancestry {
+    /// By slot, how many entries a walk of the tree has entered when it enters and when it leaves the entry.
+    intervals: Vec<(u32, u32)>,
+}
+
+impl Ancestry {
+    /// The tree of an index without cycles.
+    fn of(index: &Index) -> Self {
+        let count = index.record_count();
+        // Children as linked lists by slot, since most entries have one.
+        let (mut first_child, mut next_sibling) = (vec![None; count], vec![None; count]);
+        let mut roots = Vec::new();
+        for (slot, sibling) in next_sibling.iter_mut().enumerate() {
+            match index.parent_slot(slot) {
+                Some(parent) => *sibling = first_child[parent].replace(slot),
+                None => roots.push(slot),
+            }
+        }
+        let mut intervals = vec![(0, 0); count];
+        let mut entered = 0;
+        for root in roots {
+            let mut path = vec![root];
+            entered += 1;
+            intervals[root].0 = entered;
+            while let Some(&slot) = path.last() {
+                if let Some(child) = first_child[slot].take() {
+                    first_child[slot] = next_sibling[child];
+                    entered += 1;
+                    intervals[child].0 = entered;
+                    path.push(child);
+                } else {
+                    intervals[slot].1 = entered;
+                    path.pop();
+                }
+            }
+        }
+        Self { intervals }
+    }
+
+    /// Whether `ancestor` is on the path to `slot`, including its end.
+    fn is_on_path(&self, ancestor: usize, slot: usize) -> bool {
+        let ((first, last), (at, _)) = (self.intervals[ancestor], self.intervals[slot]);
+        (first..=last).contains(&at)
     }
 }
 

@@ -71,3 +71,31 @@ fn of_many_diagnostics_the_first_are_listed_and_the_rest_counted() {
         check(&session.check().unwrap());
     }
 }
+
+#[test]
+fn threads_that_meet_long_lines_do_not_wait_for_each_other() {
+    // Two threads read such a file. Each meets a line for which its buffer grows to the size of a segment. The first
+    // one reads its lines slowly, and the second has more lines before than are taken until the first one is done.
+    let sizes = [471_859, 629_145, 1_520_435, 2_726_297, 5_872_025, 10_909_287];
+    let lines = |prefix: &str, units: [&str; 2]| {
+        let line = |(number, size): (usize, &usize)| {
+            let unit = units[usize::from(number > 3)];
+            let line = user(&format!("{prefix}{number}"), None, "@");
+            let line = line.replace('@', &unit.repeat((size - line.len()) / unit.len()));
+            let padding = " ".repeat(size - 1 - line.len());
+            line + &padding
+        };
+        sizes.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    };
+    let (slow, fast) = (lines("slow", ["\\u0000", "x"]), lines("fast", ["x", "x"]));
+    let last = user("last", None, &"x".repeat(200));
+    let text = format!("{HEADER}\n{slow}{}{fast}\n{last}\n", "\n".repeat(66_555));
+    let place = Place::file(text.as_bytes());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let session = place.open_with(SessionOptions { whole_bytes: 0, ..SessionOptions::default() }).unwrap();
+        sender.send(session.tree().unwrap().len()).unwrap();
+    });
+    let entries = receiver.recv_timeout(std::time::Duration::from_secs(60)).expect("the file is read to its end");
+    assert_eq!(entries, 13);
+}

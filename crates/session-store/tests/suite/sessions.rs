@@ -398,6 +398,40 @@ fn checking_finds_compactions_that_keep_nothing_they_name() {
 }
 
 #[test]
+fn checking_knows_which_entries_are_on_the_branch_of_a_compaction() {
+    let compaction = |id: &str, parent: &str, first: &str| {
+        format!(
+            r#"{{"type":"compaction","id":"{id}","parentId":"{parent}","timestamp":"t","summary":"s","firstKeptEntryId":"{first}"}}"#
+        )
+    };
+    // Two branches below `a`, a parent that comes later, and a second root.
+    let lines = [
+        user("a", None, "1"),
+        user("b", Some("a"), "2"),
+        user("x", Some("a"), "other branch"),
+        compaction("c", "b", "a"),
+        compaction("d", "c", "x"),
+        user("late", Some("later"), "3"),
+        compaction("e", "late", "later"),
+        user("later", Some("x"), "4"),
+        compaction("f", "later", "late"),
+        user("root", None, "5"),
+        compaction("g", "root", "a"),
+        compaction("h", "d", "d"),
+    ];
+    let cycle = [user("k", Some("l"), "6"), user("l", Some("k"), "7"), compaction("m", "l", "k")];
+    for (lines, cycles) in [(lines.to_vec(), 0), ([&lines[..], &cycle].concat(), 1)] {
+        for place in Place::all(file(&lines.iter().map(String::as_str).collect::<Vec<_>>()).as_bytes()) {
+            let found = place.open().unwrap().check().unwrap();
+            let unknown: Vec<_> =
+                found.iter().filter(|odd| odd.kind == UnknownFirstKept).filter_map(|odd| odd.line).collect();
+            assert_eq!(unknown, [6, 10, 12]);
+            assert_eq!(found.iter().filter(|odd| odd.kind == Cycle).count(), cycles);
+        }
+    }
+}
+
+#[test]
 fn newer_versions_are_read_and_not_written() {
     for version in ["4", "99.5", "\"x\"", "1e30"] {
         let text = file(&[&user("a", None, "1")]).replace("\"version\":3", &format!("\"version\":{version}"));

@@ -15,6 +15,7 @@ use session_store::{Durability, FileLog, Locator, NewEntry, Parent, PendingSync,
 #[derive(Debug, Default)]
 struct Disk {
     fails: AtomicBool,
+    fails_to_cut: AtomicBool,
     is_slow: AtomicBool,
     syncs: AtomicUsize,
 }
@@ -87,6 +88,9 @@ impl SessionLog for DiskLog {
     }
 
     fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
+        if self.1.fails_to_cut.load(Ordering::SeqCst) {
+            return Err(LogError::Io(io::Error::other("the file cannot be cut")));
+        }
         self.0.cut(end, length)
     }
 
@@ -221,10 +225,19 @@ fn nothing_is_written_while_the_file_cannot_be_cut() {
     let (place, disk) = (place(), Arc::new(Disk::default()));
     let mut session = open(&place, &disk);
     disk.fails.store(true, Ordering::SeqCst);
+    disk.fails_to_cut.store(true, Ordering::SeqCst);
     append(&mut session, "b").wait().unwrap_err();
-    std::fs::remove_file(place.path()).unwrap();
-    let error = session.append(NewEntry::new("custom", "{}"), Parent::Leaf).unwrap_err();
-    assert!(matches!(error, StoreError::SessionNotFound { .. }), "{error:?}");
+    disk.fails.store(false, Ordering::SeqCst);
+    let before = place.bytes();
+    for _ in 0..2 {
+        let error = session.append(NewEntry::new("custom", "{}"), Parent::Leaf).unwrap_err();
+        assert!(matches!(error, StoreError::WriteFailed { .. }), "{error:?}");
+        assert_eq!(place.bytes(), before);
+    }
+    disk.fails_to_cut.store(false, Ordering::SeqCst);
+    append(&mut session, "c").wait().unwrap();
+    assert_eq!(path_of(&session), "a c");
+    assert_eq!(place.text().lines().count(), 3);
 }
 
 #[test]

@@ -198,6 +198,27 @@ fn foreign_lines_of_another_branch_cost_what_is_new() {
 }
 
 #[test]
+fn a_long_line_at_the_end_is_broken_however_the_session_is_opened() {
+    let options = |whole_bytes| SessionOptions { whole_bytes, max_line_bytes: 600, ..SessionOptions::default() };
+    let long = user("long", Some("0000012b"), &"x".repeat(600));
+    for after in [None, Some(user("next", Some("long"), "x"))] {
+        let lines = [settled_chain(300), vec![long.clone()], after.into_iter().collect()].concat();
+        for (small, large) in
+            Place::all_fast(text(&lines).as_bytes()).into_iter().zip(Place::all_fast(text(&lines).as_bytes()))
+        {
+            let (mut whole, mut tail) =
+                (small.open_with(options(u64::MAX)).unwrap(), large.open_with(options(0)).unwrap());
+            assert_eq!((context(&tail), rest(&tail)), (context(&whole), rest(&whole)));
+            let more = long.replace("\"long\"", "\"more\"") + "\n";
+            small.append_foreign(&more);
+            large.append_foreign(&more);
+            assert_eq!(tail.refresh().unwrap(), whole.refresh().unwrap());
+            assert_eq!((context(&tail), rest(&tail)), (context(&whole), rest(&whole)));
+        }
+    }
+}
+
+#[test]
 fn new_ids_are_unique_where_not_all_are_known() {
     for place in Place::all(text(&settled_chain(2000)).as_bytes()) {
         let mut session = open(&place, 0).unwrap();

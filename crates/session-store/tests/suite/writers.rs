@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{HEADER, Place, file, id, path_of, say, user};
+use crate::common::{HEADER, Place, file, id, oddities, path_of, say, user};
 use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
 use session_store::{
     Durability, FileLog, FileStore, Locator, MemoryLog, NewEntry, OpenOptions, Parent, Session, SessionOptions,
@@ -264,4 +264,21 @@ fn two_programs_that_append_in_turn_lose_nothing() {
     drop(session);
     let session = place.open().unwrap();
     assert_eq!((session.entry_count().unwrap(), session.diagnostics()), (41, &[][..]));
+}
+
+#[test]
+fn a_whole_last_line_that_another_program_continues_is_read_again() {
+    let text = file(&[&user("a", None, "1"), &user("b", Some("a"), "2")]);
+    for place in Place::all(text.trim_end().as_bytes()) {
+        let mut session = place.open().unwrap();
+        assert_eq!(path_of(&session), "a b");
+        place.append_foreign(&format!("{}\n", user("c", Some("b"), "3")));
+        session.refresh().unwrap();
+        let own = say(&mut session, "4");
+        let seen = path_of(&session);
+        assert_eq!(seen, format!("a b {}", own.as_str()));
+        drop(session);
+        let again = place.open().unwrap();
+        assert_eq!((path_of(&again), oddities(&again).len()), (seen, 1));
+    }
 }
