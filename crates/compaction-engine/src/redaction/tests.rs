@@ -343,8 +343,9 @@ fn beginnings_of_keys_without_keys_are_read_once() {
         start.elapsed()
     };
     for line in ["private-lines: 4\n", "BEGIN: private key--\n", "-----BEGIN PRIVATE KEY-----\nVersion: 1\n"] {
-        let (short, long) = (time(line, 1 << 15).max(time(line, 1 << 15)), time(line, 1 << 17));
-        assert!(long < 10 * short, "{line:?}: {short:?}, {long:?}");
+        let short = time(line, 1 << 15).max(time(line, 1 << 15));
+        // Another program may have the processor for a while.
+        assert!((0..3).any(|_| time(line, 1 << 17) < 10 * short), "{line:?}: {short:?}");
     }
     let headers = |count: usize| {
         let text = format!("-----{} PRIVATE KEY-----\n{}\n{}\n", "BEGIN", "Comment: none\n".repeat(count), base64(64));
