@@ -58,6 +58,8 @@ pub struct TriggerInput<'a> {
     /// The answer of the last overflow recovery, if that recovery failed. Successful recoveries are
     /// found on the branch.
     pub failed_recovery: Option<&'a EntryId>,
+    /// The answer of the last overflow recovery, if that recovery only shortened tool results.
+    pub clipped_recovery: Option<&'a EntryId>,
 }
 
 /// Why to compact. A new reason also needs [`Gauge::may_be_due`](Gauge::may_be_due), which decides whether
@@ -632,6 +634,13 @@ pub fn read_tokens(message: &Message) -> Option<u64> {
     (read >= LEAST_INPUT).then_some(read)
 }
 
+/// Tokens of the context that an answer without usage came through for. `None` for any other message, and where
+/// `context`, the size of the context with the answer, is unknown.
+pub fn unreported_tokens(message: &Message, context: Option<u64>) -> Option<u64> {
+    let is_unreported = message.is_success() && trusted_usage(message).is_none();
+    context.filter(|_| is_unreported).map(|context| context.saturating_sub(message.tokens()))
+}
+
 /// The lower bound for the texts of a message, which every model is shown.
 fn least_tokens_of(message: &Message) -> u64 {
     match message.body() {
@@ -664,7 +673,8 @@ const NOT_COMPACTED: &str = "the context is too large for the model and compacti
 fn advice(input: &TriggerInput<'_>, message: &Message, threshold: u64) -> Option<&'static str> {
     let is_last = |tried: &ProjectedEntry| !is_over(input, tried.depth, threshold);
     let compaction = input.projection.compaction().filter(|compaction| !is_for_threshold(compaction));
-    if compaction.is_some_and(is_last) {
+    let clipped = input.clipped_recovery.and_then(|answer| entry_with(input.projection, answer));
+    if compaction.is_some_and(is_last) || clipped.is_some_and(is_last) {
         return Some(if has_stop_reason(message, "length") { STILL_CUT_OFF } else { STILL_TOO_LARGE });
     }
     let failed = input.failed_recovery.and_then(|answer| entry_with(input.projection, answer));

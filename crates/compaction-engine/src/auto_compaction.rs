@@ -4,7 +4,7 @@
 //! of the model, before the next request could overflow. Tool results that are larger than the window are shortened
 //! by edits, because no summary makes room for them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use compaction_core::clipping::{Clip, clip_tail};
@@ -25,7 +25,7 @@ use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{ClippedResult, CompactionDone, CompactionReason, OperationKind};
 use crate::operation::{Begun, Operation};
-use crate::session::{AgentModel, OpenSession, SessionAccess, change};
+use crate::session::{AgentModel, MissedOverflow, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
 use crate::{compactor, operation};
 
@@ -110,25 +110,34 @@ fn check_append(
     let is_asked = matches!(entry.header().role, Some(Role::User | Role::Assistant | Role::ToolResult));
     let settings = if is_asked { Some(access.engine().settings()) } else { None };
     let auto_compaction = &access.open().auto_compaction;
-    if let Some(read) = entry.message().and_then(|message| trigger::read_tokens(message)) {
+    let message = entry.message().map(Arc::as_ref);
+    if let Some(read) = message.and_then(trigger::read_tokens) {
         auto_compaction.learn_read(read);
     }
+    let learn = |context: Option<u64>| {
+        if let Some(tokens) = message.and_then(|message| trigger::unreported_tokens(message, context)) {
+            auto_compaction.learn_estimate(tokens);
+        }
+    };
+    let gauge = auto_compaction.gauge_at(entry.id());
+    learn(gauge.as_ref().and_then(Gauge::known_tokens));
     let room = auto_compaction.room_of(model);
     let may_be_due = |gauge: &Gauge| {
         let compaction = settings.as_ref().map(|settings| access.engine().trigger_settings(model, settings));
         compaction.is_some_and(|compaction| gauge.may_be_due(&model.for_trigger(room), &compaction))
     };
-    if let Some(gauge) = auto_compaction.gauge_at(entry.id()).filter(|gauge| !may_be_due(gauge)) {
+    if let Some(gauge) = gauge.filter(|gauge| !may_be_due(gauge)) {
         let usage = Some(usage(gauge.known_tokens(), model));
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     }
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
     auto_compaction.state().gauge = Gauge::of(&projection);
-    let usage = Some(usage(known_context_tokens(&projection), model));
+    let known = known_context_tokens(&projection);
+    learn(known);
+    let usage = Some(usage(known, model));
     let Some(settings) = settings else {
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     };
-    let message = entry.message().map(Arc::as_ref);
     // The next request is the first for this message. It has its own recovery.
     let reasons = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
     let outcome = decide(access, &projection, message, model, (&settings, reasons));
@@ -179,7 +188,12 @@ fn decide(
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
-        open.auto_compaction.state().is_check_missed = true;
+        let mut state = open.auto_compaction.state();
+        state.is_check_missed = true;
+        if let Some(answer) = trigger::last_answer(projection).filter(|_| due.will_retry) {
+            let (operation_id, answer) = (running.clone(), answer.clone());
+            state.missed_overflow = Some(MissedOverflow { operation_id, answer, is_hidden: false });
+        }
         let skipped = Some("operationInProgress");
         return DueCompaction { operation_id: Some(running), skipped, ..due }.into();
     }
@@ -187,6 +201,9 @@ fn decide(
     let (clipped, projection) = match clip(access, projection, &order) {
         Ok(Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
         Ok(Clipped::Enough { operation_id, clipped }) => {
+            if let Some(answer) = &order.overflowed {
+                access.open().auto_compaction.state().clipped_recovery = Some(answer.clone());
+            }
             return DueCompaction { operation_id: Some(operation_id), clipped, ..due }.into();
         }
         Ok(Clipped::Some { clipped, projection }) => (clipped, projection),
@@ -269,6 +286,13 @@ fn was_undone(projection: &Projection) -> bool {
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 
+/// Whether a person has asked for something since the last answer. The next request is then a new one, and nobody
+/// waits for the request of that answer any more.
+pub(crate) fn is_asked_anew(projection: &Projection) -> bool {
+    let after = |is_asked, message: &Message| message.starts_turn() || is_asked && message.as_assistant().is_none();
+    projection.messages().fold(false, after)
+}
+
 /// Reports that compacting does not help (docs/triggers.md, "Guards").
 fn still_too_large(
     access: &SessionAccess<'_>,
@@ -320,13 +344,14 @@ impl Engine {
         model: &AgentModel,
         settings: &Settings,
     ) -> TriggerDecision {
-        let failed_recovery = open.auto_compaction.state().failed_recovery.clone();
+        let (failed_recovery, clipped_recovery) = open.auto_compaction.tried_recoveries();
         trigger::check_compaction(&TriggerInput {
             projection,
             model: model.for_trigger(open.auto_compaction.room_of(model)),
             settings: self.trigger_settings(model, settings),
             message,
             failed_recovery: failed_recovery.as_ref(),
+            clipped_recovery: clipped_recovery.as_ref(),
         })
     }
 
@@ -386,7 +411,7 @@ fn notify_failure(
     is_unfinished: bool,
 ) -> String {
     let paused_until = access.open().auto_compaction.state().breaker.open_until(SystemTime::now());
-    let end_state = EndState { is_unfinished, paused_until };
+    let end_state = EndState { is_unfinished, paused_until, ..EndState::default() };
     compactor::notify_without_summary(access.engine(), order, tokens_before, Err(error), end_state)
 }
 
@@ -395,23 +420,28 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
         return;
     }
     let guard = session.write().await;
+    let due = Arc::new(Mutex::new(None));
+    let begun = Arc::clone(&due);
     let check_append = move |access: &mut SessionAccess<'_>| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
-            return Ok(AppendOutcome::default());
+            return Ok(());
         };
         let projection = project(access.session(), access.open(), Some(&leaf))?;
+        let reasons = if is_asked_anew(&projection) { Reasons::Threshold } else { reasons };
         let settings = access.engine().settings();
-        Ok::<_, EngineError>(decide(access, &projection, None, &model, (&settings, reasons)))
+        let outcome = decide(access, &projection, None, &model, (&settings, reasons));
+        *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun;
+        Ok::<_, EngineError>(())
     };
-    match change(Arc::clone(engine), Arc::clone(session), guard, check_append).await {
-        Ok(outcome) => {
-            if let Some(begun) = outcome.begun {
-                // Nobody awaits it; an event reports its end.
-                drop(start(engine, begun));
-            }
-        }
-        Err(error) => tracing::warn!(%error, session = session.id, "whether a compaction is due could not be decided"),
+    if let Err(error) = change(Arc::clone(engine), Arc::clone(session), guard, check_append).await {
+        tracing::warn!(%error, session = session.id, "a check for a due compaction failed");
+    }
+    // A compaction that was announced must end, even if the disk has refused what was shortened before it.
+    let due = due.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(begun) = due {
+        // Nobody awaits it; an event reports its end.
+        drop(start(engine, begun));
     }
 }
 
@@ -460,7 +490,7 @@ fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Or
     if !is_enough {
         return Ok(Clipped::Some { clipped, projection: after });
     }
-    let end_state = EndState { is_unfinished: trigger::is_unfinished(&after), paused_until: None };
+    let end_state = EndState { is_unfinished: trigger::is_unfinished(&after), ..EndState::default() };
     let done = Ok(CompactionDone::Clipped(clipped.clone()));
     let operation_id = compactor::notify_without_summary(access.engine(), order, tail.tokens, done, end_state);
     Ok(Clipped::Enough { operation_id, clipped })

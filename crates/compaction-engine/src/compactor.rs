@@ -15,10 +15,12 @@ use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json::{RawObject, encode_string};
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
+use compaction_core::projection::Projection;
 use compaction_core::{system_state, tokens, trigger};
 use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
 
+use crate::auto_compaction::is_asked_anew;
 use crate::context::{pins_of, project, with_path_state, with_pinned_entries};
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
@@ -88,16 +90,17 @@ impl Operation for CompactionOperation {
 
     async fn write(&mut self, run: &SummaryOperation) -> Result<Commit<Self::Done>, EngineError> {
         let (plan, order, given) = (Arc::clone(&self.plan), Arc::clone(&self.order), self.given.take());
+        let operation_id = run.guard.id.clone();
         let written = match given.is_some() || order.summary.is_some() {
             true => {
-                let (plan, order) = (Arc::clone(&plan), Arc::clone(&order));
+                let (plan, order, cancel) = (Arc::clone(&plan), Arc::clone(&order), run.guard.cancel.clone());
                 // Checking a long conversation takes a while.
-                let giving = blocking(move || Written::as_given(given.as_ref(), &plan, &order));
+                let giving = blocking(move || Written::as_given(given.as_ref(), &plan, &order, &cancel));
                 run.unless_cancelled(giving).await?
             }
             false => Written::by_summarizer(run, &plan, &order).await?,
         };
-        Ok(Box::new(move |access| commit(access, &plan, written, &order).map(Arc::new)))
+        Ok(Box::new(move |access| commit(access, &plan, written, &order, &operation_id).map(Arc::new)))
     }
 
     async fn note(&mut self, run: &SummaryOperation, outcome: &Result<Self::Done, EngineError>) {
@@ -109,6 +112,8 @@ impl Operation for CompactionOperation {
             Err(_) => session.auto_compaction.state().breaker.failed(now),
         }
         note_recovery(session, &self.order, outcome.as_ref().err());
+        let has_hidden_missed = session.auto_compaction.take_hidden_overflow(&run.guard.id);
+        self.end_state.has_recovered = has_hidden_missed && outcome.is_ok();
         self.end_state.paused_until = session.auto_compaction.state().breaker.open_until(now);
         self.end_state.is_unfinished = is_left_unfinished(run, &self.order).await;
     }
@@ -188,6 +193,9 @@ async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool
 pub(crate) struct EndState {
     /// Whether the agent has unfinished work.
     pub(crate) is_unfinished: bool,
+    /// Whether it has hidden an attempt that failed while it ran. The request of that attempt still has its own
+    /// recovery, so it is sent again even if the room may not be enough.
+    pub(crate) has_recovered: bool,
     /// The end of the pause of automatic compactions.
     pub(crate) paused_until: Option<String>,
 }
@@ -199,7 +207,7 @@ fn notify_end(
     operation_id: String,
     outcome: Result<CompactionDone, EngineError>,
     is_aborted: bool,
-    EndState { is_unfinished, paused_until }: EndState,
+    EndState { is_unfinished, has_recovered, paused_until }: EndState,
 ) {
     let has_made_room = match &outcome {
         Ok(CompactionDone::Compacted(compaction)) => order.has_room_for(compaction),
@@ -211,7 +219,7 @@ fn notify_end(
         operation_id,
         reason: order.reason,
         is_aborted,
-        will_retry: order.will_retry && has_made_room,
+        will_retry: order.will_retry && has_made_room || has_recovered,
         is_unfinished,
         paused_until,
         outcome,
@@ -238,6 +246,7 @@ fn commit(
     plan: &Plan,
     mut written: Written,
     order: &Order,
+    operation_id: &str,
 ) -> Result<Compaction, EngineError> {
     plan.check_later_results(access, order)?;
     // Entries that were pinned while the summary was written count as well.
@@ -246,7 +255,8 @@ fn commit(
     written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
     order.check_progress(&written.summary, plan.balance.replaced)?;
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    let hidden = order.hidden(&projection);
+    let missed_entries = missed_attempt(access, &projection, operation_id);
+    let hidden = [order.hidden(&projection), missed_entries.clone()].concat();
     let edits: Vec<String> = hidden.iter().map(hiding).collect();
     let edits: Vec<NewEntry<'_>> = edits.iter().map(|edit| new_edit(access, edit)).collect();
     let parent_id = edits.last().map_or_else(|| access.session().leaf_id().cloned(), |edit| edit.id.clone());
@@ -261,7 +271,18 @@ fn commit(
     // All entries are written at once: an attempt that is hidden without a compaction would be lost.
     let new: Vec<NewEntry<'_>> = edits.into_iter().chain([compaction]).collect();
     let appended = access.append(|session| session.append_all(&new, Parent::Leaf, &condition))?;
+    if let Some(missed) = access.open().auto_compaction.state().missed_overflow.as_mut() {
+        missed.is_hidden = !missed_entries.is_empty();
+    }
     result(access, &appended.entry, plan, written)
+}
+
+/// The entries of an attempt that failed while the operation ran, if its request is still the last one. An answer that is
+/// older than a compaction is not judged again, so this compaction is its recovery.
+fn missed_attempt(access: &SessionAccess<'_>, projection: &Projection, operation_id: &str) -> Vec<EntryId> {
+    let missed = access.open().auto_compaction.missed_overflow(operation_id);
+    let is_last = |answer: &EntryId| trigger::last_answer(projection) == Some(answer) && !is_asked_anew(projection);
+    missed.filter(is_last).map(|answer| trigger::attempt(projection, &answer)).unwrap_or_default()
 }
 
 fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, EngineError> {

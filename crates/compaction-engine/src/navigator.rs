@@ -341,8 +341,9 @@ async fn by_summarizer(
     let (mut messages, mut operations) = (plan.preparation.messages.clone(), plan.preparation.file_operations.clone());
     let mut redactions = Redactions::new();
     if let Some(redactor) = operation.redactor.clone() {
+        let cancel = operation.guard.cancel.clone();
         let redacting = blocking(move || {
-            let redactions = redactor.messages(&mut messages);
+            let redactions = redactor.messages(&mut messages, &cancel)?;
             Ok((messages, redactor.file_operations(operations), redactions))
         });
         (messages, operations, redactions) = operation.unless_cancelled(redacting).await?;

@@ -598,12 +598,28 @@ pub(crate) struct State {
     room: Option<u64>,
     /// Whether a compaction may have become due while another operation ran.
     pub(crate) is_check_missed: bool,
+    /// The last answer that overflowed while another operation ran.
+    pub(crate) missed_overflow: Option<MissedOverflow>,
     /// The last answer whose overflow a compaction could not resolve.
     pub(crate) failed_recovery: Option<EntryId>,
+    /// The last answer whose overflow was resolved by shortening tool results, without a compaction.
+    pub(crate) clipped_recovery: Option<EntryId>,
     /// How full the context is, as long as only appends change the session.
     pub(crate) gauge: Option<Gauge>,
     /// Pauses automatic compactions after failures.
     pub(crate) breaker: Breaker,
+}
+
+/// An answer that overflowed while an operation ran. If the operation is a compaction, it makes room for the answer's
+/// request as well.
+#[derive(Debug)]
+pub(crate) struct MissedOverflow {
+    /// The operation.
+    pub(crate) operation_id: String,
+    /// The entry of the answer.
+    pub(crate) answer: EntryId,
+    /// Whether the compaction has hidden the attempt.
+    pub(crate) is_hidden: bool,
 }
 
 impl AutoCompaction {
@@ -616,9 +632,30 @@ impl AutoCompaction {
     pub fn set(&self, model: Option<AgentModel>) {
         let mut state = self.state();
         if state.model != model {
-            (state.failed_recovery, state.room) = (None, None);
+            (state.failed_recovery, state.clipped_recovery) = (None, None);
+            (state.room, state.missed_overflow) = (None, None);
         }
         (state.model, state.gauge) = (model, None);
+    }
+
+    /// The answers of the last recoveries that left no compaction: the one that failed, and the one that shortened
+    /// tool results.
+    pub(crate) fn tried_recoveries(&self) -> (Option<EntryId>, Option<EntryId>) {
+        let state = self.state();
+        (state.failed_recovery.clone(), state.clipped_recovery.clone())
+    }
+
+    /// The answer that overflowed while this operation ran.
+    pub(crate) fn missed_overflow(&self, operation_id: &str) -> Option<EntryId> {
+        let state = self.state();
+        let missed = state.missed_overflow.as_ref().filter(|missed| missed.operation_id == operation_id);
+        missed.map(|missed| missed.answer.clone())
+    }
+
+    /// Forgets that answer if its attempt was hidden. Returns whether it was.
+    pub(crate) fn take_hidden_overflow(&self, operation_id: &str) -> bool {
+        let is_hidden = |missed: &mut MissedOverflow| missed.is_hidden && missed.operation_id == operation_id;
+        self.state().missed_overflow.take_if(is_hidden).is_some()
     }
 
     /// Updates the gauge by an appended entry.
@@ -642,6 +679,13 @@ impl AutoCompaction {
     pub(crate) fn learn_read(&self, tokens: u64) {
         let mut state = self.state();
         state.room = state.room.map(|room| room.max(tokens));
+    }
+
+    /// Notes that the provider has answered a context of an estimated `tokens` without reporting its usage. If they are
+    /// clearly more than the known limit, that limit was wrong.
+    pub(crate) fn learn_estimate(&self, tokens: u64) {
+        let mut state = self.state();
+        state.room = state.room.filter(|room| tokens / 5 * 4 <= *room).map(|room| room.max(tokens));
     }
 
     /// The input limit that the provider of `model` has shown.

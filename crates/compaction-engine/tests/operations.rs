@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,11 +13,14 @@ use compaction_engine::host::{
     BeforeCompaction, BeforeNavigation, CompactionDone, Decision, GivenSummary, GivenText, Navigation,
     NavigationChanges, Question,
 };
+use compaction_engine::session::AgentModel;
 use compaction_engine::settings::SettingsLayers;
 use compaction_engine::{
     CompactionRequest, Engine, EngineError, ErrorKind, Event, Host, NavigationRequest, OpenSession, Settings,
 };
 use serde_json::{Value, json};
+use session_store::log::{Batch, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
+use session_store::{Durability, Locator, MemoryLog, MemoryStore, Session, SessionOptions};
 use tokio_util::sync::CancellationToken;
 
 /// The answer of the host to both hooks.
@@ -97,6 +101,14 @@ fn shown(event: &Event) -> String {
     }
 }
 
+fn engine(settings: &Value, say: Say) -> (Arc<Recorder>, Arc<Engine>) {
+    let settings = Settings::default().with(settings).unwrap();
+    let host = Arc::new(Recorder { events: Mutex::default(), say });
+    let layers = SettingsLayers::without_files(&settings);
+    let engine = Engine::new(Arc::clone(&host) as Arc<dyn Host>, layers, CancellationToken::new());
+    (host, Arc::new(engine))
+}
+
 /// An engine, its host, and a conversation in memory.
 struct Scene {
     host: Arc<Recorder>,
@@ -107,11 +119,7 @@ struct Scene {
 
 impl Scene {
     async fn new(say: Say) -> Self {
-        let settings = json!({ "compaction": { "keepRecentTokens": 40 } });
-        let settings = Settings::default().with(&settings).unwrap();
-        let host = Arc::new(Recorder { events: Mutex::default(), say });
-        let layers = SettingsLayers::without_files(&settings);
-        let engine = Engine::new(Arc::clone(&host) as Arc<dyn Host>, layers, CancellationToken::new());
+        let (host, engine) = engine(&json!({ "compaction": { "keepRecentTokens": 40 } }), say);
         let said = |number: usize| {
             let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
             let text = format!("Step {number}: the parser reads the header first. {}", "It is long. ".repeat(100));
@@ -124,7 +132,7 @@ impl Scene {
             let opened = session.opened(stored.as_ref()).unwrap();
             opened.branch_ids(opened.leaf_id()).unwrap()
         };
-        Self { host, engine: Arc::new(engine), session, ids }
+        Self { host, engine, session, ids }
     }
 
     async fn navigate(&self, request: NavigationRequest) -> Result<Navigation, EngineError> {
@@ -198,4 +206,111 @@ async fn a_navigation_with_a_summary_goes_the_same_way() {
     request.waits = false;
     assert!(scene.navigate(request).await.unwrap().is_cancelled);
     scene.check_events(&["asked about 4 left entries", "navigation started", "navigation called off"]);
+}
+
+/// A log whose syncs fail, as those of a broken disk.
+#[derive(Debug)]
+struct UnsyncedLog(MemoryLog);
+
+impl SessionLog for UnsyncedLog {
+    fn locator(&self) -> Option<&Locator> {
+        None
+    }
+
+    fn is_quick(&self) -> bool {
+        true
+    }
+
+    fn length(&self) -> u64 {
+        self.0.length()
+    }
+
+    fn read(&self, span: Span) -> io::Result<Vec<u8>> {
+        self.0.read(span)
+    }
+
+    fn refresh(&mut self) -> io::Result<LogChange> {
+        self.0.refresh()
+    }
+
+    fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError> {
+        self.0.append(batch)
+    }
+
+    fn replace_all(
+        &mut self,
+        backup_suffix: &str,
+        hold: usize,
+        rewrite: &mut Rewrite<'_>,
+    ) -> Result<Option<OldLog>, LogError> {
+        self.0.replace_all(backup_suffix, hold, rewrite)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Err(io::Error::other("no disk"))
+    }
+
+    fn sync_beside(&self) -> io::Result<SyncLog> {
+        Ok(Box::new(|| Err(io::Error::other("no disk"))))
+    }
+
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
+        self.0.cut(end, length)
+    }
+
+    fn release(&mut self) {
+        self.0.release();
+    }
+}
+
+/// Messages whose tool result is larger than a window of 20,000 tokens, after enough others for a compaction.
+fn with_large_result() -> Vec<Value> {
+    let words = "word ".repeat(1500);
+    let call = json!({ "type": "toolCall", "id": "c", "name": "read", "arguments": { "path": "a" } });
+    let turns = (0..6)
+        .flat_map(|_| [json!({ "role": "user", "content": words }), json!({ "role": "assistant", "content": words })]);
+    let result =
+        json!({ "role": "toolResult", "toolCallId": "c", "toolName": "read", "content": "word ".repeat(60_000) });
+    turns
+        .chain([json!({ "role": "user", "content": "go" }), json!({ "role": "assistant", "content": [call] }), result])
+        .collect()
+}
+
+#[tokio::test]
+async fn a_compaction_that_was_announced_ends_although_the_disk_refuses_what_was_shortened_before() {
+    let (host, engine) = engine(&json!({}), Say::Nothing);
+    let mut text = format!("{}\n", json!({ "type": "session", "version": 3, "id": "s", "cwd": "/" }));
+    let mut parent = Value::Null;
+    for (number, message) in with_large_result().into_iter().enumerate() {
+        let id = format!("e{number}");
+        let entry = json!({ "type": "message", "id": id, "parentId": parent, "message": message });
+        text += &format!("{entry}\n");
+        parent = json!(id);
+    }
+    let options = SessionOptions { durability: Durability::Always, ..SessionOptions::default() };
+    let stored = Session::open(Box::new(UnsyncedLog(MemoryLog::new(text))), options).unwrap();
+    let session = Arc::new(OpenSession::new(Arc::new(MemoryStore), stored).0);
+    session.auto_compaction.set(Some(AgentModel {
+        provider: "acme".to_owned(),
+        id: "m".to_owned(),
+        context_window: 20_000,
+        max_output_tokens: None,
+    }));
+    engine.check_size(&session).await;
+    let has_ended = async {
+        while !host
+            .events
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|event| event.starts_with("compact") && !event.ends_with("started"))
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(20), has_ended).await;
+    let events = host.events.lock().unwrap().clone();
+    assert!(events.starts_with(&["appended context_edit".to_owned(), "compaction started".to_owned()]), "{events:?}");
+    assert!(ended.is_ok(), "{events:?}");
+    assert_eq!(session.operation_id(), None, "the claim has ended");
 }

@@ -63,7 +63,7 @@ const OVERFLOW_TEXT: &str = "prompt is too long: 2 tokens > 1 maximum";
 
 fn input<'a>(projection: &'a Projection, message: Option<&'a Message>) -> TriggerInput<'a> {
     let settings = CompactionSettings::default();
-    TriggerInput { projection, model: MODEL, settings, message, failed_recovery: None }
+    TriggerInput { projection, model: MODEL, settings, message, failed_recovery: None, clipped_recovery: None }
 }
 
 fn show(decision: &TriggerDecision) -> String {

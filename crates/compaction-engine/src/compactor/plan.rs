@@ -11,6 +11,7 @@ use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::prompts::{OutputLimits, RequestKind, SummaryRequest};
 use compaction_core::{cut_point, extractive, system_state, tokens};
 use session_store::Session;
+use tokio_util::sync::CancellationToken;
 
 use super::summary::{jobs, prompt_texts};
 use super::{FittedSettings, Order};
@@ -99,16 +100,19 @@ impl Plan {
     }
 
     /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread.
-    pub(super) fn redacted(&self, order: &Arc<Order>) -> RedactedPlan {
+    ///
+    /// # Errors
+    /// [`EngineError::Cancelled`] once `cancel` is cancelled.
+    pub(super) fn redacted(&self, order: &Arc<Order>, cancel: &CancellationToken) -> Result<RedactedPlan, EngineError> {
         let (balance, order, mut kept) = (self.balance, Arc::clone(order), self.kept.clone());
         let (preparation, redactions) = match order.settings.redaction().redactor() {
             Some(redactor) => {
-                redactor.messages(&mut kept);
-                redactor.preparation(&self.preparation)
+                redactor.messages(&mut kept, cancel)?;
+                redactor.preparation(&self.preparation, cancel)?
             }
             None => (self.preparation.clone(), Redactions::new()),
         };
-        RedactedPlan { preparation: Arc::new(preparation), kept, balance, order, redactions }
+        Ok(RedactedPlan { preparation: Arc::new(preparation), kept, balance, order, redactions })
     }
 
     /// The conversation before the entry `end`, for a model that continues it.

@@ -15,6 +15,7 @@ use compaction_core::summary::{
 use compaction_core::tokens::estimate_text;
 use compaction_core::{ledger, prompts};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::Order;
 use super::plan::{Plan, RedactedPlan, of_hook};
@@ -53,19 +54,26 @@ impl Written {
         by_hook: Option<&GivenSummary>,
         plan: &Plan,
         order: &Arc<Order>,
+        cancel: &CancellationToken,
     ) -> Result<Self, EngineError> {
         match (by_hook, &order.summary) {
             (Some(given), _) => {
                 let checked = given.text.check();
-                checked.and_then(|()| Self::given_by("hook", given, plan, order)).map_err(of_hook)
+                checked.and_then(|()| Self::given_by("hook", given, plan, order, cancel)).map_err(of_hook)
             }
-            (None, Some(given)) => Self::given_by("client", given, plan, order),
+            (None, Some(given)) => Self::given_by("client", given, plan, order, cancel),
             (None, None) => Err(EngineError::internal("no summary was given")),
         }
     }
 
-    fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Arc<Order>) -> Result<Self, EngineError> {
-        let redacted = plan.redacted(order);
+    fn given_by(
+        name: &str,
+        given: &GivenSummary,
+        plan: &Plan,
+        order: &Arc<Order>,
+        cancel: &CancellationToken,
+    ) -> Result<Self, EngineError> {
+        let redacted = plan.redacted(order, cancel)?;
         let files = &redacted.preparation.file_operations;
         let given = &given.text;
         let account = Account::of_given(&redacted, &given.summary);
@@ -91,8 +99,8 @@ impl Written {
         order: &Arc<Order>,
     ) -> Result<Self, EngineError> {
         let redacted = {
-            let (plan, order) = (Arc::clone(plan), Arc::clone(order));
-            let redacting = blocking(move || Ok(Arc::new(plan.redacted(&order))));
+            let (plan, order, cancel) = (Arc::clone(plan), Arc::clone(order), operation.guard.cancel.clone());
+            let redacting = blocking(move || Ok(Arc::new(plan.redacted(&order, &cancel)?)));
             operation.unless_cancelled(redacting).await?
         };
         let preparation = &redacted.preparation;

@@ -338,6 +338,9 @@ const MIN_BLOCK: usize = 24;
 const MAX_MARKER: usize = 80;
 /// Maximum bytes of a header line before the data.
 const MAX_HEADER: usize = 200;
+/// Maximum header lines before the data. PGP and SSH2 blocks have a few. A text in which nothing but such lines follows
+/// each of many keywords is read again at every keyword, up to here.
+const MAX_HEADERS: usize = 16;
 /// Maximum bytes of a line of a block without its beginning.
 const MAX_LINE: usize = 8 * 1024;
 /// Maximum lines of a block without its beginning.
@@ -385,7 +388,7 @@ impl Body {
     /// Reads the data, and the last line of the block if it is there.
     fn read(text: &str, from: usize) -> Self {
         let mut body = Self::default();
-        let mut at = from;
+        let (mut at, mut headers) = (from, 0);
         loop {
             at = skip_decoration(text, at);
             let rest = &text[at..];
@@ -394,8 +397,10 @@ impl Body {
                 return body;
             }
             if body.length == 0
+                && headers < MAX_HEADERS
                 && let Some(length) = header_line(rest)
             {
+                headers += 1;
                 at += length;
                 continue;
             }
@@ -486,8 +491,8 @@ fn skip_decoration(text: &str, mut at: usize) -> usize {
     }
 }
 
-/// The beginning of the key data whose last line ends before `end`.
-fn lines_before(text: &str, end: usize) -> Option<usize> {
+/// The beginning of the lines that are the data of a key if its last line begins at `end`; `None` if there are none.
+pub(super) fn lines_before(text: &str, end: usize) -> Option<usize> {
     let mut start = None;
     let (mut length, mut line_end) = (0, end);
     for _ in 0..MAX_LINES {

@@ -332,3 +332,24 @@ fn unusual_blocks_of_keys_are_redacted() {
         assert!(redacted.starts_with(expected) && !redacted.contains(&data[..64]), "{redacted:.200}");
     }
 }
+
+/// The time grows with the text: four times the text takes about four times as long, and not sixteen times.
+#[test]
+fn beginnings_of_keys_without_keys_are_read_once() {
+    let time = |line: &str, bytes: usize| {
+        let text = line.repeat(bytes / line.len());
+        let start = std::time::Instant::now();
+        assert_eq!(Redactor::shared().redact(&text).text, text);
+        start.elapsed()
+    };
+    for line in ["private-lines: 4\n", "BEGIN: private key--\n", "-----BEGIN PRIVATE KEY-----\nVersion: 1\n"] {
+        let short = time(line, 1 << 15).max(time(line, 1 << 15));
+        // Another program may have the processor for a while.
+        assert!((0..3).any(|_| time(line, 1 << 17) < 10 * short), "{line:?}: {short:?}");
+    }
+    let headers = |count: usize| {
+        let text = format!("-----{} PRIVATE KEY-----\n{}\n{}\n", "BEGIN", "Comment: none\n".repeat(count), base64(64));
+        Redactor::shared().redact(&text).counts
+    };
+    assert_eq!(headers(16), counts("private-key"));
+}

@@ -12,8 +12,10 @@ use compaction_core::file_operations::FileOperations;
 use compaction_core::json::{Json, raw_value};
 use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage};
+use tokio_util::sync::CancellationToken;
 
-use super::{Redactions, Redactor, add_counts};
+use super::{Redactions, Redactor, add_counts, check};
+use crate::error::EngineError;
 
 /// Maximum number of threads for one conversation.
 const MAX_THREADS: usize = 4;
@@ -28,10 +30,17 @@ const SHARE_BYTES: usize = 1 << 16;
 impl Redactor {
     /// The preparation without secrets, for summarizers, and the number of removed secrets. Entries and numbers stay
     /// the same.
-    pub fn preparation(&self, preparation: &Preparation) -> (Preparation, Redactions) {
+    ///
+    /// # Errors
+    /// [`EngineError::Cancelled`] once `cancel` is cancelled.
+    pub fn preparation(
+        &self,
+        preparation: &Preparation,
+        cancel: &CancellationToken,
+    ) -> Result<(Preparation, Redactions), EngineError> {
         let mut safe = preparation.clone();
-        let mut counts = self.messages(&mut safe.messages_to_summarize);
-        add_counts(&mut counts, &self.messages(&mut safe.turn_prefix_messages));
+        let mut counts = self.messages(&mut safe.messages_to_summarize, cancel)?;
+        add_counts(&mut counts, &self.messages(&mut safe.turn_prefix_messages, cancel)?);
         if let Some(summary) = &mut safe.previous_summary {
             let redacted = self.redact(summary);
             add_counts(&mut counts, &redacted.counts);
@@ -43,17 +52,26 @@ impl Redactor {
             safe.previous_details = Some(details);
         }
         safe.file_operations = self.file_operations(safe.file_operations);
-        (safe, counts)
+        Ok((safe, counts))
     }
 
-    /// Removes secrets from messages; returns their number.
-    pub fn messages(&self, messages: &mut [PreparedMessage]) -> Redactions {
+    /// Removes secrets from messages; returns their number. It looks at `cancel` between messages, because it holds
+    /// a worker thread even if nobody waits for it any more.
+    ///
+    /// # Errors
+    /// [`EngineError::Cancelled`] once `cancel` is cancelled. Some messages then still have their secrets.
+    pub fn messages(
+        &self,
+        messages: &mut [PreparedMessage],
+        cancel: &CancellationToken,
+    ) -> Result<Redactions, EngineError> {
         let bytes: usize = messages.iter().map(bytes_of).sum();
-        self.shared_out(messages, bytes.div_ceil(*THREADS).max(SHARE_BYTES))
+        let counts = self.shared_out(messages, bytes.div_ceil(*THREADS).max(SHARE_BYTES), cancel);
+        if cancel.is_cancelled() { Err(EngineError::Cancelled) } else { Ok(counts) }
     }
 
     /// As [`Redactor::messages`], with a thread for each `share` of bytes.
-    fn shared_out(&self, messages: &mut [PreparedMessage], share: usize) -> Redactions {
+    fn shared_out(&self, messages: &mut [PreparedMessage], share: usize, cancel: &CancellationToken) -> Redactions {
         let mut first = 0;
         let mut is_within = |message: &PreparedMessage| {
             first += bytes_of(message);
@@ -61,14 +79,14 @@ impl Redactor {
         };
         let count = messages.iter().take_while(|message| is_within(message)).count().max(1);
         if count >= messages.len() {
-            return self.one_by_one(messages);
+            return self.one_by_one(messages, cancel);
         }
         let (here, there) = messages.split_at_mut(count);
         let there = Mutex::new(there);
-        let rest = || self.shared_out(&mut there.lock().unwrap_or_else(PoisonError::into_inner), share);
+        let rest = || self.shared_out(&mut there.lock().unwrap_or_else(PoisonError::into_inner), share, cancel);
         std::thread::scope(|scope| {
             let other = std::thread::Builder::new().spawn_scoped(scope, rest);
-            let mut counts = self.one_by_one(here);
+            let mut counts = self.one_by_one(here, cancel);
             let found = match other {
                 Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
                 // The system may refuse another thread.
@@ -79,9 +97,9 @@ impl Redactor {
         })
     }
 
-    fn one_by_one(&self, messages: &mut [PreparedMessage]) -> Redactions {
+    fn one_by_one(&self, messages: &mut [PreparedMessage], cancel: &CancellationToken) -> Redactions {
         let mut counts = Redactions::new();
-        for prepared in messages {
+        for prepared in messages.iter_mut().take_while(|_| !cancel.is_cancelled()) {
             if let Some((message, found)) = self.message(&prepared.message) {
                 prepared.message = Arc::new(message);
                 add_counts(&mut counts, &found);
@@ -242,11 +260,15 @@ impl RedactedStream {
         redactor.redact(&out).text.into_owned()
     }
 
-    /// The end of the complete lines that enough further lines follow.
+    /// The end of the complete lines that enough further lines follow. Lines of encoded data wait longer, because they
+    /// are a key if the last line of one follows.
     fn settled(&self) -> usize {
         let pending = &self.text[self.released..];
         match pending.rmatch_indices('\n').nth(HELD_LINES) {
-            Some((at, _)) => self.released + at + 1,
+            Some((at, _)) => {
+                let end = self.released + at + 1;
+                check::lines_before(&self.text, end).unwrap_or(end)
+            }
             None if pending.len() > LONG_LINE && !pending.contains('\n') => {
                 let end = self.text.floor_char_boundary(self.text.len() - HELD_BYTES);
                 self.text[..end].rfind(' ').unwrap_or(0)
@@ -316,6 +338,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::error::ErrorKind;
     use crate::redaction::samples;
     use crate::redaction::samples::Sample;
 
@@ -329,17 +352,23 @@ mod tests {
         };
         let redactor = Redactor::shared();
         let mut alone: Vec<_> = (0..40).map(prepared).collect();
-        let found = redactor.one_by_one(&mut alone);
+        let never = CancellationToken::new();
+        let found = redactor.one_by_one(&mut alone, &never);
         assert_eq!(found, Redactions::from([("password".to_owned(), 40)]));
         for share in [1, 500, 1500, 1 << 20] {
             let mut shared: Vec<_> = (0..40).map(prepared).collect();
-            assert_eq!(redactor.shared_out(&mut shared, share), found);
+            assert_eq!(redactor.shared_out(&mut shared, share, &never), found);
             let raw = |messages: &[PreparedMessage]| -> Vec<String> {
                 messages.iter().map(|prepared| prepared.message.raw().get().to_owned()).collect()
             };
             assert_eq!(raw(&shared), raw(&alone));
         }
-        assert_eq!(redactor.messages(&mut []), Redactions::new());
+        assert_eq!(redactor.messages(&mut [], &never).unwrap(), Redactions::new());
+        // Texts that were not looked at are never handed on.
+        never.cancel();
+        let mut left: Vec<_> = (0..40).map(prepared).collect();
+        assert_eq!(redactor.one_by_one(&mut left, &never), Redactions::new());
+        assert_eq!(redactor.messages(&mut left, &never).unwrap_err().kind(), ErrorKind::Cancelled);
     }
 
     /// The message as a member of each kind of conversation that holds `text`.
@@ -370,7 +399,7 @@ mod tests {
                 let raw = raw_value(message.to_string()).unwrap();
                 let mut prepared =
                     [PreparedMessage { entry_id: EntryId::new("e"), message: Arc::new(Message::from_raw(raw)) }];
-                Redactor::shared().messages(&mut prepared);
+                Redactor::shared().messages(&mut prepared, &CancellationToken::new()).unwrap();
                 let plain = prepared[0].message.raw().get();
                 looked += 1;
                 let left = (0..4).find_map(|escapes| sample.left_in(plain, escapes).into_iter().next());
@@ -424,6 +453,20 @@ mod tests {
                 .collect();
             assert!(missed.len() * 20 <= samples.len(), "{}:\n{}", missed.len(), missed.join("\n"));
         }
+    }
+
+    #[test]
+    fn lines_of_a_key_wait_for_its_last_line() {
+        let lines: Vec<String> = (10..40).map(|number| format!("{}{number}", "Ab1/".repeat(16))).collect();
+        let text = |last: &str| format!("before\n{}\n{last}\nafter\n\nand\nmore\nlines\n", lines.join("\n"));
+        for size in [1, 37, 1000] {
+            let sent_key = sent(&text(&format!("-----{} RSA PRIVATE KEY-----", "END")), size);
+            assert_eq!(sent_key, "before\n[redacted:private-key]\nafter\n\nand\nmore\nlines\n", "by {size}");
+            assert_eq!(sent(&text("No key."), size), text("No key."), "by {size}");
+        }
+        let mut stream = RedactedStream::new(Some(Redactor::shared()));
+        stream.push(&text("No key."));
+        assert!(stream.take(false).contains(&lines[29]), "they wait no longer than that");
     }
 
     #[test]
