@@ -52,6 +52,8 @@ const TOPIC_MOVED: f32 = 2.5;
 const ASKED_WITHIN: usize = 3;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
+/// UTF-16 units of a request that makes no sense without the answer before it, even if that asked nothing.
+const TERSE_REQUEST: usize = 40;
 /// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
 const MOST_ACTIONS: usize = 1024;
 /// Most statements of the newest answer about the current work.
@@ -203,6 +205,9 @@ impl<'a> Builder<'a> {
                 break;
             }
         }
+        if utf16_len(&one_line(request)) > TERSE_REQUEST {
+            return None;
+        }
         let units = LONGEST_ANSWER.min(self.units / ANSWER_PART);
         (!said.is_empty()).then(|| format!("after the answer: {}", clip(&joined(&said), units)))
     }
@@ -257,6 +262,7 @@ impl<'a> Builder<'a> {
 
     fn notes(&mut self) {
         let repeated = repeated(&self.ledger.notes);
+        let question = self.waiting_question();
         for note in &self.ledger.notes {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
@@ -276,6 +282,8 @@ impl<'a> Builder<'a> {
                 // The request of the turn answers it.
                 NoteKind::Step if self.turn_request.is_some() && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
+                // It is listed as the question that waits for an answer.
+                NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
             };
@@ -374,21 +382,33 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The statements of the model since the last request, newest first.
+    fn newest_of_model(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
+        let asked = self.ledger.last_request().map_or(0, |request| request.position);
+        let of_model = self.ledger.statements.iter().rev().filter(|statement| statement.is_of_model());
+        of_model.take_while(move |statement| statement.position > asked)
+    }
+
+    /// The question with which the newest answer ends, if a person has to answer it.
+    fn waiting_question(&self) -> Option<&'a Statement> {
+        let newest = self.newest_of_model().next().filter(|newest| is_question(&newest.text));
+        newest.filter(|_| self.turn_request.is_none() && !self.ledger.is_waiting)
+    }
+
     /// What the newest answer does or asks, while it waits for a tool or a person.
     fn newest_answer(&mut self) {
         if self.turn_request.is_some() {
             return;
         }
-        let asked = self.ledger.last_request().map_or(0, |request| request.position);
-        let statements = self.ledger.statements.iter().rev();
-        let latest: Vec<_> = statements.filter(|statement| statement.is_of_model()).take(MOST_LATEST).collect();
-        let Some(newest) = latest.first().filter(|newest| newest.position > asked) else { return };
-        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
-        if is_question(&newest.text) && !self.ledger.is_waiting {
-            let item = format!("The assistant asked, and waits for an answer: {}", newest.text);
+        if let Some(question) = self.waiting_question() {
+            let origin = Origin { position: question.position, times: 1, sources: Some(&question.sources) };
+            let item = format!("The assistant asked, and waits for an answer: {}", question.text);
             self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
             return;
         }
+        let latest: Vec<_> = self.newest_of_model().take(MOST_LATEST).collect();
+        let Some(newest) = latest.first() else { return };
+        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
         let is_begun = self.is_open() || newest.voice == Voice::Announcement;
         if is_begun && self.kind != SummaryKind::TurnPrefix {
             let mut of_newest: Vec<&str> =

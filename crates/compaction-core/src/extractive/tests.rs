@@ -1029,7 +1029,7 @@ fn the_goal_is_what_the_newest_work_is_about() {
     let moved = expect![[r#"
         Goal: At first: Why is the lint red on the build?
         Goal: Write a viewer for session archives that lists every branch with its author
-        Goal: Latest request: the viewer also needs notes for each branch (after the answer: The viewer shows the tags of every branch behind its author.)
+        Goal: Latest request: the viewer also needs notes for each branch
     "#]];
     moved.assert_eq(&state_before(&messages, None));
     messages.extend([user("/clear"), user("Translate the manual into Danish, chapter by chapter")]);
