@@ -286,6 +286,13 @@ pub fn last_answer(projection: &Projection) -> Option<&EntryId> {
     answer.map(|projected| projected.entry.id())
 }
 
+/// Whether a person has asked for something since the last answer. The next request is then a new one, and nobody
+/// waits for the request of that answer any more.
+pub fn is_asked_anew(projection: &Projection) -> bool {
+    let after = |is_asked, message: &Message| message.starts_turn() || is_asked && message.as_assistant().is_none();
+    projection.messages().fold(false, after)
+}
+
 /// The entries of a failed attempt, in order: its answer and the results of its calls. The next request
 /// must have all of them or none (docs/field-reports.md, "Cuts and pairs"). Empty if the answer is not
 /// in the context.

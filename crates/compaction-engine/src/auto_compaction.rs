@@ -286,13 +286,6 @@ fn was_undone(projection: &Projection) -> bool {
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 
-/// Whether a person has asked for something since the last answer. The next request is then a new one, and nobody
-/// waits for the request of that answer any more.
-pub(crate) fn is_asked_anew(projection: &Projection) -> bool {
-    let after = |is_asked, message: &Message| message.starts_turn() || is_asked && message.as_assistant().is_none();
-    projection.messages().fold(false, after)
-}
-
 /// Reports that compacting does not help (docs/triggers.md, "Guards").
 fn still_too_large(
     access: &SessionAccess<'_>,
@@ -428,7 +421,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
             return Ok(());
         };
         let projection = project(access.session(), access.open(), Some(&leaf))?;
-        let reasons = if is_asked_anew(&projection) { Reasons::Threshold } else { reasons };
+        let reasons = if trigger::is_asked_anew(&projection) { Reasons::Threshold } else { reasons };
         let settings = access.engine().settings();
         let outcome = decide(access, &projection, None, &model, (&settings, reasons));
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun;

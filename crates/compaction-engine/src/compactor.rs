@@ -20,7 +20,6 @@ use compaction_core::{system_state, tokens, trigger};
 use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
 
-use crate::auto_compaction::is_asked_anew;
 use crate::context::{pins_of, project, with_path_state, with_pinned_entries};
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
@@ -281,7 +280,8 @@ fn commit(
 /// older than a compaction is not judged again, so this compaction is its recovery.
 fn missed_attempt(access: &SessionAccess<'_>, projection: &Projection, operation_id: &str) -> Vec<EntryId> {
     let missed = access.open().auto_compaction.missed_overflow(operation_id);
-    let is_last = |answer: &EntryId| trigger::last_answer(projection) == Some(answer) && !is_asked_anew(projection);
+    let is_last =
+        |answer: &EntryId| trigger::last_answer(projection) == Some(answer) && !trigger::is_asked_anew(projection);
     missed.filter(is_last).map(|answer| trigger::attempt(projection, &answer)).unwrap_or_default()
 }
 
