@@ -230,9 +230,14 @@ impl Chooser<'_> {
     fn take_names(&mut self) {
         let items = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str());
         let texts: Vec<&str> = items.chain(self.digest.iter().map(String::as_str)).collect();
-        for list in &mut self.name_lists {
-            list.take(&texts, NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
-        }
+        let budget = self.budget.saturating_sub(self.left);
+        // What the list of paths leaves of its part, the list of identifiers may use.
+        let [paths, identifiers] = &mut self.name_lists;
+        let mut room = self.left * 2 / 3;
+        self.left -= room;
+        paths.take(&texts, NAMES_PERCENT, budget, &mut room);
+        self.left += room;
+        identifiers.take(&texts, NAMES_PERCENT, budget, &mut self.left);
     }
 
     fn take(&mut self, section: Section, candidate: Candidate) {
