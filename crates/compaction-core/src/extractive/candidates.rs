@@ -3,7 +3,7 @@
 mod next_steps;
 
 use std::cmp::Reverse;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -486,7 +486,12 @@ fn is_question(text: &str) -> bool {
 /// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch,
 /// and the commits that were neither amended nor replaced by a push.
 fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> Vec<&'a Statement> {
-    let mut standing: Vec<(String, &Statement)> = Vec::new();
+    let mut standing: Vec<Option<&Statement>> = Vec::new();
+    let mut by_purpose: HashMap<String, usize> = HashMap::new();
+    // The places of commits, by their branch and by the beginning of their hash.
+    let mut of_branch: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut of_hash: HashMap<&str, Vec<usize>> = HashMap::new();
+    let beginning = |hash: &'a str| hash.get(..HASH_BEGINNING).unwrap_or(hash);
     for statement in milestones {
         let text = statement.text.as_str();
         let commit = Commit::of(text);
@@ -496,22 +501,32 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
             (None, Some((command, _))) => purposes(command).pop().unwrap_or_default(),
             (None, None) => pushed_branch(text).map_or_else(|| text.to_owned(), |branch| format!("{PUSHED}{branch}")),
         };
-        if let Some(commit) = commit.filter(|commit| commit.is_amended) {
-            let is_replaced = |one: &Statement| Commit::of(&one.text).is_some_and(|old| old.branch == commit.branch);
-            let replaced = standing.iter().rposition(|(_, one)| is_replaced(one));
-            replaced.into_iter().for_each(|at| drop(standing.remove(at)));
+        if let Some(commit) = commit.as_ref().filter(|commit| commit.is_amended) {
+            let commits = of_branch.entry(commit.branch).or_default();
+            while commits.pop().is_some_and(|at| standing[at].take().is_none()) {}
         }
         if let Some((_, old)) = text.split_once(INSTEAD_OF).filter(|_| text.starts_with(PUSHED)) {
             let is_old = |commit: Commit<'_>| commit.hash.starts_with(old) || old.starts_with(commit.hash);
-            standing.retain(|(_, one)| !Commit::of(&one.text).is_some_and(is_old));
+            let alike = of_hash.get_mut(beginning(old)).into_iter().flatten();
+            alike.for_each(|at| drop(standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_old))));
         }
-        standing.retain(|(known, _)| *known != purpose);
-        if !purpose.is_empty() {
-            standing.push((purpose, statement));
+        if purpose.is_empty() {
+            continue;
         }
+        if let Some(commit) = commit {
+            of_branch.entry(commit.branch).or_default().push(standing.len());
+            of_hash.entry(beginning(commit.hash)).or_default().push(standing.len());
+        }
+        if let Some(replaced) = by_purpose.insert(purpose, standing.len()) {
+            standing[replaced] = None;
+        }
+        standing.push(Some(statement));
     }
-    standing.into_iter().map(|(_, statement)| statement).collect()
+    standing.into_iter().flatten().collect()
 }
+
+/// Letters of a hash that all ways of shortening it keep.
+const HASH_BEGINNING: usize = 4;
 
 /// A commit as its milestone names it.
 struct Commit<'a> {

@@ -880,6 +880,23 @@ fn a_failed_edit_blocks_until_an_edit_makes_up_for_it() {
     assert_eq!(blocked(&[&failed, &other, &[says("All of it is done.", "stop")]]), None);
     assert_eq!(blocked(&[&in_part]).as_deref(), Some("`src/a.rs` failed: 2 blocks applied, 1 failed"));
     assert_eq!(blocked(&[&in_part, &other]), None);
+    for shown in [
+        "The file has been edited:\n    42\traise Err(\"change failed\")",
+        "Edited:\n+raise Err(\"1 edit failed\")",
+        "2 different tests failed before",
+    ] {
+        assert_eq!(blocked(&[&edit("7", "let a = 1;", shown)]), None, "{shown}");
+    }
+    let insert = |id: &str, new: &str, result: &str| {
+        let arguments = format!(
+            "{{\"command\":\"str_replace\",\"path\":\"src/a.rs\",\"old_str\":\"x\",\"new_str\":{}}}",
+            encode_string(new)
+        );
+        [calls(id, "str_replace_editor", &arguments), returns(id, result, false)]
+    };
+    let one = insert("8", "let count = 1;", "old_string not found in file");
+    let another = insert("9", "let name = 2;", "The file has been updated.");
+    assert_eq!(blocked(&[&one, &another]), expected, "its line is still missing");
     let reported =
         |end: &str| says(&format!("## This SEARCH block failed to exactly match lines in a.rs\n{end}"), "stop");
     assert!(blocked(&[&[reported("")]]).is_some());
@@ -896,6 +913,8 @@ fn only_the_newest_failure_for_a_purpose_blocks_and_none_of_a_file_that_is_gone(
         document.body[Section::Blocked].clone()
     };
     let (first, second) = (fails("1", "python reproduce.py"), fails("2", "cd src && python reproduce.py -v"));
+    let silent = [runs("3", "python reproduce.py -q"), returns("3", "exit code 1", true)];
+    assert!(!blocked(&[&first, &silent]).is_empty(), "a failure that says nothing hides no reason");
     let item = "`cd src && python reproduce.py -v` failed: ValueError: unsupported mode";
     assert_eq!(blocked(&[&first, &second]), [item]);
     assert_eq!(blocked(&[&second, &edit]), [format!("{item} (files changed since, not run again)")]);

@@ -36,6 +36,8 @@ const DEEPEST: usize = 6;
 const UNDO: &str = "undo_edit";
 /// Arguments with the text that an edit replaces.
 const REPLACED: &[&str] = &["old", "search", "find", "path", "file"];
+/// Arguments about an edit, unless they have several lines.
+const ABOUT: &[&str] = &["command", "description", "explanation", "instruction", "toolsummary"];
 
 /// What the arguments of a call hold.
 pub(super) struct CallContent {
@@ -65,6 +67,8 @@ pub(super) struct Actions<'a> {
     adding: HashMap<String, Change<'a>, TextHashing>,
     /// Edits that failed, by their files.
     failed_edits: HashMap<String, FailedEdit, TextHashing>,
+    /// What the calls of the message add that was read last. Many calls of one message may fail.
+    added_lines: Option<AddedLines<'a>>,
     /// Files whose edits appear in answers.
     proposed: Vec<(SourcePosition<'a>, String)>,
     /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
@@ -80,16 +84,23 @@ struct Change<'a> {
     undoes: bool,
 }
 
-impl Change<'_> {
-    /// Hashes of the lines that the call adds. They are read only where an edit failed.
-    fn lines(&self, call_id: &str) -> Vec<u64> {
-        let mut lines = Vec::new();
-        if let Body::Assistant(answer) = &*self.message.read_body() {
-            let call = answer.tool_calls().find(|call| call.id == call_id);
-            let arguments = call.and_then(|call| call.arguments.as_ref());
-            arguments.into_iter().for_each(|arguments| added_by(arguments, DEEPEST, &mut lines));
+/// The lines that the calls of one message add, as hashes by the ids of the calls.
+#[derive(Debug, Clone)]
+struct AddedLines<'a> {
+    message: &'a Message,
+    by_call: HashMap<String, Vec<u64>, TextHashing>,
+}
+
+impl<'a> AddedLines<'a> {
+    fn of(message: &'a Message) -> Self {
+        let mut by_call: HashMap<String, Vec<u64>, TextHashing> = HashMap::default();
+        if let Body::Assistant(answer) = &*message.read_body() {
+            for call in answer.tool_calls() {
+                let lines = by_call.entry(call.id.clone()).or_default();
+                call.arguments.iter().for_each(|arguments| added_by(arguments, DEEPEST, lines));
+            }
         }
-        lines
+        Self { message, by_call }
     }
 }
 
@@ -208,14 +219,10 @@ impl<'a> Actions<'a> {
             let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
             if is_search {
                 errors.add(Some(&shown(&subject.1)), &line, place, true);
-            } else if let Some(added) = &added {
-                self.fail_edit(
-                    place,
-                    failed_file(action.files(), &line).unwrap_or(subject),
-                    &line,
-                    &added.lines(call_id),
-                    errors,
-                );
+            } else if let Some(added) = added {
+                let lines = self.lines_of(added, call_id);
+                let subject = failed_file(action.files(), &line).unwrap_or(subject);
+                self.fail_edit(place, subject, &line, &lines, errors);
             } else {
                 self.fail(place, subject, &line, errors);
             }
@@ -226,7 +233,7 @@ impl<'a> Actions<'a> {
         let in_part = part.and_then(|_| of_files.first().cloned());
         for (kind, path) in of_files {
             if self.failed_edits.contains_key(&path) {
-                let lines = added.as_ref().map(|added| added.lines(call_id)).unwrap_or_default();
+                let lines = added.map(|added| self.lines_of(added, call_id)).unwrap_or_default();
                 self.retry(kind, &path, &lines, errors);
             }
             self.succeed(place, (kind, path), 1, errors);
@@ -235,6 +242,13 @@ impl<'a> Actions<'a> {
             self.fail_edit(place, subject, line, &[], errors);
         }
         statements
+    }
+
+    /// Hashes of the lines that a call adds. They are read only where an edit failed.
+    fn lines_of(&mut self, change: Change<'a>, call_id: &str) -> Vec<u64> {
+        let read = self.added_lines.take().filter(|read| std::ptr::eq(read.message, change.message));
+        let read = self.added_lines.insert(read.unwrap_or_else(|| AddedLines::of(change.message)));
+        read.by_call.get(call_id).cloned().unwrap_or_default()
     }
 
     /// Records an edit that failed. The file is blocked until a later edit makes up for it.
@@ -319,7 +333,10 @@ impl<'a> Actions<'a> {
         }
         // A file that could not be read needs no follow-up. An error without words says nothing.
         let is_settled = kind == ActionKind::Read || error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
-        errors.repeat_purposes(&purposes_of(kind, &target));
+        // A failure without words would hide the reason of the one before it.
+        if !is_settled {
+            errors.repeat_purposes(&purposes_of(kind, &target));
+        }
         errors.add(Some(&shown(&core)), error, place, is_settled);
         if let Some(command) = self.command(kind, &core, place) {
             command.failed = command.failed.saturating_add(1);
@@ -533,7 +550,8 @@ fn added_by(value: &Json<'_>, depth: usize, out: &mut Vec<u64>) {
         Json::Object(members) if depth > 0 => {
             let is_replaced = |name: &str, value: &Json<'_>| {
                 let name = name.to_lowercase();
-                value.as_str().is_some() && REPLACED.iter().any(|start| name.starts_with(start))
+                let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+                value.as_str().is_some_and(|text| begins(REPLACED) || begins(ABOUT) && !text.contains('\n'))
             };
             let added = members.iter().filter(|(name, value)| !is_replaced(name, value));
             added.for_each(|(_, value)| added_by(value, depth - 1, out));

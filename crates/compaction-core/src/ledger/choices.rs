@@ -16,6 +16,23 @@ const ASKED_WITHIN: usize = 4;
 const LONGEST_CHOICE: usize = 60;
 /// Most words before the label in such a message.
 const MOST_WORDS: usize = 6;
+/// Words that join labels or end a message.
+const JOINING: &[&str] = &[
+    "and",
+    "or",
+    "please",
+    "und",
+    "oder",
+    "bitte",
+    "et",
+    "ou",
+    "y",
+    "e",
+    "o",
+    "por",
+    "\u{438}",
+    "\u{438}\u{43b}\u{438}",
+];
 /// Separates options.
 const SEPARATOR: &str = " | ";
 
@@ -75,12 +92,23 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     if message.is_empty() || utf16_len(message) > LONGEST_CHOICE || message.contains(['?', '\u{ff1f}']) {
         return None;
     }
-    let words: Vec<&str> = message.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    // A small letter alone is a label, and so is a capital that does not begin a sentence. Others are words.
+    let words: Vec<&str> = message.split_whitespace().collect();
+    // A small letter alone is a label, and so is a capital that does not begin a sentence. A number is one if no noun
+    // can follow it: at an end, before a mark or before another number. Others are words.
+    let is_label = |at: usize, sign: &str| {
+        let word = words[at].trim_matches(|one: char| !one.is_alphanumeric());
+        let is_marked = || !words[at].ends_with(char::is_alphanumeric);
+        let joins = |next: &&str| JOINING.contains(&next.to_lowercase().as_str());
+        let is_last =
+            || words.get(at + 1).is_none_or(|next| next.starts_with(|one: char| one.is_ascii_digit()) || joins(next));
+        match sign.starts_with(char::is_alphabetic) {
+            true => word == sign && at > 0,
+            false => word == sign && (is_marked() || is_last()),
+        }
+    };
     let is_named = |sign: &str| match words.as_slice() {
-        [only] => only.eq_ignore_ascii_case(sign),
-        [first, ..] if *first == sign && sign.starts_with(char::is_alphabetic) => false,
-        words => words.iter().take(MOST_WORDS).any(|word| *word == sign),
+        [only] => only.trim_matches(|one: char| !one.is_alphanumeric()).eq_ignore_ascii_case(sign),
+        words => (0..words.len().min(MOST_WORDS)).any(|at| is_label(at, sign)),
     };
     let is_taken = |option: &&str| option.split_once(". ").is_some_and(|(sign, _)| is_named(sign));
     let taken: Vec<&str> = offered.split(SEPARATOR).filter(is_taken).collect();
@@ -160,6 +188,9 @@ mod tests {
             ("2", numbers, Some("2. Use SQLite")),
             ("option 2 please", numbers, Some("2. Use SQLite")),
             ("1 and 2", numbers, Some("1. Use files; 2. Use SQLite")),
+            ("do 2, then test", numbers, Some("2. Use SQLite")),
+            ("add 2 more tests", numbers, None),
+            ("bump it to 0.2", numbers, None),
             ("b", letters, Some("B. move it")),
             ("let's do B", letters, Some("B. move it")),
             ("A test is missing", letters, None),

@@ -21,13 +21,19 @@ pub(crate) fn is_lookup(command: &str) -> bool {
     programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
 }
 
+/// Whether an option of `sed` makes it change files.
+fn edits_in_place(option: &str) -> bool {
+    let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    option.starts_with("--in-place") || letters.is_some_and(|letters| letters.contains('i'))
+}
+
 /// Whether every program in a command looks something up or shows a part of its input, so that nothing waits for it.
 pub(crate) fn only_looks(command: &str) -> bool {
     let command = without_quoted(command).replace("2>&1", "").replace("&>", ">");
     let mut steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| !step.is_empty()).peekable();
     let looks = |step: &str| {
         let program = program(step).unwrap_or_default();
-        let edits = program == "sed" && step.split_whitespace().any(|word| word.starts_with("-i"));
+        let edits = program == "sed" && step.split_whitespace().any(edits_in_place);
         let is_look = LOOKUPS.contains(&program) || FILTERS.contains(&program) || matches!(program, "cd" | "true");
         let looks_up = || step.split_whitespace().take(3).any(|word| LOOKING.contains(&word));
         is_look && !edits && program != "tee" || WITH_SUBCOMMAND.contains(&program) && looks_up()
@@ -323,6 +329,9 @@ mod tests {
     fn looking_changes_nothing() {
         for command in ["sed -n 1,5p 'a b' | head", "cd a && git remote -v 2>&1; gh repo view x", "git log | grep a"] {
             assert!(only_looks(command), "{command}");
+        }
+        for command in ["sed -Ei s/a/b/ c", "sed --in-place s/a/b/ c"] {
+            assert!(!only_looks(command), "{command}");
         }
         for command in ["sed -i s/a/b/ c", "git push", "cat a | python run.py", "sudo make install", "rm a", ""] {
             assert!(!only_looks(command), "{command}");

@@ -108,13 +108,19 @@ impl Errors {
 
     /// Records that a command or tool failed, for these purposes. Only the newest failure for a purpose blocks it.
     pub(super) fn repeat_purposes(&mut self, failed: &[String]) {
-        let list = &mut self.list;
-        self.open.retain(|index, _| {
-            let purposes = list[*index].subject.as_deref().map(purposes_of).unwrap_or_default();
-            let is_repeated = !purposes.is_empty() && purposes.iter().all(|purpose| failed.contains(purpose));
-            list[*index].is_resolved |= is_repeated;
-            !is_repeated
-        });
+        let mut waiting = Vec::new();
+        for purpose in failed {
+            let Some(errors) = self.by_purpose.get_mut(purpose) else { continue };
+            errors.retain(|index| self.open.contains_key(index));
+            waiting.extend_from_slice(errors);
+        }
+        for index in waiting {
+            let purposes = self.list[index].subject.as_deref().map(purposes_of).unwrap_or_default();
+            if purposes.iter().all(|purpose| failed.contains(purpose)) {
+                self.list[index].is_resolved = true;
+                self.open.remove(&index);
+            }
+        }
     }
 
     /// Records that a file is gone, or as it was before. Commands that name it will not run again.

@@ -373,9 +373,10 @@ fn path(run: &str) -> Option<&str> {
     .then_some(path)
 }
 
-/// Whether a run has an escape of a URL, such as `%3C`. Names of files have none.
+/// Whether a run has an escape of a URL, such as `%3C`. Names of files have none. `%04d` formats a number.
 fn is_escaped(run: &str) -> bool {
-    let is_escape = |bytes: &[u8; 3]| bytes[0] == b'%' && bytes[1..].iter().all(u8::is_ascii_hexdigit);
+    let is_escape =
+        |bytes: &[u8; 3]| bytes[0] == b'%' && bytes[1] >= b'2' && bytes[1..].iter().all(u8::is_ascii_hexdigit);
     run.as_bytes().array_windows().any(is_escape)
 }
 
@@ -513,6 +514,7 @@ mod tests {
             ("\\d+\\w a\\b \\n\\nType /\\x1b/", &["nType", "x1b"]),
             ("//// ---- .... ::", &[]),
             ("src='/%3E%3C/svg%3E' is image/png or text/html", &[]),
+            ("out/frame_%04d.png", &["path out/frame_%04d.png"]),
             ("image/logo.png and text/a/b", &["path image/logo.png", "path text/a/b"]),
             ("<div></div></userName> </usr/lib/x.h>", &["userName", "path /usr/lib/x.h"]),
         ] {

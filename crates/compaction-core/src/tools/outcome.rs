@@ -89,7 +89,7 @@ pub fn has_failed(action: &ToolAction, output: &str, is_error: bool) -> bool {
 /// The line in which the result of an edit says that a part of it was not applied, as when one of several blocks was
 /// not found.
 pub fn unapplied(output: &str) -> Option<&str> {
-    let lines = || output.lines().map(str::trim).filter(|line| line.len() <= LONGEST_LINE);
+    let lines = || output.lines().map(str::trim).filter(|line| line.len() <= LONGEST_LINE && !is_of_file(line));
     let start = lines().take(LINES);
     let mut ends = start.chain(lines().rev().take(LINES));
     ends.find(|line| {
@@ -98,9 +98,18 @@ pub fn unapplied(output: &str) -> Option<&str> {
     })
 }
 
+/// Whether a line shows a part of a file: with its number, or as a line of a diff.
+fn is_of_file(line: &str) -> bool {
+    let number = line.split_once(['\t', '|', '\u{2192}', '\u{2502}']).map(|(number, _)| number.trim());
+    let is_numbered = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    is_numbered || line.starts_with(['+', '-'])
+}
+
 /// Whether a line counts blocks that failed: `2 blocks applied, 1 failed`, `1 of 3 hunks failed`.
 fn counts_failed(lower: &str) -> bool {
-    if !lower.contains("failed") || !PARTS.iter().any(|part| lower.contains(part)) {
+    let mut words = lower.split(|character: char| !character.is_alphanumeric());
+    let is_part = |word: &str| PARTS.contains(&word.strip_suffix('s').unwrap_or(word));
+    if !lower.contains("failed") || !words.any(is_part) {
         return false;
     }
     let before = lower.split("failed").next().unwrap_or_default();
