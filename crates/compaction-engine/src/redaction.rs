@@ -318,8 +318,8 @@ fn escape(text: &str, letter: usize) -> Option<(char, usize)> {
         quote @ (b'"' | b'\'' | b'/') => Some((char::from(*quote), end)),
         b'u' => {
             let code = u32::from_str_radix(text.get(end..end + 4)?, 16).ok()?;
-            let character = char::from_u32(code).filter(char::is_ascii)?;
-            Some((character, end + 4))
+            // Half of a pair stays as it is. No name of a secret and no mark around a value needs one.
+            Some((char::from_u32(code)?, end + 4))
         }
         _ => None,
     }

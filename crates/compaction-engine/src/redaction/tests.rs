@@ -311,6 +311,36 @@ fn escapes_are_read_and_found_again() {
 }
 
 #[test]
+fn clients_may_escape_all_but_ascii() {
+    let escaped = |text: &str| {
+        text.chars().fold(String::new(), |mut all, one| {
+            match one {
+                '\n' => all.push_str("\\n"),
+                '"' => all.push_str("\\\""),
+                one if one.is_ascii() => all.push(one),
+                one => one.encode_utf16(&mut [0; 2]).iter().for_each(|unit| all.push_str(&format!("\\u{unit:04x}"))),
+            }
+            all
+        })
+    };
+    let line = base64(64);
+    let key =
+        |line: &str| format!("     1\u{2192}-----BEGIN PRIVATE KEY-----\n     2\u{2192}{line}\n     3\u{2192}{line}\n");
+    for (text, secret) in [
+        ("\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}: \"kX93hhQw2vTz\"".to_owned(), "kX93hhQw2vTz"),
+        ("\u{5bc6}\u{7801}: \"kX93hhQw2vTz\"".to_owned(), "kX93hhQw2vTz"),
+        ("contrase\u{f1}a: \"kX93hhQw2vTz\"".to_owned(), "kX93hhQw2vTz"),
+        ("\u{1f511} password:\u{a0}kX93hhQw2vTz".to_owned(), "kX93hhQw2vTz"),
+        (key(&line), line.as_str()),
+    ] {
+        for form in [text.clone(), escaped(&text)] {
+            let redacted = Redactor::shared().redact(&form).text.into_owned();
+            assert!(!redacted.contains(secret), "{form}: {redacted}");
+        }
+    }
+}
+
+#[test]
 fn unusual_blocks_of_keys_are_redacted() {
     let data = base64(8192);
     for (text, expected) in [
