@@ -43,10 +43,10 @@ macro_rules! compared {
 macro_rules! apart {
     ($value:literal) => {
         concat!(
-            // A block, or the next line.
-            r#"["']?:[ \t]*(?:[|>][0-9+-]*)?[ \t]*\r?\n[ \t]+["']?("#,
+            // A block, or the next line, perhaps in a diff.
+            r#"["']?:[ \t]*(?:[|>][0-9+-]*)?[ \t]*\r?\n(?:[+-][ \t])?[ \t]+["']?("#,
             $value,
-            r#"(?:\r?\n[ \t]+"#,
+            r#"(?:\r?\n(?:[+-][ \t])?[ \t]+"#,
             $value,
             r#")*)["']?[ \t]*(?:\r?\n|$)"#,
             // A list of names and values, attributes.
@@ -66,7 +66,7 @@ macro_rules! apart {
 /// The significant part of names of passwords.
 macro_rules! password {
     () => {
-        "(?:(?i-u:passw(?:or)?d|passphrase|passwort|kennwort|contrasena|senha|mot de passe|pass|pwd|pw)|(?i:contraseña|пароль|密码))"
+        "(?:(?i-u:passw(?:or)?d|passphrase|passwort|kennwort|contrasena|senha|mot de passe|pass|pwd|psk|pw)|(?i:contraseña|пароль|密码))"
     };
 }
 
@@ -78,7 +78,7 @@ macro_rules! secret {
 }
 
 const PASSWORD_NAMES: &[&str] =
-    &["pass", "pwd", "pw", "kennwort", "contrase", "senha", "mot de passe", "пароль", "密码"];
+    &["pass", "pwd", "psk", "pw", "kennwort", "contrase", "senha", "mot de passe", "пароль", "密码"];
 const SECRET_NAMES: &[&str] = &["secret", "token", "credential", "key", "salt"];
 
 /// Secrets that are recognised by the text before them.

@@ -311,6 +311,21 @@ fn escapes_are_read_and_found_again() {
 }
 
 #[test]
+fn values_on_the_next_line_of_a_diff_are_redacted() {
+    for text in [
+        "+  password: |\n+    Sommer-24wJXT6!\n",
+        "-secret_key: >-\n-  9Ha04v6xQw83LmZt27Rb\n",
+        "    psk=\"kX93hhQw2vTz\"\n",
+    ] {
+        let redacted = Redactor::shared().redact(text).text.into_owned();
+        assert!(redacted.contains(MARK), "{text}: {redacted}");
+    }
+    for text in ["tokens:\n- one-name-of-many-things\n- another-name-of-things\n", "key:\n- the-first-of-all-keys\n"] {
+        assert_eq!(Redactor::shared().redact(text).text, text);
+    }
+}
+
+#[test]
 fn clients_may_escape_all_but_ascii() {
     let escaped = |text: &str| {
         text.chars().fold(String::new(), |mut all, one| {
