@@ -4,7 +4,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use futures_util::stream::{Stream, StreamExt, unfold};
 use hyper::body::Bytes;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use sse_stream::{Error, Sse, SseByteStream};
 
 use super::failure::Failure;
-use super::http::{Exchange, HttpError};
+use super::http::{Exchange, HttpError, Turn};
 use crate::models::answer_text::ThinkingFilter;
 use crate::models::{Answer, FailureKind, StopReason};
 
@@ -186,8 +185,8 @@ pub(super) enum Event {
 /// The events of one answer.
 pub(super) struct Events {
     source: Source,
-    /// Since when events are read without a pause.
-    busy_since: Instant,
+    /// One part of a body may hold many events.
+    turn: Turn,
 }
 
 enum Source {
@@ -244,14 +243,9 @@ fn is_event_field(first: &[u8]) -> bool {
     ["data:", "event", ":", "id:", "retry"].iter().any(|field| first.starts_with(field.as_bytes()))
 }
 
-/// How long events are read before other tasks run. Events that have already arrived are never waited for.
-const TURN: Duration = Duration::from_millis(5);
-/// How long other tasks run.
-const PAUSE: Duration = Duration::from_millis(1);
-
 impl Events {
     fn of(source: Source) -> Self {
-        Self { source, busy_since: Instant::now() }
+        Self { source, turn: Turn::begin() }
     }
 
     /// The server-sent events of a body. `first` holds the bytes that were read already.
@@ -305,13 +299,13 @@ impl Events {
 
     /// The next event; `None` at the end of the answer. An event that was cut off is ignored.
     pub(super) async fn next(&mut self) -> Result<Option<Event>, Failure> {
-        take_turn(&mut self.busy_since).await;
+        self.turn.pass_if_over().await;
         match &mut self.source {
             Source::Json(values) => Ok(values.next().map(Event::Data)),
             Source::Frames(frames) => Ok(frames.next().await?.map(Event::Data)),
             Source::Sse { events, pending, is_at_end } => {
                 while let Some(event) = events.next().await {
-                    take_turn(&mut self.busy_since).await;
+                    self.turn.pass_if_over().await;
                     pending.store(0, Ordering::Relaxed);
                     match of_sse(event.map_err(cause)?) {
                         Ok(None) => {}
@@ -322,16 +316,6 @@ impl Events {
                 Ok(None)
             }
         }
-    }
-}
-
-/// Lets other tasks run after a while.
-async fn take_turn(busy_since: &mut Instant) {
-    if busy_since.elapsed() >= TURN {
-        // Yielding is not enough: the connection wakes this task at once, and the loop checks input and signals only
-        // once in 61 polls.
-        tokio::time::sleep(PAUSE).await;
-        *busy_since = Instant::now();
     }
 }
 
