@@ -67,6 +67,22 @@ fn an_event_without_end_is_not_read_to_its_end() {
 }
 
 #[test]
+fn comments_that_keep_a_connection_alive_are_no_event() {
+    for (first, comment) in [("", ": keep-alive\n\n"), (": begun\n", "\r\n"), ("", ":\r\r"), ("", "id: 1\n\n")] {
+        let end = format!("{}data: [DONE]\n\n", delta("x").replace("}}]", "},\"finish_reason\":\"stop\"}]"));
+        let body = format!("{first}{}{end}", comment.repeat(2_000_000 / comment.len()));
+        // A piece may end anywhere within a line.
+        let server = Server::start(Script { piece: 65_537, ..stream(body.into_bytes()) });
+        let answer = ask(model("tested", &chat(&server)).as_ref(), &request()).0;
+        assert_eq!(
+            answer.map(|answer| answer.text).map_err(|error| error.to_string()),
+            Ok("x".to_owned()),
+            "{comment:?}"
+        );
+    }
+}
+
+#[test]
 fn an_answer_without_end_is_not_read_to_its_end() {
     let server = Server::start(stream(delta(&"x".repeat(500_000)).repeat(10).into_bytes()));
     let error = failure(&chat(&server));

@@ -3,7 +3,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::stream::{Stream, StreamExt, unfold};
 use hyper::body::Bytes;
@@ -192,13 +192,42 @@ pub(super) struct Events {
 enum Source {
     Sse {
         events: SseByteStream<Chunks>,
-        /// Bytes since the last event, because the parser has no limit.
-        pending: Arc<AtomicUsize>,
         /// Whether the body has ended. An event after that may have been cut off.
         is_at_end: Arc<AtomicBool>,
     },
     Frames(Box<Frames>),
     Json(std::vec::IntoIter<Value>),
+}
+
+/// The unfinished block of lines at the end of a stream: the beginning of an event, or comments. The parser has no
+/// limit and reports no blocks of comments.
+struct Block {
+    bytes: usize,
+    is_at_line_start: bool,
+    /// The last byte.
+    last: u8,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { bytes: 0, is_at_line_start: true, last: b'\n' }
+    }
+}
+
+impl Block {
+    /// Reads the next bytes. An empty line ends the block; lines end with LF, CR LF or CR.
+    fn read(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.bytes += 1;
+            let is_line_end = matches!(byte, b'\r' | b'\n');
+            let ends_return = self.last == b'\r' && byte == b'\n';
+            if is_line_end && !ends_return && self.is_at_line_start {
+                self.bytes = 0;
+            }
+            self.is_at_line_start = is_line_end;
+            self.last = byte;
+        }
+    }
 }
 
 impl Body {
@@ -250,15 +279,20 @@ impl Events {
 
     /// The server-sent events of a body. `first` holds the bytes that were read already.
     fn sse(first: Vec<u8>, exchange: Exchange) -> Self {
-        let (pending, is_at_end) = (Arc::new(AtomicUsize::new(first.len())), Arc::new(AtomicBool::new(false)));
-        let state = Some((exchange, Arc::clone(&pending), Arc::clone(&is_at_end)));
+        let is_at_end = Arc::new(AtomicBool::new(false));
+        let mut block = Block::default();
+        block.read(&first);
+        let state = Some((exchange, block, Arc::clone(&is_at_end)));
         let chunks = unfold(state, |state| async {
-            let (mut exchange, counted, is_at_end) = state?;
+            let (mut exchange, mut block, is_at_end) = state?;
             match exchange.chunk().await {
-                Ok(Some(chunk)) if counted.fetch_add(chunk.len(), Ordering::Relaxed) > MAX_EVENT_BYTES => {
-                    Some((Err(HttpError::TooLarge { limit: MAX_EVENT_BYTES }), None))
+                Ok(Some(chunk)) => {
+                    block.read(&chunk);
+                    match block.bytes > MAX_EVENT_BYTES {
+                        true => Some((Err(HttpError::TooLarge { limit: MAX_EVENT_BYTES }), None)),
+                        false => Some((Ok(chunk), Some((exchange, block, is_at_end)))),
+                    }
                 }
-                Ok(Some(chunk)) => Some((Ok(chunk), Some((exchange, counted, is_at_end)))),
                 // Servers omit the line that ends their last event.
                 Ok(None) => {
                     is_at_end.store(true, Ordering::Relaxed);
@@ -269,7 +303,7 @@ impl Events {
         });
         let first = futures_util::stream::iter([Ok(Bytes::from(first))]);
         let events = SseByteStream::new(Box::pin(first.chain(chunks)) as Chunks);
-        Self::of(Source::Sse { events, pending, is_at_end })
+        Self::of(Source::Sse { events, is_at_end })
     }
 
     /// The JSON values of a body: one, a list, or one on each line.
@@ -303,10 +337,9 @@ impl Events {
         match &mut self.source {
             Source::Json(values) => Ok(values.next().map(Event::Data)),
             Source::Frames(frames) => Ok(frames.next().await?.map(Event::Data)),
-            Source::Sse { events, pending, is_at_end } => {
+            Source::Sse { events, is_at_end } => {
                 while let Some(event) = events.next().await {
                     self.turn.pass_if_over().await;
-                    pending.store(0, Ordering::Relaxed);
                     match of_sse(event.map_err(cause)?) {
                         Ok(None) => {}
                         Err(_) if is_at_end.load(Ordering::Relaxed) => return Ok(None),
