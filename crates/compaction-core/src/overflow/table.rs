@@ -92,6 +92,7 @@ pub(super) const OVERFLOW: &[Pattern] = &[
     // Google.
     &["input token count", "exceeds the maximum"],
     &["input token count", "exceeds the limit"],
+    &["input token count", "only supports up to"],
     // xAI.
     &["maximum prompt length is #"],
     // Groq.
@@ -116,6 +117,8 @@ pub(super) const OVERFLOW: &[Pattern] = &[
     &["exceeds max", "tokens allowed"],
     &["token limit exceeded"],
     &["too many tokens", "context"],
+    // Cohere.
+    &["too many tokens", "size limit exceeded"],
     &["too many tokens in", "prompt"],
     &["too many tokens in", "request"],
     // LM Studio.
@@ -229,6 +232,7 @@ pub(super) const BEFORE_INPUT: &[&str] = &[
     "prompt is too long",
     "prompt too long",
     "input token count",
+    "input token count is",
     "token count of",
     "prompt contains",
     "prompt has",
@@ -289,6 +293,7 @@ pub(super) const BEFORE_LIMIT: &[&str] = &[
     "max_model_len",
     "n_ctx",
     "cannot exceed",
+    "only supports up to",
     "max size",
     "sequence length",
 ];
@@ -398,7 +403,11 @@ pub(super) const OTHER_THINGS: &[&str] = &[
     "timed out",
     "deadline",
     "stop sequence",
+    "budget_tokens",
+    // Lower bounds: the value is too small.
+    "must be greater than or equal",
+    "should be greater than or equal",
 ];
 
 /// Introductions by which frameworks mark any error of a request. They do not refer to the input.
-pub(super) const INTRODUCTIONS: &[&str] = &["input validation error", "validation error"];
+pub(super) const INTRODUCTIONS: &[&str] = &["input validation error", "validation error", ": input should be"];

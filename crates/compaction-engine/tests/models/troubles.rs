@@ -1,6 +1,6 @@
 //! Failures outside of a provider's interface: keys, connections, sizes, and callers that leave.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use compaction_engine::models::{FailureKind, ModelError};
@@ -67,6 +67,22 @@ fn an_event_without_end_is_not_read_to_its_end() {
 }
 
 #[test]
+fn comments_that_keep_a_connection_alive_are_no_event() {
+    for (first, comment) in [("", ": keep-alive\n\n"), (": begun\n", "\r\n"), ("", ":\r\r"), ("", "id: 1\n\n")] {
+        let end = format!("{}data: [DONE]\n\n", delta("x").replace("}}]", "},\"finish_reason\":\"stop\"}]"));
+        let body = format!("{first}{}{end}", comment.repeat(2_000_000 / comment.len()));
+        // A piece may end anywhere within a line.
+        let server = Server::start(Script { piece: 65_537, ..stream(body.into_bytes()) });
+        let answer = ask(model("tested", &chat(&server)).as_ref(), &request()).0;
+        assert_eq!(
+            answer.map(|answer| answer.text).map_err(|error| error.to_string()),
+            Ok("x".to_owned()),
+            "{comment:?}"
+        );
+    }
+}
+
+#[test]
 fn an_answer_without_end_is_not_read_to_its_end() {
     let server = Server::start(stream(delta(&"x".repeat(500_000)).repeat(10).into_bytes()));
     let error = failure(&chat(&server));
@@ -96,7 +112,7 @@ fn something_else_than_http_is_no_answer() {
     let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let _ = std::io::Write::write_all(&mut stream.unwrap(), b"SSH-2.0-OpenSSH_9.6\r\n");
+            let _ = stream.unwrap().write_all(b"SSH-2.0-OpenSSH_9.6\r\n");
         }
     });
     let error = failure(&json!({ "provider": "openai", "model": "m", "baseUrl": address }));
@@ -156,12 +172,22 @@ fn an_address_may_be_of_the_sixth_version() {
     assert!(error.cause.contains("refused"), "{error}");
 }
 
-#[test]
-fn an_answer_that_says_nothing_starves_nobody() {
-    let mut script = stream(format!("{}data: [DONE]\n\n", delta("").repeat(60_000)).into_bytes());
-    script.piece = script.body.len();
-    let model = model("tested", &chat(&Server::start(script)));
-    let longest = run(async {
+/// A server that sends these bytes for any request, and closes the connection.
+fn raw(bytes: Vec<u8>) -> Value {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 65_536]);
+        let _ = stream.write_all(&bytes);
+    });
+    json!({ "provider": "openai", "model": "m", "baseUrl": address })
+}
+
+/// The longest time for which nothing else ran while the model was asked in vain.
+fn longest_hold(settings: &Value) -> Duration {
+    let model = model("tested", settings);
+    run(async {
         let (request, context) = (request(), context());
         let mut asking = model.complete(&request, &context, &|_| {});
         let (mut longest, mut last) = (Duration::ZERO, std::time::Instant::now());
@@ -177,7 +203,27 @@ fn an_answer_that_says_nothing_starves_nobody() {
                 }
             }
         }
-    });
-    // This is long enough for a busy machine. Without turns, it would take as long as the answer.
-    assert!(longest < Duration::from_millis(400), "{longest:?}");
+    })
+}
+
+#[test]
+fn an_answer_that_says_nothing_starves_nobody() {
+    let chunked = |content_type: &str, first: &str, chunk: &str| {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n");
+        let coded = |data: &str| format!("{:x}\r\n{data}\r\n", data.len());
+        let first = if first.is_empty() { String::new() } else { coded(first) };
+        format!("{head}{first}{}0\r\n\r\n", coded(chunk).repeat(500_000))
+    };
+    let events = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{}", delta("").repeat(60_000));
+    for (what, answer) in [
+        ("events", events),
+        ("white space", chunked("text/event-stream", "", "\n")),
+        ("white space after a comment", chunked("text/event-stream", ": x\n", "\n")),
+        ("white space of JSON", chunked("application/json", "{", " ")),
+        ("interim answers", "HTTP/1.1 100 Continue\r\n\r\n".repeat(500_000)),
+    ] {
+        let longest = longest_hold(&raw(answer.into_bytes()));
+        // This is long enough for a busy machine. Without turns, it would take as long as the answer.
+        assert!(longest < Duration::from_millis(400), "{what}: {longest:?}");
+    }
 }

@@ -3,8 +3,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::stream::{Stream, StreamExt, unfold};
 use hyper::body::Bytes;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use sse_stream::{Error, Sse, SseByteStream};
 
 use super::failure::Failure;
-use super::http::{Exchange, HttpError};
+use super::http::{Exchange, HttpError, Turn};
 use crate::models::answer_text::ThinkingFilter;
 use crate::models::{Answer, FailureKind, StopReason};
 
@@ -186,20 +185,49 @@ pub(super) enum Event {
 /// The events of one answer.
 pub(super) struct Events {
     source: Source,
-    /// Since when events are read without a pause.
-    busy_since: Instant,
+    /// One part of a body may hold many events.
+    turn: Turn,
 }
 
 enum Source {
     Sse {
         events: SseByteStream<Chunks>,
-        /// Bytes since the last event, because the parser has no limit.
-        pending: Arc<AtomicUsize>,
         /// Whether the body has ended. An event after that may have been cut off.
         is_at_end: Arc<AtomicBool>,
     },
     Frames(Box<Frames>),
     Json(std::vec::IntoIter<Value>),
+}
+
+/// The unfinished block of lines at the end of a stream: the beginning of an event, or comments. The parser has no
+/// limit and reports no blocks of comments.
+struct Block {
+    bytes: usize,
+    is_at_line_start: bool,
+    /// The last byte.
+    last: u8,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { bytes: 0, is_at_line_start: true, last: b'\n' }
+    }
+}
+
+impl Block {
+    /// Reads the next bytes. An empty line ends the block; lines end with LF, CR LF or CR.
+    fn read(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.bytes += 1;
+            let is_line_end = matches!(byte, b'\r' | b'\n');
+            let ends_return = self.last == b'\r' && byte == b'\n';
+            if is_line_end && !ends_return && self.is_at_line_start {
+                self.bytes = 0;
+            }
+            self.is_at_line_start = is_line_end;
+            self.last = byte;
+        }
+    }
 }
 
 impl Body {
@@ -244,27 +272,27 @@ fn is_event_field(first: &[u8]) -> bool {
     ["data:", "event", ":", "id:", "retry"].iter().any(|field| first.starts_with(field.as_bytes()))
 }
 
-/// How long events are read before other tasks run. Events that have already arrived are never waited for.
-const TURN: Duration = Duration::from_millis(5);
-/// How long other tasks run.
-const PAUSE: Duration = Duration::from_millis(1);
-
 impl Events {
     fn of(source: Source) -> Self {
-        Self { source, busy_since: Instant::now() }
+        Self { source, turn: Turn::begin() }
     }
 
     /// The server-sent events of a body. `first` holds the bytes that were read already.
     fn sse(first: Vec<u8>, exchange: Exchange) -> Self {
-        let (pending, is_at_end) = (Arc::new(AtomicUsize::new(first.len())), Arc::new(AtomicBool::new(false)));
-        let state = Some((exchange, Arc::clone(&pending), Arc::clone(&is_at_end)));
+        let is_at_end = Arc::new(AtomicBool::new(false));
+        let mut block = Block::default();
+        block.read(&first);
+        let state = Some((exchange, block, Arc::clone(&is_at_end)));
         let chunks = unfold(state, |state| async {
-            let (mut exchange, counted, is_at_end) = state?;
+            let (mut exchange, mut block, is_at_end) = state?;
             match exchange.chunk().await {
-                Ok(Some(chunk)) if counted.fetch_add(chunk.len(), Ordering::Relaxed) > MAX_EVENT_BYTES => {
-                    Some((Err(HttpError::TooLarge { limit: MAX_EVENT_BYTES }), None))
+                Ok(Some(chunk)) => {
+                    block.read(&chunk);
+                    match block.bytes > MAX_EVENT_BYTES {
+                        true => Some((Err(HttpError::TooLarge { limit: MAX_EVENT_BYTES }), None)),
+                        false => Some((Ok(chunk), Some((exchange, block, is_at_end)))),
+                    }
                 }
-                Ok(Some(chunk)) => Some((Ok(chunk), Some((exchange, counted, is_at_end)))),
                 // Servers omit the line that ends their last event.
                 Ok(None) => {
                     is_at_end.store(true, Ordering::Relaxed);
@@ -275,7 +303,7 @@ impl Events {
         });
         let first = futures_util::stream::iter([Ok(Bytes::from(first))]);
         let events = SseByteStream::new(Box::pin(first.chain(chunks)) as Chunks);
-        Self::of(Source::Sse { events, pending, is_at_end })
+        Self::of(Source::Sse { events, is_at_end })
     }
 
     /// The JSON values of a body: one, a list, or one on each line.
@@ -305,14 +333,13 @@ impl Events {
 
     /// The next event; `None` at the end of the answer. An event that was cut off is ignored.
     pub(super) async fn next(&mut self) -> Result<Option<Event>, Failure> {
-        take_turn(&mut self.busy_since).await;
+        self.turn.pass_if_over().await;
         match &mut self.source {
             Source::Json(values) => Ok(values.next().map(Event::Data)),
             Source::Frames(frames) => Ok(frames.next().await?.map(Event::Data)),
-            Source::Sse { events, pending, is_at_end } => {
+            Source::Sse { events, is_at_end } => {
                 while let Some(event) = events.next().await {
-                    take_turn(&mut self.busy_since).await;
-                    pending.store(0, Ordering::Relaxed);
+                    self.turn.pass_if_over().await;
                     match of_sse(event.map_err(cause)?) {
                         Ok(None) => {}
                         Err(_) if is_at_end.load(Ordering::Relaxed) => return Ok(None),
@@ -322,16 +349,6 @@ impl Events {
                 Ok(None)
             }
         }
-    }
-}
-
-/// Lets other tasks run after a while.
-async fn take_turn(busy_since: &mut Instant) {
-    if busy_since.elapsed() >= TURN {
-        // Yielding is not enough: the connection wakes this task at once, and the loop checks input and signals only
-        // once in 61 polls.
-        tokio::time::sleep(PAUSE).await;
-        *busy_since = Instant::now();
     }
 }
 

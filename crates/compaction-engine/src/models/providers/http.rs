@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::vec::IntoIter;
 
 use futures_util::future::BoxFuture;
@@ -58,6 +58,7 @@ pub(super) struct Exchange {
     connection: Option<Connection>,
     timeouts: Timeouts,
     has_begun: bool,
+    turn: Turn,
 }
 
 /// Why an exchange failed.
@@ -104,22 +105,39 @@ impl HttpClient {
     }
 
     async fn send(&self, connected: Connected, request: Request<Full<Bytes>>) -> Result<Exchange, HttpError> {
-        let (mut sender, connection) = http1::handshake(connected.stream).await.map_err(broken)?;
+        let (mut sender, connection) = http1::Builder::new()
+            .read_buf_exact_size(Some(MAX_READ_BYTES))
+            .handshake(connected.stream)
+            .await
+            .map_err(broken)?;
         let mut connection: Option<Connection> = Some(Box::pin(connection));
         let mut sending = pin!(sender.send_request(request));
-        let response = std::future::poll_fn(|context| {
-            drive(&mut connection, context);
-            sending.as_mut().poll(context)
-        });
-        let (head, body) = response.await.map_err(broken)?.into_parts();
+        let mut turn = Turn::begin();
+        // A server may send any number of interim answers before the answer itself.
+        let response = loop {
+            let part = std::future::poll_fn(|context| {
+                drive(&mut connection, context);
+                match sending.as_mut().poll(context) {
+                    Poll::Ready(response) => Poll::Ready(Some(response)),
+                    Poll::Pending if turn.is_over() => Poll::Ready(None),
+                    Poll::Pending => Poll::Pending,
+                }
+            });
+            match part.await {
+                Some(response) => break response,
+                None => turn.pass().await,
+            }
+        };
+        let (head, body) = response.map_err(broken)?.into_parts();
         let (status, headers, timeouts) = (head.status, head.headers, self.timeouts);
-        Ok(Exchange { status, headers, body, connection, timeouts, has_begun: false })
+        Ok(Exchange { status, headers, body, connection, timeouts, has_begun: false, turn })
     }
 }
 
 impl Exchange {
-    /// The next bytes of the body; `None` at its end.
+    /// The next bytes of the body; `None` at its end. Other tasks run even if bytes always arrive.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
+        self.turn.pass_if_over().await;
         // A server may send the head at once and think before the first byte of the answer.
         let (what, limit) = match self.has_begun {
             false => ("the beginning of the answer", self.timeouts.first_byte),
@@ -160,6 +178,42 @@ impl Exchange {
     ) -> Poll<Option<Result<hyper::body::Frame<Bytes>, hyper::Error>>> {
         drive(&mut self.connection, context);
         Pin::new(&mut self.body).poll_frame(context)
+    }
+}
+
+/// Maximum bytes of one read, and of the head of an answer. A task reads a fixed number of times before the runtime
+/// stops it, so larger reads would hold the loop for longer.
+const MAX_READ_BYTES: usize = 32 * 1024;
+/// How long an answer is read before other tasks run. Parts that have already arrived are never waited for.
+const TURN: Duration = Duration::from_millis(5);
+/// How long other tasks run.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The turn of a task that reads an answer.
+pub(super) struct Turn(Instant);
+
+impl Turn {
+    /// A turn that begins now.
+    pub(super) fn begin() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Lets other tasks run if the turn is over.
+    pub(super) async fn pass_if_over(&mut self) {
+        if self.is_over() {
+            self.pass().await;
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.elapsed() >= TURN
+    }
+
+    /// Lets other tasks run. Yielding is not enough: the connection wakes this task at once, and the loop checks input
+    /// and signals only once in 61 polls.
+    async fn pass(&mut self) {
+        tokio::time::sleep(PAUSE).await;
+        self.0 = Instant::now();
     }
 }
 
