@@ -508,7 +508,9 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
         if let Some((_, old)) = text.split_once(INSTEAD_OF).filter(|_| text.starts_with(PUSHED)) {
             let is_old = |commit: Commit<'_>| commit.hash.starts_with(old) || old.starts_with(commit.hash);
             let alike = of_hash.get_mut(beginning(old)).into_iter().flatten();
-            alike.for_each(|at| drop(standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_old))));
+            for at in alike {
+                standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_old));
+            }
         }
         if purpose.is_empty() {
             continue;
