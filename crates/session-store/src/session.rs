@@ -350,12 +350,13 @@ impl Session {
     }
 
     /// Whether a last line without LF, which was read as a whole one, was continued by another program.
-    fn has_last_line_grown(&self) -> Result<bool, StoreError> {
-        let Some(offset) = self.known.get().and_then(Index::open_end) else {
+    pub(crate) fn has_last_line_grown(&self) -> Result<bool, StoreError> {
+        // Nothing lies behind the line if a write whose answer was lost did not arrive.
+        let Some(offset) = self.known.get().and_then(Index::open_end).filter(|end| *end < self.log.length()) else {
             return Ok(false);
         };
         let next = self.log.read(Span { offset, length: 1 }).map_err(|source| self.read_error(source))?;
-        Ok(!matches!(next[..], [b'\n' | b'\r'] | []))
+        Ok(!matches!(next[..], [b'\n' | b'\r']))
     }
 
     /// Reads the log after its known part. The lines in `own` are not foreign.

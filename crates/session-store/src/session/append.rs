@@ -341,10 +341,10 @@ impl Session {
     }
 
     fn read_written(&mut self, span: Span) -> Result<(), StoreError> {
-        if span.offset >= self.known.end() {
+        if span.offset >= self.known.end() && !self.has_last_line_grown()? {
             return self.read_foreign(Some(span));
         }
-        // Another program has cut the log.
+        // Another program has cut the log, or continued its last line just before this write.
         self.unread = LogChange::Replaced;
         self.refresh_quietly()
     }

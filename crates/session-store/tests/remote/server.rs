@@ -50,6 +50,11 @@ impl Server {
         stored.tell_others(None);
     }
 
+    /// What a server does that crashed before a write reached its disk.
+    pub(crate) fn forget_behind(&self, address: &str, length: usize) {
+        self.lock().get_mut(address).unwrap().bytes.truncate(length);
+    }
+
     /// What another client does that puts a session in the place of one.
     pub(crate) fn put(&self, address: &str, bytes: &[u8]) {
         let mut sessions = self.lock();

@@ -231,6 +231,25 @@ fn an_answer_that_never_comes_is_no_promise() {
 }
 
 #[test]
+fn a_write_that_was_lost_behind_an_open_last_line_is_made_again() {
+    let (server, network, store) = quiet();
+    let before = file(&[&user("a", None, "1")]);
+    let before = before.trim_end();
+    server.put(ADDRESS, before.as_bytes());
+    let mut session = store.open(&Locator::from(ADDRESS), &OpenOptions::default()).unwrap();
+    session.refresh().unwrap();
+    network.lose_answers_from_now(1);
+    let error = session.append(NewEntry::new("custom", r#"{"data":"once"}"#), Parent::Leaf).unwrap_err();
+    assert!(matches!(error, StoreError::WriteUnconfirmed { .. }), "{error:?}");
+    server.forget_behind(ADDRESS, before.len());
+    network.set_down(false);
+    session.append(NewEntry::new("custom", r#"{"data":"twice"}"#), Parent::Leaf).unwrap();
+    assert_eq!(session.branch_ids(session.leaf_id()).unwrap().len(), 2);
+    let bytes = String::from_utf8(server.bytes(ADDRESS)).unwrap();
+    assert_eq!((bytes.matches("once").count(), bytes.matches("twice").count()), (0, 1));
+}
+
+#[test]
 fn foreign_changes_are_reported_where_the_store_can() {
     let (server, _, store) = quiet();
     let mut session = store.open(&Locator::from(ADDRESS), &OpenOptions::default()).unwrap();
