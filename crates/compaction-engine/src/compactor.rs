@@ -254,8 +254,11 @@ fn commit(
     written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
     order.check_progress(&written.summary, plan.balance.replaced)?;
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    let missed_entries = missed_attempt(access, &projection, operation_id);
-    let hidden = [order.hidden(&projection), missed_entries.clone()].concat();
+    let mut hidden = order.hidden(&projection);
+    // A result of the attempt that this compaction recovers has the attempt judged again. That is no other overflow.
+    let mut missed_entries = missed_attempt(access, &projection, operation_id);
+    missed_entries.retain(|entry| !hidden.contains(entry));
+    hidden.extend_from_slice(&missed_entries);
     let edits: Vec<String> = hidden.iter().map(hiding).collect();
     let edits: Vec<NewEntry<'_>> = edits.iter().map(|edit| new_edit(access, edit)).collect();
     let parent_id = edits.last().map_or_else(|| access.session().leaf_id().cloned(), |edit| edit.id.clone());

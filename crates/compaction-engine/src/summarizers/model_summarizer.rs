@@ -165,6 +165,12 @@ async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> +
     blocking(move || Ok(work())).await.map_err(Failure::Final)?
 }
 
+/// Tokens of the largest request of a plan. Its texts are made for that, so this runs on a worker thread.
+async fn largest_input_tokens(plan: &Arc<RequestPlan>) -> Result<u64, EngineError> {
+    let plan = Arc::clone(plan);
+    blocking(move || Ok(plan.largest_input_tokens())).await
+}
+
 fn no_request() -> Failure {
     Failure::Final(EngineError::Internal { message: "a request was asked for that is not planned".to_owned() })
 }
@@ -216,9 +222,9 @@ impl Run<'_> {
                 Err(Failure::Overflow(error) | Failure::Truncated(error, _)) if shrinkings == MAX_SHRINKINGS => {
                     return Err(self.failed(&error));
                 }
-                Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
+                Err(Failure::Overflow(_)) => input_limit = Some(largest_input_tokens(&plan).await? / 2),
                 Err(Failure::Truncated(error, tokens)) => {
-                    let smaller = smaller(plan.largest_input_tokens(), tokens);
+                    let smaller = smaller(largest_input_tokens(&plan).await?, tokens);
                     // If no smaller request can be made, the first error is the useful one.
                     if self.plan(job, Some(smaller)).await.is_err() {
                         return Err(self.failed(&error));
