@@ -16,7 +16,7 @@ use compaction_core::json::{RawObject, encode_string};
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
 use compaction_core::projection::Projection;
-use compaction_core::{system_state, tokens, trigger};
+use compaction_core::{tokens, trigger};
 use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
 
@@ -306,7 +306,7 @@ pub(crate) fn new_edit<'a>(access: &SessionAccess<'_>, members: &'a str) -> NewE
 /// state.
 fn system_message(access: &SessionAccess<'_>, time: i64) -> Result<Option<Message>, EngineError> {
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    Ok(system_state::replay(projection.messages(), time))
+    Ok(projection.system_message(time))
 }
 
 fn members(plan: &Plan, written: &Written, system_message: Option<&Message>) -> String {

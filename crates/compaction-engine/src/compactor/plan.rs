@@ -9,7 +9,7 @@ use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::prompts::{OutputLimits, RequestKind, SummaryRequest};
-use compaction_core::{cut_point, extractive, system_state, tokens};
+use compaction_core::{cut_point, extractive, tokens};
 use session_store::Session;
 use tokio_util::sync::CancellationToken;
 
@@ -353,7 +353,7 @@ impl Balance {
         let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
         let (gone, kept) = entries.split_at(position.unwrap_or(usize::from(projection.compaction().is_some())));
         // Prompt and tools stay even if their messages are removed: the compaction carries their state.
-        let prompt = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
+        let prompt = projection.system_tokens();
         let pinned = || pins.evicted(Some(entries[gone.len()].depth)).map(|pinned| pinned.tokens).sum();
         Self {
             kept: prompt.saturating_add(conversation(kept)),
