@@ -3,55 +3,65 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
-use compaction_core::pins;
-use compaction_core::pins::Pins;
+use compaction_core::pins::{self, Pins};
 use compaction_core::preparation::{ChosenCutError, Preparation, Refusal};
 use compaction_core::projection::{Branch as _, PathState, Projection};
 use session_store::{Session, StoreError};
 
 use crate::error::EngineError;
-use crate::session::{OpenSession, SessionAccess};
+use crate::session::{SessionAccess, SessionView};
 
-/// The context that the model sees at `leaf`.
-///
-/// # Errors
-/// Those of the store.
-pub fn project(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Arc<Projection>, EngineError> {
-    session.context(leaf).map(|context| context.projection).map_err(|error| open.store_failure(error))
-}
+impl SessionView<'_> {
+    /// The context that the model sees at `leaf`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn project(self, leaf: Option<&EntryId>) -> Result<Arc<Projection>, EngineError> {
+        Ok(self.read(|session| session.context(leaf))?.projection)
+    }
 
-/// The pinned entries of the branch that ends at `leaf`.
-///
-/// # Errors
-/// Those of the store.
-pub fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Pins, EngineError> {
-    session.pins(leaf).map_err(|error| open.store_failure(error))
-}
+    /// The context that the model sees at the present leaf.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn project_leaf(self) -> Result<Arc<Projection>, EngineError> {
+        self.project(self.session.leaf_id())
+    }
 
-/// A preparation at a cut that the caller chose. The inner error says why nothing is compacted.
-///
-/// # Errors
-/// [`EngineError::EntryNotFound`] and [`EngineError::InvalidArgument`] where the context cannot be cut there.
-pub(crate) fn chosen_cut(
-    session: &Session,
-    open: &OpenSession,
-    first_kept: &EntryId,
-    prepared: Result<Preparation, ChosenCutError>,
-) -> Result<Result<Preparation, Refusal>, EngineError> {
-    let invalid = match prepared {
-        Ok(preparation) => return Ok(Ok(preparation)),
-        Err(ChosenCutError::Refused(refusal)) => return Ok(Err(refusal)),
-        Err(ChosenCutError::Invalid(invalid)) => invalid,
-    };
-    let header = session.entry_header(first_kept).map_err(|error| open.store_failure(error))?;
-    header.ok_or_else(|| entry_not_found(open, first_kept))?;
-    let expected = format!("an entry where the context can be cut; cannot {invalid}");
-    Err(EngineError::invalid_argument("firstKeptEntryId", expected))
-}
+    /// The pinned entries of the branch that ends at `leaf`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn pins(self, leaf: Option<&EntryId>) -> Result<Pins, EngineError> {
+        self.read(|session| session.pins(leaf))
+    }
 
-/// The error for an id that the session does not have.
-pub fn entry_not_found(open: &OpenSession, id: &EntryId) -> EngineError {
-    EngineError::EntryNotFound { session_id: open.id.clone(), entry_id: id.clone() }
+    /// The pinned entries of the present branch.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn leaf_pins(self) -> Result<Pins, EngineError> {
+        self.pins(self.session.leaf_id())
+    }
+
+    /// A preparation at a cut that the caller chose. The inner error says why nothing is compacted.
+    ///
+    /// # Errors
+    /// [`EngineError::EntryNotFound`] and [`EngineError::InvalidArgument`] where the context cannot be cut there.
+    pub(crate) fn chosen_cut(
+        self,
+        first_kept: &EntryId,
+        prepared: Result<Preparation, ChosenCutError>,
+    ) -> Result<Result<Preparation, Refusal>, EngineError> {
+        let invalid = match prepared {
+            Ok(preparation) => return Ok(Ok(preparation)),
+            Err(ChosenCutError::Refused(refusal)) => return Ok(Err(refusal)),
+            Err(ChosenCutError::Invalid(invalid)) => invalid,
+        };
+        self.header(first_kept)?;
+        let expected = format!("an entry where the context can be cut; cannot {invalid}");
+        Err(EngineError::invalid_argument("firstKeptEntryId", expected))
+    }
 }
 
 /// The details of a compaction whose parent will be `parent_id`, with the model, the thinking level and the pins at
@@ -65,7 +75,7 @@ pub(crate) fn with_path_state(
     let (Some(leaf), Some(parent_id)) = (access.session().leaf_id(), parent_id) else {
         return Ok(details.to_owned());
     };
-    let projection = project(access.session(), access.open(), Some(leaf))?;
+    let projection = access.view().project(Some(leaf))?;
     Ok(PathState::of(&projection, parent_id).with_pinned(pinned).add_to(details))
 }
 
@@ -79,11 +89,10 @@ pub(crate) fn with_pinned_entries(
     first_kept: &EntryId,
     is_given: bool,
 ) -> Result<String, EngineError> {
-    let (session, open) = (access.session(), access.open());
     if pins.entries().is_empty() {
         return Ok(summary.to_owned());
     }
-    let first_kept_depth = depth_of(session, first_kept).map_err(|error| open.store_failure(error))?;
+    let first_kept_depth = access.view().read(|session| depth_of(session, first_kept))?;
     let evicted = pins.evicted(first_kept_depth);
     let missing = evicted.filter(|pinned| !is_given || !pinned.is_in(summary));
     Ok(pins::add_pinned_entries(summary, missing))

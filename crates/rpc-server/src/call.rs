@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use compaction_core::json::decode_string;
-use compaction_engine::session::{self, OpenSession, ReadGuard, SessionAccess, Turn, WriteGuard};
+use compaction_engine::session::{self, OpenSession, ReadGuard, SessionAccess, SessionView, Turn, WriteGuard};
 use compaction_engine::{EngineError, threads};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -166,7 +166,7 @@ impl CallContext {
     pub async fn read<T, W>(&self, work: W) -> Result<T, RpcError>
     where
         T: Send + 'static,
-        W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+        W: FnOnce(SessionView<'_>) -> Result<T, RpcError> + Send + 'static,
     {
         self.read_then(work, Ok).await
     }
@@ -176,7 +176,7 @@ impl CallContext {
     pub(crate) async fn read_to_reply<R, W>(&self, work: W) -> Result<Reply<R>, RpcError>
     where
         R: Serialize + 'static,
-        W: FnOnce(&session_store::Session, &OpenSession) -> Result<R, RpcError> + Send + 'static,
+        W: FnOnce(SessionView<'_>) -> Result<R, RpcError> + Send + 'static,
     {
         let start = self.reply_start();
         let write = |result| {
@@ -197,7 +197,7 @@ impl CallContext {
     ) -> Result<U, RpcError>
     where
         U: Send + 'static,
-        W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+        W: FnOnce(SessionView<'_>) -> Result<T, RpcError> + Send + 'static,
     {
         let reading = async {
             match self.ticket()?.resolved(&self.server).await? {
@@ -391,14 +391,15 @@ async fn read<T, U, W, F>(
 ) -> Result<Result<U, (W, F)>, RpcError>
 where
     U: Send + 'static,
-    W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+    W: FnOnce(SessionView<'_>) -> Result<T, RpcError> + Send + 'static,
     F: FnOnce(T) -> Result<U, RpcError> + Send + 'static,
 {
     on_thread(move || {
-        let done = match session.opened(guard.as_ref())? {
-            outdated if outdated.is_outdated() => return Ok(Err((work, then))),
-            opened => work(opened, &session)?,
-        };
+        let view = session.view(guard.as_ref())?;
+        if view.session.is_outdated() {
+            return Ok(Err((work, then)));
+        }
+        let done = work(view)?;
         drop(guard);
         then(done).map(Ok)
     })
@@ -415,12 +416,12 @@ async fn read_refreshed<T, U, W>(
 ) -> Result<U, RpcError>
 where
     U: Send + 'static,
-    W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+    W: FnOnce(SessionView<'_>) -> Result<T, RpcError> + Send + 'static,
 {
     on_thread(move || {
         let mut access = SessionAccess::new(server.engine()?, &session, guard.as_mut())?;
         access.refresh()?;
-        let done = work(access.session(), &session)?;
+        let done = work(access.view())?;
         drop(guard);
         then(done)
     })

@@ -13,7 +13,6 @@ use compaction_core::json::RawObject;
 use compaction_core::message::Message;
 use compaction_core::pins::{self, Pins, pin_members};
 use compaction_core::projection::Projection;
-use compaction_engine::context::{entry_not_found, pins_of, project};
 use compaction_engine::session::SessionAccess;
 use compaction_engine::{AppendOutcome, Engine, EngineError};
 use serde_json::value::RawValue;
@@ -143,10 +142,9 @@ pub(crate) fn appended(entry: &compaction_core::entry::Entry) -> AppendedResult 
 fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), RpcError> {
     check_replacement(edit)?;
     let target = EntryId::new(edit.string("targetId").unwrap_or_default());
-    let (session, open) = (access.session(), access.open());
-    let header = session.entry_header(&target).map_err(|error| open.store_failure(error))?;
-    let header = header.ok_or_else(|| entry_not_found(open, &target))?;
-    let is_on_branch = session.is_on_branch(&target, session.leaf_id()).map_err(|error| open.store_failure(error))?;
+    let view = access.view();
+    let header = view.header(&target)?;
+    let is_on_branch = view.read(|session| session.is_on_branch(&target, session.leaf_id()))?;
     let is_shown = header.kind == EntryKind::CustomMessage
         || matches!(header.role, Some(Role::User | Role::Assistant | Role::ToolResult));
     if is_on_branch && is_shown {
@@ -181,15 +179,15 @@ fn pin_in_turn(
     access.check_writable()?;
     access.refresh()?;
     let id = EntryId::new(params.entry_id.as_str());
-    let entry = access.session().entry(&id).map_err(|error| access.open().store_failure(error))?;
-    let mut pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
+    let entry = access.view().read(|session| session.entry(&id))?;
+    let mut pins = access.view().leaf_pins()?;
     if params.pinned != pins.contain(&id) {
         if params.pinned {
             check_pin(access, &entry, &pins, max_tokens)?;
         }
         let members = pin_members(&id, params.pinned);
         access.append(|session| session.append(NewEntry::new("custom", &members), Parent::Leaf))?;
-        pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
+        pins = access.view().leaf_pins()?;
     }
     Ok(PinEntryResult {
         entry_id: params.entry_id.clone(),
@@ -202,8 +200,7 @@ fn pin_in_turn(
 
 /// Fails unless the entry is on the path, has text, and fits beside the other pins.
 fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens: u64) -> Result<(), RpcError> {
-    let (session, open) = (access.session(), access.open());
-    let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_failure(error))?;
+    let is_on_path = access.view().read(|session| session.is_on_branch(entry.id(), session.leaf_id()))?;
     let pinned = pins::PinnedEntry::of(entry, 0, None).filter(|_| is_on_path).ok_or_else(|| {
         let expected = "an entry on the path to the leaf that gives the model a message with text, and is neither a \
                         system message nor a compaction";
@@ -220,9 +217,9 @@ fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens:
 /// Returns the pinned entries of a branch.
 pub(crate) async fn get_pins(call: CallContext, params: GetPinsParams) -> Result<GetPinsResult, RpcError> {
     let max_tokens = call.server.settings_now().await?.pin_tokens();
-    call.read(move |session, open| {
-        let leaf = branch_end(session, open, params.leaf_id)?;
-        let pins = pins_of(session, open, leaf.as_ref())?;
+    call.read(move |view| {
+        let leaf = branch_end(view, params.leaf_id)?;
+        let pins = view.pins(leaf.as_ref())?;
         Ok(GetPinsResult { tokens: pins.tokens(), pins: list(&pins), max_tokens })
     })
     .await
@@ -443,7 +440,7 @@ impl CheckedMessages {
         if !self.has_gaps {
             return Ok(self.converted);
         }
-        let context = project(access.session(), access.open(), access.session().leaf_id())?;
+        let context = access.view().project_leaf()?;
         self.given.convert(&mut Calls::of(context.messages()))
     }
 }
