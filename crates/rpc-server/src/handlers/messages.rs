@@ -14,9 +14,9 @@ use compaction_core::message::Message;
 use compaction_core::pins::{self, Pins, pin_members};
 use compaction_core::projection::Projection;
 use compaction_engine::session::SessionAccess;
-use compaction_engine::{AppendOutcome, Engine, EngineError};
+use compaction_engine::{AppendOutcome, Engine};
 use serde_json::value::RawValue;
-use session_store::{Appended, NewEntry, Parent, Precondition, Session, StoreError};
+use session_store::{NewEntry, Parent, Precondition};
 
 use super::read::branch_end;
 use crate::call::{CallContext, blocking};
@@ -81,7 +81,11 @@ async fn append_given(
     let append = move |access: &mut SessionAccess<'_>| {
         let converted = given.into_stored(access)?;
         let sources = converted.iter().map(|converted| converted.source as u64).collect();
-        let appended = append_converted(access, converted, &leaf_is(expected_leaf_id))?;
+        let (mut new, condition) = (new_entries(converted), leaf_is(expected_leaf_id));
+        let appended = access.append(|session| match new.len() {
+            1 => session.append_if(new.remove(0), Parent::Leaf, &condition),
+            _ => session.append_all(&new, Parent::Leaf, &condition),
+        })?;
         let mut outcome = Engine::after_append(access, &appended.entry);
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun.take();
         let ids = appended.entries().map(|entry| entry.id().to_string()).collect();
@@ -95,20 +99,6 @@ async fn append_given(
         drop(call.server.engine()?.start_compaction(due));
     }
     appended
-}
-
-fn append_converted(
-    access: &mut SessionAccess<'_>,
-    mut converted: Vec<Converted>,
-    condition: &Precondition,
-) -> Result<Appended, EngineError> {
-    if converted.len() == 1
-        && let Some(Converted { message, .. }) = converted.pop()
-    {
-        let new = NewEntry::message(Arc::new(message));
-        return access.append(|session| session.append_if(new, Parent::Leaf, condition));
-    }
-    access.append(|session| append_with_one_write(session, &[], converted, condition))
 }
 
 /// Appends an entry that is not a message at the leaf.
@@ -445,16 +435,9 @@ impl CheckedMessages {
     }
 }
 
-/// Appends `earlier` and then the messages at the leaf, with one write.
-pub(super) fn append_with_one_write(
-    session: &mut Session,
-    earlier: &[NewEntry<'_>],
-    converted: Vec<Converted>,
-    condition: &Precondition,
-) -> Result<Appended, StoreError> {
-    let messages = converted.into_iter().map(|converted| NewEntry::message(Arc::new(converted.message)));
-    let new: Vec<NewEntry<'_>> = earlier.iter().cloned().chain(messages).collect();
-    session.append_all(&new, Parent::Leaf, condition)
+/// The entries for messages.
+pub(super) fn new_entries(converted: Vec<Converted>) -> Vec<NewEntry<'static>> {
+    converted.into_iter().map(|converted| NewEntry::message(Arc::new(converted.message))).collect()
 }
 
 /// The interface whose format is wanted. `None` for the formats of the server.

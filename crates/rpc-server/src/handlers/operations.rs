@@ -18,10 +18,10 @@ use compaction_engine::{
     CompactionRequest, EngineError, Event, NavigationRequest, Preview, Route, Settings, check_summarizers,
 };
 use serde_json::value::RawValue;
-use session_store::{CreateOptions, MemoryStore, NewEntry, Precondition, Session, SessionStore, Undo};
+use session_store::{CreateOptions, MemoryStore, NewEntry, Parent, Precondition, Session, SessionStore, Undo};
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{MAX_MESSAGES, append_with_one_write, owned_context};
+use super::messages::{MAX_MESSAGES, new_entries, owned_context};
 use super::read::branch_end;
 use super::sessions::add;
 use crate::call::OpeningTurn;
@@ -351,7 +351,8 @@ impl MessageSession {
             if earlier.is_empty() && converted.is_empty() {
                 return Ok((session, Vec::new()));
             }
-            let appended = append_with_one_write(&mut session, &earlier, converted, &Precondition::None)?;
+            let new = [earlier.as_slice(), &new_entries(converted)].concat();
+            let appended = session.append_all(&new, Parent::Leaf, &Precondition::None)?;
             let ids = appended.entries().skip(earlier.len()).map(|entry| entry.id().clone()).collect();
             Ok((session, ids))
         };

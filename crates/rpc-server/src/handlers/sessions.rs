@@ -13,10 +13,12 @@ use compaction_core::formats::Converted;
 use compaction_engine::session::{AgentModel, OpenSession, SessionAccess, WriteGuard, change};
 use compaction_engine::{Event, threads};
 use session_store::log::LogChange;
-use session_store::{CreateOptions, Cursor, ListOptions, Locator, OpenOptions, Precondition, Session, SessionStore};
+use session_store::{
+    CreateOptions, Cursor, ListOptions, Locator, OpenOptions, Parent, Precondition, Session, SessionStore,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{SubmittedMessages, append_with_one_write, appended};
+use super::messages::{SubmittedMessages, appended, new_entries};
 use crate::call::{CallContext, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
@@ -69,7 +71,7 @@ fn begun_with(store: &dyn SessionStore, mut session: Session, messages: Vec<Conv
     if messages.is_empty() {
         return Ok(session);
     }
-    let Err(error) = append_with_one_write(&mut session, &[], messages, &Precondition::None) else {
+    let Err(error) = session.append_all(&new_entries(messages), Parent::Leaf, &Precondition::None) else {
         return Ok(session);
     };
     let error = RpcError::from_store(&error, &session.header().id);
