@@ -504,8 +504,6 @@ fn text(value: &Value) -> String {
     if text.contains('\n') { text.to_owned() } else { one_line(text) }
 }
 
-/// Reports of replies.
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
