@@ -14,12 +14,12 @@ use async_trait::async_trait;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json::{RawObject, encode_string};
 use compaction_core::message::Message;
-use compaction_core::projection::Projection;
+use compaction_core::pins::{self, Pins};
+use compaction_core::projection::{Branch as _, PathState, Projection};
 use compaction_core::{tokens, trigger};
 use serde_json::value::RawValue;
-use session_store::{NewEntry, Parent, Precondition};
+use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
 
-use crate::context::{with_path_state, with_pinned_entries};
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{
@@ -343,4 +343,51 @@ fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Writt
         redactions: written.redactions,
         account,
     })
+}
+
+/// The details of a compaction whose parent will be `parent_id`, with the model, the thinking level and the pins at
+/// the leaf.
+fn with_path_state(
+    access: &SessionAccess<'_>,
+    details: &str,
+    parent_id: Option<&EntryId>,
+    pinned: Vec<EntryId>,
+) -> Result<String, EngineError> {
+    let (Some(leaf), Some(parent_id)) = (access.session().leaf_id(), parent_id) else {
+        return Ok(details.to_owned());
+    };
+    let projection = access.view().project(Some(leaf))?;
+    Ok(PathState::of(&projection, parent_id).with_pinned(pinned).add_to(details))
+}
+
+/// `summary` with the pinned entries that the compaction evicts, if the branch is kept from `first_kept` on. An id
+/// that is not on the branch keeps nothing. A given summary stays as it is and gets only the pinned entries that it
+/// lacks.
+fn with_pinned_entries(
+    access: &SessionAccess<'_>,
+    summary: &str,
+    pins: &Pins,
+    first_kept: &EntryId,
+    is_given: bool,
+) -> Result<String, EngineError> {
+    if pins.entries().is_empty() {
+        return Ok(summary.to_owned());
+    }
+    let first_kept_depth = access.view().read(|session| depth_of(session, first_kept))?;
+    let evicted = pins.evicted(first_kept_depth);
+    let missing = evicted.filter(|pinned| !is_given || !pinned.is_in(summary));
+    Ok(pins::add_pinned_entries(summary, missing))
+}
+
+/// Distance of an entry from the leaf; `None` if it is not on the branch.
+fn depth_of(session: &Session, id: &EntryId) -> Result<Option<usize>, StoreError> {
+    let mut branch = session.branch(session.leaf_id())?;
+    let mut depth = 0;
+    while let Some(header) = branch.header(depth)? {
+        if header.id == *id {
+            return Ok(Some(depth));
+        }
+        depth += 1;
+    }
+    Ok(None)
 }

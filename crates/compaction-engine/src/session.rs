@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use compaction_core::entry::{Entry, EntryHeader, EntryId, iso_timestamp};
 use compaction_core::message::Message;
+use compaction_core::pins::Pins;
 use compaction_core::projection::Projection;
 use compaction_core::trigger::{Gauge, TriggerModel};
 use session_store::{
@@ -188,11 +189,7 @@ impl OpenSession {
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile, and those of the store.
     pub async fn context(self: &Arc<Self>) -> Result<Arc<Projection>, EngineError> {
         let (open, stored) = (Arc::clone(self), self.read().await);
-        threads::blocking_in(self.is_quick, move || {
-            let context = open.view(stored.as_ref())?.read(|session| session.context(session.leaf_id()))?;
-            Ok(context.projection)
-        })
-        .await
+        threads::blocking_in(self.is_quick, move || open.view(stored.as_ref())?.project_leaf()).await
     }
 
     /// Access for reading the session behind a guard.
@@ -358,6 +355,38 @@ impl<'a> SessionView<'a> {
     pub fn header(self, id: &EntryId) -> Result<EntryHeader, EngineError> {
         let header = self.read(|session| session.entry_header(id))?;
         header.ok_or_else(|| EngineError::EntryNotFound { session_id: self.open.id.clone(), entry_id: id.clone() })
+    }
+
+    /// The context that the model sees at `leaf`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn project(self, leaf: Option<&EntryId>) -> Result<Arc<Projection>, EngineError> {
+        Ok(self.read(|session| session.context(leaf))?.projection)
+    }
+
+    /// The context that the model sees at the present leaf.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn project_leaf(self) -> Result<Arc<Projection>, EngineError> {
+        self.project(self.session.leaf_id())
+    }
+
+    /// The pinned entries of the branch that ends at `leaf`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn pins(self, leaf: Option<&EntryId>) -> Result<Pins, EngineError> {
+        self.read(|session| session.pins(leaf))
+    }
+
+    /// The pinned entries of the present branch.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn leaf_pins(self) -> Result<Pins, EngineError> {
+        self.pins(self.session.leaf_id())
     }
 }
 

@@ -6,7 +6,7 @@ use compaction_core::entry::EntryId;
 use compaction_core::ledger::Retention;
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
-use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
+use compaction_core::preparation::{ChosenCutError, Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::prompts::{OutputLimits, RequestKind, SummaryRequest};
 use compaction_core::{cut_point, extractive, tokens};
@@ -220,7 +220,23 @@ fn prepare_at(
     }
     let (compaction, tools) = (order.compaction_of(projection), order.settings.file_tools());
     let prepared = Preparation::at(projection, access.session().leaf_id(), first_kept, compaction, &tools);
-    access.view().chosen_cut(first_kept, prepared)
+    chosen_cut(access.view(), first_kept, prepared)
+}
+
+/// A preparation at a cut that the caller chose. The inner error says why nothing is compacted.
+fn chosen_cut(
+    view: SessionView<'_>,
+    first_kept: &EntryId,
+    prepared: Result<Preparation, ChosenCutError>,
+) -> Result<Result<Preparation, Refusal>, EngineError> {
+    let invalid = match prepared {
+        Ok(preparation) => return Ok(Ok(preparation)),
+        Err(ChosenCutError::Refused(refusal)) => return Ok(Err(refusal)),
+        Err(ChosenCutError::Invalid(invalid)) => invalid,
+    };
+    view.header(first_kept)?;
+    let expected = format!("an entry where the context can be cut; cannot {invalid}");
+    Err(EngineError::invalid_argument("firstKeptEntryId", expected))
 }
 
 /// The messages of the context from `first_kept` on. If that entry is before the context, all messages except the
@@ -413,7 +429,7 @@ impl Preview {
         let preparation = match (first_kept, fitted) {
             (Some(first_kept), _) => {
                 let prepared = Preparation::at(&projection, leaf, first_kept, compaction, &tools);
-                view.chosen_cut(first_kept, prepared)?
+                chosen_cut(view, first_kept, prepared)?
             }
             (None, Some(fitted)) => fitted.prepare(settings, &projection, leaf),
             (None, None) => Preparation::of(&projection, leaf, compaction, &tools),
