@@ -9,7 +9,8 @@ use compaction_core::entry::{Entry, EntryBody, EntryId};
 use compaction_core::formats::Written;
 use compaction_core::message::Message;
 use compaction_core::projection::{ProjectedEntry, Projection};
-use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to};
+use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to, read_from};
+use compaction_core::text::utf16_len;
 use compaction_core::tokens::{self, estimate_text};
 use compaction_core::verbatim::{Verbatim, entry_text};
 use compaction_engine::context::{entry_not_found, project};
@@ -410,12 +411,13 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
         return Err(RpcError::invalid_params("maxTokens", "a whole number, 1 or more"));
     }
     let bytes = params.query.as_ref().map_or(0, String::len);
-    let request = blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids)).await?;
+    let request = blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids, params.offset)).await?;
     let (tools, cancel) = (call.server.settings_now().await?.file_tools(), call.cancel.clone());
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let mut builder = RecallBuilder { room: max_tokens, result: empty() };
         match request {
+            RecallRequest::Part(id, offset) => builder.add_part(session, open, &id, offset)?,
             RecallRequest::Entries(ids) => {
                 for id in &ids {
                     builder.add_requested(session, open, id)?;
@@ -441,10 +443,18 @@ fn empty() -> RecallResult {
 enum RecallRequest {
     Question(RecallQuery),
     Entries(Vec<EntryId>),
+    /// The text of an entry from this UTF-16 unit on.
+    Part(EntryId, u64),
 }
 
 impl RecallRequest {
-    fn of(query: Option<String>, entry_ids: Option<Vec<String>>) -> Result<Self, RpcError> {
+    fn of(query: Option<String>, entry_ids: Option<Vec<String>>, offset: Option<u64>) -> Result<Self, RpcError> {
+        if let Some(offset) = offset {
+            return match (query, entry_ids.as_deref()) {
+                (None, Some([id])) => Ok(Self::Part(EntryId::new(id.as_str()), offset)),
+                _ => Err(RpcError::invalid_params("offset", "nothing, unless `entryIds` holds one id")),
+            };
+        }
         match (query, entry_ids) {
             (Some(query), None) => {
                 let query = RecallQuery::parse(&query);
@@ -478,7 +488,34 @@ impl RecallBuilder {
         }
         let cut = cut_to(&text, self.room);
         let truncated = cut.is_some();
-        self.add(&entry, RecalledText { text: cut.unwrap_or(text), truncated, passages: None, score: None });
+        self.add(&entry, RecalledText { text: cut.unwrap_or(text), truncated, ..RecalledText::default() });
+        Ok(())
+    }
+
+    /// Adds as much of an entry from a UTF-16 unit on as fits.
+    fn add_part(
+        &mut self,
+        session: &Session,
+        open: &OpenSession,
+        id: &EntryId,
+        offset: u64,
+    ) -> Result<(), RpcError> {
+        let entry = session.entry(id).map_err(|error| open.store_failure(error))?;
+        let text = entry_text(&entry);
+        let part = usize::try_from(offset).ok().and_then(|offset| read_from(&text, offset, self.room));
+        let part = part.ok_or_else(|| {
+            RpcError::invalid_params("offset", format!("at most {}, the length of the text", utf16_len(&text)))
+        })?;
+        self.add(
+            &entry,
+            RecalledText {
+                text: part.text.to_owned(),
+                truncated: part.text.len() < text.len(),
+                offset: Some(part.start as u64),
+                next_offset: part.next.map(|next| next as u64),
+                ..RecalledText::default()
+            },
+        );
         Ok(())
     }
 
@@ -492,7 +529,10 @@ impl RecallBuilder {
             let excerpt = choice.excerpt(&Verbatim::of(&entry));
             let passages = Some(excerpt.places.iter().map(passage).collect());
             let (text, truncated) = (excerpt.text, excerpt.is_partial);
-            self.add(&entry, RecalledText { text, truncated, passages, score: Some(choice.score) });
+            self.add(
+                &entry,
+                RecalledText { text, truncated, passages, score: Some(choice.score), ..RecalledText::default() },
+            );
         }
         Ok(())
     }
@@ -509,6 +549,8 @@ impl RecallBuilder {
             text: recalled.text,
             tokens,
             truncated: recalled.truncated,
+            offset: recalled.offset,
+            next_offset: recalled.next_offset,
             passages: recalled.passages,
             score: recalled.score,
         });
@@ -516,9 +558,12 @@ impl RecallBuilder {
 }
 
 /// The part of an entry that is returned.
+#[derive(Default)]
 struct RecalledText {
     text: String,
     truncated: bool,
+    offset: Option<u64>,
+    next_offset: Option<u64>,
     passages: Option<Vec<Passage>>,
     score: Option<f64>,
 }

@@ -528,11 +528,14 @@ pub struct SearchHit {
 pub struct RecallParams {
     /// The session.
     pub session_id: String,
-    /// Words to look for in evicted entries. Function words are ignored. The name of a file ranks the calls that
-    /// changed it higher.
+    /// Words to look for in evicted entries, and in entries that the context shows shortened or edited. Function words
+    /// are ignored. The name of a file ranks the calls that changed it higher.
     pub query: Option<String>,
     /// Ids of entries that are wanted whole, evicted or not. The result has their order.
     pub entry_ids: Option<Vec<String>>,
+    /// With one id: the UTF-16 unit of the entry's text from which to read. The result then holds what follows it, and
+    /// `nextOffset`. Default: the whole text, cut in its middle if it is too large.
+    pub offset: Option<u64>,
     /// Maximum number of tokens of all texts, at least 1. Default: 2000.
     pub max_tokens: Option<u64>,
     /// The leaf of a branch. Default: the current leaf.
@@ -571,6 +574,12 @@ pub struct RecalledEntry {
     pub tokens: u64,
     /// Whether any part of the entry's text is missing.
     pub truncated: bool,
+    /// Where the text starts in the entry's whole text, in UTF-16 units. Only if `offset` was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// The `offset` that reads on. Only if `offset` was asked for, and absent at the end of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
     /// Positions of the parts of the text in the entry. Only for a query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<Passage>>,
