@@ -2501,8 +2501,9 @@ ERROR_CODES: Final[dict[str, int]] = {
     "methodNotFound": -32601,
     # A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.
     "invalidParams": -32602,
-    # A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
-    # `line`). The server continues.
+    # A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`,
+    # `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or
+    # written). The server continues.
     "internalError": -32603,
     # The first request must be `initialize`.
     "notInitialized": -32002,

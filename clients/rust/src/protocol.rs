@@ -3181,8 +3181,9 @@ pub enum ErrorKind {
     /// A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.
     #[serde(rename = "invalidParams")]
     InvalidParams,
-    /// A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
-    /// `line`). The server continues.
+    /// A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`, `line`),
+    /// or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or written). The server
+    /// continues.
     #[serde(rename = "internalError")]
     InternalError,
     /// The first request must be `initialize`.

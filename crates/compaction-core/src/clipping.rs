@@ -220,7 +220,8 @@ mod tests {
         let content = &clips[0].content;
         assert!(content.contains("begin x") && content.contains("x end"), "{content}");
         assert!(
-            content.contains(r#"recall with entryIds [\"1\"] and offset "#) && content.contains(r#"{"type":"never_seen","x":1}"#)
+            content.contains(r#"recall with entryIds [\"1\"] and offset "#)
+                && content.contains(r#"{"type":"never_seen","x":1}"#)
         );
         let members = RawObject::parse(&clips[0].members()).map(|members| members.string("targetId"));
         assert_eq!(members.ok().flatten().as_deref(), Some("1"));

@@ -12,6 +12,7 @@ pub mod errors;
 mod handlers;
 pub mod methods;
 mod params;
+mod reply;
 pub mod run;
 pub mod server;
 pub mod transport;

@@ -16,12 +16,13 @@ use compaction_core::verbatim::{Verbatim, entry_text};
 use compaction_engine::context::{entry_not_found, project};
 use compaction_engine::session::OpenSession;
 use compaction_engine::{EngineError, WindowUsage};
-use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session};
+use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session, StoreError};
 
 use super::messages::{self, SubmittedMessages, check_message_count};
 use crate::call::{CallContext, Reply, blocking, blocking_if_long, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::reply::{ReplyStart, Streamed};
 use crate::wire::{self, *};
 
 /// Returns one entry.
@@ -75,6 +76,15 @@ fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Resu
 /// Returns entries in file order, or those that are named.
 pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<Reply<EntriesResult>, RpcError> {
     params.ids.as_deref().map_or(Ok(()), |ids| check_id_count("ids", ids))?;
+    if params.ids.is_none() && params.limit.is_none() {
+        return call
+            .read_while_writing(move |session, open, reply| {
+                let since = params.cursor.or(params.since).map(EntryId::new);
+                let entries = session.entries_after(since.as_ref()).map_err(|error| open.store_failure(error))?;
+                write_entries(open, reply, entries)
+            })
+            .await;
+    }
     call.read_to_reply(move |session, open| {
         if let Some(ids) = params.ids {
             let ids: Vec<EntryId> = ids.into_iter().map(EntryId::new).collect();
@@ -96,12 +106,26 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
 
 /// Returns the entries from the root to a leaf.
 pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<Reply<EntriesResult>, RpcError> {
-    call.read_to_reply(move |session, open| {
+    call.read_while_writing(move |session, open, reply| {
         let leaf = branch_end(session, open, params.leaf_id)?;
-        let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
-        Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None })
+        let entries = session.read_branch(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
+        write_entries(open, reply, entries)
     })
     .await
+}
+
+fn write_entries(
+    open: &OpenSession,
+    reply: ReplyStart,
+    entries: impl Iterator<Item = Result<Arc<Entry>, StoreError>>,
+) -> Result<String, RpcError> {
+    let entries = entries.map(|entry| match entry {
+        Ok(entry) => Ok(wire::Entry::from(&entry)),
+        Err(error) => Err(open.store_failure(error).into()),
+    });
+    let result = EntriesResult { entries: Streamed::new(entries), next_cursor: None };
+    let written = reply.write(&result);
+    result.entries.outcome(written)
 }
 
 /// The leaf of a branch that a caller named, or the current leaf.
@@ -121,10 +145,12 @@ pub(crate) fn branch_end(
 
 /// Returns the tree as a flat list.
 pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<Reply<GetTreeResult>, RpcError> {
-    call.read_to_reply(|session, open| {
-        let nodes = session.tree().map_err(|error| open.store_failure(error))?;
-        let nodes = nodes.into_iter().map(tree_node).collect();
-        Ok(GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes })
+    call.read_while_writing(|session, open, reply| {
+        let nodes = session.tree_nodes().map_err(|error| open.store_failure(error))?;
+        let nodes = nodes.map(|node| Ok(tree_node(node.map_err(|error| open.store_failure(error))?)));
+        let result = GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes: Streamed::new(nodes) };
+        let written = reply.write(&result);
+        result.nodes.outcome(written)
     })
     .await
 }
@@ -411,7 +437,8 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
         return Err(RpcError::invalid_params("maxTokens", "a whole number, 1 or more"));
     }
     let bytes = params.query.as_ref().map_or(0, String::len);
-    let request = blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids, params.offset)).await?;
+    let request =
+        blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids, params.offset)).await?;
     let (tools, cancel) = (call.server.settings_now().await?.file_tools(), call.cancel.clone());
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
@@ -493,13 +520,7 @@ impl RecallBuilder {
     }
 
     /// Adds as much of an entry from a UTF-16 unit on as fits.
-    fn add_part(
-        &mut self,
-        session: &Session,
-        open: &OpenSession,
-        id: &EntryId,
-        offset: u64,
-    ) -> Result<(), RpcError> {
+    fn add_part(&mut self, session: &Session, open: &OpenSession, id: &EntryId, offset: u64) -> Result<(), RpcError> {
         let entry = session.entry(id).map_err(|error| open.store_failure(error))?;
         let text = entry_text(&entry);
         let part = usize::try_from(offset).ok().and_then(|offset| read_from(&text, offset, self.room));

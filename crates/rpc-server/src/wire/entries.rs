@@ -182,9 +182,10 @@ pub struct GetEntriesParams {
 /// Result of `getEntries` and `getBranch`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EntriesResult {
+#[schemars(rename = "EntriesResult")]
+pub struct EntriesResult<E = Vec<Entry>> {
     /// The entries.
-    pub entries: Vec<Entry>,
+    pub entries: E,
     /// Present if there are more entries, in `getEntries` with a `limit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -203,11 +204,12 @@ pub struct GetBranchParams {
 /// Result of `getTree`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct GetTreeResult {
+#[schemars(rename = "GetTreeResult")]
+pub struct GetTreeResult<N = Vec<TreeNode>> {
     /// The current leaf.
     pub leaf_id: Option<String>,
     /// All entries in file order. The list is flat, so its depth has no limit.
-    pub nodes: Vec<TreeNode>,
+    pub nodes: N,
 }
 
 /// One entry of the tree.

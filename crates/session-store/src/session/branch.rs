@@ -25,6 +25,7 @@ use crate::index::{Index, Record};
 use crate::log::{READ_BYTES, Span};
 use crate::session::Session;
 use crate::session::append::{Appended, NewEntry, Parent, Precondition};
+use crate::session::entries::HeldEntries;
 
 /// Maximum number of diagnostics of one path.
 const MAX_DIAGNOSTICS: usize = 1000;
@@ -43,6 +44,7 @@ pub struct SessionBranch<'a> {
     /// Whether a body is broken while only the end of the session is known. An earlier entry with the same id would
     /// then count.
     is_doubtful: bool,
+    held: HeldEntries,
 }
 
 impl SessionBranch<'_> {
@@ -111,7 +113,11 @@ impl Branch for SessionBranch<'_> {
                 self.report_broken(&id, line);
                 self.session.stand_in(&record).map(Arc::new)
             }
-            outcome => outcome,
+            Ok(entry) => {
+                self.held.add(&entry)?;
+                Ok(entry)
+            }
+            Err(error) => Err(error),
         }
     }
 }
@@ -140,12 +146,23 @@ impl Session {
             walked: Vec::new(),
             diagnostics: Vec::new(),
             is_doubtful: false,
+            held: HeldEntries::default(),
         })
     }
 
     /// The entries of the path to `leaf`, root first; broken ones as in [`Session::entries`].
     pub fn branch_entries(&self, leaf: Option<&EntryId>) -> Result<Vec<Arc<Entry>>, StoreError> {
-        self.branch_slots(leaf)?.into_iter().map(|slot| self.entry_or_header(&self.record(slot)?)).collect()
+        let mut held = HeldEntries::default();
+        let entries = self.read_branch(leaf)?;
+        entries.map(|entry| entry.and_then(|entry| held.add(&entry).map(|()| entry))).collect()
+    }
+
+    /// The same entries. Each is read when it is asked for.
+    pub fn read_branch(
+        &self,
+        leaf: Option<&EntryId>,
+    ) -> Result<impl Iterator<Item = Result<Arc<Entry>, StoreError>>, StoreError> {
+        Ok(self.branch_slots(leaf)?.into_iter().map(|slot| self.entry_or_header(&self.record(slot)?)))
     }
 
     /// The ids of the path to `leaf`, root first. Reads no bodies.
@@ -537,9 +554,8 @@ fn edited_entries(projection: &Projection) -> impl Iterator<Item = &ProjectedEnt
         _ => None,
     };
     let targets: HashSet<EntryId> = projection.entries().iter().filter_map(edit).collect();
-    let is_edited = move |projected: &&ProjectedEntry| {
-        targets.contains(projected.entry.id()) && !projected.messages.is_empty()
-    };
+    let is_edited =
+        move |projected: &&ProjectedEntry| targets.contains(projected.entry.id()) && !projected.messages.is_empty();
     projection.entries().iter().filter(is_edited)
 }
 
