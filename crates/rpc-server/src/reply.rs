@@ -45,9 +45,9 @@ impl ReplyStart {
     fn write_up_to(self, limit: usize, result: &impl Serialize) -> Result<String, Failure> {
         let mut text = ReplyText { bytes: self.0.into_bytes(), limit, lacking: 0 };
         let written = serde_json::to_writer(&mut text, result).and_then(|()| text.end().map_err(serde_json::Error::io));
-        match written
-            .and_then(|()| Ok(String::from_utf8(std::mem::take(&mut text.bytes)).map_err(serde_json::Error::custom)?))
-        {
+        let written = written
+            .and_then(|()| String::from_utf8(std::mem::take(&mut text.bytes)).map_err(serde_json::Error::custom));
+        match written {
             Err(_) if text.lacking > 0 => Err(Failure::Memory { bytes: text.bytes.len(), more: text.lacking }),
             Err(error) => Err(Failure::Other(error)),
             Ok(reply) => Ok(reply),
