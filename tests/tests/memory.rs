@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -244,4 +244,69 @@ fn parameters_of_many_values_are_refused_with_their_number() {
         ),
     );
     assert!(taken["result"].is_object(), "{taken}");
+}
+
+/// A session with `entries` messages on one path, at `path`.
+fn write_chain(path: &Path, entries: usize) {
+    let mut file = BufWriter::new(File::create(path).expect("there is room"));
+    file.write_all(HEADER.as_bytes()).expect("there is room");
+    for number in 0..entries {
+        let parent = number.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent:08x}\""));
+        let line = message(&format!("{number:08x}"), &parent, "\"word\"");
+        file.write_all(line.as_bytes()).expect("there is room");
+    }
+    file.flush().expect("there is room");
+}
+
+/// A context that does not fit is refused with numbers. What is written entry by entry is served nevertheless.
+#[test]
+fn a_chain_of_many_entries_is_served_or_refused_with_numbers() {
+    const ENTRIES: usize = 300_000;
+    let home = tempfile::tempdir().expect("there is room");
+    let path = home.path().join("s.jsonl");
+    write_chain(&path, ENTRIES);
+    // What the server takes at its start, the index and a reply, but not the entries of this context.
+    let mut server = Server::start_with(home.path(), &json!({}), (320 + 160) * 1024);
+    let session = json!({ "sessionId": "s-1" });
+    assert_eq!(server.call("openSession", &json!({ "path": path }))["result"]["sessionId"], "s-1");
+    for (method, list) in [("getTree", "nodes"), ("getBranch", "entries"), ("getEntries", "entries")] {
+        let reply = server.call(method, &session);
+        assert_eq!(reply["result"][list].as_array().map(Vec::len), Some(ENTRIES), "{method}: {}", reply["error"]);
+    }
+    let settings = json!({ "keepRecentTokens": 1 });
+    for (method, params) in [
+        ("getContext", session.clone()),
+        ("compact", json!({ "sessionId": "s-1", "settings": settings })),
+        ("prepareCompaction", json!({ "sessionId": "s-1", "settings": settings })),
+    ] {
+        let error = &server.call(method, &params)["error"];
+        assert_eq!(error["data"]["reason"], "outOfMemory", "{method}: {error}");
+        assert!(error["data"]["bytes"].as_u64() > Some(16 << 20), "{method}: {error}");
+    }
+    let text = json!({ "sessionId": "s-1", "message": { "role": "user", "content": "more" } });
+    assert!(server.call("appendMessage", &text)["result"].is_object());
+}
+
+/// Replies with a context of many megabytes take no more memory than their text.
+#[test]
+fn a_session_with_many_images_is_served_again_and_again() {
+    const IMAGES: usize = 30;
+    let home = tempfile::tempdir().expect("there is room");
+    let path = home.path().join("s.jsonl");
+    let mut file = File::create(&path).expect("there is room");
+    put(&mut file, HEADER);
+    let image = "A".repeat(MIB);
+    for number in 0..IMAGES {
+        let parent = number.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent:08x}\""));
+        let content = format!("[{{\"type\":\"image\",\"data\":\"{image}\",\"mimeType\":\"image/png\"}}]");
+        put(&mut file, &message(&format!("{number:08x}"), &parent, &content));
+    }
+    drop(file);
+    // The context, one reply, and its growth, beside what the server takes at its start.
+    let mut server = Server::start_with(home.path(), &json!({}), (320 + 3 * IMAGES) * 1024);
+    assert_eq!(server.call("openSession", &json!({ "path": path }))["result"]["sessionId"], "s-1");
+    for method in ["getContext", "getBranch", "getContext", "getEntries", "getTree"] {
+        let reply = server.call(method, &json!({ "sessionId": "s-1" }));
+        assert!(reply["result"].is_object(), "{method}: {}", reply["error"]);
+    }
 }

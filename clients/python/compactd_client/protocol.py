@@ -1677,9 +1677,14 @@ class RecallParams(TypedDict):
     # Maximum number of tokens of all texts, at least 1. Default: 2000.
     maxTokens: NotRequired[int | None]
 
-    # Words to look for in evicted entries. Function words are ignored. The name of a file ranks the
-    # calls that
-    # changed it higher.
+    # With one id: the UTF-16 unit of the entry's text from which to read. The result then holds
+    # what follows it, and
+    # `nextOffset`. Default: the whole text, cut in its middle if it is too large.
+    offset: NotRequired[int | None]
+
+    # Words to look for in evicted entries, and in entries that the context shows shortened or
+    # edited. Function words
+    # are ignored. The name of a file ranks the calls that changed it higher.
     query: NotRequired[str | None]
 
 
@@ -1719,6 +1724,13 @@ class RecalledEntry(TypedDict):
 
     # Whether any part of the entry's text is missing.
     truncated: bool
+
+    # The `offset` that reads on. Only if `offset` was asked for, and absent at the end of the text.
+    nextOffset: NotRequired[int | None]
+
+    # Where the text starts in the entry's whole text, in UTF-16 units. Only if `offset` was asked
+    # for.
+    offset: NotRequired[int | None]
 
     # Positions of the parts of the text in the entry. Only for a query.
     passages: NotRequired[list[Passage] | None]
@@ -2489,8 +2501,9 @@ ERROR_CODES: Final[dict[str, int]] = {
     "methodNotFound": -32601,
     # A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.
     "invalidParams": -32602,
-    # A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
-    # `line`). The server continues.
+    # A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`,
+    # `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or
+    # written). The server continues.
     "internalError": -32603,
     # The first request must be `initialize`.
     "notInitialized": -32002,

@@ -2252,9 +2252,14 @@ pub struct RecallParams {
     /// Maximum number of tokens of all texts, at least 1. Default: 2000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Words to look for in evicted entries. Function words are ignored. The name of a file ranks the calls
-    /// that
-    /// changed it higher.
+    /// With one id: the UTF-16 unit of the entry's text from which to read. The result then holds what
+    /// follows it, and
+    /// `nextOffset`. Default: the whole text, cut in its middle if it is too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Words to look for in evicted entries, and in entries that the context shows shortened or edited.
+    /// Function words
+    /// are ignored. The name of a file ranks the calls that changed it higher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
 }
@@ -2263,7 +2268,14 @@ impl RecallParams {
     /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
-        Self { session_id: session_id.into(), entry_ids: None, leaf_id: None, max_tokens: None, query: None }
+        Self {
+            session_id: session_id.into(),
+            entry_ids: None,
+            leaf_id: None,
+            max_tokens: None,
+            offset: None,
+            query: None,
+        }
     }
 }
 
@@ -2295,6 +2307,12 @@ pub struct RecalledEntry {
     pub tokens: u64,
     /// Whether any part of the entry's text is missing.
     pub truncated: bool,
+    /// The `offset` that reads on. Only if `offset` was asked for, and absent at the end of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
+    /// Where the text starts in the entry's whole text, in UTF-16 units. Only if `offset` was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
     /// Positions of the parts of the text in the entry. Only for a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<Passage>>,
@@ -3163,8 +3181,9 @@ pub enum ErrorKind {
     /// A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.
     #[serde(rename = "invalidParams")]
     InvalidParams,
-    /// A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
-    /// `line`). The server continues.
+    /// A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`, `line`),
+    /// or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or written). The server
+    /// continues.
     #[serde(rename = "internalError")]
     InternalError,
     /// The first request must be `initialize`.

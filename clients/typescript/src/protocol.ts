@@ -1429,9 +1429,15 @@ export interface RecallParams {
   /** Maximum number of tokens of all texts, at least 1. Default: 2000. */
   maxTokens?: number | null;
   /**
-   * Words to look for in evicted entries. Function words are ignored. The name of a file ranks the
-   * calls that
-   * changed it higher.
+   * With one id: the UTF-16 unit of the entry's text from which to read. The result then holds what
+   * follows it, and
+   * `nextOffset`. Default: the whole text, cut in its middle if it is too large.
+   */
+  offset?: number | null;
+  /**
+   * Words to look for in evicted entries, and in entries that the context shows shortened or edited.
+   * Function words
+   * are ignored. The name of a file ranks the calls that changed it higher.
    */
   query?: string | null;
 }
@@ -1463,6 +1469,13 @@ export interface RecalledEntry {
   tokens: number;
   /** Whether any part of the entry's text is missing. */
   truncated: boolean;
+  /** The `offset` that reads on. Only if `offset` was asked for, and absent at the end of the text. */
+  nextOffset?: number | null;
+  /**
+   * Where the text starts in the entry's whole text, in UTF-16 units. Only if `offset` was asked
+   * for.
+   */
+  offset?: number | null;
   /** Positions of the parts of the text in the entry. Only for a query. */
   passages?: Array<Passage> | null;
   /** Role of its message. */
@@ -2174,8 +2187,9 @@ export const errorCodes = {
   /** A parameter is missing or wrong. `path` names it, and `expected` describes a correct value. */
   invalidParams: -32602,
   /**
-   * A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
-   * `line`). The server continues.
+   * A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`,
+   * `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or
+   * written). The server continues.
    */
   internalError: -32603,
   /** The first request must be `initialize`. */

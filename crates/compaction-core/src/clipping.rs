@@ -6,16 +6,17 @@
 
 use serde_json::value::RawValue;
 
-use crate::entry::EntryId;
+use crate::entry::{Entry, EntryId};
 use crate::json::{self, RawObject};
 use crate::message::{Block, Body, Content, Message, text_block};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, utf16_len};
+use crate::verbatim::Verbatim;
 
 /// Minimum tokens that remain of a result. If even that is too much, nothing is cut.
 const LEAST_TOKENS: u64 = 64;
 /// Maximum UTF-16 units of the note about the omission.
-const NOTE_UNITS: u64 = 200;
+const NOTE_UNITS: u64 = 220;
 /// Text by which the note is recognised.
 const NOTE: &str = "characters of this result are left out";
 
@@ -90,7 +91,7 @@ fn clipped(projected: &ProjectedEntry, shown: &Message, size: u64) -> Option<Cli
     // A result that was cut before is cut again from the whole, so that notes do not accumulate.
     let is_ours = shown.display_text().contains(NOTE);
     let whole = projected.entry.message().filter(|_| is_ours);
-    let content = cut_content(whole.map_or(shown, |whole| whole.as_ref()), projected.entry.id(), size)?;
+    let content = cut_content(whole.map_or(shown, |whole| whole.as_ref()), &projected.entry, size)?;
     let raw = RawValue::from_string(content.clone()).ok()?;
     let tokens_after = shown.with_content(&raw).tokens();
     let (entry_id, tokens_before) = (projected.entry.id().clone(), shown.tokens());
@@ -99,7 +100,7 @@ fn clipped(projected: &ProjectedEntry, shown: &Message, size: u64) -> Option<Cli
 
 /// The blocks of a result with each text cut in its middle to its share. Images and other blocks are
 /// unchanged.
-fn cut_content(message: &Message, id: &EntryId, size: u64) -> Option<String> {
+fn cut_content(message: &Message, entry: &Entry, size: u64) -> Option<String> {
     let Body::ToolResult { content, .. } = message.body() else {
         return None;
     };
@@ -110,35 +111,57 @@ fn cut_content(message: &Message, id: &EntryId, size: u64) -> Option<String> {
     let of_texts: u64 = texts.iter().map(|text| utf16_len(text) as u64).sum();
     let others = message.tokens().saturating_sub(of_texts.div_ceil(UNITS_PER_TOKEN));
     let units = size.saturating_sub(others).saturating_mul(UNITS_PER_TOKEN);
-    let cut = |text: &str| {
+    let stored_text = Verbatim::of(entry);
+    let cut = |text: &str, block: Option<usize>| {
         let share = u128::from(units) * utf16_len(text) as u128 / u128::from(of_texts.max(1));
-        text_block(&cut_text(text, id, u64::try_from(share).unwrap_or(u64::MAX)))
+        // An edit of the client may show another text than the entry has.
+        let part = stored_text.parts.iter().find(|part| part.block == block);
+        let part = part.filter(|part| stored_text.text[part.range.clone()] == *text);
+        let start = part.map(|part| utf16_len(&stored_text.text[..part.range.start]));
+        text_block(&cut_text(text, &Place { id: entry.id(), start }, u64::try_from(share).unwrap_or(u64::MAX)))
     };
     let raw = RawObject::parse(message.raw().get()).ok()?;
     let stored: Vec<&RawValue> = serde_json::from_str(raw.get("content")?).unwrap_or_default();
     let blocks: Vec<String> = match content {
-        Content::Text(text) => vec![cut(text)],
+        Content::Text(text) => vec![cut(text, None)],
         Content::Blocks(blocks) => {
-            let both = blocks.iter().zip(stored);
-            both.map(|(block, stored)| block.as_text().map_or_else(|| stored.get().to_owned(), cut)).collect()
+            let both = blocks.iter().zip(stored).enumerate();
+            both.map(|(at, (block, stored))| match block.as_text() {
+                Some(text) => cut(text, Some(at)),
+                None => stored.get().to_owned(),
+            })
+            .collect()
         }
     };
     Some(format!("[{}]", blocks.join(",")))
 }
 
+/// Where a text is stored.
+struct Place<'a> {
+    /// The entry.
+    id: &'a EntryId,
+    /// UTF-16 units before it in the entry's whole text; `None` if the entry has another text.
+    start: Option<usize>,
+}
+
 /// `text` with its middle left out, with at most `units` UTF-16 units including the note. Two thirds
 /// come from its beginning, the rest from its end.
-fn cut_text(text: &str, id: &EntryId, units: u64) -> String {
+fn cut_text(text: &str, place: &Place<'_>, units: u64) -> String {
     if utf16_len(text) as u64 <= units {
         return text.to_owned();
     }
     let kept = usize::try_from(units.saturating_sub(NOTE_UNITS)).unwrap_or(usize::MAX);
     let (head, tail) = (prefix_utf16(text, kept - kept / 3), suffix_utf16(text, kept / 3));
     let left_out = utf16_len(text) - utf16_len(head) - utf16_len(tail);
+    let from = place.start.map(|start| format!(" and offset {}", start + utf16_len(head))).unwrap_or_default();
     let note = format!(
-        "[{left_out} {NOTE} here: it does not fit into the window. recall with entryIds [\"{id}\"] gives them.]"
+        "[{left_out} {NOTE} here: it does not fit into the window. recall with entryIds [\"{id}\"]{from} reads them, \
+         recall with a query finds words in them.]",
+        id = place.id
     );
-    format!("{head}\n\n{note}\n\n{tail}")
+    let cut = format!("{head}\n\n{note}\n\n{tail}");
+    // Of a short block the note would be longer.
+    if cut.len() < text.len() { cut } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -146,7 +169,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::entry::Entry;
 
     fn entry(at: usize, message: &str) -> Arc<Entry> {
         let parent = at.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
@@ -198,7 +220,8 @@ mod tests {
         let content = &clips[0].content;
         assert!(content.contains("begin x") && content.contains("x end"), "{content}");
         assert!(
-            content.contains(r#"recall with entryIds [\"1\"]"#) && content.contains(r#"{"type":"never_seen","x":1}"#)
+            content.contains(r#"recall with entryIds [\"1\"] and offset "#)
+                && content.contains(r#"{"type":"never_seen","x":1}"#)
         );
         let members = RawObject::parse(&clips[0].members()).map(|members| members.string("targetId"));
         assert_eq!(members.ok().flatten().as_deref(), Some("1"));

@@ -275,6 +275,11 @@ impl Message {
         Cow::Borrowed(self.body())
     }
 
+    /// The body as [`Message::read_body`] gives it. No body is kept: for passes that need of most messages nothing more.
+    pub(crate) fn peek_body(&self) -> Cow<'_, Body> {
+        self.body.get().map_or_else(|| Cow::Owned(self.read()), |body| Cow::Borrowed(body.as_ref()))
+    }
+
     /// Reads now what later passes need and keep. The body of a long message is not kept.
     pub fn read_ahead(&self) {
         if self.raw.get().len() <= LONG_BYTES {

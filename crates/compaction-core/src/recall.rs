@@ -22,7 +22,7 @@ use crate::tools::FileTools;
 use crate::tools::{FileAccess, classify};
 use crate::verbatim::{PartKind, Verbatim};
 
-pub use passages::{Choice, Excerpt, PiecePosition, choose, cut_to};
+pub use passages::{Choice, Excerpt, PiecePosition, TextPart, choose, cut_to, read_from};
 pub use question::RecallQuery;
 
 /// How much further occurrences of a word add (BM25: k1).

@@ -28,7 +28,7 @@ pub fn trusted_usage(message: &Message) -> Option<u64> {
     if !message.has_usage() || !message.is_success() {
         return None;
     }
-    let Body::Assistant(assistant) = &*message.read_body() else { return None };
+    let Body::Assistant(assistant) = &*message.peek_body() else { return None };
     assistant.usage.map(|usage| usage.context_tokens()).filter(|tokens| *tokens > 0)
 }
 

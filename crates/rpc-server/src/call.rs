@@ -5,7 +5,6 @@
 //! waits for no other lock, so there is no deadlock.
 
 use std::future::Future;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -17,7 +16,6 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::ser::Error as _;
 use serde_json::Value;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
@@ -25,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arrivals::{OpeningTarget, PendingOpening, PendingOperation, QueueMember, Scope};
 use crate::errors::RpcError;
 use crate::params::{Params, SHORT_BYTES};
+use crate::reply::ReplyStart;
 use crate::server::Server;
 use crate::transport::RawId;
 use crate::unknown::{self, UnknownName};
@@ -141,24 +140,23 @@ impl CallContext {
         let Some(start) = self.reply_start() else {
             return Ok(());
         };
-        let reply = match written_reply(start.clone(), &result, SHORT_BYTES) {
-            Ok(reply) => Ok(reply),
+        let reply = match start.clone().write_short(SHORT_BYTES, &result) {
+            Some(reply) => Ok(reply),
             // If the result cannot be written at all, the second attempt reports the error.
-            Err(_) => {
-                let write = move || written_reply(start, &result, usize::MAX);
+            None => {
+                let write = move || start.write(&result);
                 // The permit that the call holds covers this work. Waiting for a second one could deadlock.
                 let has_permit = self.state().permit.is_some();
                 if has_permit { threads::run(write).await? } else { threads::run_with_permit(true, write).await? }
             }
         };
-        let reply = reply.map_err(|error| RpcError::internal(error.to_string()))?;
-        self.state().reply = Some(reply);
+        self.state().reply = Some(reply?);
         Ok(())
     }
 
     /// The reply up to its result; `None` for a call without an id.
-    fn reply_start(&self) -> Option<String> {
-        self.id.as_ref().map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get()))
+    fn reply_start(&self) -> Option<ReplyStart> {
+        self.id.as_ref().map(|id| ReplyStart::new(id.get()))
     }
 
     /// Takes the reply that was written.
@@ -181,11 +179,21 @@ impl CallContext {
     /// released the session.
     pub(crate) async fn read_to_reply<R: Serialize + 'static>(&self, work: impl Read<R>) -> Result<Reply<R>, RpcError> {
         let start = self.reply_start();
-        let write = |result| {
-            let reply = start.map(|start| written_reply(start, &result, usize::MAX)).transpose();
-            reply.map_err(|error| RpcError::internal(error.to_string()))
-        };
+        let write = |result| start.map(|start| start.write(&result)).transpose();
         let reply = self.read_then(work, write).await?;
+        self.state().reply = reply;
+        Ok(Reply::Written)
+    }
+
+    /// As [`CallContext::read`], for a result that is written while the session is read, because it may be too large
+    /// for memory beside its reply.
+    pub(crate) async fn read_while_writing<R, W>(&self, work: W) -> Result<Reply<R>, RpcError>
+    where
+        W: FnOnce(SessionView<'_>, ReplyStart) -> Result<String, RpcError> + Send + 'static,
+    {
+        let start = self.reply_start();
+        let write = move |view: SessionView<'_>| start.map(|start| work(view, start)).transpose();
+        let reply = self.read_then(write, Ok).await?;
         self.state().reply = reply;
         Ok(Reply::Written)
     }
@@ -304,33 +312,6 @@ impl CallContext {
 
     fn ticket(&self) -> Result<Ticket, RpcError> {
         self.state().ticket.take().ok_or_else(no_ticket)
-    }
-}
-
-/// Writes a reply of at most `limit` bytes. Fails as soon as it gets longer.
-fn written_reply(start: String, result: &impl Serialize, limit: usize) -> serde_json::Result<String> {
-    let mut reply = Bounded { bytes: start.into_bytes(), limit };
-    serde_json::to_writer(&mut reply, result)?;
-    reply.bytes.push(b'}');
-    String::from_utf8(reply.bytes).map_err(serde_json::Error::custom)
-}
-
-struct Bounded {
-    bytes: Vec<u8>,
-    limit: usize,
-}
-
-impl io::Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.len() > self.limit.saturating_sub(self.bytes.len()) {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -39,6 +39,8 @@ pub enum RpcError {
     #[error("nothing was changed: {message}")]
     WriteFailed { message: String, path: Option<String> },
     #[error("{message}")]
+    OutOfMemory { message: String, bytes: u64 },
+    #[error("{message}")]
     ReadOnly { message: String },
     #[error("{waiting} requests wait; the limit is {limit}")]
     ServerBusy { waiting: usize, limit: usize },
@@ -91,7 +93,7 @@ kinds! {
     InvalidParams -32602 "invalidParams"
         "A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.";
     InternalError -32603 "internalError"
-        "A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`, `line`). The server continues.";
+        "A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`, `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or written). The server continues.";
     NotInitialized -32002 "notInitialized"
         "The first request must be `initialize`.";
     RequestCancelled -32800 "requestCancelled"
@@ -193,6 +195,7 @@ impl RpcError {
                 let details = json!({ "sessionId": session_id, "entryId": entry_id, "line": line });
                 (Kind::InternalError, "brokenEntry", false, details)
             }
+            Self::OutOfMemory { bytes, .. } => (Kind::InternalError, "outOfMemory", false, json!({ "bytes": bytes })),
             Self::NotInitialized => (Kind::NotInitialized, "notInitialized", false, json!({})),
             Self::NoSessionAt { path } => (Kind::SessionNotFound, "noFile", false, json!({ "path": path })),
             Self::NothingToContinue { cwd } => {
@@ -260,6 +263,7 @@ impl RpcError {
             StoreError::BrokenEntry { id, line, .. } => {
                 Self::BrokenEntry { message, session_id: session_id.to_owned(), entry_id: id.to_string(), line: *line }
             }
+            StoreError::OutOfMemory { bytes, .. } => Self::OutOfMemory { message, bytes: *bytes },
             StoreError::InvalidLocator { expected, .. } => Self::invalid_params("path", expected.clone()),
             // A write that may have taken place must not be reported as one that changed nothing.
             _ => Self::internal(message),

@@ -22,6 +22,7 @@ mod handlers {
 
 pub mod methods;
 mod params;
+mod reply;
 pub mod run;
 pub mod server;
 

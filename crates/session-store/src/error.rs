@@ -127,6 +127,14 @@ pub enum StoreError {
         /// The session with this id.
         locator: Locator,
     },
+    /// The entries need more memory than there is.
+    #[error("hold {entries} entries: their {bytes} bytes leave too little memory for the next ones")]
+    OutOfMemory {
+        /// Number of entries that are held.
+        entries: usize,
+        /// Their bytes, about.
+        bytes: u64,
+    },
     /// An operation other than a write failed.
     #[error("{action} {}", shown(locator.as_ref()))]
     Io {

@@ -297,6 +297,11 @@ impl Index {
         (start..self.records.len()).filter(|&slot| !self.records[slot].is_superseded)
     }
 
+    /// Whether a later record has the same id.
+    pub(crate) fn is_superseded(&self, slot: usize) -> bool {
+        self.records[slot].is_superseded
+    }
+
     /// The current records in file order.
     pub(crate) fn current(&self) -> impl Iterator<Item = Record> {
         self.current_from(0).map(|slot| self.record(slot))

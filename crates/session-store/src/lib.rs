@@ -47,6 +47,7 @@ pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
 pub use session::branch::Undo;
 pub use session::branch::{Context, Recalled, SessionBranch};
+pub use session::entries::check_memory;
 pub use session::inspect::{SessionStats, TokenTotals, TreeNode};
 pub use session::syncs::PendingSync;
 pub use session::{Durability, Session, SessionOptions};

@@ -79,6 +79,8 @@ struct Recall {
     query: Option<String>,
     /// Ids of entries whose whole text is wanted, instead of a query.
     entry_ids: Option<Vec<String>>,
+    /// With one id: where in its text to read on, in UTF-16 units, as a note or an earlier answer says.
+    offset: Option<u64>,
     /// Tokens that the texts may have together; 2000 by default.
     #[schemars(range(min = 1))]
     max_tokens: Option<u64>,
@@ -313,6 +315,9 @@ async fn recall(connection: &Connection, session: &Session, call: &Recall) -> Re
     if let Some(ids) = &call.entry_ids {
         params["entryIds"] = json!(ids);
     }
+    if let Some(offset) = call.offset {
+        params["offset"] = json!(offset);
+    }
     let found = connection.call("recall", &params).await?;
     let omitted = number(&found["omitted"]);
     let mut text = match length(&found["entries"]) {
@@ -327,6 +332,9 @@ async fn recall(connection: &Connection, session: &Session, call: &Recall) -> Re
     for entry in list(&found["entries"]) {
         let part = if entry["truncated"] == true { ", in part" } else { "" };
         text += &format!("\n\n[{}{part}]\n{}", heading(entry), entry["text"].as_str().unwrap_or_default());
+        if let Some(next) = entry["nextOffset"].as_u64() {
+            text += &format!("\n[offset {next} reads on]");
+        }
     }
     Ok(session.titled(&text))
 }

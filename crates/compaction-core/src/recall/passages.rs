@@ -325,6 +325,30 @@ pub fn cut_to(text: &str, max_tokens: u64) -> Option<String> {
     Some(format!("{head}{}{tail}", counted_mark(missing)))
 }
 
+/// A part of a text that is read on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextPart<'t> {
+    /// The part.
+    pub text: &'t str,
+    /// Where it starts in the whole text, in UTF-16 units.
+    pub start: usize,
+    /// Where the rest starts; `None` at the end.
+    pub next: Option<usize>,
+}
+
+/// The part of `text` from `offset` (UTF-16 units) on with at most `max_tokens` estimated tokens. An offset within a
+/// character counts as its start. `None` if the text is shorter.
+pub fn read_from(text: &str, offset: usize, max_tokens: u64) -> Option<TextPart<'_>> {
+    if offset > utf16_len(text) {
+        return None;
+    }
+    let before = prefix_utf16(text, offset);
+    let (start, rest) = (utf16_len(before), &text[before.len()..]);
+    let part = prefix_utf16(rest, tokens_to_units(max_tokens));
+    let next = (part.len() < rest.len()).then(|| start + utf16_len(part));
+    Some(TextPart { text: part, start, next })
+}
+
 fn counted_mark(missing: usize) -> String {
     format!("\n[… {missing} characters left out …]\n")
 }
@@ -333,6 +357,18 @@ fn counted_mark(missing: usize) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_is_read_on_to_its_end() {
+        let text = "ab\u{1f600}cdefgh";
+        let part = |offset| read_from(text, offset, 1).map(|part| (part.text, part.start, part.next));
+        assert_eq!(part(0), Some(("ab\u{1f600}", 0, Some(4))));
+        assert_eq!(part(4), Some(("cdef", 4, Some(8))));
+        assert_eq!(part(3), Some(("\u{1f600}cd", 2, Some(6))));
+        assert_eq!(part(8), Some(("gh", 8, None)));
+        assert_eq!(part(10), Some(("", 10, None)));
+        assert_eq!(part(11), None);
+    }
 
     #[test]
     fn passages_end_at_the_best_border() {

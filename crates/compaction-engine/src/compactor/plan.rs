@@ -57,8 +57,9 @@ impl Plan {
     /// Plans the compaction of an order.
     pub(super) fn of(access: &SessionAccess<'_>, order: &Order) -> Result<Self, EngineError> {
         let whole = access.view().project_leaf()?;
+        session_store::check_memory(&whole).map_err(|error| access.open().store_failure(error))?;
         let hidden = order.hidden(&whole);
-        let projection = whole.hiding(&hidden);
+        let projection = if hidden.is_empty() { Arc::clone(&whole) } else { Arc::new(whole.hiding(&hidden)) };
         let leaf = access.session().leaf_id();
         let pins = read_beside(&projection, || access.view().pins(leaf))?;
         let preparation = match &order.first_kept {
@@ -76,7 +77,7 @@ impl Plan {
                 order.check_worth(&plan.balance)?;
                 let window = access.open().auto_compaction.effective_model().map(|model| model.context_window);
                 let window = window.filter(|window| *window > 0);
-                Ok(Self { context: Some(Arc::new(projection)), window, ..plan })
+                Ok(Self { context: Some(projection), window, ..plan })
             }
             Some(given) => Self::given(access, order, given, (&projection, &pins), preparation),
         }

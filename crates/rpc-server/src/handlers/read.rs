@@ -9,17 +9,19 @@ use compaction_core::entry::{Entry, EntryBody, EntryId};
 use compaction_core::formats::Written;
 use compaction_core::message::Message;
 use compaction_core::projection::{ProjectedEntry, Projection};
-use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to};
+use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to, read_from};
+use compaction_core::text::utf16_len;
 use compaction_core::tokens::{self, estimate_text};
 use compaction_core::verbatim::{Verbatim, entry_text};
 use compaction_engine::session::{OpenSession, SessionView};
 use compaction_engine::{EngineError, WindowUsage};
-use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session};
+use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session, StoreError};
 
 use super::messages::{self, SubmittedMessages, check_message_count};
 use crate::call::{CallContext, Reply, blocking, blocking_if_long, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::reply::{ReplyStart, Streamed};
 use crate::wire::{self, *};
 
 /// Returns one entry.
@@ -71,6 +73,15 @@ fn entries_by_id(view: SessionView<'_>, ids: &[EntryId]) -> Result<Vec<Arc<Entry
 /// Returns entries in file order, or those that are named.
 pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<Reply<EntriesResult>, RpcError> {
     params.ids.as_deref().map_or(Ok(()), |ids| check_id_count("ids", ids))?;
+    if params.ids.is_none() && params.limit.is_none() {
+        return call
+            .read_while_writing(move |view, reply| {
+                let since = params.cursor.or(params.since).map(EntryId::new);
+                let entries = view.read(|session| session.entries_after(since.as_ref()))?;
+                write_entries(view, reply, entries)
+            })
+            .await;
+    }
     call.read_to_reply(move |view| {
         if let Some(ids) = params.ids {
             let ids: Vec<EntryId> = ids.into_iter().map(EntryId::new).collect();
@@ -92,12 +103,26 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
 
 /// Returns the entries from the root to a leaf.
 pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<Reply<EntriesResult>, RpcError> {
-    call.read_to_reply(move |view| {
+    call.read_while_writing(move |view, reply| {
         let leaf = branch_end(view, params.leaf_id)?;
-        let entries = view.read(|session| session.branch_entries(leaf.as_ref()))?;
-        Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None })
+        let entries = view.read(|session| session.read_branch(leaf.as_ref()))?;
+        write_entries(view, reply, entries)
     })
     .await
+}
+
+fn write_entries(
+    view: SessionView<'_>,
+    reply: ReplyStart,
+    entries: impl Iterator<Item = Result<Arc<Entry>, StoreError>>,
+) -> Result<String, RpcError> {
+    let entries = entries.map(|entry| match entry {
+        Ok(entry) => Ok(wire::Entry::from(&entry)),
+        Err(error) => Err(view.open.store_failure(error).into()),
+    });
+    let result = EntriesResult { entries: Streamed::new(entries), next_cursor: None };
+    let written = reply.write(&result);
+    result.entries.outcome(written)
 }
 
 /// The leaf of a branch that a caller named, or the current leaf.
@@ -111,10 +136,12 @@ pub(crate) fn branch_end(view: SessionView<'_>, leaf_id: Option<String>) -> Resu
 
 /// Returns the tree as a flat list.
 pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<Reply<GetTreeResult>, RpcError> {
-    call.read_to_reply(|view| {
-        let nodes = view.read(Session::tree)?;
-        let nodes = nodes.into_iter().map(tree_node).collect();
-        Ok(GetTreeResult { leaf_id: convert::id(view.session.leaf_id()), nodes })
+    call.read_while_writing(|view, reply| {
+        let nodes = view.read(Session::tree_nodes)?;
+        let nodes = nodes.map(|node| Ok(tree_node(node.map_err(|error| view.open.store_failure(error))?)));
+        let result = GetTreeResult { leaf_id: convert::id(view.session.leaf_id()), nodes: Streamed::new(nodes) };
+        let written = reply.write(&result);
+        result.nodes.outcome(written)
     })
     .await
 }
@@ -398,13 +425,15 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
         return Err(RpcError::invalid_params("maxTokens", "a whole number, 1 or more"));
     }
     let bytes = params.query.as_ref().map_or(0, String::len);
-    let request = blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids)).await?;
+    let request =
+        blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids, params.offset)).await?;
     let (tools, cancel) = (call.server.settings_now().await?.file_tools(), call.cancel.clone());
     call.read(move |view| {
         let leaf = branch_end(view, params.leaf_id)?;
         let SessionView { session, open } = view;
         let mut builder = RecallBuilder { room: max_tokens, result: empty() };
         match request {
+            RecallRequest::Part(id, offset) => builder.add_part(session, open, &id, offset)?,
             RecallRequest::Entries(ids) => {
                 for id in &ids {
                     builder.add_requested(session, open, id)?;
@@ -430,10 +459,18 @@ fn empty() -> RecallResult {
 enum RecallRequest {
     Question(RecallQuery),
     Entries(Vec<EntryId>),
+    /// The text of an entry from this UTF-16 unit on.
+    Part(EntryId, u64),
 }
 
 impl RecallRequest {
-    fn of(query: Option<String>, entry_ids: Option<Vec<String>>) -> Result<Self, RpcError> {
+    fn of(query: Option<String>, entry_ids: Option<Vec<String>>, offset: Option<u64>) -> Result<Self, RpcError> {
+        if let Some(offset) = offset {
+            return match (query, entry_ids.as_deref()) {
+                (None, Some([id])) => Ok(Self::Part(EntryId::new(id.as_str()), offset)),
+                _ => Err(RpcError::invalid_params("offset", "nothing, unless `entryIds` holds one id")),
+            };
+        }
         match (query, entry_ids) {
             (Some(query), None) => {
                 let query = RecallQuery::parse(&query);
@@ -467,7 +504,28 @@ impl RecallBuilder {
         }
         let cut = cut_to(&text, self.room);
         let truncated = cut.is_some();
-        self.add(&entry, RecalledText { text: cut.unwrap_or(text), truncated, passages: None, score: None });
+        self.add(&entry, RecalledText { text: cut.unwrap_or(text), truncated, ..RecalledText::default() });
+        Ok(())
+    }
+
+    /// Adds as much of an entry from a UTF-16 unit on as fits.
+    fn add_part(&mut self, session: &Session, open: &OpenSession, id: &EntryId, offset: u64) -> Result<(), RpcError> {
+        let entry = session.entry(id).map_err(|error| open.store_failure(error))?;
+        let text = entry_text(&entry);
+        let part = usize::try_from(offset).ok().and_then(|offset| read_from(&text, offset, self.room));
+        let part = part.ok_or_else(|| {
+            RpcError::invalid_params("offset", format!("at most {}, the length of the text", utf16_len(&text)))
+        })?;
+        self.add(
+            &entry,
+            RecalledText {
+                text: part.text.to_owned(),
+                truncated: part.text.len() < text.len(),
+                offset: Some(part.start as u64),
+                next_offset: part.next.map(|next| next as u64),
+                ..RecalledText::default()
+            },
+        );
         Ok(())
     }
 
@@ -481,7 +539,10 @@ impl RecallBuilder {
             let excerpt = choice.excerpt(&Verbatim::of(&entry));
             let passages = Some(excerpt.places.iter().map(passage).collect());
             let (text, truncated) = (excerpt.text, excerpt.is_partial);
-            self.add(&entry, RecalledText { text, truncated, passages, score: Some(choice.score) });
+            self.add(
+                &entry,
+                RecalledText { text, truncated, passages, score: Some(choice.score), ..RecalledText::default() },
+            );
         }
         Ok(())
     }
@@ -498,6 +559,8 @@ impl RecallBuilder {
             text: recalled.text,
             tokens,
             truncated: recalled.truncated,
+            offset: recalled.offset,
+            next_offset: recalled.next_offset,
             passages: recalled.passages,
             score: recalled.score,
         });
@@ -505,9 +568,12 @@ impl RecallBuilder {
 }
 
 /// The part of an entry that is returned.
+#[derive(Default)]
 struct RecalledText {
     text: String,
     truncated: bool,
+    offset: Option<u64>,
+    next_offset: Option<u64>,
     passages: Option<Vec<Passage>>,
     score: Option<f64>,
 }

@@ -215,11 +215,13 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
 
 fn write_frames(shared: &Shared, mut sink: impl Write) {
     let mut buffer = Vec::with_capacity(GATHER_BYTES);
-    while let Some(written) = gather(shared, &mut buffer) {
-        if let Some(direct) = shared.direct.as_ref().filter(|_| buffer.len() > GATHER_BYTES) {
+    while let Some(Gathered { bytes: written, long }) = gather(shared, &mut buffer) {
+        if let Some(direct) = shared.direct.as_ref().filter(|_| long.is_some() || buffer.len() > GATHER_BYTES) {
             direct.widen();
         }
-        let outcome = sink.write_all(&buffer).and_then(|()| sink.flush());
+        let outcome = sink.write_all(&buffer).and_then(|()| sink.write_all(long.as_deref().unwrap_or_default()));
+        let outcome = outcome.and_then(|()| sink.flush());
+        drop(long);
         let mut queue = lock(&shared.queue);
         queue.is_writing = false;
         queue.bytes -= written;
@@ -242,8 +244,16 @@ fn write_frames(shared: &Shared, mut sink: impl Write) {
     }
 }
 
-/// Waits for frames and moves those that fit one write into `buffer`. Returns their size in the queue.
-fn gather(shared: &Shared, buffer: &mut Vec<u8>) -> Option<usize> {
+/// What is written at once besides the buffer.
+struct Gathered {
+    /// The size in the queue of all that is written.
+    bytes: usize,
+    /// A long frame that follows the buffer. It is not copied.
+    long: Option<Vec<u8>>,
+}
+
+/// Waits for frames and moves those that fit one write into `buffer`.
+fn gather(shared: &Shared, buffer: &mut Vec<u8>) -> Option<Gathered> {
     let mut queue = lock(&shared.queue);
     while queue.is_empty() || queue.corks > 0 {
         if queue.is_closed || queue.is_broken {
@@ -255,18 +265,20 @@ fn gather(shared: &Shared, buffer: &mut Vec<u8>) -> Option<usize> {
     buffer.append(&mut queue.unsent);
     let mut written = buffer.len();
     let framing = queue.framing.unwrap_or(Framing::Lines);
+    let mut long = None;
     while buffer.len() < GATHER_BYTES
+        && long.is_none()
         && let Some(frame) = queue.frames.pop_front()
     {
         written += frame.len();
-        if buffer.is_empty() && framing == Framing::Lines && frame.len() > GATHER_BYTES {
-            *buffer = line_of(frame);
+        if frame.len() > GATHER_BYTES {
+            long = Some(long_frame(framing, frame, buffer));
         } else {
             write_frame(framing, &frame, buffer);
         }
     }
     queue.is_writing = true;
-    Some(written)
+    Some(Gathered { bytes: written, long })
 }
 
 /// Editors expect exactly this header. Some search only the first bytes.
@@ -278,17 +290,29 @@ fn write_frame(framing: Framing, json: &str, buffer: &mut Vec<u8>) {
             end_line(buffer, start);
         }
         Framing::Headers => {
-            buffer.extend_from_slice(format!("Content-Length: {}\r\n\r\n", json.len()).as_bytes());
+            write_header(json, buffer);
             buffer.extend_from_slice(json.as_bytes());
         }
     }
 }
 
-/// Turns a long frame into a line without copying it.
-fn line_of(json: String) -> Vec<u8> {
-    let mut line = json.into_bytes();
-    end_line(&mut line, 0);
-    line
+fn write_header(json: &str, buffer: &mut Vec<u8>) {
+    buffer.extend_from_slice(format!("Content-Length: {}\r\n\r\n", json.len()).as_bytes());
+}
+
+/// The bytes of a long frame without a copy. A header before it goes into `buffer`.
+fn long_frame(framing: Framing, json: String, buffer: &mut Vec<u8>) -> Vec<u8> {
+    match framing {
+        Framing::Lines => {
+            let mut line = json.into_bytes();
+            end_line(&mut line, 0);
+            line
+        }
+        Framing::Headers => {
+            write_header(&json, buffer);
+            json.into_bytes()
+        }
+    }
 }
 
 /// Turns the bytes from `start` into one line. A client's own JSON may contain line breaks between tokens; strings

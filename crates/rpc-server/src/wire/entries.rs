@@ -182,9 +182,10 @@ pub struct GetEntriesParams {
 /// Result of `getEntries` and `getBranch`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EntriesResult {
+#[schemars(rename = "EntriesResult")]
+pub struct EntriesResult<E = Vec<Entry>> {
     /// The entries.
-    pub entries: Vec<Entry>,
+    pub entries: E,
     /// Present if there are more entries, in `getEntries` with a `limit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -203,11 +204,12 @@ pub struct GetBranchParams {
 /// Result of `getTree`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct GetTreeResult {
+#[schemars(rename = "GetTreeResult")]
+pub struct GetTreeResult<N = Vec<TreeNode>> {
     /// The current leaf.
     pub leaf_id: Option<String>,
     /// All entries in file order. The list is flat, so its depth has no limit.
-    pub nodes: Vec<TreeNode>,
+    pub nodes: N,
 }
 
 /// One entry of the tree.
@@ -528,11 +530,14 @@ pub struct SearchHit {
 pub struct RecallParams {
     /// The session.
     pub session_id: String,
-    /// Words to look for in evicted entries. Function words are ignored. The name of a file ranks the calls that
-    /// changed it higher.
+    /// Words to look for in evicted entries, and in entries that the context shows shortened or edited. Function words
+    /// are ignored. The name of a file ranks the calls that changed it higher.
     pub query: Option<String>,
     /// Ids of entries that are wanted whole, evicted or not. The result has their order.
     pub entry_ids: Option<Vec<String>>,
+    /// With one id: the UTF-16 unit of the entry's text from which to read. The result then holds what follows it, and
+    /// `nextOffset`. Default: the whole text, cut in its middle if it is too large.
+    pub offset: Option<u64>,
     /// Maximum number of tokens of all texts, at least 1. Default: 2000.
     pub max_tokens: Option<u64>,
     /// The leaf of a branch. Default: the current leaf.
@@ -571,6 +576,12 @@ pub struct RecalledEntry {
     pub tokens: u64,
     /// Whether any part of the entry's text is missing.
     pub truncated: bool,
+    /// Where the text starts in the entry's whole text, in UTF-16 units. Only if `offset` was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// The `offset` that reads on. Only if `offset` was asked for, and absent at the end of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
     /// Positions of the parts of the text in the entry. Only for a query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<Passage>>,

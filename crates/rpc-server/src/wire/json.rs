@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use compaction_core::json::RawObject;
+use compaction_core::json::{self, RawObject};
 use compaction_core::{entry, message};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -99,7 +99,14 @@ macro_rules! raw_json {
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                self.0.raw().serialize(serializer)
+                match &self.0 {
+                    // An entry would keep its line a second time.
+                    Text::Entry(entry) => match json::raw_value(entry.line().into_owned()) {
+                        Ok(line) => line.serialize(serializer),
+                        Err(_) => entry.raw().serialize(serializer),
+                    },
+                    text => text.raw().serialize(serializer),
+                }
             }
         }
 

@@ -12,9 +12,10 @@ use compaction_core::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, 
 use compaction_core::file_operations::FileTools;
 use compaction_core::message::Body;
 use compaction_core::pins::Pins;
-use compaction_core::projection::{Branch, Projection};
+use compaction_core::projection::{Branch, ProjectedEntry, Projection};
 use compaction_core::recall::{PassageIndex, RankedPassage, RecallQuery};
 use compaction_core::undo::{self, Mark};
+use compaction_core::verbatim::entry_text;
 use memchr::memmem;
 
 use crate::error::{Diagnostic, DiagnosticKind, StoreError};
@@ -24,6 +25,7 @@ use crate::index::{Index, Record};
 use crate::log::{READ_BYTES, Span};
 use crate::session::Session;
 use crate::session::append::{Appended, NewEntry, Parent, Precondition};
+use crate::session::entries::HeldEntries;
 
 /// Maximum number of diagnostics of one path.
 const MAX_DIAGNOSTICS: usize = 1000;
@@ -42,6 +44,7 @@ pub struct SessionBranch<'a> {
     /// Whether a body is broken while only the end of the session is known. An earlier entry with the same id would
     /// then count.
     is_doubtful: bool,
+    held: HeldEntries,
 }
 
 impl SessionBranch<'_> {
@@ -110,7 +113,11 @@ impl Branch for SessionBranch<'_> {
                 self.report_broken(&id, line);
                 self.session.stand_in(&record).map(Arc::new)
             }
-            outcome => outcome,
+            Ok(entry) => {
+                self.held.add(&entry)?;
+                Ok(entry)
+            }
+            Err(error) => Err(error),
         }
     }
 }
@@ -139,12 +146,23 @@ impl Session {
             walked: Vec::new(),
             diagnostics: Vec::new(),
             is_doubtful: false,
+            held: HeldEntries::default(),
         })
     }
 
     /// The entries of the path to `leaf`, root first; broken ones as in [`Session::entries`].
     pub fn branch_entries(&self, leaf: Option<&EntryId>) -> Result<Vec<Arc<Entry>>, StoreError> {
-        self.branch_slots(leaf)?.into_iter().map(|slot| self.entry_or_header(&self.record(slot)?)).collect()
+        let mut held = HeldEntries::default();
+        let entries = self.read_branch(leaf)?;
+        entries.map(|entry| entry.and_then(|entry| held.add(&entry).map(|()| entry))).collect()
+    }
+
+    /// The same entries. Each is read when it is asked for.
+    pub fn read_branch(
+        &self,
+        leaf: Option<&EntryId>,
+    ) -> Result<impl Iterator<Item = Result<Arc<Entry>, StoreError>>, StoreError> {
+        Ok(self.branch_slots(leaf)?.into_iter().map(|slot| self.entry_or_header(&self.record(slot)?)))
     }
 
     /// The ids of the path to `leaf`, root first. Reads no bodies.
@@ -427,7 +445,7 @@ pub struct Recalled {
 
 impl Session {
     /// The passages that answer `query`, best first, from entries of the path to `leaf` that compactions removed from
-    /// its context. Prompts, entries hidden by an edit and entries withheld from models are left out, as are
+    /// its context, and from those whose text an edit replaced there, without the passages that it left. Prompts, entries hidden by an edit and entries withheld from models are left out, as are
     /// summaries of compactions, which only repeat other entries. `tools` identifies calls that change files. Reads
     /// the path once and holds one body at a time.
     ///
@@ -441,7 +459,8 @@ impl Session {
     ) -> Result<Option<Recalled>, StoreError> {
         let mut index = PassageIndex::new(query);
         let mut entry_ids = Vec::new();
-        for record in &self.evicted_records(leaf)? {
+        let projection = self.context(leaf)?.projection;
+        for record in &self.evicted_records(leaf, &projection)? {
             if is_cancelled() {
                 return Ok(None);
             }
@@ -449,16 +468,47 @@ impl Session {
             index.add_entry(&entry, tools);
             entry_ids.push(entry.id().clone());
         }
-        Ok(Some(Recalled { entry_ids, passages: index.rank() }))
+        let mut passages = index.rank();
+        self.remove_visible(&mut passages, &entry_ids, &projection)?;
+        Ok(Some(Recalled { entry_ids, passages }))
+    }
+
+    /// Removes passages that the context shows although an edit replaced the text of their entry.
+    fn remove_visible(
+        &self,
+        passages: &mut Vec<RankedPassage>,
+        entry_ids: &[EntryId],
+        projection: &Projection,
+    ) -> Result<(), StoreError> {
+        let edited: HashMap<&EntryId, &ProjectedEntry> =
+            edited_entries(projection).map(|projected| (projected.entry.id(), projected)).collect();
+        if edited.is_empty() {
+            return Ok(());
+        }
+        let mut texts: HashMap<usize, (String, Vec<String>)> = HashMap::new();
+        passages.retain(|passage| {
+            let Some(projected) = edited.get(&entry_ids[passage.document]) else { return true };
+            let (whole, shown) = texts.entry(passage.document).or_insert_with(|| {
+                let shown = projected.messages.iter().map(|message| message.display_text().into_owned());
+                (entry_text(&projected.entry), shown.collect())
+            });
+            let passage = whole[passage.range.clone()].trim();
+            !shown.iter().any(|shown| shown.contains(passage))
+        });
+        Ok(())
     }
 
     /// Entries that may contain answers, root first.
-    fn evicted_records(&self, leaf: Option<&EntryId>) -> Result<Vec<Record>, StoreError> {
-        let projection = self.context(leaf)?.projection;
-        if projection.compaction().is_none() {
+    fn evicted_records(&self, leaf: Option<&EntryId>, projection: &Projection) -> Result<Vec<Record>, StoreError> {
+        let mut context: HashSet<&EntryId> =
+            projection.entries().iter().map(|projected| projected.entry.id()).collect();
+        let edited: Vec<&EntryId> = edited_entries(projection).map(|projected| projected.entry.id()).collect();
+        if projection.compaction().is_none() && edited.is_empty() {
             return Ok(Vec::new());
         }
-        let context: HashSet<&EntryId> = projection.entries().iter().map(|projected| projected.entry.id()).collect();
+        edited.into_iter().for_each(|id| {
+            context.remove(id);
+        });
         let mut evicted = Vec::new();
         let mut hidden = HashSet::new();
         for slot in self.branch_slots(leaf)? {
@@ -495,6 +545,18 @@ impl Session {
             outcome => outcome.map(Some),
         }
     }
+}
+
+/// Entries of the context that an edit shows with another text than the stored one.
+fn edited_entries(projection: &Projection) -> impl Iterator<Item = &ProjectedEntry> {
+    let edit = |projected: &ProjectedEntry| match projected.entry.body() {
+        EntryBody::ContextEdit { target_id, replacement: Replacement::Content(_) } => Some(target_id.clone()),
+        _ => None,
+    };
+    let targets: HashSet<EntryId> = projection.entries().iter().filter_map(edit).collect();
+    let is_edited =
+        move |projected: &&ProjectedEntry| targets.contains(projected.entry.id()) && !projected.messages.is_empty();
+    projection.entries().iter().filter(is_edited)
 }
 
 fn is_answer(record: &Record) -> bool {

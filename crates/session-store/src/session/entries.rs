@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use compaction_core::entry::{Entry, EntryError, EntryHeader, EntryId};
 use compaction_core::json;
+use compaction_core::projection::Projection;
 
 use crate::error::StoreError;
 use crate::index::lazy::Position;
@@ -56,6 +57,24 @@ impl Session {
         };
         let index = self.index()?;
         index.current_from(start).take(limit).map(|slot| self.entry_or_header(&index.record(slot))).collect()
+    }
+
+    /// The same entries, all of them. Each is read when it is asked for.
+    pub fn entries_after(
+        &self,
+        since: Option<&EntryId>,
+    ) -> Result<impl Iterator<Item = Result<Arc<Entry>, StoreError>>, StoreError> {
+        let (index, tail) = match since.map(|id| self.slot(id)).transpose()? {
+            None => (Some((self.index()?, 0)), Vec::new()),
+            Some(Position::Whole(slot)) => (Some((self.index()?, slot + 1)), Vec::new()),
+            Some(Position::Tail(slot)) => {
+                let after = self.known.tail().map(|tail| tail.records_after(slot).cloned().collect());
+                (None, after.unwrap_or_default())
+            }
+        };
+        let known =
+            index.into_iter().flat_map(|(index, start)| index.current_from(start).map(|slot| index.record(slot)));
+        Ok(known.chain(tail).map(|record| self.entry_or_header(&record)))
     }
 
     /// Visits every current entry in file order. Reads the file once from its start and keeps nothing. An entry with
@@ -295,6 +314,58 @@ impl Session {
         self.early.as_slice().iter().for_each(|diagnostic| index.diagnostics.add(diagnostic.clone()));
         Ok(index)
     }
+}
+
+/// Memory of an entry in a context besides its line, in bytes.
+const HELD_OVERHEAD: usize = 768;
+/// Memory that must be free beside entries that are held, in bytes.
+const FREE_BYTES: u64 = 64 << 20;
+/// Bytes of entries after which it is tried again.
+const TRIED_BYTES: u64 = 16 << 20;
+
+/// Counts the memory of entries that are held together, so that a limit on the address space refuses them before it
+/// ends the process.
+#[derive(Debug, Default)]
+pub(crate) struct HeldEntries {
+    entries: usize,
+    bytes: u64,
+    tried: u64,
+}
+
+impl HeldEntries {
+    /// Fails with `OutOfMemory` if too little memory is left beside `entry` and those before it.
+    pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        self.count(entry);
+        if self.bytes - self.tried < TRIED_BYTES {
+            return Ok(());
+        }
+        self.tried = self.bytes;
+        // What is done with the entries takes a part of their memory.
+        self.check(self.bytes / 4)
+    }
+
+    fn count(&mut self, entry: &Entry) {
+        self.entries += 1;
+        self.bytes += (entry.approximate_length() + HELD_OVERHEAD) as u64;
+    }
+
+    /// Fails with `OutOfMemory` unless there is memory for `more` bytes. The system gives memory when it is written, so
+    /// this costs nothing.
+    fn check(&self, more: u64) -> Result<(), StoreError> {
+        let wanted = usize::try_from(more.max(FREE_BYTES)).unwrap_or(usize::MAX);
+        let outcome = Vec::<u8>::new().try_reserve_exact(wanted);
+        outcome.map_err(|_| StoreError::OutOfMemory { entries: self.entries, bytes: self.bytes })
+    }
+}
+
+/// Checks that there is memory for a compaction of `projection`: it holds the texts of short messages twice, and lists
+/// of all.
+///
+/// Fails with `OutOfMemory`.
+pub fn check_memory(projection: &Projection) -> Result<(), StoreError> {
+    let mut held = HeldEntries::default();
+    projection.entries().iter().for_each(|projected| held.count(&projected.entry));
+    if held.bytes < TRIED_BYTES { Ok(()) } else { held.check(held.bytes / 4 * 3) }
 }
 
 /// Memory of a parsed entry as a multiple of its line: the line itself, its texts, and their blocks.

@@ -1,6 +1,5 @@
 //! What a session tells about itself: totals, problems, labels, its name, the tree of all entries.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use compaction_core::entry::{Entry, EntryBody, EntryError, EntryId, epoch_milliseconds};
@@ -312,38 +311,66 @@ pub struct TreeNode {
 impl Session {
     /// All entries in file order. Reads every body for its preview; a broken one has none.
     pub fn tree(&self) -> Result<Vec<TreeNode>, StoreError> {
+        self.tree_nodes()?.collect()
+    }
+
+    /// The same entries. Each body is read when its node is asked for.
+    pub fn tree_nodes(&self) -> Result<impl Iterator<Item = Result<TreeNode, StoreError>>, StoreError> {
         let index = self.index()?;
-        let mut nodes = Vec::with_capacity(index.len());
-        for record in index.current() {
+        let children = Children::of(index);
+        Ok(index.current_from(0).map(move |slot| {
+            let record = index.record(slot);
             let entry = self.entry_or_header(&record)?;
-            nodes.push(TreeNode {
+            Ok(TreeNode {
                 label: index.labels.get(&record.id).map(|label| label.text.clone()),
-                id: record.id,
-                parent_id: record.parent_id,
                 kind_name: entry.kind_name().to_owned(),
                 role: entry.message().map(|message| message.role().to_owned()),
                 preview: preview(&entry),
                 timestamp: entry.timestamp().to_owned(),
-                children: Vec::new(),
-            });
+                children: self.children(index, &children, slot)?,
+                id: record.id,
+                parent_id: record.parent_id,
+            })
+        }))
+    }
+
+    /// The ids of the children, oldest first. An unreadable time counts as the oldest.
+    fn children(&self, index: &Index, children: &Children, slot: usize) -> Result<Vec<EntryId>, StoreError> {
+        let mut found: Vec<(Option<i64>, usize)> = children.of_slot(slot).map(|child| (None, child)).collect();
+        if found.len() > 1 {
+            for (time, child) in &mut found {
+                *time = epoch_milliseconds(self.entry_or_header(&index.record(*child))?.timestamp());
+            }
+            found.sort_by_key(|(time, _)| *time);
         }
-        link_children(&mut nodes);
-        Ok(nodes)
+        Ok(found.into_iter().map(|(_, child)| index.id(child)).collect())
     }
 }
 
-/// Adds the children. An unreadable time counts as the oldest.
-fn link_children(nodes: &mut [TreeNode]) {
-    let places: HashMap<EntryId, usize> = nodes.iter().enumerate().map(|(at, node)| (node.id.clone(), at)).collect();
-    let times: Vec<Option<i64>> = nodes.iter().map(|node| epoch_milliseconds(&node.timestamp)).collect();
-    let mut order: Vec<usize> = (0..nodes.len()).collect();
-    order.sort_by_key(|&at| times[at]);
-    for at in order {
-        let parent = nodes[at].parent_id.as_ref().and_then(|id| places.get(id)).copied();
-        if let Some(parent) = parent {
-            let id = nodes[at].id.clone();
-            nodes[parent].children.push(id);
+/// The children of the current entries by slot, as linked lists in file order, since most entries have one.
+struct Children {
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Children {
+    /// The end of a list. No index has so many slots.
+    const NONE: u32 = u32::MAX;
+
+    fn of(index: &Index) -> Self {
+        let count = index.record_count();
+        let mut children = Self { first: vec![Self::NONE; count], next: vec![Self::NONE; count] };
+        for slot in (0..count).rev().filter(|slot| !index.is_superseded(*slot)) {
+            if let (Some(parent), Ok(child)) = (index.parent_slot(slot), u32::try_from(slot)) {
+                children.next[slot] = std::mem::replace(&mut children.first[parent], child);
+            }
         }
+        children
+    }
+
+    fn of_slot(&self, slot: usize) -> impl Iterator<Item = usize> {
+        let some = |slot: u32| (slot != Self::NONE).then_some(slot as usize);
+        std::iter::successors(some(self.first[slot]), move |child| some(self.next[*child]))
     }
 }
 
