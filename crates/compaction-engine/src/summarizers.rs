@@ -268,8 +268,9 @@ impl Summarizer for Extractive {
                 max_tokens: job.local_tokens.min(job.most_local_tokens()).max(MINIMUM_TOKENS),
                 citations: job.citations,
                 turn_request: job.turn_request.as_deref(),
+                with_turn: ledgers.as_ref().map(|ledgers| &*ledgers.evicted),
             };
-            let text = match ledgers {
+            let text = match &ledgers {
                 Some(ledgers) => render_messages(&ledgers.first, &job.messages, kind, &style),
                 None => {
                     let input = ExtractiveInput {

@@ -1,5 +1,6 @@
 //! The candidates of a ledger for the sections of a summary.
 
+mod blocked;
 mod next_steps;
 
 use std::cmp::Reverse;
@@ -16,13 +17,13 @@ use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AMENDED, AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FAILED, FOCUS, INSTEAD_OF, LATEST, LEFT_BRANCH,
-    LOOKED_UP, OFFERED, PUSHED, PUSHED_NEW, SO_FAR, WITHDRAWN, WORKING_ON,
+    AMENDED, AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, INSTEAD_OF, LATEST, LEFT_BRANCH, LOOKED_UP,
+    OFFERED, PUSHED, PUSHED_NEW, SO_FAR, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
-use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
+use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::PlanStatus;
@@ -73,7 +74,8 @@ impl Candidates {
         }
         let turn_request = style.turn_request.filter(|_| kind == SummaryKind::History);
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
-        let mut builder = Builder { ledger, kind, turn_request, units, pool };
+        let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
+        let mut builder = Builder { ledger, with_turn, kind, turn_request, units, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
@@ -81,7 +83,7 @@ impl Candidates {
         builder.plan();
         builder.newest_answer();
         builder.actions();
-        builder.errors();
+        builder.blocked();
         builder.go_on();
         Self { pool: builder.pool }
     }
@@ -89,6 +91,8 @@ impl Candidates {
 
 struct Builder<'a> {
     ledger: &'a Ledger,
+    /// The ledger with the turn that follows, if it is known.
+    with_turn: &'a Ledger,
     kind: SummaryKind,
     /// The request of the turn that follows.
     turn_request: Option<&'a str>,
@@ -445,19 +449,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn errors(&mut self) {
-        let changed_at = self.changed_at();
-        for error in self.ledger.unresolved_errors() {
-            let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
-            let is_file = || self.ledger.files.iter().any(|file| Some(&shown(&file.path)) == error.subject.as_ref());
-            let item = match error.subject.is_some() && changed_at > error.position && !is_file() {
-                true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error)),
-                false => error_item(error),
-            };
-            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
-        }
-    }
-
     /// Position of the newest change of a file.
     fn changed_at(&self) -> u64 {
         self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
@@ -637,11 +628,4 @@ const STALE_AFTER: usize = 3;
 
 fn origin(request: &Request) -> Origin<'_> {
     Origin { position: request.position, times: 1, sources: Some(&request.sources) }
-}
-
-fn error_item(error: &ErrorRecord) -> String {
-    match &error.subject {
-        Some(subject) => format!("{}{FAILED}{}", quote(subject), error.line),
-        None => format!("The last request to the model{FAILED}{}", error.line),
-    }
 }

@@ -61,7 +61,7 @@ fn tools() -> &'static FileTools {
 }
 
 fn style(max_tokens: u64) -> Style<'static> {
-    Style { custom_instructions: None, max_tokens, citations: false, turn_request: None }
+    Style { custom_instructions: None, max_tokens, citations: false, turn_request: None, with_turn: None }
 }
 
 fn history(messages: &[PreparedMessage]) -> ExtractiveInput<'_> {
