@@ -10,7 +10,7 @@ use super::errors::{NO_OUTPUT, error_line};
 use super::notes::{FAILED, LOOKED_UP, NO_RESULT, SO_FAR, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
-use super::person::is_refusal;
+use super::person::{is_refusal, words_in_result};
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
@@ -18,8 +18,8 @@ use crate::json::Json;
 use crate::message::{BashExecution, Body, Message, ToolCall};
 use crate::tools::FileTools;
 use crate::tools::{
-    FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, has_failed, is_listed,
-    plan_items, printed_text, proposed_edits, reported_edits, unapplied,
+    FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed, failed_edits, files_done, has_failed,
+    is_listed, plan_items, printed_text, proposed_edits, reported_edits, unapplied,
 };
 
 /// Most commands that are kept: the newest and the most frequent ones.
@@ -199,6 +199,8 @@ impl<'a> Actions<'a> {
         let added = self.adding.remove(call_id);
         let has_failed = has_failed(&action, output, is_error);
         if (is_error || has_failed) && is_refusal(output) {
+            let said = words_in_result(output, false);
+            errors.refuse(&shown(&core_of(subject.0, &subject.1)), said.as_deref(), place);
             return Vec::new();
         }
         let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
@@ -207,8 +209,12 @@ impl<'a> Actions<'a> {
         gone.for_each(|file| errors.resolve_naming(&file.path));
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
-        let mut statements = outcomes(&action, &subject, output, has_failed);
-        if has_failed {
+        let is_told = has_failed || matches!(action, ToolAction::Run { .. }) && failed(output, is_error).is_some();
+        let outcomes = outcomes(&action, &subject, output, is_told.then_some(has_failed));
+        let mut statements = outcomes.statements;
+        if let Some(line) = outcomes.failure {
+            self.fail(place, subject, &line, errors);
+        } else if has_failed {
             let line = error_line(&printed_text(output));
             let failed =
                 || (Voice::Action, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
@@ -287,6 +293,11 @@ impl<'a> Actions<'a> {
         });
     }
 
+    /// Position of the latest call.
+    pub(super) fn last_call(&self) -> u64 {
+        self.last_call
+    }
+
     /// Whether the conversation went on after a call without a result.
     pub(super) fn has_waited(&self) -> bool {
         self.open.values().any(|(place, ..)| place.position != self.last_call)
@@ -361,7 +372,9 @@ impl<'a> Actions<'a> {
         let core = core_of(kind, &target);
         let core_shown = shown(&core);
         // Agents read a file again after an edit of it failed.
-        if kind != ActionKind::Read && !self.failed_edits.contains_key(&core) {
+        if kind == ActionKind::Read {
+            errors.resolve_missing(&core_shown);
+        } else if !self.failed_edits.contains_key(&core) {
             errors.resolve(Some(&core_shown));
         }
         if kind == ActionKind::Run {

@@ -7,11 +7,12 @@ use aho_corasick::AhoCorasick;
 
 use super::Voice;
 use super::actions::Subject;
-use super::commands::{looks_up, purposes};
+use super::commands::{core_command, looks_up, purposes};
+use super::errors::{Worth, worth};
 use super::finder::automaton;
-use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW};
+use super::notes::{AMENDED, COMMITTED, FAILED, INSTEAD_OF, PUSHED, PUSHED_NEW};
 use super::statements::sentences;
-use super::text::{as_line, clip_middle, one_line};
+use super::text::{as_line, clip_middle, one_line, quote};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
@@ -51,6 +52,13 @@ const COUNTED: &[&str] = &[
 ];
 /// Those of them that count failures.
 const FAILING: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error", "issues", "problems"];
+/// Those that count errors and not only findings.
+const ERRORS: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error"];
+/// Words of a count of errors that a program has repaired.
+const DEALT_WITH: &[&str] = &["0 remaining", "all fixed"];
+/// Last lines of an output, and most bytes of one, that may give the reason for a failure.
+const LAST_LINES: usize = 3;
+const LONGEST_LINE: usize = 400;
 /// Arguments that hold text to write or search for, not sentences for anybody.
 const NO_SENTENCES: &[&str] = &[
     "content",
@@ -106,25 +114,35 @@ const SENTENCE_OPTIONS: &[&str] = &[
     "--subject",
 ];
 
-/// The outcomes of a call, if lines of its output state them.
-pub(super) fn outcomes(
-    action: &ToolAction,
-    (_, target): &Subject,
-    output: &str,
-    has_failed: bool,
-) -> Vec<(Voice, String)> {
-    match action {
+/// What a call came to.
+#[derive(Debug, Default)]
+pub(super) struct Outcomes {
+    /// What lines of its output state.
+    pub(super) statements: Vec<(Voice, String)>,
+    /// The line that tells of failures, where nothing else does: the exit code of a pipe is that of its last program.
+    pub(super) failure: Option<String>,
+}
+
+/// The outcomes of a call. `has_failed` is what its exit code or its agent says, if they do.
+pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str, has_failed: Option<bool>) -> Outcomes {
+    let is_failed = has_failed == Some(true);
+    let statements = match action {
         ToolAction::Run { command, .. } => {
             let output = printed_text(output);
             let saved = saved(command, &output);
-            if saved.is_empty() { of_command(command, &output, has_failed).into_iter().collect() } else { saved }
+            if !saved.is_empty() {
+                return Outcomes { statements: saved, failure: None };
+            }
+            let is_told = has_failed.is_some() && core_command(command).len() == command.trim().len();
+            return of_command(command, &output, is_failed, is_told);
         }
-        ToolAction::Other if !has_failed => of_call(target, output).into_iter().collect(),
-        _ if !has_failed && action.changes_files() => {
+        ToolAction::Other if !is_failed => of_call(target, output).into_iter().collect(),
+        _ if !is_failed && action.changes_files() => {
             reported_commits(output).map(|commit| (Voice::Milestone, commit)).collect()
         }
         _ => Vec::new(),
-    }
+    };
+    Outcomes { statements, failure: None }
 }
 
 /// The commit and the push of a command.
@@ -161,21 +179,42 @@ fn is_hash(text: &str) -> bool {
     (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
+/// The outcomes of a command. `is_told` means that an exit code says whether it failed.
+fn of_command(command: &str, output: &str, has_failed: bool, is_told: bool) -> Outcomes {
+    let one = |voice, text| Outcomes { statements: vec![(voice, text)], failure: None };
     let shown = || clip_middle(&as_line(command), COMMAND_UNITS).replace('`', "'");
     if let Some(address) = opened(command, output) {
-        return Some((Voice::Milestone, format!("`{}` gave {address}", shown())));
+        return one(Voice::Milestone, format!("`{}` gave {address}", shown()));
     }
     let does = || purposes(command).iter().any(|purpose| !looks_up(purpose));
     let counted = counted(output);
-    if let Some(Counted { line, has_failures }) = counted.filter(|_| does()) {
+    if let Some(Counted { line, has_failures, are_errors }) = counted.filter(|_| does()) {
         // A failure is recorded but is no milestone.
         let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
-        return Some((voice, format!("`{}`: {line}", shown())));
+        let outcomes = one(voice, format!("`{}`: {line}", shown()));
+        return Outcomes { failure: (are_errors && !has_failed && !is_told).then_some(line), ..outcomes };
+    }
+    if !has_failed
+        && !is_told
+        && does()
+        && let Some(line) = last_cause(output)
+    {
+        let statement = format!("{}{FAILED}{line}", quote(&clip_middle(&as_line(command), COMMAND_UNITS)));
+        return Outcomes { failure: Some(line), ..one(Voice::Action, statement) };
     }
     let is_short = !has_failed && utf16_len(output.trim()) <= SHORT_RESULT && output.contains(char::is_whitespace);
     let is_stated = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does();
-    is_stated.then(|| (Voice::Action, format!("`{}`: {}", shown(), one_line(output))))
+    match is_stated {
+        true => one(Voice::Action, format!("`{}`: {}", shown(), one_line(output))),
+        false => Outcomes::default(),
+    }
+}
+
+/// The reason for a failure with which an output ends.
+fn last_cause(output: &str) -> Option<String> {
+    let mut last = suffix_utf16(output, END_UNITS).lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let line = last.by_ref().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && worth(line) == Worth::Cause)?;
+    Some(one_line(&clip_middle(line, SHORT_RESULT)))
 }
 
 /// `[main 1a2b3c4] subject` as git reports a commit.
@@ -225,6 +264,8 @@ struct Counted {
     line: String,
     /// Whether something failed.
     has_failures: bool,
+    /// Whether it counts errors or failed tests that are left, and not only findings.
+    are_errors: bool,
 }
 
 static COUNTED_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(COUNTED, true));
@@ -239,8 +280,10 @@ fn counted(output: &str) -> Option<Counted> {
         let lower = line.to_lowercase();
         let counts = counts(&lower);
         let has_failures = counts.iter().any(|(count, word)| *count > 0 && FAILING.contains(word));
+        let is_left = || !DEALT_WITH.iter().any(|words| lower.contains(words));
+        let are_errors = counts.iter().any(|(count, word)| *count > 0 && ERRORS.contains(word)) && is_left();
         let line = || one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
-        (!counts.is_empty()).then(|| Counted { line: line(), has_failures })
+        (!counts.is_empty()).then(|| Counted { line: line(), has_failures, are_errors })
     })
 }
 
@@ -436,10 +479,28 @@ mod tests {
             ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
         ] {
             let action = ToolAction::Run { command: command.to_owned(), files: Vec::new() };
-            let lines = outcomes(&action, &(ActionKind::Run, command.to_owned()), output, false);
-            let line = lines.into_iter().next().map(|(_, line)| line);
+            let outcomes = outcomes(&action, &(ActionKind::Run, command.to_owned()), output, None);
+            let line = outcomes.statements.into_iter().next().map(|(_, line)| line);
             assert_eq!(line.as_deref(), expected, "{command}");
         }
+    }
+
+    #[test]
+    fn a_run_without_an_exit_code_fails_by_its_last_lines() {
+        let failure = |command: &str, output: &str, has_failed| {
+            let action = ToolAction::Run { command: command.to_owned(), files: Vec::new() };
+            outcomes(&action, &(ActionKind::Run, command.to_owned()), output, has_failed).failure
+        };
+        let tests = "== 1 failed, 3 passed in 0.1s ==";
+        assert_eq!(failure("pytest", tests, None).as_deref(), Some("1 failed, 3 passed in 0.1s"));
+        assert_eq!(failure("pytest", tests, Some(false)), None, "an exit code says it");
+        assert!(failure("pytest | tail -3", tests, Some(false)).is_some(), "the exit code is that of `tail`");
+        assert_eq!(failure("grep -c x a.log", "3 errors", None), None, "it only looks");
+        assert_eq!(failure("bd ready", "Ready work (10 issues)", None), None, "findings are no failures");
+        assert_eq!(failure("ruff check --fix", "Found 3 errors (3 fixed, 0 remaining).", None), None);
+        let ended = failure("python run.py", "Reading\nKeyError: 'name'\n", None);
+        assert_eq!(ended.as_deref(), Some("KeyError: 'name'"));
+        assert_eq!(failure("python run.py", "KeyError: 'name'\na\nb\nDone", None), None);
     }
 
     #[test]

@@ -370,6 +370,11 @@ impl<'a> Dialogue<'a> {
         }
     }
 
+    /// The newest answers with their positions.
+    pub(super) fn newest_answers(&self) -> Vec<(u64, &str)> {
+        self.answers.iter().map(|answer| (answer.place.position, answer.text.as_str())).collect()
+    }
+
     /// Adds a request. The one before it is no longer the last and is cut if it is long.
     pub(super) fn push_request(&mut self, request: Request) {
         if let Some(last) = self.requests.last_mut().filter(|last| utf16_len(&last.text) > LONGEST_REQUEST) {
