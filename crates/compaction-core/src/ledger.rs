@@ -22,6 +22,7 @@ mod names;
 pub(crate) mod notes;
 mod outcomes;
 mod person;
+pub(crate) mod problems;
 mod requests;
 pub(crate) mod selection;
 mod shown;

@@ -852,7 +852,63 @@ fn an_error_blocks_until_the_same_is_done_otherwise_or_work_goes_on() {
     assert!(!is_blocked(&[&failing[..], &passing[..]].concat()));
     assert!(is_blocked(&[&failing[..], &requests.map(user)[..1]].concat()));
     assert!(!is_blocked(&[&failing[..], &requests.map(user)[..]].concat()));
-    assert!(!is_blocked(&refused));
+    assert!(is_blocked(&refused), "the person has to say what to do instead");
+    assert!(!is_blocked(&[&refused[..], &requests.map(user)[..1]].concat()));
+    assert!(!is_blocked(&[&refused[..], &passing[..]].concat()));
+    let told = |answer: &str| [&failing[..], &[says(answer, "stop")], &requests.map(user)[..1]].concat();
+    assert!(!is_blocked(&told("The parser reads all of the files now.")), "the turn ended without a word about it");
+    assert!(is_blocked(&told("The parser reads all of the files. The lint task is not clean yet.")));
+    assert!(!is_blocked(&[&failing[..], &[says("The name is unused, as expected for now.", "toolUse")]].concat()));
+}
+
+#[test]
+fn an_error_is_over_where_the_work_found_another_way() {
+    let is_blocked = |messages: &[Arc<Message>]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+        !document.body[Section::Blocked].is_empty()
+    };
+    let missing = [runs("1", "psql -f a.sql"), returns("1", "bash: psql: command not found", true)];
+    let step = |number: usize| {
+        [runs(&format!("s{number}"), &format!("node step{number}.js")), returns(&format!("s{number}"), "ok", false)]
+    };
+    let steps = |count: usize| (0..count).flat_map(step).collect::<Vec<_>>();
+    assert!(is_blocked(&[&missing[..], &steps(1)].concat()));
+    assert!(!is_blocked(&[&missing[..], &steps(3)].concat()));
+    let once = [runs("1", "node seed.js"), returns("1", "Error: no table", true)];
+    let tests = [runs("1", "npm test"), returns("1", "Error: no table", true)];
+    assert!(!is_blocked(&[&once[..], &steps(8)].concat()));
+    assert!(is_blocked(&[&tests[..], &steps(8)].concat()), "tests are a goal of the work");
+
+    let edit = [
+        calls("1", "edit", r#"{"path":"src/a.sh","oldText":"a","newText":"echo one two"}"#),
+        returns("1", "File does not exist.", true),
+    ];
+    let read = [calls("2", "read", r#"{"path":"src/a.sh"}"#), returns("2", "echo", false)];
+    assert!(is_blocked(&edit));
+    assert!(!is_blocked(&[&edit[..], &read].concat()), "it is there now");
+}
+
+#[test]
+fn what_a_person_reports_is_open_until_it_was_worked_on() {
+    let blocked = |messages: &[Arc<Message>]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+        document.body[Section::Blocked].clone()
+    };
+    let report = user("The export doesn't work on Safari");
+    let edit = [calls("1", "write", r#"{"path":"src/a.ts","content":"x"}"#), returns("1", "done", false)];
+    let item = "The user reports: The export doesn't work on Safari";
+    assert_eq!(blocked(std::slice::from_ref(&report)), [item]);
+    let advised = [report.clone(), says("Please clear the cache.", "stop")];
+    assert_eq!(blocked(&advised), [item], "an advice is no repair");
+    assert_eq!(blocked(&[std::slice::from_ref(&report), &edit[..]].concat()), [item], "the work goes on");
+    let repaired =
+        [std::slice::from_ref(&report), &edit[..], &[says("The export writes the file at once now.", "stop")]].concat();
+    assert!(blocked(&repaired).is_empty());
+    let denied = [user("Fetch the list of invoices"), says("The server answers 401 Unauthorized.", "stop")];
+    assert_eq!(blocked(&denied), ["The assistant said: The server answers 401 Unauthorized."]);
+    assert!(
+        blocked(&[user("Fix the list"), says("The list failed because of a typo, which is gone.", "stop")]).is_empty()
+    );
 }
 
 #[test]

@@ -246,6 +246,8 @@ pub(crate) const WITHDRAWN: &str = "No longer holds: ";
 pub(crate) const LEFT_BRANCH: &str = "On a branch that was left: ";
 /// Starts the item that records the caller's instructions, which are for one summary only.
 pub(crate) const FOCUS: &str = "Focus asked for this summary: ";
+/// Starts what blocks the work among the progress of a turn.
+pub(crate) const BLOCKED: &str = "Blocked: ";
 /// Separates what failed from its error.
 pub(crate) const FAILED: &str = " failed: ";
 /// Start lists of names, which count as names and not as statements.
