@@ -18,7 +18,7 @@ use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
     AMENDED, AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, INSTEAD_OF, LATEST, LEFT_BRANCH, LOOKED_UP,
-    OFFERED, PUSHED, PUSHED_NEW, SO_FAR, WITHDRAWN, WORKING_ON,
+    OFFERED, PUSHED, PUSHED_NEW, RESET_TO, REVERT, SO_FAR, UNDID, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
@@ -350,7 +350,8 @@ impl<'a> Builder<'a> {
     /// Files that changed since the last commit, and the last pull request that was named.
     fn repository(&mut self) {
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let committed_at = milestones.filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).max();
+        let is_clean = |text: &str| text.starts_with(COMMITTED) || text.starts_with(RESET_TO);
+        let committed_at = milestones.filter(|one| is_clean(&one.text)).map(|one| one.position).max();
         let is_changed = |file: &&FileRecord| committed_at.is_some_and(|commit| file.changed_at > commit);
         let changed = self.ledger.files.iter().rev().filter(is_changed).filter(|file| !file.path.starts_with("/tmp/"));
         let changed: Vec<String> = changed.take(MOST_CHANGED).map(|file| quote(&shown(&file.path))).collect();
@@ -372,7 +373,9 @@ impl<'a> Builder<'a> {
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let is_stale = later > STALE_AFTER;
         let reported = self.ledger.reported_tasks();
-        for item in &plan.items {
+        // What was done before may be thrown away.
+        let is_thrown_away = self.reset_at() > plan.position;
+        for item in plan.items.iter().filter(|item| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {
                 PlanStatus::Completed => Section::Done,
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
@@ -453,6 +456,12 @@ impl<'a> Builder<'a> {
     fn changed_at(&self) -> u64 {
         self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
     }
+
+    /// Position at which the branch was last moved back.
+    fn reset_at(&self) -> u64 {
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        milestones.filter(|one| one.text.starts_with(RESET_TO)).map(|one| one.position).max().unwrap_or_default()
+    }
 }
 
 /// Whether a person wrote most of a request, and did not paste it.
@@ -485,6 +494,14 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
     let beginning = |hash: &'a str| hash.get(..HASH_BEGINNING).unwrap_or(hash);
     for statement in milestones {
         let text = statement.text.as_str();
+        if let Some(hash) = named_hash(text, RESET_TO) {
+            take_back_since(hash, &mut standing);
+        } else if let Some(hash) = named_hash(text, UNDID) {
+            let is_it = |commit: Commit<'_>| are_one(commit.hash, hash);
+            for at in of_hash.get_mut(beginning(hash)).into_iter().flatten() {
+                standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_it));
+            }
+        }
         let commit = Commit::of(text);
         let command = text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
         let purpose = match (&commit, command) {
@@ -492,12 +509,17 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
             (None, Some((command, _))) => purposes(command).pop().unwrap_or_default(),
             (None, None) => pushed_branch(text).map_or_else(|| text.to_owned(), |branch| format!("{PUSHED}{branch}")),
         };
+        let reverted = commit.as_ref().and_then(|commit| commit.subject.strip_prefix(REVERT)?.strip_suffix('"'));
+        if let Some(subject) = reverted {
+            let is_it = |one: &mut &Statement| Commit::of(&one.text).is_some_and(|commit| commit.subject == subject);
+            standing.iter_mut().rev().find_map(|one| one.take_if(is_it));
+        }
         if let Some(commit) = commit.as_ref().filter(|commit| commit.is_amended) {
             let commits = of_branch.entry(commit.branch).or_default();
             while commits.pop().is_some_and(|at| standing[at].take().is_none()) {}
         }
         if let Some((_, old)) = text.split_once(INSTEAD_OF).filter(|_| text.starts_with(PUSHED)) {
-            let is_old = |commit: Commit<'_>| commit.hash.starts_with(old) || old.starts_with(commit.hash);
+            let is_old = |commit: Commit<'_>| are_one(commit.hash, old);
             let alike = of_hash.get_mut(beginning(old)).into_iter().flatten();
             for at in alike {
                 standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_old));
@@ -516,6 +538,27 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
         standing.push(Some(statement));
     }
     standing.into_iter().flatten().collect()
+}
+
+/// The hash behind the beginning of a milestone.
+fn named_hash<'a>(milestone: &'a str, start: &str) -> Option<&'a str> {
+    milestone.strip_prefix(start)?.split_once(": ").map(|(hash, _)| hash)
+}
+
+/// Whether two hashes, perhaps shortened, are of one commit.
+fn are_one(one: &str, other: &str) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// Takes the commits of the latest branch that came after the one with `hash`. Older ones are not among the milestones,
+/// so all of them came after an unknown one. What was run on them tells nothing any more.
+fn take_back_since<'a>(hash: &str, standing: &mut [Option<&'a Statement>]) {
+    let commit = |one: &Option<&'a Statement>| one.and_then(|one| Commit::of(&one.text));
+    let Some(branch) = standing.iter().rev().find_map(commit).map(|latest| latest.branch.to_owned()) else { return };
+    let kept = standing.iter().rposition(|one| commit(one).is_some_and(|commit| are_one(commit.hash, hash)));
+    for one in &mut standing[kept.map_or(0, |kept| kept + 1)..] {
+        one.take_if(|one| Commit::of(&one.text).map_or(one.text.starts_with('`'), |commit| commit.branch == branch));
+    }
 }
 
 /// Letters of a hash that all ways of shortening it keep.

@@ -1231,6 +1231,40 @@ fn what_a_later_commit_or_push_replaced_is_no_longer_done() {
     assert_eq!(of_git.collect::<Vec<_>>(), expected);
 }
 
+#[test]
+fn what_was_thrown_away_or_taken_back_is_no_longer_done() {
+    let commit = |id: &str, hash: &str, subject: &str| {
+        [runs(id, "git commit -am x"), returns(id, &format!("[dev {hash}] {subject}\n 1 file changed"), false)]
+    };
+    let (first, second, third) =
+        (commit("1", "1a2b3c4", "feat: a"), commit("2", "2b3c4d5", "feat: b"), commit("3", "3c4d5e6", "feat: c"));
+    let done = |parts: &[&[Arc<Message>]]| -> Vec<String> {
+        let all = [&[user("Build the importer in three steps")], &first[..], &second, &third, &parts.concat()].concat();
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(&all))));
+        let is_told = |item: &&String| !item.starts_with("Ran ");
+        document.body[Section::Done].iter().filter(is_told).map(|item| item.to_string()).collect()
+    };
+    let reset = |to: &str| {
+        [
+            runs("r", &format!("git reset --hard {to}")),
+            returns("r", &format!("HEAD is now at {to} an older one"), false),
+        ]
+    };
+    assert_eq!(done(&[]).len(), 3);
+    let all_older = done(&[&reset("9f8e7d6")]);
+    assert_eq!(all_older, ["Reset the branch to 9f8e7d6: an older one"], "all of them came later");
+    let last_two = done(&[&reset("1a2b3c4f00")]);
+    assert!(last_two[0].starts_with("Committed 1a2b3c4") && last_two.len() == 2, "{last_two:?}");
+    assert_eq!(done(&[&reset("3c4d5e6")]).len(), 4, "nothing came after it");
+    let switched = [runs("s", "git switch main"), returns("s", "Switched to branch 'main'", false)];
+    assert_eq!(done(&[&switched, &reset("9f8e7d6")]).len(), 3, "another branch was reset");
+    let reverted =
+        done(&[&[runs("v", "git revert --no-edit HEAD"), returns("v", "[dev 4d5e6f7] Revert \"feat: c\"\n", false)]]);
+    assert!(reverted.len() == 3 && !reverted.iter().any(|item| item.ends_with(": feat: c")), "{reverted:?}");
+    let undone = done(&[&[user("/undo"), says("Removed: 3c4d5e6 feat: c", "stop")]]);
+    assert!(!undone.iter().any(|item| item.starts_with("Committed 3c4d5e6")), "{undone:?}");
+}
+
 fn plan(id: &str, tasks: &[(&str, &str)]) -> [Arc<Message>; 2] {
     let tasks: Vec<String> =
         tasks.iter().map(|(task, status)| format!("{{\"content\":\"{task}\",\"status\":\"{status}\"}}")).collect();

@@ -7,7 +7,7 @@ use super::commands::{core_command, is_lookup, only_looks, purposes, removed_fil
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
-use super::notes::{FAILED, LOOKED_UP, NO_RESULT, SO_FAR, WORKING_ON};
+use super::notes::{COMMITTED, FAILED, LOOKED_UP, NO_RESULT, RESET_TO, SO_FAR, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
 use super::person::{is_refusal, words_in_result};
@@ -32,6 +32,9 @@ const MOST_FILES: usize = 2000;
 const MOST_ADDED: usize = 400;
 /// Deepest level of nested arguments that is searched for these lines.
 const DEEPEST: usize = 6;
+/// Commands that change the branch, and how their results say so.
+const SWITCHING: &[&str] = &["git checkout", "git switch"];
+const SWITCHED: &[&str] = &["Switched to ", "HEAD is now at "];
 /// The tool, or the command of a tool, that takes back the last change of a file.
 const UNDO: &str = "undo_edit";
 /// Arguments with the text that an edit replaces.
@@ -60,8 +63,10 @@ pub(super) struct Actions<'a> {
     /// name them.
     changed: HashSet<String, TextHashing>,
     done: HashSet<String, TextHashing>,
-    /// Position of the latest call.
+    /// Position of the latest call, of the latest commit, and of the latest change to another branch.
     last_call: u64,
+    committed_at: u64,
+    switched_at: u64,
     lookups: u64,
     /// What open calls change in files, by the ids of the calls.
     adding: HashMap<String, Change<'a>, TextHashing>,
@@ -212,6 +217,7 @@ impl<'a> Actions<'a> {
         let is_told = has_failed || matches!(action, ToolAction::Run { .. }) && failed(output, is_error).is_some();
         let outcomes = outcomes(&action, &subject, output, is_told.then_some(has_failed));
         let mut statements = outcomes.statements;
+        self.follow_branches(place.position, &action, output, &mut statements);
         if let Some(line) = outcomes.failure {
             self.fail(place, subject, &line, errors);
         } else if has_failed {
@@ -248,6 +254,28 @@ impl<'a> Actions<'a> {
             self.fail_edit(place, subject, line, &[], errors);
         }
         statements
+    }
+
+    /// Follows commits and changes of the branch. A branch that was moved back after a change to it does not lose the
+    /// commits of another one.
+    fn follow_branches(
+        &mut self,
+        position: u64,
+        action: &ToolAction,
+        output: &str,
+        statements: &mut Vec<(Voice, String)>,
+    ) {
+        let ToolAction::Run { command, .. } = action else { return };
+        if statements.iter().any(|(_, line)| line.starts_with(COMMITTED)) {
+            self.committed_at = position;
+        }
+        let goes = SWITCHING.iter().any(|verb| command.contains(verb));
+        if goes && SWITCHED.iter().any(|words| output.contains(words)) {
+            self.switched_at = position;
+        }
+        if self.switched_at > self.committed_at {
+            statements.retain(|(_, line)| !line.starts_with(RESET_TO));
+        }
     }
 
     /// Hashes of the lines that a call adds. They are read only where an edit failed.

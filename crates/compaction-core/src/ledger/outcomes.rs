@@ -10,7 +10,7 @@ use super::actions::Subject;
 use super::commands::{core_command, looks_up, purposes};
 use super::errors::{Worth, worth};
 use super::finder::automaton;
-use super::notes::{AMENDED, COMMITTED, FAILED, INSTEAD_OF, PUSHED, PUSHED_NEW};
+use super::notes::{AMENDED, COMMITTED, FAILED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::statements::sentences;
 use super::text::{as_line, clip_middle, one_line, quote};
 use crate::json::Json;
@@ -96,6 +96,10 @@ const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "
 const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
 /// Begins the line in which a program reports its commit.
 const COMMIT: &str = "Commit ";
+/// Begins the line in which it takes a commit back.
+const REMOVED: &str = "Removed: ";
+/// Begins the line in which git says where a branch was moved to.
+const HEAD_IS_NOW: &str = "HEAD is now at ";
 const MADE_KEYS: &[&str] = &["identifier", "key", "number"];
 /// Bytes of the longest result that is read as JSON.
 const LONGEST_JSON: usize = 200_000;
@@ -148,7 +152,11 @@ pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str,
 /// The commit and the push of a command.
 fn saved(command: &str, output: &str) -> Vec<(Voice, String)> {
     let commit = || committed(output).map(|commit| if is_amending(command) { commit + AMENDED } else { commit });
-    let commit = command.contains("commit").then(commit).flatten();
+    if let Some(moved) = moved_back(command, output) {
+        return vec![(Voice::Milestone, moved)];
+    }
+    let commits = command.contains("commit") || command.contains("git revert");
+    let commit = commits.then(commit).flatten();
     // Most outputs have none, and a search line by line takes several times as long.
     if memchr::memmem::find(output.as_bytes(), b" -> ").is_none() {
         return commit.into_iter().map(|line| (Voice::Milestone, line)).collect();
@@ -164,15 +172,29 @@ fn is_amending(command: &str) -> bool {
     command.split_whitespace().any(|word| word == "--amend")
 }
 
-/// The commits that a program reports by itself, as aider does: `Commit 1a2b3c4 subject`.
+/// The commits that a program makes or takes back by itself, as aider does: `Commit 1a2b3c4 subject`,
+/// `Removed: 1a2b3c4 subject`.
 pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
-    let has_some = memchr::memmem::find(text.as_bytes(), COMMIT.as_bytes()).is_some();
+    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    let has_some = has(COMMIT) || has(REMOVED);
     let lines = if has_some { text } else { "" }.lines();
     lines.filter_map(|line| {
         let line = line.trim().trim_start_matches('>').trim_start();
-        let (hash, subject) = line.strip_prefix(COMMIT)?.split_once(' ')?;
-        (is_hash(hash) && !subject.trim().is_empty()).then(|| format!("{COMMITTED}{hash}: {}", one_line(subject)))
+        let (start, named) = match line.strip_prefix(REMOVED) {
+            Some(named) => (UNDID, named),
+            None => (COMMITTED, line.strip_prefix(COMMIT)?),
+        };
+        let (hash, subject) = named.trim().split_once(' ')?;
+        (is_hash(hash) && !subject.trim().is_empty()).then(|| format!("{start}{hash}: {}", one_line(subject)))
     })
+}
+
+/// The commit to which a command moved its branch back: `HEAD is now at 1a2b3c4 subject`.
+fn moved_back(command: &str, output: &str) -> Option<String> {
+    let moves = command.contains("git reset") && command.contains("--hard");
+    let mut lines = if moves { output } else { "" }.lines().rev();
+    let (hash, subject) = lines.find_map(|line| line.trim().strip_prefix(HEAD_IS_NOW)?.split_once(' '))?;
+    is_hash(hash).then(|| format!("{RESET_TO}{hash}: {}", one_line(subject)))
 }
 
 fn is_hash(text: &str) -> bool {
@@ -514,6 +536,11 @@ mod tests {
         assert_eq!(lines, expected);
         let reported = "Applied edit to a.rs\n> Commit 1a2b3c4 fix: the parser\nCommit to it";
         assert_eq!(reported_commits(reported).collect::<Vec<_>>(), ["Committed 1a2b3c4: fix: the parser"]);
+        let removed: Vec<String> = reported_commits("Removed: 1a2b3c4 fix: the parser\nNow at:  9f8e7d6").collect();
+        assert_eq!(removed, ["Took back the commit 1a2b3c4: fix: the parser"]);
+        let moved = saved("git reset --hard HEAD~2", "HEAD is now at 9f8e7d6 docs: the manual");
+        assert_eq!(moved, [(Voice::Milestone, "Reset the branch to 9f8e7d6: docs: the manual".to_owned())]);
+        assert!(saved("git checkout 9f8e7d6", "HEAD is now at 9f8e7d6 docs: the manual").is_empty());
     }
 
     #[test]
