@@ -10,7 +10,7 @@ pub(crate) mod choices;
 mod claims;
 mod collect;
 pub(crate) mod commands;
-mod constraints;
+pub(crate) mod constraints;
 mod coverage;
 pub(crate) mod cues;
 mod earlier_summary;

@@ -14,6 +14,7 @@ use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::commands::purposes;
+use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
@@ -265,7 +266,7 @@ impl<'a> Builder<'a> {
     }
 
     fn notes(&mut self) {
-        let repeated = repeated(&self.ledger.notes);
+        let (repeated, stressed) = repeated(&self.ledger.notes);
         let question = self.waiting_question();
         for note in &self.ledger.notes {
             if note.is_withdrawn {
@@ -294,6 +295,13 @@ impl<'a> Builder<'a> {
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
             let rank = match note.is_minor {
                 _ if note.text == LOOKED_UP || repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
+                // It is among the statements.
+                _ if note.kind == NoteKind::Constraint
+                    && !stressed.contains(&std::ptr::from_ref(note))
+                    && self.is_met(note) =>
+                {
+                    Rank::Least
+                }
                 true => Rank::Low,
                 false => Rank::Normal,
             };
@@ -318,6 +326,15 @@ impl<'a> Builder<'a> {
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
         step.position > 0 && later + of_turn >= OVERTAKEN_BY
+    }
+
+    /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does
+    /// not say that it holds for more than that one.
+    fn is_met(&self, demand: &Note) -> bool {
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > demand.position);
+        let later = later.filter(|request| is_substantive(&request.text)).count();
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
+        demand.position > 0 && later + of_turn >= MET_AFTER && !lasts(&demand.text)
     }
 
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
@@ -595,25 +612,32 @@ fn is_asking(step: &str) -> bool {
 }
 
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
-/// is left. The newest [`MOST_ALIKE`] of them are not among them.
-fn repeated(notes: &[Note]) -> HashSet<*const Note> {
-    let mut seen: Vec<(NoteKind, Terms, usize)> = Vec::new();
-    let mut repeated = HashSet::new();
+/// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
+fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
+    let mut seen: Vec<(NoteKind, Terms, usize, *const Note)> = Vec::new();
+    let (mut repeated, mut stressed) = (HashSet::new(), HashSet::new());
     let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
     newest_first.retain(|note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision));
     newest_first.sort_by_key(|note| Reverse(note.position));
     for note in newest_first {
         let terms = terms(&note.text);
-        let alike = seen.iter_mut().find(|(kind, known, _)| *kind == note.kind && are_alike(known, &terms));
+        let own = std::ptr::from_ref(note);
+        if note.times > 1 {
+            stressed.insert(own);
+        }
+        let alike = seen.iter_mut().find(|(kind, known, ..)| *kind == note.kind && are_alike(known, &terms));
         match alike {
-            Some((_, _, count)) if *count >= MOST_ALIKE => {
-                repeated.insert(std::ptr::from_ref(note));
+            Some((_, _, count, _)) if *count >= MOST_ALIKE => {
+                repeated.insert(own);
             }
-            Some((_, _, count)) => *count += 1,
-            None => seen.push((note.kind, terms, 1)),
+            Some((_, _, count, newest)) => {
+                *count += 1;
+                stressed.extend([own, *newest]);
+            }
+            None => seen.push((note.kind, terms, 1, own)),
         }
     }
-    repeated
+    (repeated, stressed)
 }
 
 /// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the
@@ -666,6 +690,8 @@ fn pull_request(text: &str) -> Option<String> {
 const LISTED_WORDS: usize = 3;
 /// Requests for work after which a step of an answer is no longer the next one.
 const OVERTAKEN_BY: usize = 2;
+/// Requests for work after which a demand that was part of another one is met.
+const MET_AFTER: usize = 4;
 /// Requests after which a plan without updates is stale.
 const STALE_AFTER: usize = 3;
 

@@ -10,9 +10,9 @@ use super::actions::Subject;
 use super::commands::{core_command, looks_up, purposes};
 use super::errors::{Worth, worth};
 use super::finder::automaton;
-use super::notes::{AMENDED, COMMITTED, FAILED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
+use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::statements::sentences;
-use super::text::{as_line, clip_middle, one_line, quote};
+use super::text::{as_line, clip_middle, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
@@ -216,13 +216,10 @@ fn of_command(command: &str, output: &str, has_failed: bool, is_told: bool) -> O
         let outcomes = one(voice, format!("`{}`: {line}", shown()));
         return Outcomes { failure: (are_errors && !has_failed && !is_told).then_some(line), ..outcomes };
     }
-    if !has_failed
-        && !is_told
-        && does()
-        && let Some(line) = last_cause(output)
-    {
-        let statement = format!("{}{FAILED}{line}", quote(&clip_middle(&as_line(command), COMMAND_UNITS)));
-        return Outcomes { failure: Some(line), ..one(Voice::Action, statement) };
+    // The line stands among the errors and needs no statement.
+    let failure = if !has_failed && !is_told && does() { last_cause(output) } else { None };
+    if failure.is_some() {
+        return Outcomes { statements: Vec::new(), failure };
     }
     let is_short = !has_failed && utf16_len(output.trim()) <= SHORT_RESULT && output.contains(char::is_whitespace);
     let is_stated = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does();

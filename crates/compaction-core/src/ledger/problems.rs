@@ -7,8 +7,8 @@ use super::text::{clip, normalised, one_line};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a reported sentence and of a pasted error.
-const LONGEST_SENTENCE: usize = 200;
-const LONGEST_ERROR: usize = 160;
+const LONGEST_SENTENCE: usize = 140;
+const LONGEST_ERROR: usize = 120;
 /// UTF-16 units of a sentence that says little by itself.
 const SHORT_SENTENCE: usize = 32;
 /// Most sentences of a message that are searched.

@@ -269,7 +269,11 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
     // If most of a message was pasted, the person wrote only at its beginning and end.
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
-    let may_constrain = |at: usize, sentence: &str, is_prose: bool| !is_between(at) && is_prose && !is_report(sentence);
+    // Data that was pasted ends with such marks.
+    let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
+    let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
+        !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence)
+    };
     let candidates =
         all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_constrain(*at, sentence, *is_prose));
     for (number, (_, (sentence, _))) in candidates.enumerate() {

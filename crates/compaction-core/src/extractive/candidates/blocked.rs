@@ -7,14 +7,16 @@ use crate::ledger::actions::shown;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, FAILED};
 use crate::ledger::problems::{is_unsolved, reported};
-use crate::ledger::text::{clip, quote};
+use crate::ledger::text::{clip, clip_middle, quote};
 use crate::ledger::{ErrorRecord, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
 
 /// Newest requests that may report a problem.
 const REPORTS: usize = 2;
-/// Most UTF-16 units of a sentence of the model.
-const LONGEST_UNSOLVED: usize = 240;
+/// Most UTF-16 units of what failed, of the reason, and of a sentence of the model.
+const LONGEST_SUBJECT: usize = 100;
+const LONGEST_LINE: usize = 160;
+const LONGEST_UNSOLVED: usize = 160;
 
 impl Builder<'_> {
     /// What blocks the work at the end of the turn that follows, if that is known.
@@ -84,8 +86,9 @@ impl Builder<'_> {
 }
 
 fn error_item(error: &ErrorRecord) -> String {
+    let line = clip(&error.line, LONGEST_LINE);
     match &error.subject {
-        Some(subject) => format!("{}{FAILED}{}", quote(subject), error.line),
-        None => format!("The last request to the model{FAILED}{}", error.line),
+        Some(subject) => format!("{}{FAILED}{line}", quote(&clip_middle(subject, LONGEST_SUBJECT))),
+        None => format!("The last request to the model{FAILED}{line}"),
     }
 }
