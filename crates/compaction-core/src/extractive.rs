@@ -48,7 +48,8 @@ pub struct Style<'a> {
     /// The request of the split turn that follows the messages ([`turn_request`]). It is what the work is
     /// about now, and it answers a question that the messages end with.
     pub turn_request: Option<&'a str>,
-    /// The ledger of the messages and of that turn. What blocks the work is told as it stands at the end of the turn.
+    /// The ledger of a history and the turn that follows it. The summary of the history tells what blocks the work at
+    /// the end of the turn, and that of the turn does not.
     pub with_turn: Option<&'a Ledger>,
 }
 

@@ -84,7 +84,9 @@ impl Candidates {
         builder.plan();
         builder.newest_answer();
         builder.actions();
-        builder.blocked();
+        if kind != SummaryKind::TurnPrefix || style.with_turn.is_none() {
+            builder.blocked();
+        }
         builder.go_on();
         Self { pool: builder.pool }
     }

@@ -1232,6 +1232,52 @@ fn what_a_later_commit_or_push_replaced_is_no_longer_done() {
 }
 
 #[test]
+fn what_blocks_is_told_once_as_it_stands_after_the_turn() {
+    let before = [user("Make the checks green"), runs("1", "npm run lint"), returns("1", "error: unused name", true)];
+    let turn = [
+        user("go on, please"),
+        runs("2", "npm run lint"),
+        returns("2", "ok", false),
+        runs("3", "npm test"),
+        returns("3", "error: no table", true),
+    ];
+    let whole = Ledger::collect(&prepared(&[&before[..], &turn].concat()), None, tools());
+    let section = |kind, messages: &[Arc<Message>], with_turn, section: Section| {
+        let style = Style { with_turn, ..style(ENOUGH) };
+        let text = text_of(&ExtractiveInput { kind, style, ..history(&prepared(messages)) });
+        SummaryDocument::parse(&text).body[section].iter().map(|item| item.to_string()).collect::<Vec<_>>()
+    };
+    let item = "`npm test` failed: error: no table";
+    assert_eq!(section(SummaryKind::History, &before, Some(&whole), Section::Blocked), [item]);
+    let is_told = |with_turn| {
+        let progress = section(SummaryKind::TurnPrefix, &turn, with_turn, Section::EarlyProgress);
+        progress.contains(&format!("Blocked: {item}"))
+    };
+    assert!(is_told(None), "a turn without a history");
+    assert!(!is_told(Some(&whole)), "the history tells it");
+}
+
+#[test]
+fn a_wish_of_a_request_that_is_done_gives_way() {
+    let wish = "Make sure that the title of the page is blue.";
+    let rule = "Never change the file of the licences.";
+    let later = ["add a menu", "write the manual page", "rename the parser module", "test the whole import"];
+    let listed = |count: usize| {
+        let first = user(&format!("Build the page. {wish} {rule}"));
+        let messages: Vec<_> = std::iter::once(first).chain(later[..count].iter().map(|text| user(text))).collect();
+        let builder_style = Style { max_tokens: MINIMUM_TOKENS, ..style(ENOUGH) };
+        text_of(&ExtractiveInput { style: builder_style, ..history(&prepared(&messages)) })
+    };
+    let constraints = |count: usize| {
+        let text = listed(count);
+        SummaryDocument::parse(&text).body[Section::Constraints].iter().map(|item| item.to_string()).collect::<Vec<_>>()
+    };
+    assert!(constraints(1).iter().any(|item| item.starts_with("Make sure")), "{:?}", constraints(1));
+    assert!(constraints(4).iter().any(|item| item.starts_with("Never")), "{:?}", constraints(4));
+    assert_ne!(constraints(4).first().map(|item| item.starts_with("Make sure")), Some(true), "{:?}", constraints(4));
+}
+
+#[test]
 fn what_was_thrown_away_or_taken_back_is_no_longer_done() {
     let commit = |id: &str, hash: &str, subject: &str| {
         [runs(id, "git commit -am x"), returns(id, &format!("[dev {hash}] {subject}\n 1 file changed"), false)]
