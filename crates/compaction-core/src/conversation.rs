@@ -234,7 +234,7 @@ fn first_after(positions: &mut VecDeque<usize>, at: usize) -> Option<usize> {
 const TOOL_RESULT_UNITS: usize = 2000;
 
 /// Removes secrets from a text. It runs before a text is cut, because half a secret is not recognised.
-pub trait Redact: Debug {
+pub trait Redact: Debug + Send + Sync {
     /// `text` without secrets; the same text if it has none.
     fn redact<'t>(&self, text: &'t str) -> Cow<'t, str>;
 }

@@ -20,7 +20,7 @@ use crate::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest, Wor
 use crate::text::utf16_len;
 
 /// Input of the planning.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct PlanInput<'a> {
     /// What the requests ask for.
     pub kind: RequestKind,
@@ -45,7 +45,7 @@ pub struct PlanInput<'a> {
     /// [`RequestPlan::largest_input_tokens`] is a limit for the next one.
     pub input_limit: Option<u64>,
     /// Removes secrets from texts before they are cut, because half a secret is not recognised.
-    pub redact: Option<&'a dyn Redact>,
+    pub redact: Option<Arc<dyn Redact>>,
 }
 
 /// No request is possible: the fixed parts leave no room for the conversation.
@@ -80,7 +80,8 @@ pub struct Fitting {
     pub lowered_max_tokens: Option<u64>,
 }
 
-/// Requests that fit, in order of execution.
+/// Requests that fit, in order of execution. Their texts are made when they are asked for, so a long conversation is
+/// not held twice.
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
     wording: Wording,
@@ -88,9 +89,20 @@ pub struct RequestPlan {
     model_max_tokens: Option<u64>,
     /// The summary that the first request updates.
     previous: Option<String>,
+    messages: Vec<Arc<Message>>,
+    detail: Detail,
+    redact: Option<Arc<dyn Redact>>,
     /// The conversation, one part for each request.
-    parts: Vec<String>,
+    parts: Vec<Part>,
     fitting: Fitting,
+}
+
+/// The messages of one request, by their places in the conversation.
+#[derive(Debug, Clone)]
+struct Part {
+    messages: Range<usize>,
+    /// A message heavier than this is cut.
+    room: u64,
 }
 
 impl RequestPlan {
@@ -101,7 +113,7 @@ impl RequestPlan {
     pub fn of(input: &PlanInput<'_>) -> Result<Self, TooSmallWindow> {
         let planner = Planner::of(input);
         match planner.single_detail() {
-            Some(detail) => Ok(planner.single(&detail)),
+            Some(detail) => Ok(planner.single(detail)),
             None => planner.folded(),
         }
     }
@@ -136,9 +148,10 @@ impl RequestPlan {
     /// The last request allows the model's maximum output, if it is known. Thinking counts as output
     /// too, so a lower limit would cut summaries off.
     pub fn request(&self, index: usize, summary_so_far: Option<&str>) -> Option<SummaryRequest> {
-        let conversation = self.parts.get(index)?;
+        let part = self.parts.get(index)?;
         let previous = self.previous(index, summary_so_far);
-        let request = self.wording.request(conversation, previous.as_deref(), self.budget.max_tokens);
+        let conversation = |prompt: &mut String| self.write_text(part, prompt);
+        let request = self.wording.request_of(conversation, previous.as_deref(), self.budget.max_tokens);
         let is_bounded_by_model = self.model_max_tokens.is_some() && index + 1 == self.parts.len();
         let max_tokens = if is_bounded_by_model { self.largest_answer(&request) } else { request.max_tokens };
         Some(SummaryRequest { max_tokens, ..request })
@@ -146,7 +159,7 @@ impl RequestPlan {
 
     /// The repair request at `index`, after an answer that lacks headings. If not everything fits,
     /// previous summary, answer and conversation are cut in their middles, in this order and to no less
-    /// than half of the remaining room. `redact` sees them before. `None` after the last request, and
+    /// than half of the remaining room. `None` after the last request, and
     /// if the wording alone does not fit the window.
     pub fn repair(
         &self,
@@ -154,9 +167,9 @@ impl RequestPlan {
         summary_so_far: Option<&str>,
         answer: &str,
         missing_headings: &[&str],
-        redact: Option<&dyn Redact>,
     ) -> Option<SummaryRequest> {
-        let conversation = self.parts.get(index)?;
+        let conversation = self.text(self.parts.get(index)?);
+        let redact = self.redact.as_deref();
         let previous = self.previous(index, summary_so_far);
         let request = |conversation: &str, previous: Option<&str>, answer: &str| {
             let request = self.wording.request(conversation, previous, self.budget.max_tokens);
@@ -171,10 +184,10 @@ impl RequestPlan {
             room -= weight(&text);
             text
         };
-        let conversation_weight = weight(conversation);
+        let conversation_weight = weight(&conversation);
         let previous = previous.map(|text| cut(&text, conversation_weight + weight_escaped(answer)));
         let answer = cut(answer, conversation_weight);
-        Some(request(&cut_redacted(conversation, room, redact), previous.as_deref(), &answer))
+        Some(request(&cut_redacted(&conversation, room, redact), previous.as_deref(), &answer))
     }
 
     /// Maximum output tokens that `request` can ask for in the window, for another try after an answer
@@ -191,7 +204,7 @@ impl RequestPlan {
         let following = self.following_room();
         let weights = self.parts.iter().enumerate().map(|(index, part)| {
             let previous = if index == 0 { self.previous.as_deref().map(weight_escaped) } else { Some(following) };
-            frame(&self.wording, previous.is_some()) + previous.unwrap_or(0) + weight(part)
+            frame(&self.wording, previous.is_some()) + previous.unwrap_or(0) + weight(&self.text(part))
         });
         weights.max().unwrap_or(0).div_ceil(WEIGHT_PER_TOKEN)
     }
@@ -206,6 +219,27 @@ impl RequestPlan {
     fn following_room(&self) -> u64 {
         summary_room(&self.wording, &self.budget)
     }
+
+    fn text(&self, part: &Part) -> String {
+        let mut text = String::new();
+        self.write_text(part, &mut text);
+        text
+    }
+
+    /// Writes the messages of one request, joined.
+    ///
+    /// Text is escaped before it is cut, so the measured text is the one that is sent. Cutting creates
+    /// no new tag, because the mark begins with a line break.
+    fn write_text(&self, part: &Part, out: &mut String) {
+        let (start, redact) = (out.len(), self.redact.as_deref());
+        for message in &self.messages[part.messages.clone()] {
+            let serialized = serialize_body(&message.read_body(), &self.detail, redact);
+            if !serialized.is_empty() && out.len() > start {
+                out.push_str("\n\n");
+            }
+            out.push_str(&cut_redacted(&escape_tags(&serialized), part.room, redact));
+        }
+    }
 }
 
 /// `text` cut in its middle to `room`. Secrets are removed before it is cut.
@@ -218,7 +252,7 @@ fn cut_redacted<'t>(text: &'t str, room: u64, redact: Option<&dyn Redact>) -> Co
 
 /// Weight of the fixed wording of a request: everything but conversation and previous summary.
 fn frame(wording: &Wording, has_previous: bool) -> u64 {
-    weight(&wording.system) + weight(&wording.prompt("", has_previous.then_some("")))
+    weight(&wording.system) + weight(&wording.prompt(|_| (), has_previous.then_some("")))
 }
 
 /// Weight that later requests reserve for the answer to the previous one.
@@ -326,7 +360,7 @@ struct Planner<'a> {
     wanted_max_tokens: u64,
     model_max_tokens: Option<u64>,
     thinking: Thinking,
-    redact: Option<&'a dyn Redact>,
+    redact: Option<Arc<dyn Redact>>,
     /// Weights of the messages after each of [`STEPS`], once they were needed.
     weights: OnceCell<[Vec<u64>; STEPS.len()]>,
 }
@@ -342,7 +376,7 @@ impl<'a> Planner<'a> {
             wanted_max_tokens: wanted,
             model_max_tokens: input.limits.model_max_tokens,
             thinking: input.thinking,
-            redact: input.redact,
+            redact: input.redact.clone(),
             weights: OnceCell::new(),
         }
     }
@@ -360,10 +394,10 @@ impl<'a> Planner<'a> {
         STEPS.into_iter().zip(self.weights()).find(|(_, weights)| joined(weights) <= room).map(|(detail, _)| detail)
     }
 
-    fn single(self, detail: &Detail) -> RequestPlan {
-        let conversation = self.text(&(0..self.messages.len()), detail, u64::MAX);
+    fn single(self, detail: Detail) -> RequestPlan {
         let previous = self.previous.map(str::to_owned);
-        self.plan(detail, previous, vec![conversation])
+        let part = Part { messages: 0..self.messages.len(), room: u64::MAX };
+        self.plan(detail, previous, vec![part])
     }
 
     /// Plans several requests: as few as the shortest form needs, with as much detail as fits into that
@@ -377,11 +411,11 @@ impl<'a> Planner<'a> {
         let packed = self.weights().each_ref().map(|weights| pack(weights, rooms));
         let fewest = packed[STEPS.len() - 1].len();
         let step = packed.iter().position(|parts| parts.len() == fewest).unwrap_or(STEPS.len() - 1);
-        let (detail, parts) = (STEPS[step], &packed[step]);
         let room = |index| if index == 0 { rooms.first } else { rooms.later };
-        let texts = parts.iter().enumerate().map(|(index, part)| self.text(part, &detail, room(index))).collect();
-        let cut_messages = too_large(&self.weights()[step], parts, room);
-        let mut plan = self.plan(&detail, previous, texts);
+        let parts = packed[step].iter().cloned().enumerate();
+        let parts: Vec<_> = parts.map(|(index, messages)| Part { messages, room: room(index) }).collect();
+        let cut_messages = too_large(&self.weights()[step], &parts);
+        let mut plan = self.plan(STEPS[step], previous, parts);
         plan.fitting.cut_messages = cut_messages;
         plan.fitting.cut_previous_summary = is_cut;
         Ok(plan)
@@ -403,7 +437,7 @@ impl<'a> Planner<'a> {
     /// The previous summary, cut to half of the room beside the instructions.
     fn cut_previous(&self) -> Option<String> {
         let room = (self.budget.input() - frame(&self.wording, true)) / 2;
-        self.previous.map(|previous| cut_redacted(&escape_tags(previous), room, self.redact).into_owned())
+        self.previous.map(|previous| cut_redacted(&escape_tags(previous), room, self.redact.as_deref()).into_owned())
     }
 
     fn rooms(&self, previous: Option<&str>) -> Rooms {
@@ -425,30 +459,13 @@ impl<'a> Planner<'a> {
         for message in self.messages {
             let body = message.read_body();
             for (weights, detail) in weights.iter_mut().zip(details) {
-                weights.push(weight_escaped(&serialize_body(&body, detail, self.redact)));
+                weights.push(weight_escaped(&serialize_body(&body, detail, self.redact.as_deref())));
             }
         }
         weights
     }
 
-    /// The messages of one request, joined. A message heavier than `room` is cut.
-    ///
-    /// Text is escaped before it is cut, so the measured text is the one that is sent. Cutting creates
-    /// no new tag, because the mark begins with a line break.
-    fn text(&self, part: &Range<usize>, detail: &Detail, room: u64) -> String {
-        let mut text = String::new();
-        for message in &self.messages[part.clone()] {
-            let serialized = serialize_body(&message.read_body(), detail, self.redact);
-            if !serialized.is_empty() && !text.is_empty() {
-                text.push_str("\n\n");
-            }
-            text.push_str(&cut_redacted(&escape_tags(&serialized), room, self.redact));
-        }
-        text.shrink_to_fit();
-        text
-    }
-
-    fn plan(self, detail: &Detail, previous: Option<String>, parts: Vec<String>) -> RequestPlan {
+    fn plan(self, detail: Detail, previous: Option<String>, parts: Vec<Part>) -> RequestPlan {
         let lowered = self.budget.max_tokens < self.wanted_max_tokens;
         let fitting = Fitting {
             dropped_thinking: self.thinking == Thinking::Included
@@ -458,17 +475,16 @@ impl<'a> Planner<'a> {
             lowered_max_tokens: lowered.then_some(self.budget.max_tokens),
             ..Fitting::default()
         };
-        let Self { wording, budget, model_max_tokens, .. } = self;
-        RequestPlan { wording, budget, model_max_tokens, previous, parts, fitting }
+        let Self { messages, wording, budget, model_max_tokens, redact, .. } = self;
+        let messages = messages.to_vec();
+        RequestPlan { wording, budget, model_max_tokens, previous, messages, detail, redact, parts, fitting }
     }
 }
 
 /// Number of messages that are heavier than the room of their request.
-fn too_large(weights: &[u64], parts: &[Range<usize>], room: impl Fn(usize) -> u64) -> usize {
-    let in_part = |(index, part): (usize, &Range<usize>)| {
-        weights[part.clone()].iter().filter(|weight| **weight > room(index)).count()
-    };
-    parts.iter().enumerate().map(in_part).sum()
+fn too_large(weights: &[u64], parts: &[Part]) -> usize {
+    let in_part = |part: &Part| weights[part.messages.clone()].iter().filter(|weight| **weight > part.room).count();
+    parts.iter().map(in_part).sum()
 }
 
 fn has_thinking(message: &Message) -> bool {

@@ -154,6 +154,16 @@ pub(crate) struct Wording {
 impl Wording {
     /// The request about `conversation`: an update if there is a previous summary.
     pub(crate) fn request(&self, conversation: &str, previous: Option<&str>, max_tokens: u64) -> SummaryRequest {
+        self.request_of(|prompt| prompt.push_str(&escape_tags(conversation)), previous, max_tokens)
+    }
+
+    /// The same, where `conversation` writes the text with escaped tags. A long text then exists once.
+    pub(crate) fn request_of(
+        &self,
+        conversation: impl FnOnce(&mut String),
+        previous: Option<&str>,
+        max_tokens: u64,
+    ) -> SummaryRequest {
         let prompt = self.prompt(conversation, previous);
         SummaryRequest {
             kind: self.kind,
@@ -165,16 +175,15 @@ impl Wording {
     }
 
     /// The prompt of that request.
-    pub(crate) fn prompt(&self, conversation: &str, previous: Option<&str>) -> String {
-        let instructions = self.instructions(previous.is_some());
-        // A string that grows reserves twice what it holds.
-        let length = conversation.len() + previous.map_or(0, str::len) + instructions.len() + TAGS_BYTES;
-        let mut prompt = String::with_capacity(length);
-        push_block("conversation", conversation, &mut prompt);
+    pub(crate) fn prompt(&self, conversation: impl FnOnce(&mut String), previous: Option<&str>) -> String {
+        let mut prompt = String::new();
+        push_block_of("conversation", conversation, &mut prompt);
         if let Some(previous) = previous {
             push_block("previous-summary", previous, &mut prompt);
         }
-        prompt.push_str(&instructions);
+        prompt.push_str(&self.instructions(previous.is_some()));
+        // A string that grows reserves twice what it holds.
+        prompt.shrink_to_fit();
         prompt
     }
 
@@ -200,9 +209,14 @@ fn block(name: &str, text: &str) -> String {
 }
 
 fn push_block(name: &str, text: &str, out: &mut String) {
-    for part in ["<", name, ">\n", &escape_tags(text), "\n</", name, ">\n\n"] {
-        out.push_str(part);
-    }
+    push_block_of(name, |out| out.push_str(&escape_tags(text)), out);
+}
+
+/// The same, where `write` writes the text with escaped tags.
+fn push_block_of(name: &str, write: impl FnOnce(&mut String), out: &mut String) {
+    ["<", name, ">\n"].iter().for_each(|part| out.push_str(part));
+    write(out);
+    ["\n</", name, ">\n\n"].iter().for_each(|part| out.push_str(part));
 }
 
 /// Names of blocks that quote text, in prompts and around or inside summaries.

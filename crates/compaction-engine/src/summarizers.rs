@@ -108,7 +108,7 @@ impl SummaryJob {
         &self,
         limits: ModelLimits,
         input_limit: Option<u64>,
-        redact: Option<&dyn Redact>,
+        redact: Option<Arc<dyn Redact>>,
     ) -> Result<RequestPlan, TooSmallWindow> {
         let messages: Vec<_> = self.messages.iter().map(|prepared| Arc::clone(&prepared.message)).collect();
         RequestPlan::of(&PlanInput {

@@ -279,7 +279,7 @@ fn check_fits(plan: &RequestPlan, window: u64, answer: &str) {
     let missing: Vec<&str> = SummaryKind::History.headings().collect();
     for index in 0..plan.requests() {
         let request = plan.request(index, Some(answer)).expect("the index is that of a request");
-        let repair = plan.repair(index, Some(answer), answer, &missing, None);
+        let repair = plan.repair(index, Some(answer), answer, &missing);
         for request in std::iter::once(request).chain(repair) {
             let input = careful_tokens(&request.system_prompt) + careful_tokens(&request.prompt);
             let estimate = estimate_text(&request.system_prompt) + estimate_text(&request.prompt);
@@ -295,10 +295,11 @@ fn check_fits(plan: &RequestPlan, window: u64, answer: &str) {
 }
 
 fn check_nothing_is_lost(plan: &RequestPlan, messages: usize) {
-    let shown = plan.parts.join("\n\n");
+    let texts: Vec<_> = plan.parts.iter().map(|part| plan.text(part)).collect();
+    let shown = texts.join("\n\n");
     let places: Vec<_> = (0..messages).map(|number| shown.find(&format!("(m{number})"))).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
-    let total: u64 = plan.parts.iter().map(|part| weight(part)).sum();
+    let total: u64 = texts.iter().map(|text| weight(text)).sum();
     let room = plan.budget.input() - plan.following_room() - frame(&plan.wording, true);
     assert!((plan.requests() as u64) <= 2 * total.div_ceil(room.max(1)) + 1 || plan.fitting.cut_previous_summary);
 }
@@ -327,7 +328,7 @@ proptest! {
         let plan = RequestPlan::of(&input).expect("the window is large enough");
         check_fits(&plan, window, &answer);
         check_fits(&plan, window, &answer.repeat(25));
-        prop_assert!(plan.repair(0, None, &answer, &["## Goal"], None).is_some());
+        prop_assert!(plan.repair(0, None, &answer, &["## Goal"]).is_some());
         check_nothing_is_lost(&plan, messages.len());
     }
 
@@ -361,7 +362,7 @@ impl Redact for Keys {
 /// Parts of keys in the requests of a plan. Whole keys can still be found before a request is sent.
 fn pieces(plan: &RequestPlan) -> usize {
     let requests = (0..plan.requests()).filter_map(|index| plan.request(index, None));
-    let repairs = (0..plan.requests()).filter_map(|index| plan.repair(index, None, "", &["## Goal"], Some(&Keys)));
+    let repairs = (0..plan.requests()).filter_map(|index| plan.repair(index, None, "", &["## Goal"]));
     let prompts = requests.chain(repairs).map(|request| request.prompt.replace(KEY, ""));
     prompts.map(|prompt| prompt.matches("key-").count() + prompt.matches("456789").count()).sum()
 }
@@ -383,7 +384,7 @@ fn secrets_are_taken_out_before_texts_are_cut() {
         for window in [None, Some(60_000), Some(8_000), Some(4_500)] {
             let previous = Some(text.as_str());
             let plain = PlanInput { previous_summary: previous, ..input(&messages, &texts, window) };
-            let plan = RequestPlan::of(&PlanInput { redact: Some(&Keys), ..plain }).expect("it fits");
+            let plan = RequestPlan::of(&PlanInput { redact: Some(Arc::new(Keys)), ..plain.clone() }).expect("it fits");
             assert_eq!(pieces(&plan), 0, "{before} units before, window {window:?}");
             without += pieces(&RequestPlan::of(&plain).expect("it fits"));
         }

@@ -6,6 +6,7 @@
 
 mod continued;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -23,7 +24,7 @@ use crate::models::{
     Answer, ContinuedRequest, FailureKind, MissedCaches, Model, ModelError, ModelLimits, RequestChoice, RequestReport,
     RetryPolicy, StopReason, sum_usage, summary_of,
 };
-use crate::redaction::{RedactedTexts, Redactions, Redactor, add_counts};
+use crate::redaction::{Redacted, RedactedTexts, Redactions, Redactor, add_counts};
 use crate::settings::Settings;
 use crate::threads::blocking;
 use continued::Continued;
@@ -143,17 +144,11 @@ impl Part {
     }
 
     /// The repair request, after an answer that lacks headings.
-    async fn repair(
-        &self,
-        answer: String,
-        missing_headings: Vec<&'static str>,
-        texts: Option<Arc<RedactedTexts>>,
-    ) -> Result<SummaryRequest, Failure> {
+    async fn repair(&self, answer: String, missing_headings: Vec<&'static str>) -> Result<SummaryRequest, Failure> {
         let part = self.clone();
         let make = move || {
-            let redact = texts.as_deref().map(|texts| texts as &dyn Redact);
             let summary = part.summary_so_far.as_deref();
-            part.plan.repair(part.index, summary, &answer, &missing_headings, redact).ok_or_else(no_request)
+            part.plan.repair(part.index, summary, &answer, &missing_headings).ok_or_else(no_request)
         };
         off_loop(make).await
     }
@@ -237,17 +232,18 @@ impl Run<'_> {
 
     /// The planned requests. Serialising a long conversation takes a while, so this runs on a worker thread.
     async fn plan(&self, job: &Arc<SummaryJob>, input_limit: Option<u64>) -> Result<RequestPlan, EngineError> {
-        let (job, limits, texts) = (Arc::clone(job), self.summarizer.limits(), self.texts.clone());
-        let planning = blocking(move || {
-            let redact = texts.as_deref().map(|texts| texts as &dyn Redact);
-            Ok(job.plan(limits, input_limit, redact))
-        });
-        let plan = planning.await?;
+        let (job, limits, redact) = (Arc::clone(job), self.summarizer.limits(), self.redact());
+        let plan = blocking(move || Ok(job.plan(limits, input_limit, redact))).await?;
         plan.map_err(|error| EngineError::SummarizerFailed {
             cause: format!("failed to {error}"),
             retryable: false,
             attempts: self.cost.attempts,
         })
+    }
+
+    /// What removes secrets from texts that will be cut.
+    fn redact(&self) -> Option<Arc<dyn Redact>> {
+        self.texts.clone().map(|texts| texts as Arc<dyn Redact>)
     }
 
     /// Reports the number of planned requests. The first request of a job is already expected.
@@ -276,7 +272,7 @@ impl Run<'_> {
             return Ok(first);
         }
         self.job_context.progress.add_requests(1);
-        let repair = part.repair(first, missing, self.texts.clone()).await?;
+        let repair = part.repair(first, missing).await?;
         let second = self.whole_answer(part, repair).await?;
         let (second, missing) = with_missing_headings(second, kind).await?;
         if missing.is_empty() {
@@ -343,8 +339,10 @@ impl Run<'_> {
             return Ok(request);
         };
         let redacting = off_loop(move || {
-            let redacted = redactor.redact(&request.prompt);
-            let (prompt, counts) = (redacted.text.into_owned(), redacted.counts);
+            let Redacted { text, counts } = redactor.redact(&request.prompt);
+            // A long prompt without secrets is not copied.
+            let changed = if let Cow::Owned(changed) = text { Some(changed) } else { None };
+            let prompt = changed.unwrap_or(request.prompt);
             Ok((SummaryRequest { prompt, ..request }, counts))
         });
         let (request, counts) = redacting.await?;

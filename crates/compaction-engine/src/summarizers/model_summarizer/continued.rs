@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use compaction_core::conversation::{Prefix, Redact};
+use compaction_core::conversation::Prefix;
 use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::{OutputLimits, SummaryRequest};
 
@@ -90,13 +90,12 @@ impl Run<'_> {
         let (job, conversation) = (Arc::clone(job), Arc::clone(conversation));
         let (model, choice) = (Arc::clone(&self.summarizer.model), self.summarizer.choice);
         let has_missed = self.summarizer.missed_caches.contains(&self.summarizer.name);
-        let texts = self.texts.clone();
+        let redact = self.redact();
         let preparing = off_loop(move || {
             let Some(prefix) = conversation.read() else {
                 return Ok(None);
             };
             let limits = model.limits();
-            let redact = texts.as_deref().map(|texts| texts as &dyn Redact);
             let plan = job.plan(limits, None, redact).ok().map(Box::new);
             let transcript_tokens = plan.as_ref().map(|plan| plan.estimated_tokens());
             let output = OutputLimits { model_max_tokens: limits.max_output_tokens, ..job.limits };
