@@ -1262,19 +1262,17 @@ fn a_wish_of_a_request_that_is_done_gives_way() {
     let wish = "Make sure that the title of the page is blue.";
     let rule = "Never change the file of the licences.";
     let later = ["add a menu", "write the manual page", "rename the parser module", "test the whole import"];
-    let listed = |count: usize| {
-        let first = user(&format!("Build the page. {wish} {rule}"));
-        let messages: Vec<_> = std::iter::once(first).chain(later[..count].iter().map(|text| user(text))).collect();
-        let builder_style = Style { max_tokens: MINIMUM_TOKENS, ..style(ENOUGH) };
-        text_of(&ExtractiveInput { style: builder_style, ..history(&prepared(&messages)) })
-    };
+    // Where room is left, it is listed anyway.
+    let long: String =
+        (0..400).map(|number| format!("Module{number} reads the table_{number} of store{number}. ")).collect();
     let constraints = |count: usize| {
-        let text = listed(count);
+        let mut messages = vec![user(&format!("Build the page. {wish} {rule}")), says(&long, "stop")];
+        messages.extend(later[..count].iter().map(|text| user(text)));
+        let text = text_of(&ExtractiveInput { style: style(1000), ..history(&prepared(&messages)) });
         SummaryDocument::parse(&text).body[Section::Constraints].iter().map(|item| item.to_string()).collect::<Vec<_>>()
     };
-    assert!(constraints(1).iter().any(|item| item.starts_with("Make sure")), "{:?}", constraints(1));
-    assert!(constraints(4).iter().any(|item| item.starts_with("Never")), "{:?}", constraints(4));
-    assert_ne!(constraints(4).first().map(|item| item.starts_with("Make sure")), Some(true), "{:?}", constraints(4));
+    assert_eq!(constraints(1), [wish, rule]);
+    assert_eq!(constraints(4), [rule]);
 }
 
 #[test]
