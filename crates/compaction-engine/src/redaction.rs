@@ -6,6 +6,7 @@
 //! they hold. Rules read a text without its JSON escapes, however often it was escaped.
 
 mod check;
+mod keys;
 mod patterns;
 mod rules;
 mod texts;
@@ -15,11 +16,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use memchr::memchr_iter;
+use memchr::memchr2_iter;
 use regex::{Captures, Regex};
+use tokio_util::sync::CancellationToken;
 
 use crate::redaction::rules::Keywords;
-use crate::redaction::rules::{Group, Matching, SearchStates, anchored};
+use crate::redaction::rules::{Failures, Group, Matching, SearchStates, anchored};
 use check::{Check, Found};
 use rules::rules;
 pub use rules::{ExtraRule, RedactionSettings};
@@ -27,6 +29,8 @@ pub(crate) use texts::{RedactedStream, RedactedTexts};
 
 /// Replacing one secret can expose another one next to it. Only crafted texts need more rounds than this.
 const MAX_ROUNDS: usize = 8;
+/// Bytes after which a long text looks again whether it is cancelled.
+const LOOK_BYTES: usize = 1 << 16;
 const MARK: &str = "[redacted:";
 
 /// Replaces secrets in texts with marks.
@@ -39,6 +43,8 @@ pub struct Redactor {
     groups: Vec<Group>,
     /// The group of each keyword.
     trials: Vec<usize>,
+    /// The rule for private keys, if it is enabled.
+    private_keys: Option<usize>,
     states: SearchStates,
 }
 
@@ -96,15 +102,23 @@ impl Redactor {
         for ExtraRule { name, pattern } in extra {
             compiled.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));
         }
-        Self { rules: compiled, keywords: Keywords::new(keywords), groups, trials, states: SearchStates::default() }
+        let private_keys = compiled.iter().position(|rule| rule.check == Check::PrivateKey);
+        let keywords = Keywords::new(keywords);
+        Self { rules: compiled, keywords, groups, trials, private_keys, states: SearchStates::default() }
     }
 
     /// `text` with marks in place of secrets. Redacting the result again changes nothing. The time is proportional to
     /// the length of the text.
     pub fn redact<'t>(&self, text: &'t str) -> Redacted<'t> {
+        self.redact_until(text, None)
+    }
+
+    /// As [`Redactor::redact`]. The result may still have secrets once `cancel` is cancelled, which is looked at every
+    /// [`LOOK_BYTES`] bytes.
+    fn redact_until<'t>(&self, text: &'t str, cancel: Option<&CancellationToken>) -> Redacted<'t> {
         let mut redacted = Redacted { text: Cow::Borrowed(text), counts: BTreeMap::new() };
         for _ in 0..MAX_ROUNDS {
-            let found = self.find(&redacted.text);
+            let found = self.find(&redacted.text, cancel);
             if found.is_empty() {
                 break;
             }
@@ -117,16 +131,19 @@ impl Redactor {
     }
 
     /// The secrets with their rules, in the order of the text and without overlaps.
-    fn find(&self, text: &str) -> Vec<(usize, Range<usize>)> {
+    fn find(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let plain = Plain::of(text);
         let marks = marks(&plain.text);
         let is_free = |range: &Range<usize>| {
             let at = marks.partition_point(|mark| mark.end <= range.start);
             marks.get(at).is_none_or(|mark| mark.start >= range.end)
         };
-        let mut found = self.find_at_keywords(&plain.text);
+        let mut found = self.find_at_keywords(&plain.text, cancel);
         for (rule, compiled) in self.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
             found.extend(compiled.find(&plain.text).into_iter().map(|range| (rule, range)));
+        }
+        if let Some(rule) = self.private_keys {
+            found.extend(keys::unmarked(&plain.text).into_iter().map(|range| (rule, range)));
         }
         found.retain(|(_, range)| is_free(range));
         found.sort_by_key(|(rule, range)| (range.start, *rule));
@@ -144,16 +161,32 @@ impl Redactor {
     }
 
     /// The matches of the bundled rules in a text without escapes.
-    fn find_at_keywords(&self, text: &str) -> Vec<(usize, Range<usize>)> {
+    fn find_at_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let mut found = Vec::new();
         // After a match, a rule is not tried again before the end of the match.
         let mut done = vec![0; self.rules.len()];
+        let mut failures = vec![Failures::default(); self.groups.len()];
         let mut states = self.states.take(self.groups.len());
+        let (mut is_cancelled, mut next_look) = (false, 0);
         self.keywords.find(text, |hit| {
+            if hit.start >= next_look {
+                next_look = hit.start + LOOK_BYTES;
+                is_cancelled = cancel.is_some_and(CancellationToken::is_cancelled);
+            }
             let number = self.trials[hit.keyword];
             let (group, state) = (&self.groups[number], &mut states[number]);
+            if is_cancelled || failures[number].contain(text, hit.start) {
+                return;
+            }
+            let found_before = found.len();
+            // Rules that were not tried here are tried behind their last match.
+            let mut is_valid_until = if group.is_unbounded() { 0 } else { usize::MAX };
             for start in group.starts(hit.start) {
-                if group.rules().all(|rule| start < done[rule]) {
+                let is_tried = |rule: usize| start >= done[rule];
+                let skipped = group.rules().filter(|rule| !is_tried(*rule)).map(|rule| done[rule]);
+                is_valid_until = skipped.fold(is_valid_until, usize::min);
+                let may_pass = |rule: usize| is_tried(rule) && self.rules[rule].check.may_pass(text, hit.start);
+                if !group.rules().any(may_pass) {
                     continue;
                 }
                 let matching = group.matching(text, start, state);
@@ -161,7 +194,8 @@ impl Redactor {
                     continue;
                 }
                 for (place, rule) in group.rules().enumerate() {
-                    if start < done[rule] || !matching.contains(place) {
+                    let may_pass = self.rules[rule].check.may_pass(text, hit.start);
+                    if start < done[rule] || !may_pass || !matching.contains(place) {
                         continue;
                     }
                     if let Some(range) = self.rules[rule].find_at(text, start, hit.start) {
@@ -169,6 +203,9 @@ impl Redactor {
                         found.push((rule, range));
                     }
                 }
+            }
+            if found.len() == found_before && is_valid_until > hit.start {
+                failures[number].add(text, hit.start, is_valid_until);
             }
         });
         self.states.give_back(states);
@@ -201,7 +238,7 @@ impl Compiled {
     /// The secret whose match begins at `start`, near the keyword.
     fn find_at(&self, text: &str, start: usize, keyword: usize) -> Option<Range<usize>> {
         if self.check == Check::PrivateKey {
-            return check::block(text, keyword);
+            return keys::block(text, keyword);
         }
         // A test compiles all bundled patterns.
         let regex = self.regex.get_or_init(|| Regex::new(&anchored(&self.pattern)).ok()).as_ref()?;
@@ -267,32 +304,19 @@ struct Plain<'t> {
 
 impl<'t> Plain<'t> {
     /// Reads `text`. Backslashes before a letter for white space, a quote or a slash form one escape with it. Other
-    /// backslashes stay, because they may be meant.
+    /// backslashes stay, because they may be meant. Entities of HTML are read as well, and the quotes and colons of
+    /// other scripts as those of ASCII, so that no rule has to know them.
     fn of(text: &'t str) -> Self {
-        let mut plain = String::new();
-        let (mut after_escapes, mut done, mut passed) = (Vec::new(), 0, 0);
-        for backslash in memchr_iter(b'\\', text.as_bytes()) {
-            if backslash < passed {
-                continue;
-            }
-            let backslashes = text.as_bytes()[backslash..].iter().take_while(|byte| **byte == b'\\').count();
-            passed = backslash + backslashes;
-            let Some((character, end)) = escape(text, passed) else {
-                continue;
-            };
-            if plain.is_empty() {
-                plain.reserve_exact(text.len());
-            }
-            plain.push_str(&text[done..backslash]);
-            plain.push(character);
-            after_escapes.push((plain.len(), end));
-            done = end;
+        let mut reading =
+            Reading { text, plain: Self { text: Cow::Borrowed(text), after_escapes: Vec::new() }, done: 0, looked: 0 };
+        if text.is_ascii() {
+            memchr2_iter(b'\\', b'&', text.as_bytes()).for_each(|at| reading.look(at));
+        } else {
+            let is_start = |byte: &u8| matches!(byte, b'\\' | b'&' | 0xc2 | 0xe2 | 0xe3 | 0xef);
+            let starts = text.bytes().enumerate().filter(|(_, byte)| is_start(byte));
+            starts.for_each(|(at, _)| reading.look(at));
         }
-        if after_escapes.is_empty() {
-            return Self { text: Cow::Borrowed(text), after_escapes };
-        }
-        plain.push_str(&text[done..]);
-        Self { text: Cow::Owned(plain), after_escapes }
+        reading.finish()
     }
 
     /// Maps a range of the plain text to the escaped text. An escape is in the range as a whole or not at all.
@@ -306,6 +330,88 @@ impl<'t> Plain<'t> {
         };
         place(range.start)..place(range.end)
     }
+}
+
+/// A text that is being read without its escapes.
+#[derive(Debug)]
+struct Reading<'t> {
+    text: &'t str,
+    plain: Plain<'t>,
+    /// The end of what is read.
+    done: usize,
+    /// The end of what was looked at.
+    looked: usize,
+}
+
+impl<'t> Reading<'t> {
+    /// Reads the escape that may begin at `at`.
+    fn look(&mut self, at: usize) {
+        if at < self.looked {
+            return;
+        }
+        let text = self.text;
+        let read = match text.as_bytes()[at] {
+            b'\\' => {
+                let backslashes = text.as_bytes()[at..].iter().take_while(|byte| **byte == b'\\').count();
+                self.looked = at + backslashes;
+                escape(text, self.looked)
+            }
+            b'&' => entity(&text[at..]).map(|(character, length)| (character, at + length)),
+            _ => ascii_form(&text[at..]).map(|(character, length)| (character, at + length)),
+        };
+        let Some((character, end)) = read else { return };
+        let plain = match &mut self.plain.text {
+            Cow::Owned(plain) => plain,
+            borrowed => {
+                *borrowed = Cow::Owned(String::with_capacity(text.len()));
+                borrowed.to_mut()
+            }
+        };
+        plain.push_str(&text[self.done..at]);
+        plain.push(character);
+        self.plain.after_escapes.push((plain.len(), end));
+        (self.done, self.looked) = (end, end);
+    }
+
+    fn finish(mut self) -> Plain<'t> {
+        if let Cow::Owned(plain) = &mut self.plain.text {
+            plain.push_str(&self.text[self.done..]);
+        }
+        self.plain
+    }
+}
+
+/// The character of the entity at the start of `text`, and its length.
+fn entity(text: &str) -> Option<(char, usize)> {
+    const ENTITIES: [(&str, char); 12] = [
+        ("&quot;", '"'),
+        ("&#34;", '"'),
+        ("&#x22;", '"'),
+        ("&apos;", '\''),
+        ("&#39;", '\''),
+        ("&#x27;", '\''),
+        ("&lt;", '<'),
+        ("&gt;", '>'),
+        ("&amp;", '&'),
+        ("&#10;", '\n'),
+        ("&#xa;", '\n'),
+        ("&nbsp;", ' '),
+    ];
+    let (entity, character) = ENTITIES.iter().find(|(entity, _)| text.starts_with(entity))?;
+    Some((*character, entity.len()))
+}
+
+/// The ASCII form of the quote, colon or sign at the start of `text`, and its length.
+fn ascii_form(text: &str) -> Option<(char, usize)> {
+    let first = text.chars().next()?;
+    let ascii = match first {
+        '\u{201c}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '\u{300c}'..='\u{300f}' | '\u{ff02}' => '"',
+        '\u{2018}'..='\u{201b}' | '\u{2039}' | '\u{203a}' => '\'',
+        '\u{ff1a}' => ':',
+        '\u{ff1d}' => '=',
+        _ => return None,
+    };
+    Some((ascii, first.len_utf8()))
 }
 
 /// The character for the letter at `letter` after backslashes, and the end of the escape.

@@ -1,5 +1,4 @@
-//! Distinguishes secrets from other texts of the same form, and finds blocks of private keys: PEM, PGP, SSH2 and PuTTY,
-//! in files, in listings with line numbers, in diffs and in source code, even if one end is cut off.
+//! Distinguishes secrets from other texts of the same form.
 
 use std::ops::Range;
 
@@ -25,6 +24,14 @@ pub(super) enum Check {
     VariablePassword,
     /// The random value of an environment variable, with any symbols.
     VariableSecret,
+    /// The value looks like a password and ends the line that begins with the name.
+    LinePassword,
+    /// A word, assigned to a name that says password as it is in configurations.
+    WordPassword,
+    /// The value of a line of a configuration that holds nothing but a password.
+    ConfiguredPassword,
+    /// The password behind the number of its kind in the configuration of a device.
+    DevicePassword,
     /// The value of an option of a command line.
     OptionPassword,
     /// The password of OpenSSL's options.
@@ -75,6 +82,40 @@ const WORDS: &str = "\
     password passwd passwort passphrase pass pwd secret secrets mysecret token mytoken key mykey apikey credentials \
     changeit test testing testpassword testpass string str none null nil true false undefined hidden user username \
     admin root foo bar foobar text value required optional";
+/// Words that stand behind a name that says password and are none: what it is, what it shall be, what it is called in
+/// other languages, types, and words of programs.
+const NO_PASSWORDS: &str = "\
+    required optional missing invalid incorrect correct wrong short weak strong empty hidden visible plain \
+    plaintext disabled enabled unset default unknown expired changed unchanged updated removed deleted reset \
+    prompt ask stdin env file vault keyring keychain manual auto automatic generated generate random interactive \
+    none never always anything something nothing whatever minimum maximum length number boolean integer object \
+    array buffer bytes binary varchar char character characters unicode function undefined nullable unique \
+    sensitive protected private public internal external shown masked obscured obfuscated stripped redacted bcrypt \
+    argon scrypt sha md5 base64 result response request settings options arguments parser values data body form \
+    payload element component column generator provider manager service client server database account profile \
+    session context self this other confirm confirmed confirmation submit cancel continue forgot forgotten \
+    remember change repeat retype enter show hide toggle current previous username userid email address phone \
+    label title description message error errors warning success failed failure primary secondary normal simple \
+    basic digest bearer oauth oauth2 saml kerberos ldap scram trust peer writeonly readonly write_only read_only \
+    secretstr charfield textfield text textbox maybe salasana haslo parola wachtwoord heslo adgangskode losenord \
+    sandi lozinka geslo slaptazodis parool jelszo passord motdepasse contrasena senha kennwort passwort letters \
+    numbers digits symbols expires rotated shared stored saved supplied provided accepted rejected matches \
+    mismatch unavailable available computed encoded decoded cleartext secure insecure nopasswd";
+/// Parts of such words.
+const NO_PASSWORD_PARTS: &str = "\
+    pass pwd input field param string prompt valid hash crypt config example placeh require token name credential your \
+    variable argument default setting secretname kennwort contrase mypass";
+/// Words before `password` in names of texts about passwords.
+const LABELS: &str = "\
+    show hide forgot forgotten reset change repeat retype enter invalid wrong bad no has is use uses need needs with \
+    without require requires required missing incorrect weak strong toggle label hint type mode strategy policy update \
+    set verify check validate save remember";
+/// Maximum bytes before a name on its line that are looked at.
+const MAX_LINE_PREFIX: usize = 120;
+/// Words before `KEY` in names of variables that are not secret.
+const OPEN_KEYS: &str = "\
+    cache public partition sort primary foreign idempotency lookup hash s3 object bucket group row map index routing \
+    dedup unique build config registry lock pub gpg cluster shard range";
 /// Words before `key` in the name of a secret key.
 const KEY_OWNERS: &str = "\
     api access auth private secret signing encryption encrypt decryption master account storage shared sharedaccess \
@@ -86,9 +127,24 @@ const OPEN_TOKENS: &str = "\
     next page nextpage next_page continuation continue cursor sync resume public pagination id_of";
 
 impl Check {
+    /// The longest [`Check::reach`].
+    pub(super) const LONGEST_REACH: usize = TOKEN_REACH;
+
     /// Bytes after the beginning of a match in which it must be visible.
     pub(super) fn reach(self) -> usize {
         if self == Self::Issued { TOKEN_REACH } else { VALUE_REACH }
+    }
+
+    /// Whether a match at `keyword` may pass, as far as what stands before its value tells.
+    pub(super) fn may_pass(self, text: &str, keyword: usize) -> bool {
+        let found = Found { text, keyword, secret: keyword..keyword };
+        match self {
+            Self::NamedPassword | Self::WordPassword => names_password(&found),
+            Self::VariablePassword | Self::VariableSecret => text[keyword..].starts_with(char::is_uppercase),
+            Self::OptionPassword | Self::OptionSecret => is_option(&found),
+            Self::NamedSecret | Self::ShortSecret => names_secret(&found),
+            _ => true,
+        }
     }
 
     /// Whether the match passes. A match that `is_cut` continues beyond the visible part.
@@ -111,14 +167,38 @@ impl Check {
                     && (is_unlike_words(secret) || secret.len() >= 10)
                     && secret.contains(|character: char| character.is_ascii_alphabetic())
             }
-            Self::VariableSecret => is_variable(found) && names_secret(found) && is_value() && looks_random(secret),
+            Self::VariableSecret => {
+                is_variable(found)
+                    && (names_secret(found) || names_variable_key(found))
+                    && (is_generated(secret) || is_value() && (looks_random(secret) || is_dense(secret)))
+            }
+            Self::LinePassword => {
+                is_password() && is_word_of_name(found) && begins_line(found) && ends_value(after, secret)
+            }
+            Self::WordPassword => names_password(found) && is_word_password(found, secret, after),
+            Self::ConfiguredPassword => {
+                // `{SSHA}` and such tell how the password is hashed.
+                let is_hashed = secret.starts_with('{') && secret.find('}').is_some_and(|end| end + 8 < secret.len());
+                (is_hashed || is_value() && !is_code(secret, after))
+                    && !is_no_password(secret)
+                    && ends_value(after, secret)
+            }
+            Self::DevicePassword => {
+                (is_unlike_words(secret) || secret.starts_with('$'))
+                    && !is_code(secret, after)
+                    && !PLACEHOLDERS.split(' ').any(|word| secret.contains(word))
+                    && ends_value(after, secret)
+            }
             Self::OptionPassword => is_option(found) && is_password(),
             Self::OpenSslPassword => {
                 found.text[..found.keyword].trim_end_matches(['i', 'n', 'o', 'u', 't', ' ', '=']).ends_with("-pass")
                     && is_value()
             }
             Self::Random => is_random(),
-            Self::NamedSecret => names_secret(found) && is_random(),
+            Self::NamedSecret => {
+                let is_quoted = found.text[..found.secret.start].ends_with(['"', '\'']);
+                names_secret(found) && (is_quoted && is_generated(secret) || is_random())
+            }
             Self::SaidSecret => {
                 is_random() && (names_secret(found) || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()))
             }
@@ -189,6 +269,126 @@ fn is_code(secret: &str, after: &str) -> bool {
 fn is_unlike_words(secret: &str) -> bool {
     let is_sign = |byte: u8| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'=' | b'~');
     secret.contains(char::is_alphabetic) && count(secret, |byte| byte.is_ascii_digit() || is_sign(byte)) > 0
+}
+
+/// Whether a value of letters, and of digits by chance few, looks encoded.
+fn is_dense(secret: &str) -> bool {
+    longest_run(secret) >= 20 && is_encoded(secret) && count(secret, |byte| byte.is_ascii_digit()) >= 1
+}
+
+/// Whether a value is drawn from letters, digits and signs, as the secret keys of web frameworks are. Such a value may
+/// begin with any sign.
+fn is_generated(secret: &str) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_punctuation() && !matches!(byte, b'-' | b'_' | b'.' | b'/' | b':');
+    let has_digits = count(secret, |byte| byte.is_ascii_digit()) >= 2;
+    secret.len() >= 40
+        && has_digits
+        && count(secret, is_sign) >= 4
+        && entropy(secret) >= 4.0
+        && secret.bytes().all(|byte| byte.is_ascii_graphic())
+        && !secret.contains(['{', '}', '<', '>', '[', ']', '"', '\'', '|', ';', ','])
+        && !["::", "://", "()", "&&", "->", "xxxx", "****", "your"].iter().any(|code| secret.contains(code))
+}
+
+/// Whether a word is an assigned password: a text in quotes, an element, a parameter of a URL, or the value of a line
+/// of a configuration. In sentences, types and programs the words behind such a name are no passwords.
+fn is_word_password(found: &Found<'_>, secret: &str, after: &str) -> bool {
+    let name = name_before(found);
+    let owner = name.trim_end_matches(['_', '-', '.']);
+    if is_placeholder(secret) || is_no_password(secret) || LABELS.split(' ').any(|label| owner.ends_with(label)) {
+        return false;
+    }
+    let before = &found.text[..found.secret.start];
+    let joints = count(secret, |byte| matches!(byte, b'-' | b'_'));
+    if before.ends_with(['"', '\'']) && !before.ends_with("\"\"") {
+        let rest = after.get(1..).unwrap_or_default().trim_start_matches([' ', '\t']);
+        let is_camel =
+            secret.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+        return (joints == 0 && !is_camel || joints >= 3)
+            && (rest.is_empty()
+                || rest.starts_with([',', ';', ')', '}', ']', '\n', '\r', '#', '/', '>', '"', '\'', '|', '`']));
+    }
+    if before.trim_end().ends_with('>') {
+        return after.trim_start().starts_with("</");
+    }
+    joints == 0 && is_config_line(found, secret, after)
+}
+
+/// Whether a word without quotes is the value of a line of a configuration, or of a parameter.
+fn is_config_line(found: &Found<'_>, secret: &str, after: &str) -> bool {
+    let name = found.keyword - name_before(found).len();
+    let operator = &found.text[found.keyword..found.secret.start];
+    let is_tight = operator.ends_with('=') && !operator.contains([' ', '\t']);
+    let before = &found.text[..name];
+    if is_tight && before.ends_with(['?', '&']) {
+        return after.is_empty() || after.starts_with(|next: char| next.is_whitespace() || "&#\"'<)".contains(next));
+    }
+    let opening = before.chars().next_back().filter(|opening| matches!(opening, '"' | '\'' | '`'));
+    if is_tight && opening.is_some_and(|opening| after.starts_with(opening)) {
+        return true;
+    }
+    let is_lower = secret.bytes().all(|byte| byte.is_ascii_lowercase()) && secret.len() >= 8;
+    let is_name = secret.bytes().skip(1).all(|byte| byte.is_ascii_lowercase()) && secret.len() >= 10;
+    let rest = after.trim_start_matches([' ', '\t']);
+    let in_table = before.trim_end_matches([' ', '\t']).ends_with('|') && rest.starts_with('|');
+    let ends = rest.is_empty() || rest.starts_with(['\n', '\r']) || rest.len() < after.len() && rest.starts_with('#');
+    if !(is_lower || is_name) || !(ends && begins_line(found) || in_table && is_tight) {
+        return false;
+    }
+    // The argument of a call.
+    let line_start = before.rfind('\n').unwrap_or(0);
+    let previous = before[..line_start].trim_end();
+    let is_open = |line: &str| line.ends_with(['(', ',', '{', ')', ';', '[']);
+    let next = rest.trim_start();
+    if !operator.ends_with('=') && !operator.ends_with("= ") {
+        return !is_open(previous) && !next.starts_with(['}', ')']);
+    }
+    let previous = previous.rsplit('\n').next().unwrap_or_default();
+    let next = next.lines().next().unwrap_or_default();
+    let is_setting = |line: &str| {
+        let line = line.trim();
+        line.is_empty()
+            || line.starts_with(['#', ';', '['])
+            || line.contains('=') && !line.contains(['(', ')', '{', '}', ';', '.'])
+    };
+    match is_tight {
+        true => !is_open(previous) && !next.trim_start().starts_with([')', '}']),
+        false => is_setting(previous) && is_setting(next),
+    }
+}
+
+/// Whether nothing but a decoration stands before the name on its line: the name of a file, the number of the line, the
+/// sign of a diff, `export`.
+fn begins_line(found: &Found<'_>) -> bool {
+    let name = found.keyword - name_before(found).len();
+    let start = found.text.ceil_char_boundary(name.saturating_sub(MAX_LINE_PREFIX));
+    let line = found.text[start..name].rsplit('\n').next().unwrap_or_default();
+    if line.len() == name - start && start > 0 {
+        return false;
+    }
+    let line = line.trim_end_matches(['"', '\'', '`', '*']);
+    let word = line.trim();
+    let is_listed = word.ends_with([':', '-'])
+        && word.bytes().rev().skip(1).any(|byte| byte.is_ascii_digit())
+        && !word.contains(' ');
+    let is_file = word.ends_with(':') && word.contains(['.', '/']) && !word.contains(' ');
+    matches!(word, "export" | "set" | "ENV" | "ARG" | "local")
+        || is_listed
+        || is_file
+        || !word.contains(|character: char| character.is_alphabetic() || matches!(character, '(' | '=' | '{' | '|'))
+}
+
+/// Whether nothing follows a value but the end of its line, text, attribute or cell.
+fn ends_value(after: &str, secret: &str) -> bool {
+    let rest = after.trim_start_matches([' ', '\t']);
+    !secret.ends_with([',', '.', ':', ';', '('])
+        && (rest.is_empty() || rest.starts_with(['\n', '\r', '"', '\'', '`', '|', '&', '<', '#', '}']))
+}
+
+/// Whether a word says what a password is or shall be, or is the name of a type or a variable.
+fn is_no_password(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    NO_PASSWORDS.split(' ').any(|known| known == word) || NO_PASSWORD_PARTS.split(' ').any(|part| word.contains(part))
 }
 
 /// Whether upper and lower case alternate as in encoded data, and not as in identifiers.
@@ -270,6 +470,14 @@ fn names_secret(found: &Found<'_>) -> bool {
     !(starts("token") && OPEN_TOKENS.split(' ').any(|word| owner.ends_with(word)))
 }
 
+/// Whether the keyword is the end of a variable like `SERVICE_KEY`, whose value is a key of a service if it looks random.
+fn names_variable_key(found: &Found<'_>) -> bool {
+    let name = name_before(found);
+    let owner = name.strip_suffix('_').unwrap_or_default();
+    let is_key = found.text[found.keyword..].starts_with("KEY");
+    is_key && !owner.is_empty() && !OPEN_KEYS.split(' ').any(|word| owner.ends_with(word))
+}
+
 /// Whether the keyword is part of an environment variable: written in capitals and assigned.
 fn is_variable(found: &Found<'_>) -> bool {
     let name = &found.text[found.keyword..found.secret.start];
@@ -291,24 +499,7 @@ fn is_option(found: &Found<'_>) -> bool {
 
 /// Whether the base64 text decodes to a text with a colon.
 fn is_basic_auth(secret: &str) -> bool {
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0u32, 0);
-    for byte in secret.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => break,
-        };
-        bits = (bits << 6 | u32::from(value)) & 0xffff;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count & 0xff) as u8);
-        }
-    }
+    let bytes = super::keys::decoded(secret.as_bytes());
     bytes.contains(&b':') && bytes.iter().all(|byte| byte.is_ascii_graphic())
 }
 
@@ -328,200 +519,4 @@ fn entropy(secret: &str) -> f64 {
     }
     let share = |count: &u32| f64::from(*count) / secret.len() as f64;
     counts.iter().filter(|count| **count > 0).map(share).map(|share| -share * share.log2()).sum()
-}
-
-/// Minimum characters of a line of encoded data, except the last line of a block.
-const MIN_LINE: usize = 16;
-/// Minimum encoded characters of a block; a shorter text only mentions one.
-const MIN_BLOCK: usize = 24;
-/// Maximum bytes before and after the keyword in the first line of a block.
-const MAX_MARKER: usize = 80;
-/// Maximum bytes of a header line before the data.
-const MAX_HEADER: usize = 200;
-/// Maximum header lines before the data. PGP and SSH2 blocks have a few. A text in which nothing but such lines follows
-/// each of many keywords is read again at every keyword, up to here.
-const MAX_HEADERS: usize = 16;
-/// Maximum bytes of a line of a block without its beginning.
-const MAX_LINE: usize = 8 * 1024;
-/// Maximum lines of a block without its beginning.
-const MAX_LINES: usize = 400;
-
-/// The block around the words `private key` or `private-lines` at `keyword`.
-pub(super) fn block(text: &str, keyword: usize) -> Option<Range<usize>> {
-    let before = &text[text.ceil_char_boundary(keyword.saturating_sub(MAX_MARKER))..keyword];
-    let before = before.rsplit('\n').next().unwrap_or_default();
-    let line = &text[keyword..text.floor_char_boundary(keyword + MAX_MARKER)];
-    let line_end = keyword + line.find('\n').unwrap_or(line.len());
-    if text[keyword..].get(..13).is_some_and(|word| word.eq_ignore_ascii_case("private-lines")) {
-        let body = Body::read(text, line_end);
-        return body.is_key().then_some(body.start..body.end);
-    }
-    let marker = |word: &str| before.rfind(word).map(|at| keyword - before.len() + at);
-    let dashes = |at: usize| text[..at].trim_end_matches(['-', ' ']).len();
-    let after = keyword + text[keyword..line_end].find("--").filter(|length| *length < 24)?;
-    let after = after + text[after..].bytes().take_while(|byte| *byte == b'-').count();
-    match (marker("BEGIN"), marker("END")) {
-        (Some(begin), end) if end.is_none_or(|end| end < begin) => {
-            let body = Body::read(text, after);
-            let start = begin - (text[dashes(begin)..begin].trim_start().len());
-            body.is_key().then_some(start..body.end)
-        }
-        (_, Some(end)) => lines_before(text, dashes(end)).map(|start| start..after),
-        _ => None,
-    }
-}
-
-/// The encoded data after the first line of a block.
-#[derive(Debug, Default)]
-struct Body {
-    start: usize,
-    end: usize,
-    /// Number of encoded characters.
-    length: usize,
-}
-
-impl Body {
-    fn is_key(&self) -> bool {
-        self.length >= MIN_BLOCK
-    }
-
-    /// Reads the data, and the last line of the block if it is there.
-    fn read(text: &str, from: usize) -> Self {
-        let mut body = Self::default();
-        let (mut at, mut headers) = (from, 0);
-        loop {
-            at = skip_decoration(text, at);
-            let rest = &text[at..];
-            if let Some(length) = last_line(rest) {
-                body.end = at + length;
-                return body;
-            }
-            if body.length == 0
-                && headers < MAX_HEADERS
-                && let Some(length) = header_line(rest)
-            {
-                headers += 1;
-                at += length;
-                continue;
-            }
-            let run = run_length(rest);
-            let is_line = run >= MIN_LINE && !rest[run..].starts_with(['-', '_', '.', ':']);
-            let goes_on = is_line || body.length > 0 && run > 0 && ends_block(text, at, run);
-            if !goes_on {
-                return body;
-            }
-            if body.length == 0 {
-                body.start = at;
-            }
-            body.length += run;
-            at += run;
-            body.end = at;
-        }
-    }
-}
-
-/// Whether a short run of encoded characters is the last line of a block: the block ends after it, or it looks like
-/// no word.
-fn ends_block(text: &str, at: usize, run: usize) -> bool {
-    let after = skip_decoration(text, at + run);
-    let word = &text[at..at + run];
-    let stands_alone =
-        text[at + run..].chars().next().is_none_or(|next| next.is_whitespace() || matches!(next, '"' | '\'' | '-'));
-    let is_no_word = word.contains(['=', '+']) || word.contains(|character: char| character.is_ascii_digit());
-    last_line(&text[after..]).is_some() || stands_alone && is_no_word
-}
-
-/// The length of a block's last line at the start of `text`.
-fn last_line(text: &str) -> Option<usize> {
-    if text.get(..12).is_some_and(|start| start.eq_ignore_ascii_case("private-mac:")) {
-        let value = 12 + text[12..].bytes().take_while(|byte| *byte == b' ').count();
-        return Some(value + text[value..].bytes().take_while(u8::is_ascii_hexdigit).count());
-    }
-    let dashes = text.bytes().take_while(|byte| *byte == b'-').count();
-    let word = text[dashes..].trim_start_matches(' ');
-    if dashes < 4 || !word.starts_with("END") {
-        return None;
-    }
-    let start = text.len() - word.len();
-    let text = &text[..text.floor_char_boundary(MAX_MARKER)];
-    let line = text.find('\n').unwrap_or(text.len());
-    let start = start.min(line);
-    let closing = text[start..line].find("--").map_or(line, |at| start + at);
-    Some(closing + text[closing..].bytes().take_while(|byte| *byte == b'-').count())
-}
-
-/// The length of a line like `Proc-Type: 4,ENCRYPTED` at the start of `text`.
-fn header_line(text: &str) -> Option<usize> {
-    let name = text.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'-').count();
-    let line = || text[..text.floor_char_boundary(MAX_HEADER)].find('\n');
-    if name > 2 && text[name..].starts_with(": ") { line() } else { None }
-}
-
-/// Characters of base64 at the start of `text`.
-fn run_length(text: &str) -> usize {
-    text.bytes().take_while(|byte| is_encoded_byte(*byte)).count()
-}
-
-fn is_encoded_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
-}
-
-/// Skips white space, quotes, line numbers, and the symbols of listings, diffs and programs.
-fn skip_decoration(text: &str, mut at: usize) -> usize {
-    let is_sign = |character: char| {
-        character.is_whitespace()
-            || matches!(character, '"' | '\'' | ',' | ';' | '>' | '|' | '*' | '#' | '→' | '│' | '\\' | '(' | ')')
-    };
-    loop {
-        let rest = &text[at..];
-        let signs = rest.find(|character| !is_sign(character)).unwrap_or(rest.len());
-        if signs > 0 {
-            at += signs;
-            continue;
-        }
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let is_number = (1..=7).contains(&digits) && rest[digits..].starts_with(['\t', ':', ' ', '|', '→', '│']);
-        let pluses = rest.bytes().take_while(|byte| *byte == b'+').count();
-        let is_sum = pluses == 1 && (rest[1..].starts_with(char::is_whitespace) || rest[1..].starts_with('-'));
-        match (is_number, is_sum) {
-            (true, _) => at += digits + usize::from(rest[digits..].starts_with(':')),
-            (_, true) => at += 1,
-            _ => return at,
-        }
-    }
-}
-
-/// The beginning of the lines that are the data of a key if its last line begins at `end`; `None` if there are none.
-pub(super) fn lines_before(text: &str, end: usize) -> Option<usize> {
-    let mut start = None;
-    let (mut length, mut line_end) = (0, end);
-    for _ in 0..MAX_LINES {
-        let reach = text.ceil_char_boundary(line_end.saturating_sub(MAX_LINE));
-        let line_start = text[reach..line_end].rfind('\n').map_or(reach, |at| reach + at + 1);
-        let data = skip_decoration(&text[..line_end], line_start);
-        let run = run_length(&text[data..line_end]);
-        let is_last = length == 0 && (1..MIN_LINE).contains(&run);
-        let is_whole = skip_decoration(&text[..line_end], data + run) == line_end;
-        let is_blank = data == line_end;
-        if !(is_blank || is_whole && (run >= MIN_LINE || is_last || text[data..].starts_with('='))) {
-            break;
-        }
-        if !is_blank {
-            length += run;
-            start = Some(data);
-        }
-        if line_start == 0 {
-            break;
-        }
-        if line_start == reach {
-            // The line is longer. If its data begins here, it reaches back to where its characters begin.
-            let before = text.as_bytes()[..reach].iter().rev();
-            let rest = if data == reach { before.take_while(|byte| is_encoded_byte(**byte)).count() } else { 0 };
-            line_end = reach - rest;
-            start = start.map(|start| if start == reach { line_end } else { start });
-        } else {
-            line_end = line_start - 1;
-        }
-    }
-    start.filter(|_| length >= MIN_BLOCK)
 }

@@ -77,13 +77,37 @@ macro_rules! secret {
     };
 }
 
+/// The significant part of names that say password, and nothing else.
+macro_rules! plain_password {
+    () => {
+        "(?:(?i-u:passw(?:or)?d|passphrase|passwort|kennwort|contrasena|senha)|(?i:contraseña|пароль|密码))"
+    };
+}
+
 const PASSWORD_NAMES: &[&str] =
     &["pass", "pwd", "psk", "pw", "kennwort", "contrase", "senha", "mot de passe", "пароль", "密码"];
 const SECRET_NAMES: &[&str] = &["secret", "token", "credential", "key", "salt"];
 
 /// Secrets that are recognised by the text before them.
 pub(super) const VALUES: &[Rule] = &[
-    value("private-key", &["private key", "private-lines"], "", Check::PrivateKey),
+    value(
+        "private-key",
+        &[
+            "private key",
+            "private-lines",
+            "private-mac:",
+            // The encoded beginnings of keys.
+            "b3blbnnzac1rzxktdje",
+            "mhccaqee",
+            "mighageambmgbyqgsm49",
+            "mc4caqawbqydk2vwbcie",
+            "migkagebbda",
+            "ibaakc",
+            "ibadanbgkqhkig9w0baq",
+        ],
+        "",
+        Check::PrivateKey,
+    ),
     value(
         "aws-secret-key",
         &["secret"],
@@ -118,6 +142,33 @@ pub(super) const VALUES: &[Rule] = &[
         "slack-webhook",
         &["hooks.slack.com"],
         r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{20,})",
+        Check::None,
+    ),
+    value(
+        "tines-webhook",
+        &[".tines.com/webhook/"],
+        r"\.tines\.com/webhook/([A-Za-z0-9]{24,}(?:/[A-Za-z0-9]{24,})?)",
+        Check::None,
+    ),
+    value("sonar-token", &["sonar.login"], r#"sonar\.login["']?[ \t]*[:=][ \t]*["']?([a-f0-9]{40})"#, Check::None),
+    value(
+        "azure-instrumentation-key",
+        &["instrumentationkey"],
+        r#"(?i-u:InstrumentationKey)["']?[ \t]*[:=][ \t]*["']?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"#,
+        Check::NoPlaceholder,
+    ),
+    // Lines of network devices, with the kind of the password as a number.
+    value(
+        "device-password",
+        &["secret ", "password "],
+        r#"(?:secret|password)[ \t]+[0-9][ \t]+([^ \t\r\n"'`&|<]{6,})"#,
+        Check::DevicePassword,
+    ),
+    value("ngrok-token", &["authtoken "], r"authtoken[ \t]+([A-Za-z0-9_]{30,})", Check::Random),
+    value(
+        "sidekiq-key",
+        &["contribsys__com"],
+        r#"(?i-u:CONTRIBSYS__COM)["']?[ \t]*[:=][ \t]*["']?([a-f0-9]{8}:[a-f0-9]{8})"#,
         Check::None,
     ),
     value("discord-webhook", &["/api/webhooks/"], r"/api/webhooks/[0-9]+/([A-Za-z0-9_-]{40,})", Check::None),
@@ -268,6 +319,12 @@ pub(super) const VALUES: &[Rule] = &[
         ),
         Check::NoPlaceholder,
     ),
+    value(
+        "command-password",
+        &["net use"],
+        r#"net use\b[^\r\n]*?[ \t]/user:[^ \t\r\n]+[ \t]+["']?([^ \t\r\n"'/*][^ \t\r\n"']{3,})"#,
+        Check::NoPlaceholder,
+    ),
     value("command-password", &["pass:"], r#"pass:([^ \t\r\n"']{4,})"#, Check::OpenSslPassword),
     value(
         "command-password",
@@ -330,6 +387,31 @@ pub(super) const VALUES: &[Rule] = &[
         concat!(password!(), rest_of_name!(), "(?:", apart!(r#"[^ \t\r\n"'<>:]{4,}"#), ")"),
         Check::NamedPassword,
     ),
+    // A line that is a name and a value.
+    value("password", PASSWORD_NAMES, concat!(password!(), r#"[ \t]+["']?([^ \t\r\n"'`]{6,})"#), Check::LinePassword),
+    // Passwords of letters alone.
+    value(
+        "password",
+        PASSWORD_NAMES,
+        concat!(
+            plain_password!(),
+            rest_of_name!(),
+            r#"["'`*]{0,2}\]?[ \t]*(?::=|=>|=|:)[ \t]*(?:"([A-Za-z][A-Za-z_-]{5,63})"|'([A-Za-z][A-Za-z_-]{5,63})'|([A-Za-z]{6,64}))"#,
+            "|",
+            plain_password!(),
+            r">[ \t]*([A-Za-z]{6,64})[ \t]*</",
+        ),
+        Check::WordPassword,
+    ),
+    value(
+        "password",
+        &["bindpw", "bind_pass", "bindpass", "bind-pass", "rootpw", "auth_pass", "wpa-psk", "wpa-passphrase"],
+        concat!(
+            r"(?i-u:bindpw|bind[_-]?pass(?:w(?:or)?d)?|rootpw|auth_pass|wpa-psk|wpa-passphrase)",
+            r#"["']?(?:[ \t]*[=:][ \t]*|[ \t]+)(?:--(?:plaintext|iscrypted)[ \t]+)?["']?([^ \t\r\n"'`|&<]{4,})"#,
+        ),
+        Check::ConfiguredPassword,
+    ),
     value(
         "secret",
         SECRET_NAMES,
@@ -340,7 +422,7 @@ pub(super) const VALUES: &[Rule] = &[
             r#"(?:"([^" \t\r\n]{16,})"|'([^' \t\r\n]{16,})')"#,
             "|",
             assigned!(),
-            r#"["'`]?([A-Za-z0-9._~+/=@!%^*#&()-]{16,}))"#,
+            r#"["'`]?([A-Za-z0-9._~+/=@!%^*#&()-]{15,}))"#,
         ),
         Check::NamedSecret,
     ),
@@ -483,6 +565,20 @@ pub(super) const TOKENS: &[Rule] = &[
     token("grafana-token", &["glsa_", "glc_"], r"glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|glc_[A-Za-z0-9+/=]{32,}"),
     token("newrelic-key", &["nrak-", "nrii-", "nrjs-"], r"NRAK-[A-Z0-9]{27}|NRII-[A-Za-z0-9-]{32}|NRJS-[a-f0-9]{19}"),
     token("dynatrace-token", &["dt0c01."], r"dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    token("adafruit-key", &["aio_"], r"aio_[A-Za-z0-9]{28}"),
+    token("clickhouse-key", &["4b1d"], r"4b1d[A-Za-z0-9]{38}"),
+    token("defined-key", &["dnkey-"], r"dnkey-[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}"),
+    token("grafana-token", &["eyjrijoi"], r"eyJrIjoi[A-Za-z0-9]{70,400}={0,3}"),
+    token("harness-key", &["pat.", "sat."], r"[ps]at\.[A-Za-z0-9_-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}"),
+    token("intra42-secret", &["s-s4t2"], r"s-s4t2(?:ud|af)-[a-f0-9]{64}"),
+    token("infracost-key", &["ico-"], r"ico-[A-Za-z0-9]{32}"),
+    token("lob-key", &["live_", "test_"], r"(?:live|test)_[a-f0-9]{35}"),
+    token("mapbox-token", &["sk.eyj"], r"sk\.eyJ[A-Za-z0-9_-]{60,}\.[A-Za-z0-9_-]{22}"),
+    token("yandex-key", &["t1."], r"t1\.[A-Za-z0-9_-]{16,}={0,2}\.[A-Za-z0-9_-]{86}={0,2}"),
+    token("ubidots-key", &["bbff-"], r"BBFF-[A-Za-z0-9]{30}"),
+    token("voiceflow-key", &["vf."], r"VF\.(?:[A-Z]{2}\.)?[a-f0-9]{24}\.[A-Za-z0-9]{16}"),
+    token("apify-token", &["apify_api_"], r"apify_api_[A-Za-z0-9]{36}"),
+    token("launchdarkly-key", &["sdk-"], r"sdk-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     token("posthog-key", &["phx_"], r"phx_[A-Za-z0-9]{40,}"),
     token("figma-token", &["figd_"], r"figd_[A-Za-z0-9_-]{36,}"),
     token("airtable-token", &["pat"], r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
@@ -506,6 +602,7 @@ pub(super) const TOKENS: &[Rule] = &[
     token("groq-key", &["gsk_"], r"gsk_[A-Za-z0-9]{40,}"),
     token("xai-key", &["xai-"], r"xai-[A-Za-z0-9]{60,}"),
     token("huggingface-token", &["hf_"], r"hf_[A-Za-z0-9]{30,}"),
+    token("huggingface-token", &["api_org_"], r"api_org_[A-Za-z0-9]{34}"),
     token("replicate-token", &["r8_"], r"r8_[A-Za-z0-9]{37}"),
     token("perplexity-key", &["pplx-"], r"pplx-[A-Za-z0-9]{40,}"),
     token("nvidia-key", &["nvapi-"], r"nvapi-[A-Za-z0-9_-]{50,}"),
@@ -542,6 +639,12 @@ pub(super) const TOKENS: &[Rule] = &[
     ),
     token("shopify-token", &["shp"], r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
     behind("maxmind-key", &["_mmk"], &[36], r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    // Passwords as systems keep them.
+    token(
+        "password-hash",
+        &["$1$", "$5$", "$6$", "$y$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2"],
+        r"\$(?:1|5|6|y|apr1|2[aby])\$[./A-Za-z0-9=$]{24,}|\$argon2(?:id|i|d)\$[./A-Za-z0-9=,$+]{40,}",
+    ),
     // Signed and encrypted tokens of any issuer. The signature may be empty or cut off.
     token(
         "jwt",

@@ -6,6 +6,7 @@
 //! of a rule is compiled by itself only where it matches, because its groups are then needed.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::RegexBuilder;
@@ -187,6 +188,11 @@ impl Group {
         self.rules.iter().map(|(index, _)| *index)
     }
 
+    /// Whether its matches depend on more than what stands near the keyword.
+    pub(super) fn is_unbounded(&self) -> bool {
+        self.first().check == Check::PrivateKey
+    }
+
     /// The places at which a match may begin whose keyword begins at `keyword`.
     pub(super) fn starts(&self, keyword: usize) -> impl Iterator<Item = usize> {
         self.first().before.iter().filter_map(move |before| keyword.checked_sub(*before))
@@ -228,6 +234,47 @@ impl Group {
             .skip_cache_capacity_check(true);
         DFA::builder().configure(settings).build_many(&patterns).ok()
     }
+}
+
+/// Bytes before and after a keyword that decide whether its rules match, unless a match grows beyond them.
+const SEEN_BEFORE: usize = 128;
+/// Places of a group that are remembered.
+const FAILURES: usize = 4;
+
+/// The last places at which the rules of a group matched nothing. A text that repeats itself is looked at once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Failures {
+    /// What decides about a place, and up to where the same text decides the same.
+    places: [Option<(Range<usize>, usize)>; FAILURES],
+    next: usize,
+}
+
+impl Failures {
+    /// Whether the text around `keyword` is that around one of the places.
+    pub(super) fn contain(&self, text: &str, keyword: usize) -> bool {
+        let Some(around) = seen_around(text, keyword) else { return false };
+        let bytes = text.as_bytes();
+        // Most texts differ right behind the keyword.
+        let probe = keyword..keyword + 16;
+        self.places.iter().flatten().any(|(place, is_valid_until)| {
+            let start = place.start + SEEN_BEFORE;
+            keyword < *is_valid_until
+                && bytes[start..start + 16] == bytes[probe.clone()]
+                && bytes[place.clone()] == bytes[around.clone()]
+        })
+    }
+
+    /// Remembers a place. From `is_valid_until` on, the rules may match the same text.
+    pub(super) fn add(&mut self, text: &str, keyword: usize, is_valid_until: usize) {
+        self.places[self.next] = seen_around(text, keyword).map(|around| (around, is_valid_until));
+        self.next = (self.next + 1) % FAILURES;
+    }
+}
+
+/// What decides about the keyword; `None` near the ends of the text.
+fn seen_around(text: &str, keyword: usize) -> Option<Range<usize>> {
+    let end = keyword + Check::LONGEST_REACH + 4;
+    (end <= text.len()).then_some(keyword.checked_sub(SEEN_BEFORE)?..end)
 }
 
 /// The rules of a group that match at a place.

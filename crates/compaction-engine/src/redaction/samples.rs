@@ -35,6 +35,11 @@ pub(crate) fn later_secrets() -> Vec<Sample> {
     read(include_str!("samples/later_secrets.jsonl"))
 }
 
+/// Secrets that the public rules of gitleaks, detect-secrets and trufflehog name.
+pub(crate) fn public_rules() -> Vec<Sample> {
+    read(include_str!("samples/public_rules.jsonl"))
+}
+
 /// Texts that only look like secrets.
 pub(crate) fn harmless() -> Vec<Sample> {
     read(include_str!("samples/harmless.jsonl"))
@@ -110,7 +115,7 @@ impl Source {
             return written.to_owned();
         }
         if let Some(plain) = drawn.strip_prefix("b64:") {
-            return base64(plain.as_bytes());
+            return encoded(plain.as_bytes());
         }
         let (alphabet, length) = drawn.split_once(':').unwrap_or((drawn, "0"));
         let length = length.parse().expect("the samples are well made");
@@ -155,7 +160,8 @@ impl Source {
     }
 }
 
-fn base64(bytes: &[u8]) -> String {
+/// `bytes` in base64.
+pub(crate) fn encoded(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {

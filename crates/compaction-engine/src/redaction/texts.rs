@@ -14,7 +14,7 @@ use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use tokio_util::sync::CancellationToken;
 
-use super::{Redactions, Redactor, add_counts, check};
+use super::{Redactions, Redactor, add_counts, keys};
 use crate::error::EngineError;
 
 /// Maximum number of threads for one conversation.
@@ -47,7 +47,7 @@ impl Redactor {
             *summary = redacted.text.into_owned();
         }
         // Details that an earlier version stored may contain secrets.
-        let details = safe.previous_details.as_ref().and_then(|details| self.json(details.get()));
+        let details = safe.previous_details.as_ref().and_then(|details| self.json(details.get(), Some(cancel)));
         if let Some((details, _)) = details.and_then(|(json, counts)| Some((raw_value(json).ok()?, counts))) {
             safe.previous_details = Some(details);
         }
@@ -55,8 +55,8 @@ impl Redactor {
         Ok((safe, counts))
     }
 
-    /// Removes secrets from messages; returns their number. It looks at `cancel` between messages, because it holds
-    /// a worker thread even if nobody waits for it any more.
+    /// Removes secrets from messages; returns their number. It looks at `cancel` between messages and within long ones,
+    /// because it holds a worker thread even if nobody waits for it any more.
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] once `cancel` is cancelled. Some messages then still have their secrets.
@@ -100,7 +100,7 @@ impl Redactor {
     fn one_by_one(&self, messages: &mut [PreparedMessage], cancel: &CancellationToken) -> Redactions {
         let mut counts = Redactions::new();
         for prepared in messages.iter_mut().take_while(|_| !cancel.is_cancelled()) {
-            if let Some((message, found)) = self.message(&prepared.message) {
+            if let Some((message, found)) = self.message(&prepared.message, Some(cancel)) {
                 prepared.message = Arc::new(message);
                 add_counts(&mut counts, &found);
             }
@@ -128,53 +128,51 @@ impl Redactor {
     }
 
     /// The message without secrets; `None` if it contains none.
-    fn message(&self, message: &Message) -> Option<(Message, Redactions)> {
-        let (json, counts) = self.json(message.raw().get())?;
+    fn message(&self, message: &Message, cancel: Option<&CancellationToken>) -> Option<(Message, Redactions)> {
+        let (json, counts) = self.json(message.raw().get(), cancel)?;
         Some((Message::from_raw(raw_value(json).ok()?), counts))
     }
 
     /// JSON without secrets; `None` if it contains none. Each text is redacted alone, because a mark must not reach
     /// from one text into the next. Then the whole is redacted, for values that only their neighbours reveal.
-    fn json(&self, json: &str) -> Option<(String, Redactions)> {
-        let found = self.redact(json);
+    fn json(&self, json: &str, cancel: Option<&CancellationToken>) -> Option<(String, Redactions)> {
+        let found = self.redact_until(json, cancel);
         if found.counts.is_empty() {
             return None;
         }
         let mut tree = Json::parse(json).ok()?.into_owned();
-        self.texts(None, &mut tree);
+        self.texts(None, &mut tree, cancel);
         let texts = tree.to_compact();
-        let all = self.redact(&texts).text;
+        let all = self.redact_until(&texts, cancel).text;
         let whole = Json::parse(&all).is_ok().then(|| all.into_owned());
         Some((whole.unwrap_or(texts), found.counts))
     }
 
     /// Redacts the texts in `json`, the value of the member `name`.
-    fn texts(&self, name: Option<&str>, json: &mut Json<'static>) {
+    fn texts(&self, name: Option<&str>, json: &mut Json<'static>, cancel: Option<&CancellationToken>) {
         match json {
             Json::String(text) => {
-                if let Some(redacted) = self.member(name, text) {
+                if let Some(redacted) = self.member(name, text, cancel) {
                     *text = Cow::Owned(redacted);
                 }
             }
-            Json::Array(items) => items.iter_mut().for_each(|item| self.texts(None, item)),
-            Json::Object(members) => {
-                members.iter_mut().for_each(|(name, value)| self.texts(Some(&name.clone()), value))
-            }
+            Json::Array(items) => items.iter_mut().for_each(|item| self.texts(None, item, cancel)),
+            Json::Object(members) => members.iter_mut().for_each(|(name, value)| self.texts(Some(name), value, cancel)),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::Deep(_) => {}
         }
     }
 
     /// The text of a member without secrets, which its name may reveal; `None` if it contains none.
-    fn member(&self, name: Option<&str>, text: &str) -> Option<String> {
+    fn member(&self, name: Option<&str>, text: &str, cancel: Option<&CancellationToken>) -> Option<String> {
         if let Some(name) = name {
             let (before, after) = (format!("{name}=\""), "\"");
             let named = format!("{before}{text}{after}");
-            let redacted = self.redact(&named).text;
+            let redacted = self.redact_until(&named, cancel).text;
             if let Some(text) = redacted.strip_prefix(&before).and_then(|text| text.strip_suffix(after)) {
                 return (redacted != named).then(|| text.to_owned());
             }
         }
-        match self.redact(text).text {
+        match self.redact_until(text, cancel).text {
             Cow::Owned(redacted) => Some(redacted),
             Cow::Borrowed(_) => None,
         }
@@ -236,7 +234,7 @@ impl RedactedStream {
         if until <= self.released {
             return String::new();
         }
-        let found = redactor.find(&self.text);
+        let found = redactor.find(&self.text, None);
         if !is_end {
             let goes_on = |range: &std::ops::Range<usize>| range.start < until && range.end > until.saturating_sub(1);
             if let Some((_, range)) = found.iter().find(|(_, range)| goes_on(range)) {
@@ -267,7 +265,7 @@ impl RedactedStream {
         match pending.rmatch_indices('\n').nth(HELD_LINES) {
             Some((at, _)) => {
                 let end = self.released + at + 1;
-                check::lines_before(&self.text, end).unwrap_or(end)
+                keys::pending_lines(&self.text, end).unwrap_or(end)
             }
             None if pending.len() > LONG_LINE && !pending.contains('\n') => {
                 let end = self.text.floor_char_boundary(self.text.len() - HELD_BYTES);
@@ -414,14 +412,14 @@ mod tests {
         for sample in samples::harmless().into_iter().chain(samples::later_harmless()) {
             for (place, message) in messages(&sample.text) {
                 let message = Message::from_raw(raw_value(message.to_string()).unwrap());
-                assert!(Redactor::shared().message(&message).is_none(), "{place}: {}", sample.text);
+                assert!(Redactor::shared().message(&message, None).is_none(), "{place}: {}", sample.text);
             }
         }
     }
 
     #[test]
     fn a_member_tells_of_its_value_by_its_name() {
-        let redact = |json: &str| Redactor::shared().json(json).map(|(json, _)| json);
+        let redact = |json: &str| Redactor::shared().json(json, None).map(|(json, _)| json);
         let password = format!("hunter{}xyz", 2);
         let redacted = r#"{"password":"[redacted:password]"}"#;
         assert_eq!(redact(&format!(r#"{{"password":"{password}"}}"#)).as_deref(), Some(redacted));
@@ -464,6 +462,9 @@ mod tests {
             assert_eq!(sent_key, "before\n[redacted:private-key]\nafter\n\nand\nmore\nlines\n", "by {size}");
             assert_eq!(sent(&text("No key."), size), text("No key."), "by {size}");
         }
+        let listed: Vec<String> = lines.iter().zip(8..).map(|(line, row)| format!("k.pem:{row}:{line}\n")).collect();
+        let listed = format!("before\n{}k.pem:38:-----{} RSA PRIVATE KEY-----\nafter\n", listed.concat(), "END");
+        assert_eq!(sent(&listed, 37), "before\nk.pem:8:[redacted:private-key]\nafter\n");
         let mut stream = RedactedStream::new(Some(Redactor::shared()));
         stream.push(&text("No key."));
         assert!(stream.take(false).contains(&lines[29]), "they wait no longer than that");
