@@ -48,6 +48,9 @@ pub struct Style<'a> {
     /// The request of the split turn that follows the messages ([`turn_request`]). It is what the work is
     /// about now, and it answers a question that the messages end with.
     pub turn_request: Option<&'a str>,
+    /// The ledger of a history and the turn that follows it. The summary of the history tells what blocks the work at
+    /// the end of the turn, and that of the turn does not.
+    pub with_turn: Option<&'a Ledger>,
 }
 
 /// The caller cancelled the operation.
@@ -100,7 +103,7 @@ pub fn turn_request(messages: &[PreparedMessage]) -> Option<String> {
 /// within that budget keeps at least as much. `kept` are the messages that stay. `reserve_tokens`
 /// limits the file lists after the summary.
 pub fn forecast(ledger: &Ledger, max_tokens: u64, reserve_tokens: u64, kept: &[PreparedMessage]) -> Retention {
-    let style = Style { custom_instructions: None, max_tokens, citations: false, turn_request: None };
+    let style = Style { custom_instructions: None, max_tokens, citations: false, turn_request: None, with_turn: None };
     let text = render(ledger, SummaryKind::History, &style);
     let lists = ledger.file_lists();
     let summary = append_shown_files(&text, &ShownFiles::within(&lists, &ledger.last_touched(), reserve_tokens));

@@ -268,6 +268,13 @@ pub struct Ledgers {
     pub evicted: Arc<Ledger>,
 }
 
+impl Ledgers {
+    /// Whether the beginning of a turn was evicted beside the history.
+    pub fn has_turn(&self) -> bool {
+        !Arc::ptr_eq(&self.first, &self.evicted)
+    }
+}
+
 fn refuse_if_compacted(projection: &Projection, context_tokens: u64) -> Result<(), Refusal> {
     let Some(compaction) = projection.compaction() else {
         return Ok(());

@@ -69,7 +69,7 @@ pub struct SummaryJob {
     pub local_tokens: u64,
     /// Whether models read thinking.
     pub thinking: Thinking,
-    /// Shares the ledger of these messages, on top of the previous one, with the account.
+    /// The ledgers of all evicted messages, on top of the previous one, which are shared with the account.
     pub ledgers: Option<Arc<LedgerCache>>,
     /// The conversation of the messages, where a model may continue it.
     pub conversation: Option<Arc<Conversation>>,
@@ -263,15 +263,18 @@ impl Summarizer for Extractive {
         };
         blocking(move || {
             let kind = job.kind.summary_kind();
+            let with_turn = ledgers.as_ref().filter(|ledgers| ledgers.has_turn()).map(|ledgers| &*ledgers.evicted);
+            let is_behind_history = job.kind == RequestKind::TurnPrefix && with_turn.is_some();
             let style = Style {
                 custom_instructions: job.custom_instructions.as_deref(),
                 max_tokens: job.local_tokens.min(job.most_local_tokens()).max(MINIMUM_TOKENS),
                 citations: job.citations,
                 turn_request: job.turn_request.as_deref(),
+                with_turn,
             };
-            let text = match ledgers {
-                Some(ledgers) => render_messages(&ledgers.first, &job.messages, kind, &style),
-                None => {
+            let text = match &ledgers {
+                Some(ledgers) if !is_behind_history => render_messages(&ledgers.first, &job.messages, kind, &style),
+                _ => {
                     let input = ExtractiveInput {
                         kind,
                         messages: &job.messages,

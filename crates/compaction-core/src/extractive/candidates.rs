@@ -1,5 +1,6 @@
 //! The candidates of a ledger for the sections of a summary.
 
+mod blocked;
 mod next_steps;
 
 use std::cmp::Reverse;
@@ -13,16 +14,17 @@ use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::commands::purposes;
+use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AMENDED, AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FAILED, FOCUS, INSTEAD_OF, LATEST, LEFT_BRANCH,
-    LOOKED_UP, OFFERED, PUSHED, PUSHED_NEW, SO_FAR, WITHDRAWN, WORKING_ON,
+    AMENDED, AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, INSTEAD_OF, LATEST, LEFT_BRANCH, LOOKED_UP,
+    OFFERED, PUSHED, PUSHED_NEW, RESET_TO, REVERT, SO_FAR, UNDID, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
-use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
+use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::PlanStatus;
@@ -73,7 +75,8 @@ impl Candidates {
         }
         let turn_request = style.turn_request.filter(|_| kind == SummaryKind::History);
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
-        let mut builder = Builder { ledger, kind, turn_request, units, pool };
+        let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
+        let mut builder = Builder { ledger, with_turn, kind, turn_request, units, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
@@ -81,7 +84,9 @@ impl Candidates {
         builder.plan();
         builder.newest_answer();
         builder.actions();
-        builder.errors();
+        if kind != SummaryKind::TurnPrefix || style.with_turn.is_none() {
+            builder.blocked();
+        }
         builder.go_on();
         Self { pool: builder.pool }
     }
@@ -89,6 +94,8 @@ impl Candidates {
 
 struct Builder<'a> {
     ledger: &'a Ledger,
+    /// The ledger with the turn that follows, if it is known.
+    with_turn: &'a Ledger,
     kind: SummaryKind,
     /// The request of the turn that follows.
     turn_request: Option<&'a str>,
@@ -261,7 +268,7 @@ impl<'a> Builder<'a> {
     }
 
     fn notes(&mut self) {
-        let repeated = repeated(&self.ledger.notes);
+        let (repeated, stressed) = repeated(&self.ledger.notes);
         let question = self.waiting_question();
         for note in &self.ledger.notes {
             if note.is_withdrawn {
@@ -290,6 +297,13 @@ impl<'a> Builder<'a> {
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
             let rank = match note.is_minor {
                 _ if note.text == LOOKED_UP || repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
+                // It is among the statements.
+                _ if note.kind == NoteKind::Constraint
+                    && !stressed.contains(&std::ptr::from_ref(note))
+                    && self.is_met(note) =>
+                {
+                    Rank::Least
+                }
                 true => Rank::Low,
                 false => Rank::Normal,
             };
@@ -314,6 +328,15 @@ impl<'a> Builder<'a> {
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
         step.position > 0 && later + of_turn >= OVERTAKEN_BY
+    }
+
+    /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does
+    /// not say that it holds for more than that one.
+    fn is_met(&self, demand: &Note) -> bool {
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > demand.position);
+        let later = later.filter(|request| is_substantive(&request.text)).count();
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
+        demand.position > 0 && later + of_turn >= MET_AFTER && !lasts(&demand.text)
     }
 
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
@@ -346,7 +369,8 @@ impl<'a> Builder<'a> {
     /// Files that changed since the last commit, and the last pull request that was named.
     fn repository(&mut self) {
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let committed_at = milestones.filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).max();
+        let is_clean = |text: &str| text.starts_with(COMMITTED) || text.starts_with(RESET_TO);
+        let committed_at = milestones.filter(|one| is_clean(&one.text)).map(|one| one.position).max();
         let is_changed = |file: &&FileRecord| committed_at.is_some_and(|commit| file.changed_at > commit);
         let changed = self.ledger.files.iter().rev().filter(is_changed).filter(|file| !file.path.starts_with("/tmp/"));
         let changed: Vec<String> = changed.take(MOST_CHANGED).map(|file| quote(&shown(&file.path))).collect();
@@ -368,7 +392,9 @@ impl<'a> Builder<'a> {
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let is_stale = later > STALE_AFTER;
         let reported = self.ledger.reported_tasks();
-        for item in &plan.items {
+        // What was done before may be thrown away.
+        let is_thrown_away = self.reset_at() > plan.position;
+        for item in plan.items.iter().filter(|item| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {
                 PlanStatus::Completed => Section::Done,
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
@@ -445,22 +471,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn errors(&mut self) {
-        let changed_at = self.changed_at();
-        for error in self.ledger.unresolved_errors() {
-            let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
-            let is_file = || self.ledger.files.iter().any(|file| Some(&shown(&file.path)) == error.subject.as_ref());
-            let item = match error.subject.is_some() && changed_at > error.position && !is_file() {
-                true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error)),
-                false => error_item(error),
-            };
-            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
-        }
-    }
-
     /// Position of the newest change of a file.
     fn changed_at(&self) -> u64 {
         self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
+    }
+
+    /// Position at which the branch was last moved back.
+    fn reset_at(&self) -> u64 {
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        milestones.filter(|one| one.text.starts_with(RESET_TO)).map(|one| one.position).max().unwrap_or_default()
     }
 }
 
@@ -494,6 +513,14 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
     let beginning = |hash: &'a str| hash.get(..HASH_BEGINNING).unwrap_or(hash);
     for statement in milestones {
         let text = statement.text.as_str();
+        if let Some(hash) = named_hash(text, RESET_TO) {
+            take_back_since(hash, &mut standing);
+        } else if let Some(hash) = named_hash(text, UNDID) {
+            let is_it = |commit: Commit<'_>| are_one(commit.hash, hash);
+            for at in of_hash.get_mut(beginning(hash)).into_iter().flatten() {
+                standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_it));
+            }
+        }
         let commit = Commit::of(text);
         let command = text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
         let purpose = match (&commit, command) {
@@ -501,12 +528,17 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
             (None, Some((command, _))) => purposes(command).pop().unwrap_or_default(),
             (None, None) => pushed_branch(text).map_or_else(|| text.to_owned(), |branch| format!("{PUSHED}{branch}")),
         };
+        let reverted = commit.as_ref().and_then(|commit| commit.subject.strip_prefix(REVERT)?.strip_suffix('"'));
+        if let Some(subject) = reverted {
+            let is_it = |one: &mut &Statement| Commit::of(&one.text).is_some_and(|commit| commit.subject == subject);
+            standing.iter_mut().rev().find_map(|one| one.take_if(is_it));
+        }
         if let Some(commit) = commit.as_ref().filter(|commit| commit.is_amended) {
             let commits = of_branch.entry(commit.branch).or_default();
             while commits.pop().is_some_and(|at| standing[at].take().is_none()) {}
         }
         if let Some((_, old)) = text.split_once(INSTEAD_OF).filter(|_| text.starts_with(PUSHED)) {
-            let is_old = |commit: Commit<'_>| commit.hash.starts_with(old) || old.starts_with(commit.hash);
+            let is_old = |commit: Commit<'_>| are_one(commit.hash, old);
             let alike = of_hash.get_mut(beginning(old)).into_iter().flatten();
             for at in alike {
                 standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_old));
@@ -525,6 +557,27 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
         standing.push(Some(statement));
     }
     standing.into_iter().flatten().collect()
+}
+
+/// The hash behind the beginning of a milestone.
+fn named_hash<'a>(milestone: &'a str, start: &str) -> Option<&'a str> {
+    milestone.strip_prefix(start)?.split_once(": ").map(|(hash, _)| hash)
+}
+
+/// Whether two hashes, perhaps shortened, are of one commit.
+fn are_one(one: &str, other: &str) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// Takes the commits of the latest branch that came after the one with `hash`. Older ones are not among the milestones,
+/// so all of them came after an unknown one. What was run on them tells nothing any more.
+fn take_back_since<'a>(hash: &str, standing: &mut [Option<&'a Statement>]) {
+    let commit = |one: &Option<&'a Statement>| one.and_then(|one| Commit::of(&one.text));
+    let Some(branch) = standing.iter().rev().find_map(commit).map(|latest| latest.branch.to_owned()) else { return };
+    let kept = standing.iter().rposition(|one| commit(one).is_some_and(|commit| are_one(commit.hash, hash)));
+    for one in &mut standing[kept.map_or(0, |kept| kept + 1)..] {
+        one.take_if(|one| Commit::of(&one.text).map_or(one.text.starts_with('`'), |commit| commit.branch == branch));
+    }
 }
 
 /// Letters of a hash that all ways of shortening it keep.
@@ -561,25 +614,32 @@ fn is_asking(step: &str) -> bool {
 }
 
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
-/// is left. The newest [`MOST_ALIKE`] of them are not among them.
-fn repeated(notes: &[Note]) -> HashSet<*const Note> {
-    let mut seen: Vec<(NoteKind, Terms, usize)> = Vec::new();
-    let mut repeated = HashSet::new();
+/// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
+fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
+    let mut seen: Vec<(NoteKind, Terms, usize, *const Note)> = Vec::new();
+    let (mut repeated, mut stressed) = (HashSet::new(), HashSet::new());
     let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
     newest_first.retain(|note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision));
     newest_first.sort_by_key(|note| Reverse(note.position));
     for note in newest_first {
         let terms = terms(&note.text);
-        let alike = seen.iter_mut().find(|(kind, known, _)| *kind == note.kind && are_alike(known, &terms));
+        let own = std::ptr::from_ref(note);
+        if note.times > 1 {
+            stressed.insert(own);
+        }
+        let alike = seen.iter_mut().find(|(kind, known, ..)| *kind == note.kind && are_alike(known, &terms));
         match alike {
-            Some((_, _, count)) if *count >= MOST_ALIKE => {
-                repeated.insert(std::ptr::from_ref(note));
+            Some((_, _, count, _)) if *count >= MOST_ALIKE => {
+                repeated.insert(own);
             }
-            Some((_, _, count)) => *count += 1,
-            None => seen.push((note.kind, terms, 1)),
+            Some((_, _, count, newest)) => {
+                *count += 1;
+                stressed.extend([own, *newest]);
+            }
+            None => seen.push((note.kind, terms, 1, own)),
         }
     }
-    repeated
+    (repeated, stressed)
 }
 
 /// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the
@@ -632,16 +692,11 @@ fn pull_request(text: &str) -> Option<String> {
 const LISTED_WORDS: usize = 3;
 /// Requests for work after which a step of an answer is no longer the next one.
 const OVERTAKEN_BY: usize = 2;
+/// Requests for work after which a demand that was part of another one is met.
+const MET_AFTER: usize = 4;
 /// Requests after which a plan without updates is stale.
 const STALE_AFTER: usize = 3;
 
 fn origin(request: &Request) -> Origin<'_> {
     Origin { position: request.position, times: 1, sources: Some(&request.sources) }
-}
-
-fn error_item(error: &ErrorRecord) -> String {
-    match &error.subject {
-        Some(subject) => format!("{}{FAILED}{}", quote(subject), error.line),
-        None => format!("The last request to the model{FAILED}{}", error.line),
-    }
 }

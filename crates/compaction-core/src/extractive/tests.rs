@@ -61,7 +61,7 @@ fn tools() -> &'static FileTools {
 }
 
 fn style(max_tokens: u64) -> Style<'static> {
-    Style { custom_instructions: None, max_tokens, citations: false, turn_request: None }
+    Style { custom_instructions: None, max_tokens, citations: false, turn_request: None, with_turn: None }
 }
 
 fn history(messages: &[PreparedMessage]) -> ExtractiveInput<'_> {
@@ -852,7 +852,63 @@ fn an_error_blocks_until_the_same_is_done_otherwise_or_work_goes_on() {
     assert!(!is_blocked(&[&failing[..], &passing[..]].concat()));
     assert!(is_blocked(&[&failing[..], &requests.map(user)[..1]].concat()));
     assert!(!is_blocked(&[&failing[..], &requests.map(user)[..]].concat()));
-    assert!(!is_blocked(&refused));
+    assert!(is_blocked(&refused), "the person has to say what to do instead");
+    assert!(!is_blocked(&[&refused[..], &requests.map(user)[..1]].concat()));
+    assert!(!is_blocked(&[&refused[..], &passing[..]].concat()));
+    let told = |answer: &str| [&failing[..], &[says(answer, "stop")], &requests.map(user)[..1]].concat();
+    assert!(!is_blocked(&told("The parser reads all of the files now.")), "the turn ended without a word about it");
+    assert!(is_blocked(&told("The parser reads all of the files. The lint task is not clean yet.")));
+    assert!(!is_blocked(&[&failing[..], &[says("The name is unused, as expected for now.", "toolUse")]].concat()));
+}
+
+#[test]
+fn an_error_is_over_where_the_work_found_another_way() {
+    let is_blocked = |messages: &[Arc<Message>]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+        !document.body[Section::Blocked].is_empty()
+    };
+    let missing = [runs("1", "psql -f a.sql"), returns("1", "bash: psql: command not found", true)];
+    let step = |number: usize| {
+        [runs(&format!("s{number}"), &format!("node step{number}.js")), returns(&format!("s{number}"), "ok", false)]
+    };
+    let steps = |count: usize| (0..count).flat_map(step).collect::<Vec<_>>();
+    assert!(is_blocked(&[&missing[..], &steps(1)].concat()));
+    assert!(!is_blocked(&[&missing[..], &steps(3)].concat()));
+    let once = [runs("1", "node seed.js"), returns("1", "Error: no table", true)];
+    let tests = [runs("1", "npm test"), returns("1", "Error: no table", true)];
+    assert!(!is_blocked(&[&once[..], &steps(8)].concat()));
+    assert!(is_blocked(&[&tests[..], &steps(8)].concat()), "tests are a goal of the work");
+
+    let edit = [
+        calls("1", "edit", r#"{"path":"src/a.sh","oldText":"a","newText":"echo one two"}"#),
+        returns("1", "File does not exist.", true),
+    ];
+    let read = [calls("2", "read", r#"{"path":"src/a.sh"}"#), returns("2", "echo", false)];
+    assert!(is_blocked(&edit));
+    assert!(!is_blocked(&[&edit[..], &read].concat()), "it is there now");
+}
+
+#[test]
+fn what_a_person_reports_is_open_until_it_was_worked_on() {
+    let blocked = |messages: &[Arc<Message>]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+        document.body[Section::Blocked].clone()
+    };
+    let report = user("The export doesn't work on Safari");
+    let edit = [calls("1", "write", r#"{"path":"src/a.ts","content":"x"}"#), returns("1", "done", false)];
+    let item = "The user reports: The export doesn't work on Safari";
+    assert_eq!(blocked(std::slice::from_ref(&report)), [item]);
+    let advised = [report.clone(), says("Please clear the cache.", "stop")];
+    assert_eq!(blocked(&advised), [item], "an advice is no repair");
+    assert_eq!(blocked(&[std::slice::from_ref(&report), &edit[..]].concat()), [item], "the work goes on");
+    let repaired =
+        [std::slice::from_ref(&report), &edit[..], &[says("The export writes the file at once now.", "stop")]].concat();
+    assert!(blocked(&repaired).is_empty());
+    let denied = [user("Fetch the list of invoices"), says("The server answers 401 Unauthorized.", "stop")];
+    assert_eq!(blocked(&denied), ["The assistant said: The server answers 401 Unauthorized."]);
+    assert!(
+        blocked(&[user("Fix the list"), says("The list failed because of a typo, which is gone.", "stop")]).is_empty()
+    );
 }
 
 #[test]
@@ -1173,6 +1229,84 @@ fn what_a_later_commit_or_push_replaced_is_no_longer_done() {
     ];
     let of_git = done.into_iter().filter(|item| item.starts_with("Committed") || item.starts_with("Pushed"));
     assert_eq!(of_git.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn what_blocks_is_told_once_as_it_stands_after_the_turn() {
+    let before = [user("Make the checks green"), runs("1", "npm run lint"), returns("1", "error: unused name", true)];
+    let turn = [
+        user("go on, please"),
+        runs("2", "npm run lint"),
+        returns("2", "ok", false),
+        runs("3", "npm test"),
+        returns("3", "error: no table", true),
+    ];
+    let whole = Ledger::collect(&prepared(&[&before[..], &turn].concat()), None, tools());
+    let section = |kind, messages: &[Arc<Message>], with_turn, section: Section| {
+        let style = Style { with_turn, ..style(ENOUGH) };
+        let text = text_of(&ExtractiveInput { kind, style, ..history(&prepared(messages)) });
+        SummaryDocument::parse(&text).body[section].iter().map(|item| item.to_string()).collect::<Vec<_>>()
+    };
+    let item = "`npm test` failed: error: no table";
+    assert_eq!(section(SummaryKind::History, &before, Some(&whole), Section::Blocked), [item]);
+    let is_told = |with_turn| {
+        let progress = section(SummaryKind::TurnPrefix, &turn, with_turn, Section::EarlyProgress);
+        progress.contains(&format!("Blocked: {item}"))
+    };
+    assert!(is_told(None), "a turn without a history");
+    assert!(!is_told(Some(&whole)), "the history tells it");
+}
+
+#[test]
+fn a_wish_of_a_request_that_is_done_gives_way() {
+    let wish = "Make sure that the title of the page is blue.";
+    let rule = "Never change the file of the licences.";
+    let later = ["add a menu", "write the manual page", "rename the parser module", "test the whole import"];
+    // Where room is left, it is listed anyway.
+    let long: String =
+        (0..400).map(|number| format!("Module{number} reads the table_{number} of store{number}. ")).collect();
+    let constraints = |count: usize| {
+        let mut messages = vec![user(&format!("Build the page. {wish} {rule}")), says(&long, "stop")];
+        messages.extend(later[..count].iter().map(|text| user(text)));
+        let text = text_of(&ExtractiveInput { style: style(1000), ..history(&prepared(&messages)) });
+        SummaryDocument::parse(&text).body[Section::Constraints].iter().map(|item| item.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(constraints(1), [wish, rule]);
+    assert_eq!(constraints(4), [rule]);
+}
+
+#[test]
+fn what_was_thrown_away_or_taken_back_is_no_longer_done() {
+    let commit = |id: &str, hash: &str, subject: &str| {
+        [runs(id, "git commit -am x"), returns(id, &format!("[dev {hash}] {subject}\n 1 file changed"), false)]
+    };
+    let (first, second, third) =
+        (commit("1", "1a2b3c4", "feat: a"), commit("2", "2b3c4d5", "feat: b"), commit("3", "3c4d5e6", "feat: c"));
+    let done = |parts: &[&[Arc<Message>]]| -> Vec<String> {
+        let all = [&[user("Build the importer in three steps")], &first[..], &second, &third, &parts.concat()].concat();
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(&all))));
+        let is_told = |item: &&String| !item.starts_with("Ran ");
+        document.body[Section::Done].iter().filter(is_told).map(|item| item.to_string()).collect()
+    };
+    let reset = |to: &str| {
+        [
+            runs("r", &format!("git reset --hard {to}")),
+            returns("r", &format!("HEAD is now at {to} an older one"), false),
+        ]
+    };
+    assert_eq!(done(&[]).len(), 3);
+    let all_older = done(&[&reset("9f8e7d6")]);
+    assert_eq!(all_older, ["Reset the branch to 9f8e7d6: an older one"], "all of them came later");
+    let last_two = done(&[&reset("1a2b3c4f00")]);
+    assert!(last_two[0].starts_with("Committed 1a2b3c4") && last_two.len() == 2, "{last_two:?}");
+    assert_eq!(done(&[&reset("3c4d5e6")]).len(), 4, "nothing came after it");
+    let switched = [runs("s", "git switch main"), returns("s", "Switched to branch 'main'", false)];
+    assert_eq!(done(&[&switched, &reset("9f8e7d6")]).len(), 3, "another branch was reset");
+    let reverted =
+        done(&[&[runs("v", "git revert --no-edit HEAD"), returns("v", "[dev 4d5e6f7] Revert \"feat: c\"\n", false)]]);
+    assert!(reverted.len() == 3 && !reverted.iter().any(|item| item.ends_with(": feat: c")), "{reverted:?}");
+    let undone = done(&[&[user("/undo"), says("Removed: 3c4d5e6 feat: c", "stop")]]);
+    assert!(!undone.iter().any(|item| item.starts_with("Committed 3c4d5e6")), "{undone:?}");
 }
 
 fn plan(id: &str, tasks: &[(&str, &str)]) -> [Arc<Message>; 2] {

@@ -7,10 +7,10 @@ use super::commands::{core_command, is_lookup, only_looks, purposes, removed_fil
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
-use super::notes::{FAILED, LOOKED_UP, NO_RESULT, SO_FAR, WORKING_ON};
+use super::notes::{COMMITTED, FAILED, LOOKED_UP, NO_RESULT, RESET_TO, SO_FAR, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
-use super::person::is_refusal;
+use super::person::{is_refusal, words_in_result};
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
@@ -18,8 +18,8 @@ use crate::json::Json;
 use crate::message::{BashExecution, Body, Message, ToolCall};
 use crate::tools::FileTools;
 use crate::tools::{
-    FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, has_failed, is_listed,
-    plan_items, printed_text, proposed_edits, reported_edits, unapplied,
+    FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed, failed_edits, files_done, has_failed,
+    is_listed, plan_items, printed_text, proposed_edits, reported_edits, unapplied,
 };
 
 /// Most commands that are kept: the newest and the most frequent ones.
@@ -32,6 +32,9 @@ const MOST_FILES: usize = 2000;
 const MOST_ADDED: usize = 400;
 /// Deepest level of nested arguments that is searched for these lines.
 const DEEPEST: usize = 6;
+/// Commands that change the branch, and how their results say so.
+const SWITCHING: &[&str] = &["git checkout", "git switch"];
+const SWITCHED: &[&str] = &["Switched to ", "HEAD is now at "];
 /// The tool, or the command of a tool, that takes back the last change of a file.
 const UNDO: &str = "undo_edit";
 /// Arguments with the text that an edit replaces.
@@ -60,8 +63,10 @@ pub(super) struct Actions<'a> {
     /// name them.
     changed: HashSet<String, TextHashing>,
     done: HashSet<String, TextHashing>,
-    /// Position of the latest call.
+    /// Position of the latest call, of the latest commit, and of the latest change to another branch.
     last_call: u64,
+    committed_at: u64,
+    switched_at: u64,
     lookups: u64,
     /// What open calls change in files, by the ids of the calls.
     adding: HashMap<String, Change<'a>, TextHashing>,
@@ -199,6 +204,8 @@ impl<'a> Actions<'a> {
         let added = self.adding.remove(call_id);
         let has_failed = has_failed(&action, output, is_error);
         if (is_error || has_failed) && is_refusal(output) {
+            let said = words_in_result(output, false);
+            errors.refuse(&shown(&core_of(subject.0, &subject.1)), said.as_deref(), place);
             return Vec::new();
         }
         let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
@@ -207,8 +214,13 @@ impl<'a> Actions<'a> {
         gone.for_each(|file| errors.resolve_naming(&file.path));
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
-        let mut statements = outcomes(&action, &subject, output, has_failed);
-        if has_failed {
+        let is_told = has_failed || matches!(action, ToolAction::Run { .. }) && failed(output, is_error).is_some();
+        let outcomes = outcomes(&action, &subject, output, is_told.then_some(has_failed));
+        let mut statements = outcomes.statements;
+        self.follow_branches(place.position, &action, output, &mut statements);
+        if let Some(line) = outcomes.failure {
+            self.fail(place, subject, &line, errors);
+        } else if has_failed {
             let line = error_line(&printed_text(output));
             let failed =
                 || (Voice::Action, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
@@ -242,6 +254,28 @@ impl<'a> Actions<'a> {
             self.fail_edit(place, subject, line, &[], errors);
         }
         statements
+    }
+
+    /// Follows commits and changes of the branch. A branch that was moved back after a change to it does not lose the
+    /// commits of another one.
+    fn follow_branches(
+        &mut self,
+        position: u64,
+        action: &ToolAction,
+        output: &str,
+        statements: &mut Vec<(Voice, String)>,
+    ) {
+        let ToolAction::Run { command, .. } = action else { return };
+        if statements.iter().any(|(_, line)| line.starts_with(COMMITTED)) {
+            self.committed_at = position;
+        }
+        let goes = SWITCHING.iter().any(|verb| command.contains(verb));
+        if goes && SWITCHED.iter().any(|words| output.contains(words)) {
+            self.switched_at = position;
+        }
+        if self.switched_at > self.committed_at {
+            statements.retain(|(_, line)| !line.starts_with(RESET_TO));
+        }
     }
 
     /// Hashes of the lines that a call adds. They are read only where an edit failed.
@@ -285,6 +319,11 @@ impl<'a> Actions<'a> {
             }
             !failed.is_retried
         });
+    }
+
+    /// Position of the latest call.
+    pub(super) fn last_call(&self) -> u64 {
+        self.last_call
     }
 
     /// Whether the conversation went on after a call without a result.
@@ -361,7 +400,9 @@ impl<'a> Actions<'a> {
         let core = core_of(kind, &target);
         let core_shown = shown(&core);
         // Agents read a file again after an edit of it failed.
-        if kind != ActionKind::Read && !self.failed_edits.contains_key(&core) {
+        if kind == ActionKind::Read {
+            errors.resolve_missing(&core_shown);
+        } else if !self.failed_edits.contains_key(&core) {
             errors.resolve(Some(&core_shown));
         }
         if kind == ActionKind::Run {

@@ -160,11 +160,15 @@ impl<'a> Collector<'a> {
     }
 
     fn read_person(&mut self, place: SourcePosition<'a>, words: &str) {
+        if is_substantive(words) {
+            let asked_at = self.dialogue.requests.last().map_or(0, |request| request.position);
+            self.errors.note_request(asked_at, &self.dialogue.newest_answers());
+        }
+        if !words.trim().is_empty() {
+            self.errors.go_on();
+        }
         self.dialogue.read_person(place, words, &mut self.notes);
         self.statements.add_person(place, words);
-        if is_substantive(words) {
-            self.errors.note_request();
-        }
     }
 
     fn read_names(&mut self, content: &Content, place: SourcePosition<'a>, places: Places) {
@@ -198,9 +202,13 @@ impl<'a> Collector<'a> {
                 }
             }
         }
+        self.errors.read_remark(&text, self.actions.last_call().max(self.first - 1));
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
-        for call in assistant.tool_calls() {
+        for (number, call) in assistant.tool_calls().enumerate() {
+            if number == 0 {
+                self.errors.go_on();
+            }
             let content = self.actions.begin(place, message, call, self.tools);
             for (voice, sentence) in content.sentences {
                 self.statements.add_line(voice, place, &sentence);

@@ -174,6 +174,56 @@ const LOOKING: &[&str] = &[
     "explain",
 ];
 
+/// Words of purposes that a conversation works towards: what they find has to be dealt with.
+const GOALS: &[&str] = &[
+    "test",
+    "tests",
+    "pytest",
+    "jest",
+    "vitest",
+    "mocha",
+    "rspec",
+    "phpunit",
+    "build",
+    "compile",
+    "make",
+    "tsc",
+    "lint",
+    "eslint",
+    "ruff",
+    "mypy",
+    "clippy",
+    "check",
+    "typecheck",
+    "types",
+    "fmt",
+    "format",
+    "ci",
+    "verify",
+    "deploy",
+    "install",
+    "add",
+    "push",
+    "publish",
+    "release",
+    "commit",
+    "merge",
+    "rebase",
+    "migrate",
+    "start",
+    "serve",
+    "dev",
+    "up",
+    "xcodebuild",
+    "gradlew",
+    "mvn",
+];
+
+/// Whether a purpose from [`purposes`] is a goal of work and no step to one.
+pub(crate) fn is_goal(purpose: &str) -> bool {
+    purpose.split(|character: char| !character.is_alphanumeric()).any(|word| GOALS.contains(&word))
+}
+
 /// Whether a purpose from [`purposes`] only looks something up.
 pub(crate) fn looks_up(purpose: &str) -> bool {
     purpose.rsplit(' ').next().is_some_and(|last| LOOKING.contains(&last))

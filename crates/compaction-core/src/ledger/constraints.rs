@@ -52,6 +52,176 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     signals.demands & !signals.reports != 0 || orders(sentence, !signals.reports)
 }
 
+/// Words of demands that hold for more than the request which they are part of: what says for how long or for what
+/// all, and what forbids something.
+const LASTING: &[&str] = &[
+    "every",
+    "each",
+    "any",
+    "all",
+    "jede",
+    "jeder",
+    "jedes",
+    "alle",
+    "chaque",
+    "tous",
+    "toutes",
+    "todos",
+    "todas",
+    "cada",
+    "ogni",
+    "tutti",
+    "tutte",
+    "все",
+    "каждый",
+    "каждая",
+    "каждое",
+    "любой",
+    "always",
+    "never",
+    "from now on",
+    "going forward",
+    "in the future",
+    "whenever",
+    "every time",
+    "each time",
+    "at all times",
+    "in general",
+    "by default",
+    "everything",
+    "not",
+    "don't",
+    "dont",
+    "doesn't",
+    "mustn't",
+    "can't",
+    "cannot",
+    "no",
+    "none",
+    "without",
+    "forbidden",
+    "off limits",
+    "reserved",
+    "immer",
+    "nie",
+    "niemals",
+    "ab jetzt",
+    "ab sofort",
+    "künftig",
+    "in zukunft",
+    "grundsätzlich",
+    "generell",
+    "jedes mal",
+    "nicht",
+    "kein",
+    "keine",
+    "keinen",
+    "keinem",
+    "keiner",
+    "ohne",
+    "verboten",
+    "toujours",
+    "jamais",
+    "désormais",
+    "dorénavant",
+    "à partir de maintenant",
+    "à chaque fois",
+    "systématiquement",
+    "pas",
+    "aucun",
+    "aucune",
+    "sans",
+    "interdit",
+    "siempre",
+    "nunca",
+    "jamás",
+    "a partir de ahora",
+    "de ahora en adelante",
+    "en adelante",
+    "cada vez",
+    "ningún",
+    "ninguna",
+    "sin",
+    "prohibido",
+    "sempre",
+    "jamais",
+    "a partir de agora",
+    "de agora em diante",
+    "daqui em diante",
+    "toda vez",
+    "não",
+    "nenhum",
+    "nenhuma",
+    "sem",
+    "proibido",
+    "mai",
+    "d'ora in poi",
+    "da ora in poi",
+    "ogni volta",
+    "non",
+    "nessun",
+    "nessuna",
+    "senza",
+    "vietato",
+    "всегда",
+    "никогда",
+    "отныне",
+    "впредь",
+    "с этого момента",
+    "каждый раз",
+    "не",
+    "нельзя",
+    "без",
+    "запрещено",
+];
+/// The same in languages without spaces between words.
+const LASTING_UNSPACED: &[&str] = &[
+    "所有",
+    "每个",
+    "任何",
+    "すべて",
+    "全て",
+    "모든",
+    "总是",
+    "始终",
+    "永远",
+    "从现在起",
+    "以后",
+    "今后",
+    "每次",
+    "一律",
+    "不",
+    "别",
+    "勿",
+    "禁止",
+    "常に",
+    "いつも",
+    "今後",
+    "これから",
+    "毎回",
+    "必ず",
+    "ない",
+    "禁止",
+    "だめ",
+    "항상",
+    "언제나",
+    "앞으로",
+    "매번",
+    "절대",
+    "않",
+    "말",
+    "금지",
+];
+/// Answers that a demand may follow. They forbid nothing.
+const ANSWERS: &[&str] = &["no", "nope", "nein", "non", "não"];
+
+/// Whether a demand holds for more than the request which it is part of.
+pub(crate) fn lasts(demand: &str) -> bool {
+    let is_answer = |(first, _): &(&str, &str)| ANSWERS.contains(&first.trim().to_lowercase().as_str());
+    let own = demand.split_once(',').filter(is_answer).map_or(demand, |(_, own)| own);
+    has_any(&normalised(own), LASTING) || LASTING_UNSPACED.iter().any(|words| own.contains(words))
+}
+
 /// Whether a sentence in one of the languages of [`SCRIPT_TABLES`] is a constraint.
 fn is_constraint_in_a_script(sentence: &str) -> bool {
     // The characters of all cues begin with such a byte. The loop is compiled to vector instructions.
@@ -387,6 +557,24 @@ fn signals(normalised: &str) -> Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_lasts_says_so_or_forbids_something() {
+        for demand in [
+            "Always run the linter before a commit.",
+            "make sure you dont use the old port",
+            "Port 48213 is reserved for the metrics server.",
+            "Ab jetzt nur noch UTC.",
+            "Le dossier vendor est interdit.",
+            "Никогда не меняй этот файл.",
+            "今后请用英文写注释。",
+        ] {
+            assert!(lasts(demand), "{demand}");
+        }
+        for wish in ["Make sure the title is blue.", "no, the block should stay as is", "Le nom doit être court."] {
+            assert!(!lasts(wish), "{wish}");
+        }
+    }
 
     /// What people ask to hold throughout.
     const WISHES: &[&str] = &[

@@ -2,6 +2,7 @@
 //!
 //! A line is judged by the forms in which compilers, test runners, shells and runtimes report.
 
+mod remarks;
 mod words;
 
 use std::borrow::Cow;
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
-use super::commands::purposes;
+use super::commands::{is_goal, purposes};
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
 use super::text::{clip, one_line};
@@ -22,6 +23,17 @@ use words::{
 /// Requests, and successes, without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 2;
 const SUCCESSES_WITHOUT: u64 = 24;
+/// Successes without a command that is no usual goal of work, and without a program that is not there. The work has
+/// found another way.
+const SUCCESSES_WITHOUT_COMMAND: u64 = 8;
+const SUCCESSES_WITHOUT_PROGRAM: u64 = 3;
+/// Ends of errors about such programs, in lower case.
+const NO_PROGRAM: &[&str] =
+    &["command not found", ": not found", "is not recognized as an internal or external command"];
+/// Words of errors about a file that is not there, in lower case.
+const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such file", "cannot find the file"];
+/// Why a refused call blocks the work.
+const REFUSED: &str = "the user refused it";
 /// Most errors that are kept. The oldest resolved ones are dropped first.
 const MOST_ERRORS: usize = 400;
 
@@ -36,6 +48,8 @@ pub(super) struct Errors {
     by_purpose: HashMap<String, Vec<usize>, TextHashing>,
     successes: u64,
     requests: u64,
+    /// Subjects of refused calls after which nothing happened yet.
+    refused: Vec<String>,
 }
 
 /// When an unresolved error happened.
@@ -150,25 +164,69 @@ impl Errors {
         }
     }
 
-    /// Records a request of a person. Work that goes on without an error is not blocked by it.
-    pub(super) fn note_request(&mut self) {
-        self.requests += 1;
-        let requests = self.requests;
-        self.close(|open| requests - open.requests >= REQUESTS_WITHOUT);
+    /// Records that a file was read. It is no longer missing.
+    pub(super) fn resolve_missing(&mut self, path: &str) {
+        self.close(|error, _| error.subject.as_deref() == Some(path) && has_one(&error.line, NO_FILE));
     }
 
-    fn close(&mut self, is_over: impl Fn(&OpenSince) -> bool) {
+    /// Records that a person refused a call, and what they said.
+    pub(super) fn refuse(&mut self, subject: &str, said: Option<&str>, place: SourcePosition<'_>) {
+        let line = match said {
+            Some(said) => clip(&format!("{REFUSED} and said: {}", one_line(said)), LONGEST_TEXT),
+            None => format!("{REFUSED} and did not say what to do instead"),
+        };
+        self.add(Some(subject), &line, place, false);
+        self.refused.push(subject.to_owned());
+    }
+
+    /// Records a call or a message of a person. What was refused before it no longer holds up the work.
+    pub(super) fn go_on(&mut self) {
+        for subject in std::mem::take(&mut self.refused) {
+            self.resolve(Some(&subject));
+        }
+    }
+
+    /// Records what the model said right after the message at `since`. Errors behind it that it calls expected or
+    /// harmless block nothing.
+    pub(super) fn read_remark(&mut self, text: &str, since: u64) {
+        let is_behind = |error: &ErrorRecord| error.position > since;
+        if self.open.keys().any(|index| is_behind(&self.list[*index])) && remarks::excuses(text) {
+            self.close(|error, _| is_behind(error));
+        }
+    }
+
+    /// Records a request of a person after `answers`, which are the newest ones with their positions. Work that goes
+    /// on without an error is not blocked by it, and neither is a turn, begun at `since`, that ended without a word
+    /// about it.
+    pub(super) fn note_request(&mut self, since: u64, answers: &[(u64, &str)]) {
+        self.requests += 1;
+        let requests = self.requests;
+        if self.open.is_empty() {
+            return;
+        }
+        let answers: Vec<(u64, String)> =
+            answers.iter().map(|(position, text)| (*position, text.to_lowercase())).collect();
+        self.close(|error, open| {
+            let mut later = answers.iter().filter(|(position, _)| *position > error.position).peekable();
+            let is_of_turn = error.position > since && later.peek().is_some();
+            let is_passed_over = is_of_turn && !later.any(|(_, answer)| names(answer, error));
+            is_passed_over || requests - open.requests >= REQUESTS_WITHOUT
+        });
+    }
+
+    fn close(&mut self, is_over: impl Fn(&ErrorRecord, &OpenSince) -> bool) {
         let list = &mut self.list;
         self.open.retain(|index, open| {
-            let is_over = is_over(open);
-            list[*index].is_resolved |= is_over;
+            let error = &mut list[*index];
+            let is_over = is_over(error, open);
+            error.is_resolved |= is_over;
             !is_over
         });
     }
 
     pub(super) fn finish(mut self) -> Vec<ErrorRecord> {
         let successes = self.successes;
-        self.close(|open| successes - open.successes >= SUCCESSES_WITHOUT);
+        self.close(|error, open| successes - open.successes >= successes_without(error));
         self.list.sort_by_key(|error| error.position);
         let mut excess = self.list.len().saturating_sub(MOST_ERRORS);
         self.list.retain(|error| {
@@ -188,6 +246,40 @@ fn purposes_of(subject: &str) -> Vec<String> {
         _ => purposes(subject),
     }
 }
+
+/// Successes without an error after which it blocks nothing.
+fn successes_without(error: &ErrorRecord) -> u64 {
+    let subject = error.subject.as_deref().unwrap_or_default();
+    let is_command = subject.contains(' ') && !subject.contains("({");
+    match is_command {
+        true if has_one(&error.line, NO_PROGRAM) => SUCCESSES_WITHOUT_PROGRAM,
+        true if !purposes(subject).iter().any(|purpose| is_goal(purpose)) => SUCCESSES_WITHOUT_COMMAND,
+        _ => SUCCESSES_WITHOUT,
+    }
+}
+
+fn has_one(line: &str, phrases: &[&str]) -> bool {
+    let lower = line.to_lowercase();
+    phrases.iter().any(|phrase| lower.contains(phrase))
+}
+
+/// Whether an answer in lower case names what failed: the task or file of the subject, or a name in the error.
+fn names(answer: &str, error: &ErrorRecord) -> bool {
+    let subject = error.subject.as_deref().unwrap_or_default();
+    let purposes = purposes_of(subject);
+    let tasks = purposes.iter().filter_map(|purpose| purpose.rsplit([' ', '/', '\\']).next());
+    let is_name = |word: &&str| {
+        let inner = word.chars().skip(1);
+        word.len() >= SHORTEST_NAME
+            && inner.into_iter().any(|one| one == '_' || one.is_uppercase() || one.is_ascii_digit())
+    };
+    let words = error.line.split(|one: char| !one.is_alphanumeric() && !matches!(one, '_' | '.' | '-'));
+    let mut all = tasks.chain(words.filter(is_name));
+    all.any(|name| answer.contains(name.trim_matches('.').to_lowercase().as_str()))
+}
+
+/// Fewest bytes of a name in an error by which an answer is known to be about it.
+const SHORTEST_NAME: usize = 4;
 
 /// The key of a subject. A request to the model has none; its key is a line end, which no path or
 /// command is.
@@ -437,7 +529,9 @@ fn is_form(previous: &str, token: &str, next: Option<&str>) -> bool {
     if token.starts_with("error[") && token.ends_with("]:") {
         return true;
     }
-    let is_parted = token.starts_with('(') && token.ends_with(')') && is_error_name(token.trim_matches(['(', ')']));
+    let between = |open, close| token.strip_prefix(open)?.strip_suffix(close);
+    let in_brackets = || between('(', ')').or_else(|| between('[', ']'));
+    let is_parted = in_brackets().is_some_and(is_error_name);
     let is_alone = previous.is_empty() && next.is_none() || previous.ends_with('"');
     let is_coded = next.is_some_and(|next| next.starts_with('[') && next.ends_with("]:"));
     let is_panic = previous.ends_with('\'') && is_word("panicked");

@@ -227,6 +227,12 @@ pub(crate) const PUSHED: &str = "Pushed ";
 pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
 /// Precedes the commit that a push replaced on the server.
 pub(crate) const INSTEAD_OF: &str = " instead of ";
+/// Starts the milestone of a branch that was moved back to an older commit, with what came after it thrown away.
+pub(crate) const RESET_TO: &str = "Reset the branch to ";
+/// Starts the milestone of a commit that a program took back.
+pub(crate) const UNDID: &str = "Took back the commit ";
+/// Starts the subject of a commit that takes back another one.
+pub(crate) const REVERT: &str = "Revert \"";
 /// Behind the outcome of a run that is older than the newest change of a file.
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the next step while the latest request is open and no other step is known.
@@ -246,6 +252,8 @@ pub(crate) const WITHDRAWN: &str = "No longer holds: ";
 pub(crate) const LEFT_BRANCH: &str = "On a branch that was left: ";
 /// Starts the item that records the caller's instructions, which are for one summary only.
 pub(crate) const FOCUS: &str = "Focus asked for this summary: ";
+/// Starts what blocks the work among the progress of a turn.
+pub(crate) const BLOCKED: &str = "Blocked: ";
 /// Separates what failed from its error.
 pub(crate) const FAILED: &str = " failed: ";
 /// Start lists of names, which count as names and not as statements.

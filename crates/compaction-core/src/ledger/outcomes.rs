@@ -7,9 +7,10 @@ use aho_corasick::AhoCorasick;
 
 use super::Voice;
 use super::actions::Subject;
-use super::commands::{looks_up, purposes};
+use super::commands::{core_command, looks_up, purposes};
+use super::errors::{Worth, worth};
 use super::finder::automaton;
-use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW};
+use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::statements::sentences;
 use super::text::{as_line, clip_middle, one_line};
 use crate::json::Json;
@@ -51,6 +52,13 @@ const COUNTED: &[&str] = &[
 ];
 /// Those of them that count failures.
 const FAILING: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error", "issues", "problems"];
+/// Those that count errors and not only findings.
+const ERRORS: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error"];
+/// Words of a count of errors that a program has repaired.
+const DEALT_WITH: &[&str] = &["0 remaining", "all fixed"];
+/// Last lines of an output, and most bytes of one, that may give the reason for a failure.
+const LAST_LINES: usize = 3;
+const LONGEST_LINE: usize = 400;
 /// Arguments that hold text to write or search for, not sentences for anybody.
 const NO_SENTENCES: &[&str] = &[
     "content",
@@ -88,6 +96,10 @@ const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "
 const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
 /// Begins the line in which a program reports its commit.
 const COMMIT: &str = "Commit ";
+/// Begins the line in which it takes a commit back.
+const REMOVED: &str = "Removed: ";
+/// Begins the line in which git says where a branch was moved to.
+const HEAD_IS_NOW: &str = "HEAD is now at ";
 const MADE_KEYS: &[&str] = &["identifier", "key", "number"];
 /// Bytes of the longest result that is read as JSON.
 const LONGEST_JSON: usize = 200_000;
@@ -106,31 +118,45 @@ const SENTENCE_OPTIONS: &[&str] = &[
     "--subject",
 ];
 
-/// The outcomes of a call, if lines of its output state them.
-pub(super) fn outcomes(
-    action: &ToolAction,
-    (_, target): &Subject,
-    output: &str,
-    has_failed: bool,
-) -> Vec<(Voice, String)> {
-    match action {
+/// What a call came to.
+#[derive(Debug, Default)]
+pub(super) struct Outcomes {
+    /// What lines of its output state.
+    pub(super) statements: Vec<(Voice, String)>,
+    /// The line that tells of failures, where nothing else does: the exit code of a pipe is that of its last program.
+    pub(super) failure: Option<String>,
+}
+
+/// The outcomes of a call. `has_failed` is what its exit code or its agent says, if they do.
+pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str, has_failed: Option<bool>) -> Outcomes {
+    let is_failed = has_failed == Some(true);
+    let statements = match action {
         ToolAction::Run { command, .. } => {
             let output = printed_text(output);
             let saved = saved(command, &output);
-            if saved.is_empty() { of_command(command, &output, has_failed).into_iter().collect() } else { saved }
+            if !saved.is_empty() {
+                return Outcomes { statements: saved, failure: None };
+            }
+            let is_told = has_failed.is_some() && core_command(command).len() == command.trim().len();
+            return of_command(command, &output, is_failed, is_told);
         }
-        ToolAction::Other if !has_failed => of_call(target, output).into_iter().collect(),
-        _ if !has_failed && action.changes_files() => {
+        ToolAction::Other if !is_failed => of_call(target, output).into_iter().collect(),
+        _ if !is_failed && action.changes_files() => {
             reported_commits(output).map(|commit| (Voice::Milestone, commit)).collect()
         }
         _ => Vec::new(),
-    }
+    };
+    Outcomes { statements, failure: None }
 }
 
 /// The commit and the push of a command.
 fn saved(command: &str, output: &str) -> Vec<(Voice, String)> {
     let commit = || committed(output).map(|commit| if is_amending(command) { commit + AMENDED } else { commit });
-    let commit = command.contains("commit").then(commit).flatten();
+    if let Some(moved) = moved_back(command, output) {
+        return vec![(Voice::Milestone, moved)];
+    }
+    let commits = command.contains("commit") || command.contains("git revert");
+    let commit = commits.then(commit).flatten();
     // Most outputs have none, and a search line by line takes several times as long.
     if memchr::memmem::find(output.as_bytes(), b" -> ").is_none() {
         return commit.into_iter().map(|line| (Voice::Milestone, line)).collect();
@@ -146,36 +172,68 @@ fn is_amending(command: &str) -> bool {
     command.split_whitespace().any(|word| word == "--amend")
 }
 
-/// The commits that a program reports by itself, as aider does: `Commit 1a2b3c4 subject`.
+/// The commits that a program makes or takes back by itself, as aider does: `Commit 1a2b3c4 subject`,
+/// `Removed: 1a2b3c4 subject`.
 pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
-    let has_some = memchr::memmem::find(text.as_bytes(), COMMIT.as_bytes()).is_some();
+    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    let has_some = has(COMMIT) || has(REMOVED);
     let lines = if has_some { text } else { "" }.lines();
     lines.filter_map(|line| {
         let line = line.trim().trim_start_matches('>').trim_start();
-        let (hash, subject) = line.strip_prefix(COMMIT)?.split_once(' ')?;
-        (is_hash(hash) && !subject.trim().is_empty()).then(|| format!("{COMMITTED}{hash}: {}", one_line(subject)))
+        let (start, named) = match line.strip_prefix(REMOVED) {
+            Some(named) => (UNDID, named),
+            None => (COMMITTED, line.strip_prefix(COMMIT)?),
+        };
+        let (hash, subject) = named.trim().split_once(' ')?;
+        (is_hash(hash) && !subject.trim().is_empty()).then(|| format!("{start}{hash}: {}", one_line(subject)))
     })
+}
+
+/// The commit to which a command moved its branch back: `HEAD is now at 1a2b3c4 subject`.
+fn moved_back(command: &str, output: &str) -> Option<String> {
+    let moves = command.contains("git reset") && command.contains("--hard");
+    let mut lines = if moves { output } else { "" }.lines().rev();
+    let (hash, subject) = lines.find_map(|line| line.trim().strip_prefix(HEAD_IS_NOW)?.split_once(' '))?;
+    is_hash(hash).then(|| format!("{RESET_TO}{hash}: {}", one_line(subject)))
 }
 
 fn is_hash(text: &str) -> bool {
     (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
+/// The outcomes of a command. `is_told` means that an exit code says whether it failed.
+fn of_command(command: &str, output: &str, has_failed: bool, is_told: bool) -> Outcomes {
+    let one = |voice, text| Outcomes { statements: vec![(voice, text)], failure: None };
     let shown = || clip_middle(&as_line(command), COMMAND_UNITS).replace('`', "'");
     if let Some(address) = opened(command, output) {
-        return Some((Voice::Milestone, format!("`{}` gave {address}", shown())));
+        return one(Voice::Milestone, format!("`{}` gave {address}", shown()));
     }
     let does = || purposes(command).iter().any(|purpose| !looks_up(purpose));
     let counted = counted(output);
-    if let Some(Counted { line, has_failures }) = counted.filter(|_| does()) {
+    if let Some(Counted { line, has_failures, are_errors }) = counted.filter(|_| does()) {
         // A failure is recorded but is no milestone.
         let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
-        return Some((voice, format!("`{}`: {line}", shown())));
+        let outcomes = one(voice, format!("`{}`: {line}", shown()));
+        return Outcomes { failure: (are_errors && !has_failed && !is_told).then_some(line), ..outcomes };
+    }
+    // The line stands among the errors and needs no statement.
+    let failure = if !has_failed && !is_told && does() { last_cause(output) } else { None };
+    if failure.is_some() {
+        return Outcomes { statements: Vec::new(), failure };
     }
     let is_short = !has_failed && utf16_len(output.trim()) <= SHORT_RESULT && output.contains(char::is_whitespace);
     let is_stated = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does();
-    is_stated.then(|| (Voice::Action, format!("`{}`: {}", shown(), one_line(output))))
+    match is_stated {
+        true => one(Voice::Action, format!("`{}`: {}", shown(), one_line(output))),
+        false => Outcomes::default(),
+    }
+}
+
+/// The reason for a failure with which an output ends.
+fn last_cause(output: &str) -> Option<String> {
+    let mut last = suffix_utf16(output, END_UNITS).lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let line = last.by_ref().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && worth(line) == Worth::Cause)?;
+    Some(one_line(&clip_middle(line, SHORT_RESULT)))
 }
 
 /// `[main 1a2b3c4] subject` as git reports a commit.
@@ -225,6 +283,8 @@ struct Counted {
     line: String,
     /// Whether something failed.
     has_failures: bool,
+    /// Whether it counts errors or failed tests that are left, and not only findings.
+    are_errors: bool,
 }
 
 static COUNTED_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(COUNTED, true));
@@ -239,8 +299,10 @@ fn counted(output: &str) -> Option<Counted> {
         let lower = line.to_lowercase();
         let counts = counts(&lower);
         let has_failures = counts.iter().any(|(count, word)| *count > 0 && FAILING.contains(word));
+        let is_left = || !DEALT_WITH.iter().any(|words| lower.contains(words));
+        let are_errors = counts.iter().any(|(count, word)| *count > 0 && ERRORS.contains(word)) && is_left();
         let line = || one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
-        (!counts.is_empty()).then(|| Counted { line: line(), has_failures })
+        (!counts.is_empty()).then(|| Counted { line: line(), has_failures, are_errors })
     })
 }
 
@@ -436,10 +498,28 @@ mod tests {
             ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
         ] {
             let action = ToolAction::Run { command: command.to_owned(), files: Vec::new() };
-            let lines = outcomes(&action, &(ActionKind::Run, command.to_owned()), output, false);
-            let line = lines.into_iter().next().map(|(_, line)| line);
+            let outcomes = outcomes(&action, &(ActionKind::Run, command.to_owned()), output, None);
+            let line = outcomes.statements.into_iter().next().map(|(_, line)| line);
             assert_eq!(line.as_deref(), expected, "{command}");
         }
+    }
+
+    #[test]
+    fn a_run_without_an_exit_code_fails_by_its_last_lines() {
+        let failure = |command: &str, output: &str, has_failed| {
+            let action = ToolAction::Run { command: command.to_owned(), files: Vec::new() };
+            outcomes(&action, &(ActionKind::Run, command.to_owned()), output, has_failed).failure
+        };
+        let tests = "== 1 failed, 3 passed in 0.1s ==";
+        assert_eq!(failure("pytest", tests, None).as_deref(), Some("1 failed, 3 passed in 0.1s"));
+        assert_eq!(failure("pytest", tests, Some(false)), None, "an exit code says it");
+        assert!(failure("pytest | tail -3", tests, Some(false)).is_some(), "the exit code is that of `tail`");
+        assert_eq!(failure("grep -c x a.log", "3 errors", None), None, "it only looks");
+        assert_eq!(failure("bd ready", "Ready work (10 issues)", None), None, "findings are no failures");
+        assert_eq!(failure("ruff check --fix", "Found 3 errors (3 fixed, 0 remaining).", None), None);
+        let ended = failure("python run.py", "Reading\nKeyError: 'name'\n", None);
+        assert_eq!(ended.as_deref(), Some("KeyError: 'name'"));
+        assert_eq!(failure("python run.py", "KeyError: 'name'\na\nb\nDone", None), None);
     }
 
     #[test]
@@ -453,6 +533,11 @@ mod tests {
         assert_eq!(lines, expected);
         let reported = "Applied edit to a.rs\n> Commit 1a2b3c4 fix: the parser\nCommit to it";
         assert_eq!(reported_commits(reported).collect::<Vec<_>>(), ["Committed 1a2b3c4: fix: the parser"]);
+        let removed: Vec<String> = reported_commits("Removed: 1a2b3c4 fix: the parser\nNow at:  9f8e7d6").collect();
+        assert_eq!(removed, ["Took back the commit 1a2b3c4: fix: the parser"]);
+        let moved = saved("git reset --hard HEAD~2", "HEAD is now at 9f8e7d6 docs: the manual");
+        assert_eq!(moved, [(Voice::Milestone, "Reset the branch to 9f8e7d6: docs: the manual".to_owned())]);
+        assert!(saved("git checkout 9f8e7d6", "HEAD is now at 9f8e7d6 docs: the manual").is_empty());
     }
 
     #[test]

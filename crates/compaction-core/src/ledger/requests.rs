@@ -269,7 +269,11 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
     // If most of a message was pasted, the person wrote only at its beginning and end.
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
-    let may_constrain = |at: usize, sentence: &str, is_prose: bool| !is_between(at) && is_prose && !is_report(sentence);
+    // Data that was pasted ends with such marks.
+    let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
+    let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
+        !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence)
+    };
     let candidates =
         all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_constrain(*at, sentence, *is_prose));
     for (number, (_, (sentence, _))) in candidates.enumerate() {
@@ -368,6 +372,11 @@ impl<'a> Dialogue<'a> {
         if let Some(option) = chosen(text, &options) {
             notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
         }
+    }
+
+    /// The newest answers with their positions.
+    pub(super) fn newest_answers(&self) -> Vec<(u64, &str)> {
+        self.answers.iter().map(|answer| (answer.place.position, answer.text.as_str())).collect()
     }
 
     /// Adds a request. The one before it is no longer the last and is cut if it is long.

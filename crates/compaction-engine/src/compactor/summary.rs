@@ -110,8 +110,8 @@ impl Written {
             job.conversation = plan.conversation(end_of(job.kind, preparation));
         }
         let collected = Arc::new(LedgerCache::new(Arc::clone(preparation)));
-        if let Some(job) = jobs.first_mut().filter(|job| rests_on_all(job, preparation)) {
-            job.ledgers = Some(Arc::clone(&collected));
+        if jobs.first().is_some_and(|job| rests_on_all(job, preparation)) {
+            jobs.iter_mut().for_each(|job| job.ledgers = Some(Arc::clone(&collected)));
         }
         // The ledger for the account is collected and serialised while a model writes. Beside an extractive summary it
         // is serialised once the summary is known, because it need not repeat the statements there.

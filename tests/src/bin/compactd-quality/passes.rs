@@ -59,6 +59,7 @@ pub(crate) fn run(messages: &[PreparedMessage], plan: Plan) -> anyhow::Result<St
                 max_tokens: plan.budget_tokens.saturating_sub(estimate_text(&blocks)),
                 citations: false,
                 turn_request: None,
+                with_turn: None,
             },
         };
         let text = summarize(&input, &|| false)?;

@@ -1,0 +1,94 @@
+//! What blocks the work: what failed and was not made up for, what a person reported and nobody worked on since, and
+//! what the model says it did not achieve.
+
+use super::Builder;
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::actions::shown;
+use crate::ledger::cues::is_substantive;
+use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, FAILED};
+use crate::ledger::problems::{is_unsolved, reported};
+use crate::ledger::text::{clip, clip_middle, quote};
+use crate::ledger::{ErrorRecord, Outcome, Voice};
+use crate::summary::{Section, SummaryKind};
+
+/// Newest requests that may report a problem.
+const REPORTS: usize = 2;
+/// Most UTF-16 units of what failed, of the reason, and of a sentence of the model.
+const LONGEST_SUBJECT: usize = 100;
+const LONGEST_LINE: usize = 160;
+const LONGEST_UNSOLVED: usize = 160;
+
+impl Builder<'_> {
+    /// What blocks the work at the end of the turn that follows, if that is known.
+    pub(super) fn blocked(&mut self) {
+        let ledger = self.with_turn;
+        let changed_at = ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        for error in ledger.unresolved_errors() {
+            let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
+            let is_file = || ledger.files.iter().any(|file| Some(&shown(&file.path)) == error.subject.as_ref());
+            let mut item = match error.subject.is_some() && changed_at > error.position && !is_file() {
+                true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error)),
+                false => error_item(error),
+            };
+            // The context of a turn has no section for it.
+            if self.kind == SummaryKind::TurnPrefix {
+                item.insert_str(0, BLOCKED);
+            }
+            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
+        }
+        if self.kind == SummaryKind::History {
+            self.reported_problems();
+            self.unsolved();
+        }
+    }
+
+    /// What the newest requests say does not work, if nothing was done about it or the work on it is not finished.
+    fn reported_problems(&mut self) {
+        let ledger = self.with_turn;
+        let acted_at = self.acted_at();
+        // A message of the person ends a turn, even if it asks for nothing by itself.
+        let ended_at = ledger.answered.max(ledger.last_request().map_or(0, |request| request.position));
+        let requests = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
+        for (at, request) in requests.take(REPORTS).enumerate() {
+            let is_worked_on = acted_at > request.position && (at > 0 || ended_at > acted_at);
+            let Some(problem) = reported(&request.text).filter(|_| !is_worked_on && request.position > 0) else {
+                continue;
+            };
+            let origin = Origin { position: request.position, times: 1, sources: Some(&request.sources) };
+            self.pool.add(Section::Blocked, &format!("The user reports: {problem}"), origin, Rank::Normal);
+        }
+    }
+
+    /// What the newest message of the model says is not achieved, if nothing was done since.
+    fn unsolved(&mut self) {
+        let ledger = self.with_turn;
+        let asked_at = ledger.last_request().map_or(0, |request| request.position);
+        let of_model = ledger.statements.iter().rev().filter(|one| one.is_of_model());
+        let newest = of_model.clone().next().map_or(0, |one| one.position);
+        if newest <= asked_at || self.acted_at() > newest {
+            return;
+        }
+        let said = of_model.take_while(|one| one.position == newest).filter(|one| one.voice != Voice::Announcement);
+        let said: Vec<_> = said.filter(|one| is_unsolved(&one.text)).collect();
+        for one in said.into_iter().rev() {
+            let origin = Origin { position: one.position, times: 1, sources: Some(&one.sources) };
+            let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
+            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
+        }
+    }
+
+    /// Position of the newest change of a file, or of the newest command that did something.
+    fn acted_at(&self) -> u64 {
+        let files = self.with_turn.files.iter().map(|file| file.changed_at);
+        let commands = self.with_turn.commands.iter().filter(|command| command.outcome == Outcome::Succeeded);
+        files.chain(commands.map(|command| command.position)).max().unwrap_or_default()
+    }
+}
+
+fn error_item(error: &ErrorRecord) -> String {
+    let line = clip(&error.line, LONGEST_LINE);
+    match &error.subject {
+        Some(subject) => format!("{}{FAILED}{line}", quote(&clip_middle(subject, LONGEST_SUBJECT))),
+        None => format!("The last request to the model{FAILED}{line}"),
+    }
+}
