@@ -439,7 +439,6 @@ impl<'a> Dialogue<'a> {
             }
         }
         if let Some((answer, option)) = newest().next_back().and_then(|answer| Some((answer, taken(&answer.text)?))) {
-            let option = whole(&answer.text, &option).unwrap_or(option);
             notes.add(NoteKind::Decision, &format!("{TOOK}{option}"), answer.place, false);
         }
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at && !self.is_waiting);

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Builder, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, SHORT_REQUEST, is_question, standing_milestones,
+    Builder, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, SHORT_REQUEST, STALE_AFTER, is_question,
+    standing_milestones,
 };
 use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
-use crate::ledger::commands::{looks_up, purposes};
+use crate::ledger::choices::whole;
+use crate::ledger::commands::{core_command, looks_up, purposes};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, NOTHING_YET, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
@@ -90,7 +92,7 @@ impl<'a> Builder<'a> {
         let mut open = String::new();
         let taken = self.taken(position).or_else(|| turn.as_ref()?.taken(1));
         if let Some(option) = taken {
-            open.push_str(&format!(", with the option {option}"));
+            open.push_str(&format!(", with the option {}", clip(&option, LONGEST_RESULT)));
         }
         let untouched = self.untouched(request, position);
         if !untouched.is_empty() {
@@ -125,7 +127,7 @@ impl<'a> Builder<'a> {
         let mut all = if changed.is_empty() { Vec::new() } else { vec![changes] };
         all.extend(told.into_iter().map(|(_, told)| told));
         // The newest of them say most. What was changed stays in any case.
-        let mut room = (self.units / PROGRESS_PART).max(LONGEST_REPEAT);
+        let mut room = (self.units / PROGRESS_PART).max(LONGEST_RUN);
         let first = all.len()
             - all
                 .iter()
@@ -138,7 +140,7 @@ impl<'a> Builder<'a> {
                 .count();
         let kept = all.split_off(first);
         all.truncate(usize::from(!changed.is_empty() && first > 0));
-        all.iter_mut().for_each(|one| *one = clip_middle(one, LONGEST_REPEAT));
+        all.iter_mut().for_each(|one| *one = clip_middle(one, LONGEST_RUN));
         all.extend(kept);
         all
     }
@@ -168,10 +170,11 @@ impl<'a> Builder<'a> {
     }
 
     /// The option that the person or the model took for the request at `since`.
-    fn taken(&self, since: u64) -> Option<&'a str> {
+    fn taken(&self, since: u64) -> Option<String> {
         let decisions = self.ledger.notes_of(NoteKind::Decision).rev();
         let mut taken = decisions.take_while(|note| note.position >= since).map(|note| note.text.as_str());
-        taken.find_map(|text| text.strip_prefix(TOOK).or_else(|| text.strip_prefix(CHOSE)))
+        let option = taken.find_map(|text| text.strip_prefix(TOOK).or_else(|| text.strip_prefix(CHOSE)))?;
+        Some(whole(&self.ledger.newest_answer.text, option).unwrap_or_else(|| option.to_owned()))
     }
 
     /// The newest answer, if it came after the last request.
@@ -260,7 +263,11 @@ impl<'a> Builder<'a> {
             None => (self.ledger, self.ledger.changed_at(), since),
         };
         let (position, command) = check_of(ledger)?;
-        (changed_at > position && changed_at > since).then(|| quote(command))
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > position);
+        let is_recent = !std::ptr::eq(ledger, self.ledger)
+            || later.filter(|request| is_substantive(&request.text)).count() <= STALE_AFTER;
+        let command = clip_middle(core_command(command), LONGEST_RUN);
+        (changed_at > position && changed_at > since && is_recent).then(|| quote(&command))
     }
 }
 
