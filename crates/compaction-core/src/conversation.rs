@@ -15,7 +15,7 @@ use crate::json::{Json, RawObject};
 use crate::message::{BashExecution, Block, Body, Content, Message, System, ToolCall, blocks_text};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{prefix_utf16, utf16_len};
-use crate::{system_state, tokens};
+use crate::tokens;
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
@@ -494,7 +494,7 @@ fn has_conversation(projected: &ProjectedEntry) -> bool {
 }
 
 fn system_prompt(projection: &Projection) -> Option<SystemPrompt> {
-    let replayed = system_state::replay(projection.messages(), 0)?;
+    let replayed = projection.system_message(0)?;
     let Body::System(system) = replayed.body() else {
         return None;
     };

@@ -25,7 +25,6 @@ pub mod prompts;
 pub mod recall;
 pub mod settings;
 pub mod summary;
-pub mod system_state;
 pub mod text;
 pub mod tokens;
 pub mod tools;

@@ -2,7 +2,6 @@
 
 use crate::message::{Body, Message};
 use crate::projection::{ProjectedEntry, Projection};
-use crate::system_state;
 use crate::undo::CopiedDepths;
 
 pub use crate::text::estimate_text;
@@ -59,8 +58,7 @@ pub fn known_context_tokens(projection: &Projection) -> Option<u64> {
 pub fn estimate_context(projection: &Projection) -> u64 {
     let conversation = projection.messages().filter(|message| message.as_system().is_none());
     // Several system messages are one prompt and its changes. Only the resulting prompt counts.
-    let system = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
-    system + estimate_messages(conversation)
+    projection.system_tokens() + estimate_messages(conversation)
 }
 
 fn usage_and_trailing(projection: &Projection) -> Option<ContextTokens> {

@@ -20,7 +20,6 @@ use compaction_core::undo::CopiedDepths;
 use session_store::{NewEntry, Parent, Precondition};
 
 use crate::compactor::{BegunCompaction, EndState, Order};
-use crate::context::project;
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{ClippedResult, CompactionDone, CompactionReason, OperationKind};
@@ -130,7 +129,7 @@ fn check_append(
         let usage = Some(usage(gauge.known_tokens(), model));
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     }
-    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
+    let projection = access.view().project_leaf()?;
     auto_compaction.state().gauge = Gauge::of(&projection);
     let known = known_context_tokens(&projection);
     learn(known);
@@ -420,7 +419,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
         else {
             return Ok(());
         };
-        let projection = project(access.session(), access.open(), Some(&leaf))?;
+        let projection = access.view().project(Some(&leaf))?;
         let reasons = if trigger::is_asked_anew(&projection) { Reasons::Threshold } else { reasons };
         let settings = access.engine().settings();
         let outcome = decide(access, &projection, None, &model, (&settings, reasons));
@@ -479,7 +478,7 @@ fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Or
     let new: Vec<NewEntry<'_>> = edits.iter().map(|edit| compactor::new_edit(access, edit)).collect();
     access.append(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
     let clipped: Vec<ClippedResult> = clips.into_iter().map(ClippedResult::from).collect();
-    let after = project(access.session(), access.open(), access.session().leaf_id())?;
+    let after = access.view().project_leaf()?;
     if !is_enough {
         return Ok(Clipped::Some { clipped, projection: after });
     }

@@ -14,13 +14,12 @@ use async_trait::async_trait;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json::{RawObject, encode_string};
 use compaction_core::message::Message;
-use compaction_core::pins::Pins;
-use compaction_core::projection::Projection;
-use compaction_core::{system_state, tokens, trigger};
+use compaction_core::pins::{self, Pins};
+use compaction_core::projection::{Branch as _, PathState, Projection};
+use compaction_core::{tokens, trigger};
 use serde_json::value::RawValue;
-use session_store::{NewEntry, Parent, Precondition};
+use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
 
-use crate::context::{pins_of, project, with_path_state, with_pinned_entries};
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{
@@ -149,12 +148,11 @@ fn question(
     if order.summary.is_some() || !access.engine().host.answers(Question::BeforeCompaction) {
         return Ok(None);
     }
-    let branch = access.session().branch_entries(Some(&plan.leaf_id));
     Ok(Some(BeforeCompaction {
         session_id: order.session_id.clone(),
         operation_id: operation_id.to_owned(),
         preparation: plan.preparation.clone(),
-        branch: branch.map_err(|error| access.open().store_failure(error))?,
+        branch: access.view().read(|session| session.branch_entries(Some(&plan.leaf_id)))?,
         custom_instructions: order.custom_instructions.clone(),
         reason: order.reason,
         will_retry: order.will_retry,
@@ -250,12 +248,15 @@ fn commit(
     plan.check_later_results(access, order)?;
     // Entries that were pinned while the summary was written count as well.
     let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
-    let pins = pins_at_leaf(access)?;
+    let pins = access.view().leaf_pins()?;
     written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
     order.check_progress(&written.summary, plan.balance.replaced)?;
-    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    let missed_entries = missed_attempt(access, &projection, operation_id);
-    let hidden = [order.hidden(&projection), missed_entries.clone()].concat();
+    let projection = access.view().project_leaf()?;
+    let mut hidden = order.hidden(&projection);
+    // A result of the attempt that this compaction recovers has the attempt judged again. That is no other overflow.
+    let mut missed_entries = missed_attempt(access, &projection, operation_id);
+    missed_entries.retain(|entry| !hidden.contains(entry));
+    hidden.extend_from_slice(&missed_entries);
     let edits: Vec<String> = hidden.iter().map(hiding).collect();
     let edits: Vec<NewEntry<'_>> = edits.iter().map(|edit| new_edit(access, edit)).collect();
     let parent_id = edits.last().map_or_else(|| access.session().leaf_id().cloned(), |edit| edit.id.clone());
@@ -285,10 +286,6 @@ fn missed_attempt(access: &SessionAccess<'_>, projection: &Projection, operation
     missed.filter(is_last).map(|answer| trigger::attempt(projection, &answer)).unwrap_or_default()
 }
 
-fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, EngineError> {
-    pins_of(access.session(), access.open(), access.session().leaf_id())
-}
-
 /// The members of an edit that hides an entry of the failed attempt from later contexts: the call together with its
 /// results (docs/triggers.md, "Recovery").
 pub(crate) fn hiding(target: &EntryId) -> String {
@@ -305,8 +302,8 @@ pub(crate) fn new_edit<'a>(access: &SessionAccess<'_>, members: &'a str) -> NewE
 /// The prompt and tools at the leaf. Readers drop the system messages before a compaction, so the entry carries their
 /// state.
 fn system_message(access: &SessionAccess<'_>, time: i64) -> Result<Option<Message>, EngineError> {
-    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    Ok(system_state::replay(projection.messages(), time))
+    let projection = access.view().project_leaf()?;
+    Ok(projection.system_message(time))
 }
 
 fn members(plan: &Plan, written: &Written, system_message: Option<&Message>) -> String {
@@ -328,7 +325,7 @@ fn members(plan: &Plan, written: &Written, system_message: Option<&Message>) -> 
 }
 
 fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Written) -> Result<Compaction, EngineError> {
-    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
+    let projection = access.view().project_leaf()?;
     let account = written.account.report(&written.summary);
     let usage = written.usage.map(RawValue::from_string).transpose();
     let details = RawValue::from_string(written.details).map_err(|error| EngineError::internal(error.to_string()))?;
@@ -349,4 +346,51 @@ fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Writt
         redactions: written.redactions,
         account,
     })
+}
+
+/// The details of a compaction whose parent will be `parent_id`, with the model, the thinking level and the pins at
+/// the leaf.
+fn with_path_state(
+    access: &SessionAccess<'_>,
+    details: &str,
+    parent_id: Option<&EntryId>,
+    pinned: Vec<EntryId>,
+) -> Result<String, EngineError> {
+    let (Some(leaf), Some(parent_id)) = (access.session().leaf_id(), parent_id) else {
+        return Ok(details.to_owned());
+    };
+    let projection = access.view().project(Some(leaf))?;
+    Ok(PathState::of(&projection, parent_id).with_pinned(pinned).add_to(details))
+}
+
+/// `summary` with the pinned entries that the compaction evicts, if the branch is kept from `first_kept` on. An id
+/// that is not on the branch keeps nothing. A given summary stays as it is and gets only the pinned entries that it
+/// lacks.
+fn with_pinned_entries(
+    access: &SessionAccess<'_>,
+    summary: &str,
+    pins: &Pins,
+    first_kept: &EntryId,
+    is_given: bool,
+) -> Result<String, EngineError> {
+    if pins.entries().is_empty() {
+        return Ok(summary.to_owned());
+    }
+    let first_kept_depth = access.view().read(|session| depth_of(session, first_kept))?;
+    let evicted = pins.evicted(first_kept_depth);
+    let missing = evicted.filter(|pinned| !is_given || !pinned.is_in(summary));
+    Ok(pins::add_pinned_entries(summary, missing))
+}
+
+/// Distance of an entry from the leaf; `None` if it is not on the branch.
+fn depth_of(session: &Session, id: &EntryId) -> Result<Option<usize>, StoreError> {
+    let mut branch = session.branch(session.leaf_id())?;
+    let mut depth = 0;
+    while let Some(header) = branch.header(depth)? {
+        if header.id == *id {
+            return Ok(Some(depth));
+        }
+        depth += 1;
+    }
+    Ok(None)
 }

@@ -42,8 +42,7 @@
 //! Most programs need only the items at the root. The modules hold what a server or a host with its own models needs:
 //!
 //! - [`host`]: events, and the questions that a host can answer.
-//! - [`session`]: open sessions, their turns, and the claim of one structural operation.
-//! - [`context`]: the context of any branch.
+//! - [`session`]: open sessions, what they hold, their turns, and the claim of one structural operation.
 //! - [`settings`]: settings and their layers.
 //! - [`summarizers`]: summarizers and the jobs that they get.
 //! - [`models`]: models of providers and programs.
@@ -54,7 +53,6 @@
 
 mod auto_compaction;
 mod compactor;
-pub mod context;
 mod engine;
 mod error;
 pub mod host;

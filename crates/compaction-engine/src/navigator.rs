@@ -19,14 +19,13 @@ use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::compactor::prompt_texts;
-use crate::context::project;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{BeforeNavigation, Event, GivenText, Navigation, NavigationChanges, OperationKind, Question};
 use crate::operation;
 use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::redaction::{Redactions, add_counts};
-use crate::session::{OpenSession, SessionAccess};
+use crate::session::{SessionAccess, SessionView};
 use crate::settings::Settings;
 use crate::summarizers::{Chain, SummaryJob};
 use crate::threads::blocking;
@@ -108,14 +107,13 @@ impl Operation for NavigationOperation {
         chain: &Chain,
         operation_id: &str,
     ) -> Result<Self, EngineError> {
-        let (session, open) = (access.session(), access.open());
-        let route = Route::of(session, open, session.leaf_id().cloned(), &request.target_id)?;
+        let route = Route::of(access.view(), access.leaf_id(), &request.target_id)?;
         let old_leaf_id = route.old_leaf_id.clone();
-        let step = if route.is_there(session).map_err(|error| open.store_failure(error))? {
+        let step = if access.view().read(|session| route.is_there(session))? {
             events.notify_start_of_move(access.engine(), operation_id, &old_leaf_id);
             Step::Moved(stayed(&route))
         } else if access.engine().host.answers(Question::BeforeNavigation) {
-            Step::Ask(Box::new(question(&open.id, &request, &route, operation_id)))
+            Step::Ask(Box::new(question(&access.open().id, &request, &route, operation_id)))
         } else {
             go(access, &request, settings, chain, route, operation_id, &events)?
         };
@@ -186,7 +184,7 @@ impl NavigationOperation {
             if actual != expected {
                 return Err(EngineError::LeafMoved { expected, actual });
             }
-            let route = Route::of(access.session(), access.open(), actual, &request.target_id)?;
+            let route = Route::of(access.view(), actual, &request.target_id)?;
             go(access, &request, &settings, &chain, route, &id, &events)
         })
         .await
@@ -225,7 +223,7 @@ fn go(
         let windows = chain.iter().filter_map(|summarizer| summarizer.limits().context_window);
         let window = windows.min().filter(|_| request.summary.is_none());
         let budget = window.map(|window| branch_budget(window, settings.branch_reserve_tokens()));
-        let preparation = route.branch_preparation(access.session(), access.open(), budget, &settings.file_tools())?;
+        let preparation = route.branch_preparation(access.view(), budget, &settings.file_tools())?;
         if !preparation.messages.is_empty() {
             events.notify_start(access.engine(), operation_id, &route.old_leaf_id, preparation.tokens);
             return Ok(Step::Summarize(Box::new(Plan { route, preparation, settings: settings.clone() })));
@@ -404,12 +402,11 @@ fn summary_members(
 /// The leaf, if no entry that the model sees was appended since the summary was begun. Such an entry would be in
 /// neither the summary nor the context. A label or a name does not invalidate the summary.
 fn unchanged_leaf(access: &SessionAccess<'_>, route: &Route) -> Result<Option<EntryId>, EngineError> {
-    let session = access.session();
-    let leaf = session.leaf_id().cloned();
+    let leaf = access.leaf_id();
     if leaf == route.old_leaf_id {
         return Ok(leaf);
     }
-    let branch = session.branch_entries(leaf.as_ref()).map_err(|error| access.open().store_failure(error))?;
+    let branch = access.view().read(|session| session.branch_entries(leaf.as_ref()))?;
     let old = branch.iter().rposition(|entry| Some(entry.id()) == route.old_leaf_id.as_ref());
     let is_silent = |entry: &Arc<Entry>| !entry.has_context_messages() && entry.kind() != EntryKind::ContextEdit;
     match old {
@@ -457,16 +454,10 @@ impl Route {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn of(
-        session: &Session,
-        open: &OpenSession,
-        leaf: Option<EntryId>,
-        target_id: &EntryId,
-    ) -> Result<Self, EngineError> {
-        let store_failure = |error| open.store_failure(error);
-        let target = session.entry_or_stand_in(target_id).map_err(store_failure)?;
-        let common = session.common_ancestor(leaf.as_ref(), Some(target.id())).map_err(store_failure)?;
-        let path = session.branch_ids(leaf.as_ref()).map_err(store_failure)?;
+    pub fn of(view: SessionView<'_>, leaf: Option<EntryId>, target_id: &EntryId) -> Result<Self, EngineError> {
+        let target = view.read(|session| session.entry_or_stand_in(target_id))?;
+        let common = view.read(|session| session.common_ancestor(leaf.as_ref(), Some(target.id())))?;
+        let path = view.read(|session| session.branch_ids(leaf.as_ref()))?;
         let shared = common.as_ref().and_then(|common| path.iter().position(|id| id == common));
         Ok(Self {
             destination: Destination::of(&target),
@@ -506,14 +497,14 @@ impl Route {
     /// Those of the store.
     pub fn branch_preparation(
         &self,
-        session: &Session,
-        open: &OpenSession,
+        view: SessionView<'_>,
         budget: Option<u64>,
         tools: &FileTools,
     ) -> Result<BranchPreparation, EngineError> {
-        let projection = project(session, open, self.old_leaf_id.as_ref())?;
+        let leaf = self.old_leaf_id.as_ref();
+        let projection = view.project(leaf)?;
         let ids: HashSet<&EntryId> = self.abandoned.iter().collect();
-        let branch = session.branch_entries(self.old_leaf_id.as_ref()).map_err(|error| open.store_failure(error))?;
+        let branch = view.read(|session| session.branch_entries(leaf))?;
         let abandoned: Vec<Arc<Entry>> = branch.into_iter().filter(|entry| ids.contains(entry.id())).collect();
         Ok(BranchPreparation::of(&projection, &abandoned, budget, tools))
     }

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use compaction_core::entry::{Entry, EntryId, iso_timestamp};
+use compaction_core::entry::{Entry, EntryHeader, EntryId, iso_timestamp};
 use compaction_core::message::Message;
+use compaction_core::pins::Pins;
 use compaction_core::projection::Projection;
 use compaction_core::trigger::{Gauge, TriggerModel};
 use session_store::{
@@ -182,28 +183,21 @@ impl OpenSession {
         self.is_read_only.store(is_read_only, Ordering::Relaxed);
     }
 
-    /// The session behind a guard.
-    ///
-    /// # Errors
-    /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
-    pub fn opened<'a>(&self, stored: Option<&'a Session>) -> Result<&'a Session, EngineError> {
-        stored.ok_or_else(|| self.not_open())
-    }
-
     /// The context that the model sees at the leaf.
     ///
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile, and those of the store.
     pub async fn context(self: &Arc<Self>) -> Result<Arc<Projection>, EngineError> {
         let (open, stored) = (Arc::clone(self), self.read().await);
-        threads::blocking_in(self.is_quick, move || {
-            let session = open.opened(stored.as_ref())?;
-            session
-                .context(session.leaf_id())
-                .map(|context| context.projection)
-                .map_err(|error| open.store_failure(error))
-        })
-        .await
+        threads::blocking_in(self.is_quick, move || open.view(stored.as_ref())?.project_leaf()).await
+    }
+
+    /// Access for reading the session behind a guard.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
+    pub fn view<'a>(&'a self, stored: Option<&'a Session>) -> Result<SessionView<'a>, EngineError> {
+        Ok(SessionView { session: stored.ok_or_else(|| self.not_open())?, open: self })
     }
 
     /// The error of a session that was closed.
@@ -336,6 +330,66 @@ impl Drop for OperationGuard {
     }
 }
 
+/// Read access to an open session.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionView<'a> {
+    /// What is stored.
+    pub session: &'a Session,
+    /// The open session around it.
+    pub open: &'a OpenSession,
+}
+
+impl<'a> SessionView<'a> {
+    /// What `read` returns. Its failure becomes one of this session.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn read<T>(self, read: impl FnOnce(&'a Session) -> Result<T, StoreError>) -> Result<T, EngineError> {
+        read(self.session).map_err(|error| self.open.store_failure(error))
+    }
+
+    /// The header of an entry.
+    ///
+    /// # Errors
+    /// [`EngineError::EntryNotFound`], and those of the store.
+    pub fn header(self, id: &EntryId) -> Result<EntryHeader, EngineError> {
+        let header = self.read(|session| session.entry_header(id))?;
+        header.ok_or_else(|| EngineError::EntryNotFound { session_id: self.open.id.clone(), entry_id: id.clone() })
+    }
+
+    /// The context that the model sees at `leaf`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn project(self, leaf: Option<&EntryId>) -> Result<Arc<Projection>, EngineError> {
+        Ok(self.read(|session| session.context(leaf))?.projection)
+    }
+
+    /// The context that the model sees at the present leaf.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn project_leaf(self) -> Result<Arc<Projection>, EngineError> {
+        self.project(self.session.leaf_id())
+    }
+
+    /// The pinned entries of the branch that ends at `leaf`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn pins(self, leaf: Option<&EntryId>) -> Result<Pins, EngineError> {
+        self.read(|session| session.pins(leaf))
+    }
+
+    /// The pinned entries of the present branch.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn leaf_pins(self) -> Result<Pins, EngineError> {
+        self.pins(self.session.leaf_id())
+    }
+}
+
 /// Write access to a session. Every change notifies the host.
 #[derive(Debug)]
 pub struct SessionAccess<'a> {
@@ -361,6 +415,11 @@ impl<'a> SessionAccess<'a> {
     /// The session, for reading.
     pub fn session(&self) -> &Session {
         self.session
+    }
+
+    /// Access for reading.
+    pub fn view(&self) -> SessionView<'_> {
+        SessionView { session: self.session, open: self.open }
     }
 
     /// The open session around it.

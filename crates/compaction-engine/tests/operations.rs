@@ -129,8 +129,8 @@ impl Scene {
         let session = Arc::new(OpenSession::of_messages(&messages).unwrap());
         let ids = {
             let stored = session.read().await;
-            let opened = session.opened(stored.as_ref()).unwrap();
-            opened.branch_ids(opened.leaf_id()).unwrap()
+            let view = session.view(stored.as_ref()).unwrap();
+            view.read(|session| session.branch_ids(session.leaf_id())).unwrap()
         };
         Self { host, engine, session, ids }
     }

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use compaction_core::json::decode_string;
-use compaction_engine::session::{self, OpenSession, ReadGuard, SessionAccess, Turn, WriteGuard};
+use compaction_engine::session::{self, OpenSession, ReadGuard, SessionAccess, SessionView, Turn, WriteGuard};
 use compaction_engine::{EngineError, threads};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -69,6 +69,16 @@ impl<R> From<R> for Reply<R> {
         Self::Result(result)
     }
 }
+
+/// Work that reads a session.
+pub trait Read<T>: FnOnce(SessionView<'_>) -> Result<T, RpcError> + Send + 'static {}
+
+impl<T, W: FnOnce(SessionView<'_>) -> Result<T, RpcError> + Send + 'static> Read<T> for W {}
+
+/// Work that changes a session.
+pub trait Write<T>: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static {}
+
+impl<T, W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static> Write<T> for W {}
 
 /// Methods whose results have diagnostics.
 const WITH_DIAGNOSTICS: [&str; 2] = ["initialize", "updateSettings"];
@@ -163,21 +173,13 @@ impl CallContext {
 
     /// Reads the session of the call by `work`, on a thread for blocking work. Cancelling ends the wait at once; the
     /// thread finishes in the background.
-    pub async fn read<T, W>(&self, work: W) -> Result<T, RpcError>
-    where
-        T: Send + 'static,
-        W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
-    {
+    pub async fn read<T: Send + 'static>(&self, work: impl Read<T>) -> Result<T, RpcError> {
         self.read_then(work, Ok).await
     }
 
     /// As [`CallContext::read`], for a result that may be long: the thread also writes the reply, after it has
     /// released the session.
-    pub(crate) async fn read_to_reply<R, W>(&self, work: W) -> Result<Reply<R>, RpcError>
-    where
-        R: Serialize + 'static,
-        W: FnOnce(&session_store::Session, &OpenSession) -> Result<R, RpcError> + Send + 'static,
-    {
+    pub(crate) async fn read_to_reply<R: Serialize + 'static>(&self, work: impl Read<R>) -> Result<Reply<R>, RpcError> {
         let start = self.reply_start();
         let write = |result| {
             let reply = start.map(|start| written_reply(start, &result, usize::MAX)).transpose();
@@ -190,15 +192,11 @@ impl CallContext {
 
     /// Reads the session of the call by `work`, and does `then` with the result on the same thread, after the session
     /// was released.
-    async fn read_then<T, U, W>(
+    async fn read_then<T, U: Send + 'static>(
         &self,
-        work: W,
+        work: impl Read<T>,
         then: impl FnOnce(T) -> Result<U, RpcError> + Send + 'static,
-    ) -> Result<U, RpcError>
-    where
-        U: Send + 'static,
-        W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
-    {
+    ) -> Result<U, RpcError> {
         let reading = async {
             match self.ticket()?.resolved(&self.server).await? {
                 Ticket::Read(session, lock) => {
@@ -230,22 +228,14 @@ impl CallContext {
 
     /// Changes the session of the call by `work`. The call can be cancelled while it waits for its turn. Once `work`
     /// has begun, its outcome is the result.
-    pub async fn write<T, W>(&self, work: W) -> Result<T, RpcError>
-    where
-        T: Send + 'static,
-        W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
-    {
+    pub async fn write<T: Send + 'static>(&self, work: impl Write<T>) -> Result<T, RpcError> {
         let (session, guard) = self.unless_cancelled(self.write_guard()).await?;
         change(Arc::clone(&self.server), session, guard, work).await
     }
 
     /// As [`CallContext::write`], for work that appends one short line. If the session is settled, the work is done
     /// here, because handing it to a thread costs more than the write.
-    pub(crate) async fn write_briefly<T, W>(&self, work: W) -> Result<T, RpcError>
-    where
-        T: Send + 'static,
-        W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
-    {
+    pub(crate) async fn write_briefly<T: Send + 'static>(&self, work: impl Write<T>) -> Result<T, RpcError> {
         let (session, mut guard) = self.unless_cancelled(self.write_guard()).await?;
         // Checking whether a compaction is due can take long.
         let is_brief = session.auto_compaction.model().is_none();
@@ -350,11 +340,12 @@ fn no_ticket() -> RpcError {
 
 /// Changes a session whose lock is held, on a thread for blocking work. When this returns, everything that must reach
 /// the disk has reached it. Other calls can use the session while the disk works.
-async fn change<T, W>(server: Arc<Server>, session: Arc<OpenSession>, guard: WriteGuard, work: W) -> Result<T, RpcError>
-where
-    T: Send + 'static,
-    W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
-{
+async fn change<T: Send + 'static>(
+    server: Arc<Server>,
+    session: Arc<OpenSession>,
+    guard: WriteGuard,
+    work: impl Write<T>,
+) -> Result<T, RpcError> {
     session::change(Arc::clone(server.engine()?), session, guard, work).await
 }
 
@@ -391,14 +382,15 @@ async fn read<T, U, W, F>(
 ) -> Result<Result<U, (W, F)>, RpcError>
 where
     U: Send + 'static,
-    W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+    W: Read<T>,
     F: FnOnce(T) -> Result<U, RpcError> + Send + 'static,
 {
     on_thread(move || {
-        let done = match session.opened(guard.as_ref())? {
-            outdated if outdated.is_outdated() => return Ok(Err((work, then))),
-            opened => work(opened, &session)?,
-        };
+        let view = session.view(guard.as_ref())?;
+        if view.session.is_outdated() {
+            return Ok(Err((work, then)));
+        }
+        let done = work(view)?;
         drop(guard);
         then(done).map(Ok)
     })
@@ -406,21 +398,17 @@ where
 }
 
 /// Runs `work` with the session after reading what other programs have changed, and then `then` without it.
-async fn read_refreshed<T, U, W>(
+async fn read_refreshed<T, U: Send + 'static>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
     mut guard: WriteGuard,
-    work: W,
+    work: impl Read<T>,
     then: impl FnOnce(T) -> Result<U, RpcError> + Send + 'static,
-) -> Result<U, RpcError>
-where
-    U: Send + 'static,
-    W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
-{
+) -> Result<U, RpcError> {
     on_thread(move || {
         let mut access = SessionAccess::new(server.engine()?, &session, guard.as_mut())?;
         access.refresh()?;
-        let done = work(access.session(), &session)?;
+        let done = work(access.view())?;
         drop(guard);
         then(done)
     })

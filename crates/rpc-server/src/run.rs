@@ -11,6 +11,7 @@ use session_store::SessionStore;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::dispatch::{Dispatcher, Signal};
 use crate::methods;
@@ -81,7 +82,7 @@ async fn run(
 ) -> anyhow::Result<ExitCode> {
     let outbound = Outbound::spawn(output)?;
     let server = Arc::new(Server::new(outbound.clone(), CATALOG, store));
-    let dispatcher = Dispatcher::new(Arc::clone(&server), outbound.clone())?;
+    let dispatcher = Arc::new(Dispatcher::new(Arc::clone(&server), outbound.clone())?);
     let ended = CancellationToken::new();
     let inputs = read_messages(&input, options.framing, options.max_message_bytes, outbound.clone(), ended.clone())?;
     let end = listen(&server, &dispatcher, &outbound, inputs, &ended).await?;
@@ -111,29 +112,31 @@ async fn run(
 /// that does not read.
 async fn listen(
     server: &Arc<Server>,
-    dispatcher: &Dispatcher,
+    dispatcher: &Arc<Dispatcher>,
     outbound: &Outbound,
     mut inputs: Receiver<Input>,
     ended: &CancellationToken,
 ) -> anyhow::Result<End> {
-    let serve = async {
+    let (dispatcher, replies) = (Arc::clone(dispatcher), outbound.clone());
+    // A task of its own: all that is waited for below would otherwise be asked again with every message.
+    let serve = AbortOnDropHandle::new(tokio::spawn(async move {
         while let Some(Input::Message(incoming, bytes)) = inputs.recv().await {
             tracing::trace!(bytes, "message");
             // No message is read from a client that does not read its replies, so that the queue of replies stays
             // bounded.
-            outbound.ready().await;
+            replies.ready().await;
             if dispatcher.accept(incoming).await == Signal::Exit {
                 return End::Exit;
             }
         }
         End::Input
-    };
+    }));
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
     let mut quit = signal(SignalKind::quit())?;
     Ok(tokio::select! {
-        end = serve => end,
+        end = serve => end?,
         _ = terminate.recv() => End::Signal,
         _ = interrupt.recv() => End::Signal,
         _ = hangup.recv() => End::Signal,

@@ -32,7 +32,6 @@ mod header;
 mod index;
 mod line;
 pub mod log;
-mod memory;
 mod search;
 mod session;
 mod store;
@@ -44,7 +43,6 @@ pub use file::{
 pub use header::{SessionHeader, is_valid_session_id, now};
 pub use index::Label;
 pub use log::Locator;
-pub use memory::{MemoryLog, MemoryStore};
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
 pub use session::branch::Undo;
@@ -53,6 +51,6 @@ pub use session::inspect::{SessionStats, TokenTotals, TreeNode};
 pub use session::syncs::PendingSync;
 pub use session::{Durability, Session, SessionOptions};
 pub use store::{
-    CreateOptions, Cursor, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore,
-    SessionSummary,
+    CreateOptions, Cursor, IsCancelled, ListOptions, MemoryLog, MemoryStore, OpenOptions, SearchOptions, SessionPage,
+    SessionStore, SessionSummary,
 };

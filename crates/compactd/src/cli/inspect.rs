@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::arguments::{ListOptions, RecallOptions, SearchOptions, ShowOptions, Shown, TreeOptions};
 use super::connection::{ALL_SESSIONS, Connection, Source, length, list as items, number};
 use super::failure::Failure;
-use super::report::diagnostic_line;
 use super::terminal::{Terminal, count, cut, line_of_member, one_line, safe_lines, thousands, width, wrapped_lines};
 
 /// Shows the context, the last summary or one entry of a session.
@@ -207,6 +206,12 @@ pub(super) fn drawing(session: &Value, tree: &Value, show_all: bool, terminal: T
     let warning = |diagnostic: &Value| terminal.yellow(&format!("! {}", diagnostic_line(diagnostic)));
     drawn.extend(items(&session["diagnostics"]).iter().map(warning));
     drawn.join("\n")
+}
+
+/// A diagnostic of the server on one line, with the line of the file that it is about.
+pub(super) fn diagnostic_line(diagnostic: &Value) -> String {
+    let line = diagnostic["line"].as_u64().map(|line| format!("line {line}: ")).unwrap_or_default();
+    format!("{line}{}", one_line(diagnostic["message"].as_str().unwrap_or_default()))
 }
 
 fn title(session: &Value, outline: &Outline) -> String {

@@ -13,7 +13,6 @@ mod hook;
 mod import;
 mod inspect;
 mod mcp;
-mod report;
 mod terminal;
 
 use std::io::{self, Write};

@@ -8,7 +8,7 @@ use compaction_core::prompts::{OutputLimits, RequestKind};
 use compaction_core::settings::{CompactionSettings, EffectiveLimits};
 use compaction_core::summary::{ShownFiles, append_file_blocks};
 use compaction_core::tokens::estimate_text;
-use compaction_core::{extractive, system_state, trigger};
+use compaction_core::{extractive, trigger};
 
 use super::plan::{Balance, Measure};
 use crate::error::EngineError;
@@ -208,7 +208,7 @@ impl Order {
         let prepared = Preparation::of(&shown, leaf, least, &self.settings.file_tools());
         let first_kept = prepared.ok().map(|prepared| prepared.first_kept_entry_id);
         let measure = self.measure(&shown);
-        let prompt = system_state::replay(shown.messages(), 0).map_or(0, |message| message.tokens());
+        let prompt = shown.system_tokens();
         let has_summary = first_kept.is_some() || shown.compaction().is_some();
         let summary = if has_summary { compaction.reserve_tokens } else { 0 };
         let room = measure.to_estimated(threshold).saturating_sub(prompt.saturating_add(summary));

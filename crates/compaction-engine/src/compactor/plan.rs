@@ -6,22 +6,20 @@ use compaction_core::entry::EntryId;
 use compaction_core::ledger::Retention;
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
-use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
+use compaction_core::preparation::{ChosenCutError, Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::prompts::{OutputLimits, RequestKind, SummaryRequest};
-use compaction_core::{cut_point, extractive, system_state, tokens};
-use session_store::Session;
+use compaction_core::{cut_point, extractive, tokens};
 use tokio_util::sync::CancellationToken;
 
 use super::summary::{jobs, prompt_texts};
 use super::{FittedSettings, Order};
-use crate::context::{chosen_cut, entry_not_found, pins_of, project};
 use crate::error::EngineError;
 use crate::host::GivenSummary;
 use crate::models::{Conversation, ModelLimits};
 use crate::operation::SummaryOperation;
 use crate::redaction::Redactions;
-use crate::session::{OpenSession, SessionAccess};
+use crate::session::{SessionAccess, SessionView};
 use crate::settings::Settings;
 
 /// The plan of a compaction: what is summarised, by a summarizer or by the caller, and where the cut is.
@@ -58,11 +56,11 @@ pub(super) struct RedactedPlan {
 impl Plan {
     /// Plans the compaction of an order.
     pub(super) fn of(access: &SessionAccess<'_>, order: &Order) -> Result<Self, EngineError> {
-        let whole = project(access.session(), access.open(), access.session().leaf_id())?;
+        let whole = access.view().project_leaf()?;
         let hidden = order.hidden(&whole);
         let projection = whole.hiding(&hidden);
         let leaf = access.session().leaf_id();
-        let pins = read_beside(&projection, || pins_of(access.session(), access.open(), leaf))?;
+        let pins = read_beside(&projection, || access.view().pins(leaf))?;
         let preparation = match &order.first_kept {
             Some(first_kept) => prepare_at(access, order, &projection, first_kept)?,
             None => order.prepare(&projection, leaf, &pins).or_else(|refusal| match refusal {
@@ -90,7 +88,7 @@ impl Plan {
         if leaf == Some(&self.leaf_id) {
             return Ok(());
         }
-        let context = project(access.session(), access.open(), leaf)?;
+        let context = access.view().project(leaf)?;
         let context = context.hiding(&order.hidden(&context));
         let call_id = cut_point::answered_since(context.entries(), &self.first_kept_entry_id, &self.leaf_id);
         call_id.map_or(Ok(()), |call_id| {
@@ -173,10 +171,10 @@ impl Plan {
         if let Some(first_kept) = &given.first_kept_entry_id {
             let (first_kept, leaf, order) = (first_kept.clone(), self.leaf_id.clone(), Arc::clone(order));
             let check = move |access: &mut SessionAccess<'_>| {
-                let projection = project(access.session(), access.open(), Some(&leaf))?;
+                let projection = access.view().project(Some(&leaf))?;
                 let hidden = order.hidden(&projection);
                 check_first_kept(access, &first_kept, &leaf, &hidden)?;
-                let pins = pins_of(access.session(), access.open(), Some(&leaf))?;
+                let pins = access.view().pins(Some(&leaf))?;
                 Ok(Self::at_given_cut(&order, (&projection.hiding(&hidden), &pins), &leaf, &first_kept))
             };
             *self = operation.in_turn(check).await.map_err(of_hook)?;
@@ -220,10 +218,25 @@ fn prepare_at(
             "nothing where `summary.firstKeptEntryId` is given",
         ));
     }
-    let (session, open) = (access.session(), access.open());
     let (compaction, tools) = (order.compaction_of(projection), order.settings.file_tools());
-    let prepared = Preparation::at(projection, session.leaf_id(), first_kept, compaction, &tools);
-    chosen_cut(session, open, first_kept, prepared)
+    let prepared = Preparation::at(projection, access.session().leaf_id(), first_kept, compaction, &tools);
+    chosen_cut(access.view(), first_kept, prepared)
+}
+
+/// A preparation at a cut that the caller chose. The inner error says why nothing is compacted.
+fn chosen_cut(
+    view: SessionView<'_>,
+    first_kept: &EntryId,
+    prepared: Result<Preparation, ChosenCutError>,
+) -> Result<Result<Preparation, Refusal>, EngineError> {
+    let invalid = match prepared {
+        Ok(preparation) => return Ok(Ok(preparation)),
+        Err(ChosenCutError::Refused(refusal)) => return Ok(Err(refusal)),
+        Err(ChosenCutError::Invalid(invalid)) => invalid,
+    };
+    view.header(first_kept)?;
+    let expected = format!("an entry where the context can be cut; cannot {invalid}");
+    Err(EngineError::invalid_argument("firstKeptEntryId", expected))
 }
 
 /// The messages of the context from `first_kept` on. If that entry is before the context, all messages except the
@@ -251,15 +264,12 @@ fn check_first_kept(
     leaf: &EntryId,
     hidden: &[EntryId],
 ) -> Result<(), EngineError> {
-    let (session, open) = (access.session(), access.open());
-    let path = "summary.firstKeptEntryId";
-    let header = session.entry_header(first_kept).map_err(|error| open.store_failure(error))?;
-    header.ok_or_else(|| entry_not_found(open, first_kept))?;
-    let is_on_branch = session.is_on_branch(first_kept, Some(leaf)).map_err(|error| open.store_failure(error))?;
-    if !is_on_branch {
+    let (view, path) = (access.view(), "summary.firstKeptEntryId");
+    view.header(first_kept)?;
+    if !view.read(|session| session.is_on_branch(first_kept, Some(leaf)))? {
         return Err(EngineError::invalid_argument(path, format!("an entry on the branch that ends at {leaf}")));
     }
-    let branch = session.branch_entries(Some(leaf)).map_err(|error| open.store_failure(error))?;
+    let branch = view.read(|session| session.branch_entries(Some(leaf)))?;
     let parts = |what: String| {
         let expected = format!("an entry that does not part a tool call from its result; {first_kept} parts {what}");
         Err(EngineError::invalid_argument(path, expected))
@@ -353,7 +363,7 @@ impl Balance {
         let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
         let (gone, kept) = entries.split_at(position.unwrap_or(usize::from(projection.compaction().is_some())));
         // Prompt and tools stay even if their messages are removed: the compaction carries their state.
-        let prompt = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
+        let prompt = projection.system_tokens();
         let pinned = || pins.evicted(Some(entries[gone.len()].depth)).map(|pinned| pinned.tokens).sum();
         Self {
             kept: prompt.saturating_add(conversation(kept)),
@@ -407,20 +417,19 @@ impl Preview {
     /// # Errors
     /// Those of the store, and those of an invalid cut.
     pub fn of(
-        session: &Session,
-        open: &OpenSession,
+        view: SessionView<'_>,
         leaf: Option<&EntryId>,
         first_kept: Option<&EntryId>,
         settings: &Settings,
     ) -> Result<Result<Self, Refusal>, EngineError> {
-        let projection = project(session, open, leaf)?;
-        let fitted = FittedSettings::of(settings, open.auto_compaction.effective_model().as_ref());
+        let projection = view.project(leaf)?;
+        let fitted = FittedSettings::of(settings, view.open.auto_compaction.effective_model().as_ref());
         let compaction = fitted.map_or_else(|| settings.compaction_at(projection.model()), |fitted| fitted.compaction);
         let tools = settings.file_tools();
         let preparation = match (first_kept, fitted) {
             (Some(first_kept), _) => {
                 let prepared = Preparation::at(&projection, leaf, first_kept, compaction, &tools);
-                chosen_cut(session, open, first_kept, prepared)?
+                chosen_cut(view, first_kept, prepared)?
             }
             (None, Some(fitted)) => fitted.prepare(settings, &projection, leaf),
             (None, None) => Preparation::of(&projection, leaf, compaction, &tools),

@@ -58,8 +58,10 @@ pub(crate) struct HttpConfiguration {
     pub(crate) query: Option<String>,
     /// Whether the server is the provider's own, which rejects requests without a key.
     pub(crate) is_own_server: bool,
-    /// The provider's name in the answers of this server's conversations; `None` if unknown.
-    pub(crate) conversation_provider: Option<String>,
+    /// The provider behind the server, whose rules for error texts count; `None` if unknown.
+    pub(crate) provider: Option<ProviderId>,
+    /// The same, if conversations that name it may be sent to the server.
+    pub(crate) conversation_provider: Option<ProviderId>,
     /// The source of the key.
     pub(crate) key: KeySource,
     /// The header of the key.
@@ -73,6 +75,10 @@ pub(crate) struct HttpConfiguration {
     /// The member of a chat request that limits the answer.
     pub(crate) max_tokens_parameter: &'static str,
 }
+
+/// A provider by its name in the answers of sessions. The name of a summarizer says nothing about the provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProviderId(pub(crate) String);
 
 /// The source of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -455,6 +461,22 @@ mod tests {
         let http = http_of("ollama", &ollama);
         assert_eq!((http.key, http.is_own_server, http.max_tokens_parameter), (KeySource::None, false, "max_tokens"));
         assert_eq!(http_of("openai", &json!({ "model": "m" })).max_tokens_parameter, "max_completion_tokens");
+    }
+
+    #[test]
+    fn a_provider_is_known_by_its_server_or_by_the_settings() {
+        let provider = |name: &str, summarizer: Value| {
+            let mut summarizer = summarizer;
+            (summarizer["provider"], summarizer["model"]) = (json!("openai"), json!("m"));
+            http_of(name, &summarizer).provider.map(|id| id.0)
+        };
+        let local = "http://localhost:11434/v1";
+        assert_eq!(provider("zai", json!({ "baseUrl": local })), None);
+        assert_eq!(provider("mine", json!({ "baseUrl": "https://api.z.ai/v1" })).as_deref(), Some("zai"));
+        assert_eq!(provider("mine", json!({ "baseUrl": "https://xyz.ai/v1" })), None);
+        assert_eq!(provider("zai", json!({})).as_deref(), Some("openai"));
+        let given = json!({ "baseUrl": local, "conversationProvider": "zai" });
+        assert_eq!(provider("mine", given).as_deref(), Some("zai"));
     }
 
     #[test]

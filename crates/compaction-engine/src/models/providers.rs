@@ -30,7 +30,7 @@ use super::providers::request::Changeable;
 use super::{Cache, ContinuedRequest, Model};
 use crate::error::EngineError;
 use command::CommandModel;
-use failure::Failure;
+use failure::ReadError;
 use http_model::HttpModel;
 
 /// The model with this name in the merged settings. It opens and starts nothing before it is asked. `printed_keys`
@@ -58,20 +58,20 @@ pub fn model_of(configuration: &ModelConfiguration, environment: &Environment) -
                 let path = format!("compactd.summarizers.{name}.model");
                 EngineError::invalid_setting(path, "the name of a model that can be a part of an address")
             })?;
-            Ok(Arc::new(HttpModel::new(name, *limits, http, interface_of(name, http), uri, environment)))
+            Ok(Arc::new(HttpModel::new(name, *limits, http, interface_of(http), uri, environment)))
         }
     }
 }
 
-fn interface_of(name: &str, http: &HttpConfiguration) -> Box<dyn Interface> {
-    let (name, model) = (name.to_owned(), http.model.clone());
+fn interface_of(http: &HttpConfiguration) -> Box<dyn Interface> {
+    let model = http.model.clone();
     match http.api {
-        Api::Messages => Box::new(messages::Messages { name, model: Some(model) }),
-        Api::VertexMessages => Box::new(messages::Messages { name, model: None }),
-        Api::Chat => Box::new(chat::Chat { name, model, max_tokens_parameter: http.max_tokens_parameter }),
-        Api::Responses => Box::new(responses::Responses { name, model }),
-        Api::Gemini => Box::new(gemini::Gemini { name }),
-        Api::Converse => Box::new(converse::Converse { name }),
+        Api::Messages => Box::new(messages::Messages { model: Some(model) }),
+        Api::VertexMessages => Box::new(messages::Messages { model: None }),
+        Api::Chat => Box::new(chat::Chat { model, max_tokens_parameter: http.max_tokens_parameter }),
+        Api::Responses => Box::new(responses::Responses { model }),
+        Api::Gemini => Box::new(gemini::Gemini),
+        Api::Converse => Box::new(converse::Converse),
     }
 }
 
@@ -118,7 +118,7 @@ trait Interface: Send + Sync + Debug {
     fn changeable(&self) -> &'static Changeable;
 
     /// Reads one event, or the whole answer, into the draft. Fails if it reports an error.
-    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure>;
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), ReadError>;
 }
 
 /// The body of a request.

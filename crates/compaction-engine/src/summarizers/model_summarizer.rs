@@ -3,16 +3,18 @@
 //!
 //! Some servers truncate a request that is larger than their window and answer with success. The usage of an answer
 //! shows this, and the request is made again with less text.
-
-mod continued;
+//!
+//! A model may be asked to continue the conversation instead of reading a transcript. Any obstacle, before or after
+//! that request, leads back to a transcript. At most two answers are wasted, each with one further try if it was cut
+//! off.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use compaction_core::conversation::Redact;
+use compaction_core::conversation::{Prefix, Redact};
 use compaction_core::fitting::RequestPlan;
-use compaction_core::prompts::SummaryRequest;
+use compaction_core::prompts::{OutputLimits, SummaryRequest};
 use compaction_core::summary::{SummaryKind, missing_headings};
 use compaction_core::text::least_tokens;
 use compaction_core::trigger::is_part;
@@ -21,13 +23,13 @@ use serde_json::Value;
 use super::{JobContext, Summarizer, SummaryJob, SummaryText};
 use crate::error::EngineError;
 use crate::models::{
-    Answer, ContinuedRequest, FailureKind, MissedCaches, Model, ModelError, ModelLimits, RequestChoice, RequestReport,
-    RetryPolicy, StopReason, sum_usage, summary_of,
+    Answer, ContinuationCheck, ContinuedRequest, Continues, Conversation, Estimate, FailureKind, MissedCaches, Model,
+    ModelError, ModelLimits, Obstacle, Price, Reason, RequestChoice, RequestReport, RetryPolicy, StopReason, sum_usage,
+    summary_of,
 };
 use crate::redaction::{Redacted, RedactedTexts, Redactions, Redactor, add_counts};
 use crate::settings::Settings;
 use crate::threads::blocking;
-use continued::Continued;
 
 /// Number of times that requests are halved after a model called one too large.
 const MAX_SHRINKINGS: u32 = 3;
@@ -165,6 +167,12 @@ async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> +
     blocking(move || Ok(work())).await.map_err(Failure::Final)?
 }
 
+/// Tokens of the largest request of a plan. Its texts are made for that, so this runs on a worker thread.
+async fn largest_input_tokens(plan: &Arc<RequestPlan>) -> Result<u64, EngineError> {
+    let plan = Arc::clone(plan);
+    blocking(move || Ok(plan.largest_input_tokens())).await
+}
+
 fn no_request() -> Failure {
     Failure::Final(EngineError::Internal { message: "a request was asked for that is not planned".to_owned() })
 }
@@ -216,9 +224,9 @@ impl Run<'_> {
                 Err(Failure::Overflow(error) | Failure::Truncated(error, _)) if shrinkings == MAX_SHRINKINGS => {
                     return Err(self.failed(&error));
                 }
-                Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
+                Err(Failure::Overflow(_)) => input_limit = Some(largest_input_tokens(&plan).await? / 2),
                 Err(Failure::Truncated(error, tokens)) => {
-                    let smaller = smaller(plan.largest_input_tokens(), tokens);
+                    let smaller = smaller(largest_input_tokens(&plan).await?, tokens);
                     // If no smaller request can be made, the first error is the useful one.
                     if self.plan(job, Some(smaller)).await.is_err() {
                         return Err(self.failed(&error));
@@ -518,6 +526,227 @@ fn missing_input(least: u64, read: u64) -> Option<ModelError> {
 /// Tokens of the next requests, after a server has read `read` of up to `sent` tokens.
 fn smaller(sent: u64, read: u64) -> u64 {
     (sent / 2).min(read - read / 8)
+}
+
+/// The result of continuing a conversation.
+enum Continued {
+    /// The summary.
+    Written(String, RequestReport),
+    /// No summary. Transcripts are requested next, by this plan if one fits.
+    NotTaken(Option<Box<RequestPlan>>, RequestReport),
+}
+
+/// A conversation that may be continued.
+struct Candidate {
+    /// The requests by transcripts.
+    plan: Option<Box<RequestPlan>>,
+    prefix: Arc<Prefix>,
+    instruction: SummaryRequest,
+    window: Option<u64>,
+    report: RequestReport,
+}
+
+/// The reason why a continued conversation gave no summary.
+enum NotContinued {
+    /// A transcript is requested instead.
+    Fallback(Obstacle),
+    /// A transcript would fail as well.
+    Final(EngineError),
+}
+
+impl NotContinued {
+    fn fallback<T>(reason: Reason, detail: impl std::fmt::Display) -> Result<T, Self> {
+        Err(Self::Fallback(Obstacle::new(reason, detail)))
+    }
+}
+
+impl Run<'_> {
+    /// Writes the summary by continuing the conversation of `job`, if possible, and reports its requests; `None`
+    /// where the job has no conversation.
+    async fn write_continued(&mut self, job: &Arc<SummaryJob>) -> Result<Option<Continued>, EngineError> {
+        let Some(conversation) = &job.conversation else {
+            return Ok(None);
+        };
+        let Some(mut candidate) = self.candidate(job, conversation).await? else {
+            return Ok(None);
+        };
+        if candidate.report.obstacle.is_none() {
+            match self.continue_conversation(&candidate, conversation).await {
+                Ok(text) => {
+                    candidate.report.is_continued = true;
+                    return Ok(Some(Continued::Written(text, candidate.report)));
+                }
+                Err(NotContinued::Final(error)) => return Err(error),
+                Err(NotContinued::Fallback(obstacle)) => candidate.report.obstacle = Some(obstacle),
+            }
+            self.job_context.progress.add_requests(1);
+        }
+        Ok(Some(Continued::NotTaken(candidate.plan, candidate.report)))
+    }
+
+    /// The report with the cost of all requests.
+    fn with_cost(&self, report: RequestReport) -> RequestReport {
+        let usage = self.cost.usage.as_ref();
+        let cached_tokens = usage.and_then(|usage| usage["cacheRead"].as_u64());
+        let cost = report.price.zip(usage).and_then(|(price, usage)| price.of_usage(usage));
+        RequestReport { cached_tokens, cost, ..report }
+    }
+
+    /// The conversation with any obstacle to continuing it; `None` if it has left the context.
+    async fn candidate(
+        &self,
+        job: &Arc<SummaryJob>,
+        conversation: &Arc<Conversation>,
+    ) -> Result<Option<Candidate>, EngineError> {
+        let (job, conversation) = (Arc::clone(job), Arc::clone(conversation));
+        let (model, choice) = (Arc::clone(&self.summarizer.model), self.summarizer.choice);
+        let has_missed = self.summarizer.missed_caches.contains(&self.summarizer.name);
+        let redact = self.redact();
+        let preparing = off_loop(move || {
+            let Some(prefix) = conversation.read() else {
+                return Ok(None);
+            };
+            let limits = model.limits();
+            let plan = job.plan(limits, None, redact).ok().map(Box::new);
+            let transcript_tokens = plan.as_ref().map(|plan| plan.estimated_tokens());
+            let output = OutputLimits { model_max_tokens: limits.max_output_tokens, ..job.limits };
+            let custom = job.custom_instructions.as_deref();
+            let instruction = job.texts.instruction(job.kind, job.previous_summary.is_some(), custom, &output);
+            let continues = model.continues();
+            let window = match continues {
+                Some(Continues::OfModel { .. }) => limits.context_window.or(conversation.window),
+                _ => conversation.window.or(limits.context_window),
+            };
+            let of_answer = prefix.answer.as_ref().map(|answer| answer.model.as_str());
+            let price = model.model_name().or(of_answer).and_then(Price::of);
+            let check = ContinuationCheck {
+                choice,
+                continues,
+                prefix: &prefix,
+                instruction: &instruction,
+                transcript_tokens,
+                window,
+                price,
+                has_missed,
+                now: session_store::now(),
+            };
+            let report = RequestReport {
+                kind: job.kind,
+                is_continued: false,
+                obstacle: check.check().err(),
+                transcript: transcript_tokens
+                    .map(|tokens| Estimate { tokens, cost: price.map(|price| price.input(tokens)) }),
+                continued: Some(check.estimate()),
+                price,
+                cached_tokens: None,
+                cost: None,
+            };
+            Ok(Some(Candidate { plan, prefix: Arc::new(prefix), instruction, window, report }))
+        });
+        preparing.await.map_err(|failure| match failure {
+            Failure::Final(error) => error,
+            Failure::Overflow(error) | Failure::Truncated(error, _) | Failure::Refused(error) => self.failed(&error),
+        })
+    }
+
+    /// A summary with all headings. One more request repairs an answer that lacks some.
+    async fn continue_conversation(
+        &mut self,
+        candidate: &Candidate,
+        conversation: &Conversation,
+    ) -> Result<String, NotContinued> {
+        let kind = candidate.instruction.kind.summary_kind();
+        let first = self.continued_answer(candidate, conversation, candidate.instruction.clone()).await?;
+        let (first, missing) = with_missing_headings(first, kind).await.map_err(|failure| self.stopped(failure))?;
+        if missing.is_empty() {
+            return Ok(first);
+        }
+        self.job_context.progress.add_requests(1);
+        let repair = candidate.instruction.repaired(&first, &missing);
+        let second = self.continued_answer(candidate, conversation, repair).await?;
+        let (second, missing) = with_missing_headings(second, kind).await.map_err(|failure| self.stopped(failure))?;
+        match missing.is_empty() {
+            true => Ok(second),
+            false => NotContinued::fallback(
+                Reason::Headings,
+                format!("headings are missing after a second request: {}", missing.join(", ")),
+            ),
+        }
+    }
+
+    /// A complete answer. An answer that was cut off is requested once more, with more room.
+    async fn continued_answer(
+        &mut self,
+        candidate: &Candidate,
+        conversation: &Conversation,
+        request: SummaryRequest,
+    ) -> Result<String, NotContinued> {
+        let request = self.without_secrets(request).await.map_err(|failure| self.stopped(failure))?;
+        let asked = request.max_tokens;
+        let larger = self.larger_continued(candidate, &request);
+        let model_request = |max_tokens| {
+            ModelRequest::Continued(Arc::new(ContinuedRequest {
+                prefix: Arc::clone(&candidate.prefix),
+                request: SummaryRequest { max_tokens, ..request.clone() },
+                first_kept: conversation.first_kept.clone(),
+            }))
+        };
+        let mut answer = self.answer(&model_request(asked)).await.map_err(|failure| self.stopped(failure))?;
+        // The usage shows whether the cache was hit, even if the answer is rejected.
+        self.note_cache(candidate);
+        if answer.stop == StopReason::Length && larger > asked {
+            self.job_context.progress.add_requests(1);
+            answer = self.answer(&model_request(larger)).await.map_err(|failure| self.stopped(failure))?;
+        }
+        self.accept(answer, asked.max(larger)).await
+    }
+
+    /// Maximum output tokens of a second request, as with transcripts.
+    fn larger_continued(&self, candidate: &Candidate, request: &SummaryRequest) -> u64 {
+        let most = self.summarizer.model.limits().max_output_tokens;
+        let most = most.unwrap_or_else(|| request.max_tokens.saturating_mul(2));
+        let input = candidate.prefix.tokens.saturating_add(request.estimated_tokens);
+        candidate.window.map_or(most, |window| most.min(window.saturating_sub(input)))
+    }
+
+    /// The summary within an answer, without secrets.
+    async fn accept(&mut self, answer: Answer, asked: u64) -> Result<String, NotContinued> {
+        match &answer.stop {
+            StopReason::Stop if summary_of(&answer.text).is_empty() => {
+                NotContinued::fallback(Reason::Empty, "the answer is empty")
+            }
+            StopReason::Stop => self.checked(answer).await.map_err(|failure| self.stopped(failure)),
+            StopReason::ToolUse => NotContinued::fallback(Reason::ToolCall, "the model called a tool"),
+            StopReason::Length => {
+                NotContinued::fallback(Reason::CutOff, format!("the answer was cut off at {asked} output tokens"))
+            }
+            StopReason::Other(word) => {
+                let detail = self.without_secrets_in(&format!("the model stopped with {word}"));
+                NotContinued::fallback(Reason::Stopped, detail)
+            }
+        }
+    }
+
+    fn stopped(&self, failure: Failure) -> NotContinued {
+        let back = |reason, error: &ModelError| {
+            NotContinued::Fallback(Obstacle::new(reason, self.without_secrets_in(&error.cause)))
+        };
+        match failure {
+            Failure::Final(error) => NotContinued::Final(error),
+            Failure::Overflow(error) => back(Reason::Overflow, &error),
+            Failure::Truncated(error, _) => back(Reason::Truncated, &error),
+            Failure::Refused(error) => back(Reason::Refused, &error),
+        }
+    }
+
+    /// Notes whether the provider had the conversation cached. If it had not, whole conversations are not sent to it
+    /// again automatically.
+    fn note_cache(&self, candidate: &Candidate) {
+        let read = self.cost.usage.as_ref().and_then(|usage| usage["cacheRead"].as_u64());
+        if read.is_some_and(|read| read < candidate.prefix.tokens / 2) {
+            self.summarizer.missed_caches.note(&self.summarizer.name);
+        }
+    }
 }
 
 #[cfg(test)]

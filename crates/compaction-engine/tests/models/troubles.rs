@@ -98,6 +98,22 @@ fn an_error_without_end_is_not_read_to_its_end() {
     assert!(error.cause.ends_with('…') && error.cause.len() < 400, "{error}");
 }
 
+/// Cerebras rejects large contexts with a status and no body.
+#[test]
+fn the_name_of_a_summarizer_is_no_provider() {
+    let rejects = || Server::start(Script { status: 400, ..Script::default() });
+    for name in ["cerebras", "ollama", "tested"] {
+        let settings = chat(&rejects());
+        let error = ask(model(name, &settings).as_ref(), &request()).0.unwrap_err();
+        assert_eq!(error.kind, FailureKind::Refused, "{name}");
+        assert!(error.cause.starts_with(&format!("{name}: HTTP 400")), "{error}");
+        let mut settings = chat(&rejects());
+        settings["conversationProvider"] = json!("cerebras");
+        let error = ask(model(name, &settings).as_ref(), &request()).0.unwrap_err();
+        assert_eq!(error.kind, FailureKind::Overflow, "{name}");
+    }
+}
+
 #[test]
 fn bytes_that_are_no_text_are_no_answer() {
     let server = Server::start(stream(b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\xfe\"}}]}\n\n".to_vec()));

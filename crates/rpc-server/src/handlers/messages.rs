@@ -13,11 +13,10 @@ use compaction_core::json::RawObject;
 use compaction_core::message::Message;
 use compaction_core::pins::{self, Pins, pin_members};
 use compaction_core::projection::Projection;
-use compaction_engine::context::{entry_not_found, pins_of, project};
 use compaction_engine::session::SessionAccess;
-use compaction_engine::{AppendOutcome, Engine, EngineError};
+use compaction_engine::{AppendOutcome, Engine};
 use serde_json::value::RawValue;
-use session_store::{Appended, NewEntry, Parent, Precondition, Session, StoreError};
+use session_store::{NewEntry, Parent, Precondition};
 
 use super::read::branch_end;
 use crate::call::{CallContext, blocking};
@@ -82,7 +81,11 @@ async fn append_given(
     let append = move |access: &mut SessionAccess<'_>| {
         let converted = given.into_stored(access)?;
         let sources = converted.iter().map(|converted| converted.source as u64).collect();
-        let appended = append_converted(access, converted, &leaf_is(expected_leaf_id))?;
+        let (mut new, condition) = (new_entries(converted), leaf_is(expected_leaf_id));
+        let appended = access.append(|session| match new.len() {
+            1 => session.append_if(new.remove(0), Parent::Leaf, &condition),
+            _ => session.append_all(&new, Parent::Leaf, &condition),
+        })?;
         let mut outcome = Engine::after_append(access, &appended.entry);
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun.take();
         let ids = appended.entries().map(|entry| entry.id().to_string()).collect();
@@ -96,20 +99,6 @@ async fn append_given(
         drop(call.server.engine()?.start_compaction(due));
     }
     appended
-}
-
-fn append_converted(
-    access: &mut SessionAccess<'_>,
-    mut converted: Vec<Converted>,
-    condition: &Precondition,
-) -> Result<Appended, EngineError> {
-    if converted.len() == 1
-        && let Some(Converted { message, .. }) = converted.pop()
-    {
-        let new = NewEntry::message(Arc::new(message));
-        return access.append(|session| session.append_if(new, Parent::Leaf, condition));
-    }
-    access.append(|session| append_with_one_write(session, &[], converted, condition))
 }
 
 /// Appends an entry that is not a message at the leaf.
@@ -143,10 +132,9 @@ pub(crate) fn appended(entry: &compaction_core::entry::Entry) -> AppendedResult 
 fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), RpcError> {
     check_replacement(edit)?;
     let target = EntryId::new(edit.string("targetId").unwrap_or_default());
-    let (session, open) = (access.session(), access.open());
-    let header = session.entry_header(&target).map_err(|error| open.store_failure(error))?;
-    let header = header.ok_or_else(|| entry_not_found(open, &target))?;
-    let is_on_branch = session.is_on_branch(&target, session.leaf_id()).map_err(|error| open.store_failure(error))?;
+    let view = access.view();
+    let header = view.header(&target)?;
+    let is_on_branch = view.read(|session| session.is_on_branch(&target, session.leaf_id()))?;
     let is_shown = header.kind == EntryKind::CustomMessage
         || matches!(header.role, Some(Role::User | Role::Assistant | Role::ToolResult));
     if is_on_branch && is_shown {
@@ -181,15 +169,15 @@ fn pin_in_turn(
     access.check_writable()?;
     access.refresh()?;
     let id = EntryId::new(params.entry_id.as_str());
-    let entry = access.session().entry(&id).map_err(|error| access.open().store_failure(error))?;
-    let mut pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
+    let entry = access.view().read(|session| session.entry(&id))?;
+    let mut pins = access.view().leaf_pins()?;
     if params.pinned != pins.contain(&id) {
         if params.pinned {
             check_pin(access, &entry, &pins, max_tokens)?;
         }
         let members = pin_members(&id, params.pinned);
         access.append(|session| session.append(NewEntry::new("custom", &members), Parent::Leaf))?;
-        pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
+        pins = access.view().leaf_pins()?;
     }
     Ok(PinEntryResult {
         entry_id: params.entry_id.clone(),
@@ -202,8 +190,7 @@ fn pin_in_turn(
 
 /// Fails unless the entry is on the path, has text, and fits beside the other pins.
 fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens: u64) -> Result<(), RpcError> {
-    let (session, open) = (access.session(), access.open());
-    let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_failure(error))?;
+    let is_on_path = access.view().read(|session| session.is_on_branch(entry.id(), session.leaf_id()))?;
     let pinned = pins::PinnedEntry::of(entry, 0, None).filter(|_| is_on_path).ok_or_else(|| {
         let expected = "an entry on the path to the leaf that gives the model a message with text, and is neither a \
                         system message nor a compaction";
@@ -220,9 +207,9 @@ fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens:
 /// Returns the pinned entries of a branch.
 pub(crate) async fn get_pins(call: CallContext, params: GetPinsParams) -> Result<GetPinsResult, RpcError> {
     let max_tokens = call.server.settings_now().await?.pin_tokens();
-    call.read(move |session, open| {
-        let leaf = branch_end(session, open, params.leaf_id)?;
-        let pins = pins_of(session, open, leaf.as_ref())?;
+    call.read(move |view| {
+        let leaf = branch_end(view, params.leaf_id)?;
+        let pins = view.pins(leaf.as_ref())?;
         Ok(GetPinsResult { tokens: pins.tokens(), pins: list(&pins), max_tokens })
     })
     .await
@@ -443,21 +430,14 @@ impl CheckedMessages {
         if !self.has_gaps {
             return Ok(self.converted);
         }
-        let context = project(access.session(), access.open(), access.session().leaf_id())?;
+        let context = access.view().project_leaf()?;
         self.given.convert(&mut Calls::of(context.messages()))
     }
 }
 
-/// Appends `earlier` and then the messages at the leaf, with one write.
-pub(super) fn append_with_one_write(
-    session: &mut Session,
-    earlier: &[NewEntry<'_>],
-    converted: Vec<Converted>,
-    condition: &Precondition,
-) -> Result<Appended, StoreError> {
-    let messages = converted.into_iter().map(|converted| NewEntry::message(Arc::new(converted.message)));
-    let new: Vec<NewEntry<'_>> = earlier.iter().cloned().chain(messages).collect();
-    session.append_all(&new, Parent::Leaf, condition)
+/// The entries for messages.
+pub(super) fn new_entries(converted: Vec<Converted>) -> Vec<NewEntry<'static>> {
+    converted.into_iter().map(|converted| NewEntry::message(Arc::new(converted.message))).collect()
 }
 
 /// The interface whose format is wanted. `None` for the formats of the server.

@@ -10,7 +10,6 @@ use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Block, Body, Content, Message};
 use compaction_core::preparation::Destination;
 use compaction_core::{conversation, prompts, trigger};
-use compaction_engine::context::{entry_not_found, project};
 use compaction_engine::host::{Compaction, Decision};
 use compaction_engine::session::{AgentModel, OpenSession, ReadGuard, SessionAccess};
 use compaction_engine::settings::layer_of_call;
@@ -19,10 +18,10 @@ use compaction_engine::{
     CompactionRequest, EngineError, Event, NavigationRequest, Preview, Route, Settings, check_summarizers,
 };
 use serde_json::value::RawValue;
-use session_store::{CreateOptions, MemoryStore, NewEntry, Precondition, Session, SessionStore, Undo};
+use session_store::{CreateOptions, MemoryStore, NewEntry, Parent, Precondition, Session, SessionStore, Undo};
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{MAX_MESSAGES, append_with_one_write, owned_context};
+use super::messages::{MAX_MESSAGES, new_entries, owned_context};
 use super::read::branch_end;
 use super::sessions::add;
 use crate::call::OpeningTurn;
@@ -43,9 +42,9 @@ pub(crate) async fn check(
     let read = move || params.message.map(|message| convert::read_message(message, "message")).transpose();
     let message = blocking_if_long(bytes, read).await?;
     let (engine, model) = (Arc::clone(call.server.engine()?), AgentModel::from(params.model));
-    call.read(move |session, open| {
-        let projection = project(session, open, session.leaf_id())?;
-        let decision = engine.check(open, &projection, message.as_ref(), &model, &settings);
+    call.read(move |view| {
+        let projection = view.project_leaf()?;
+        let decision = engine.check(view.open, &projection, message.as_ref(), &model, &settings);
         Ok(decided(&decision, model.context_window > 0))
     })
     .await
@@ -94,10 +93,10 @@ pub(crate) async fn prepare(
         chain => chain?,
     };
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
-    call.read(move |session, open| {
-        let leaf = branch_end(session, open, params.leaf_id)?;
+    call.read(move |view| {
+        let leaf = branch_end(view, params.leaf_id)?;
         let first_kept = params.first_kept_entry_id.map(EntryId::new);
-        let preview = match Preview::of(session, open, leaf.as_ref(), first_kept.as_ref(), &settings)? {
+        let preview = match Preview::of(view, leaf.as_ref(), first_kept.as_ref(), &settings)? {
             Ok(preview) => preview,
             Err(refusal) => return Ok(convert::refusal(&refusal)),
         };
@@ -206,16 +205,15 @@ fn undo_in_turn(
 }
 
 fn plan(access: &SessionAccess<'_>, compaction_id: Option<&EntryId>) -> Result<Undo, RpcError> {
-    let (session, open) = (access.session(), access.open());
-    let store_error = |error| open.store_failure(error);
+    let view = access.view();
     if let Some(id) = compaction_id {
-        session.entry_header(id).map_err(store_error)?.ok_or_else(|| entry_not_found(open, id))?;
+        view.header(id)?;
     }
     let expected = match compaction_id {
         Some(_) => "a compaction on the path to the leaf",
         None => "a session with a compaction on the path to its leaf",
     };
-    let undo = session.plan_undo(compaction_id).map_err(store_error)?;
+    let undo = view.read(|session| session.plan_undo(compaction_id))?;
     undo.ok_or_else(|| RpcError::invalid_params("entryId", expected))
 }
 
@@ -243,8 +241,7 @@ pub(crate) async fn compact_messages(
     let preferences = call.server.configuration()?.preferences;
     let stored = open.read().await;
     blocking(move || {
-        let session = open.opened(stored.as_ref())?;
-        let projection = project(session, &open, session.leaf_id())?;
+        let projection = open.view(stored.as_ref())?.project_leaf()?;
         let written = owned_context(&projection, format);
         let kept = ids.iter().position(|id| *id == compaction.first_kept_entry_id);
         let kept_from = kept.and_then(|kept| sources.get(kept)).map_or(0, |source| source + instructions.len());
@@ -271,8 +268,7 @@ pub(crate) async fn compact_copy(call: CallContext, mut params: CompactParams) -
     let chain = chain(&call, params.summarizer.as_ref(), &settings)?;
     let copying = call.write(|access| {
         access.refresh()?;
-        let copy = MemoryStore.fork(access.session(), access.session().leaf_id());
-        let copy = copy.map_err(|error| access.open().store_failure(error))?;
+        let copy = access.view().read(|session| MemoryStore.fork(session, session.leaf_id()))?;
         Ok((copy, access.open().auto_compaction.effective_model()))
     });
     let (copy, model) = copying.await?;
@@ -355,7 +351,8 @@ impl MessageSession {
             if earlier.is_empty() && converted.is_empty() {
                 return Ok((session, Vec::new()));
             }
-            let appended = append_with_one_write(&mut session, &earlier, converted, &Precondition::None)?;
+            let new = [earlier.as_slice(), &new_entries(converted)].concat();
+            let appended = session.append_all(&new, Parent::Leaf, &Precondition::None)?;
             let ids = appended.entries().skip(earlier.len()).map(|entry| entry.id().clone()).collect();
             Ok((session, ids))
         };
@@ -514,15 +511,15 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
     let server = Arc::clone(&call.server);
     blocking_in(open.is_quick(), move || {
         let _held = (operation, turn);
-        let session = open.opened(stored.as_ref())?;
+        let view = open.view(stored.as_ref())?;
         let target_id = EntryId::new(params.entry_id);
-        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_failure(error))?;
+        let target = view.read(|session| session.entry_or_stand_in(&target_id))?;
         let destination = Destination::of(&target);
         let (leaf, editor_text) = match params.position {
             ForkPosition::At => (Some(target.id().clone()), None),
             ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
         };
-        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_failure(error))?;
+        let fork = view.read(|session| open.store.fork(session, leaf.as_ref()))?;
         add(&server, &open.store, fork, editor_text)
     })
     .await
@@ -555,11 +552,11 @@ pub(crate) async fn prepare_navigation(
     params: PrepareNavigationParams,
 ) -> Result<PrepareNavigationResult, RpcError> {
     let tools = call.server.settings_now().await?.file_tools();
-    call.read(move |session, open| {
-        let leaf = branch_end(session, open, params.leaf_id)?;
-        let route = Route::of(session, open, leaf, &EntryId::new(params.target_id))?;
-        let preparation = route.branch_preparation(session, open, None, &tools)?;
-        let is_there = route.is_there(session).map_err(|error| open.store_failure(error))?;
+    call.read(move |view| {
+        let leaf = branch_end(view, params.leaf_id)?;
+        let route = Route::of(view, leaf, &EntryId::new(params.target_id))?;
+        let preparation = route.branch_preparation(view, None, &tools)?;
+        let is_there = view.read(|session| route.is_there(session))?;
         let new_leaf_id = if is_there { &route.old_leaf_id } else { &route.destination.new_leaf_id };
         Ok(PrepareNavigationResult {
             target_id: route.target.id().to_string(),

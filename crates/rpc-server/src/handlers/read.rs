@@ -12,8 +12,7 @@ use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to};
 use compaction_core::tokens::{self, estimate_text};
 use compaction_core::verbatim::{Verbatim, entry_text};
-use compaction_engine::context::{entry_not_found, project};
-use compaction_engine::session::OpenSession;
+use compaction_engine::session::{OpenSession, SessionView};
 use compaction_engine::{EngineError, WindowUsage};
 use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session};
 
@@ -25,8 +24,8 @@ use crate::wire::{self, *};
 
 /// Returns one entry.
 pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<Reply<GetEntryResult>, RpcError> {
-    call.read_to_reply(move |session, open| {
-        let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_failure(error))?;
+    call.read_to_reply(move |view| {
+        let entry = view.read(|session| session.entry(&EntryId::new(params.entry_id)))?;
         Ok(GetEntryResult { entry: (&entry).into() })
     })
     .await
@@ -46,7 +45,7 @@ pub(super) fn check_id_count(member: &str, ids: &[String]) -> Result<(), RpcErro
 }
 
 /// The entries with these ids. Fails if repeated ids make the reply too long.
-fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, RpcError> {
+fn entries_by_id(view: SessionView<'_>, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, RpcError> {
     let mut found: HashMap<&EntryId, Arc<Entry>> = HashMap::new();
     let (mut entries, mut repeated) = (Vec::with_capacity(ids.len()), 0);
     for id in ids {
@@ -55,9 +54,7 @@ fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Resu
                 repeated += entry.approximate_length();
                 Arc::clone(entry)
             }
-            None => {
-                session.entries_by_id(std::slice::from_ref(id)).map_err(|error| open.store_failure(error))?.remove(0)
-            }
+            None => view.read(|session| session.entries_by_id(std::slice::from_ref(id)))?.remove(0),
         };
         if repeated > MAX_REPEATED_BYTES {
             let expected = format!(
@@ -74,17 +71,17 @@ fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Resu
 /// Returns entries in file order, or those that are named.
 pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<Reply<EntriesResult>, RpcError> {
     params.ids.as_deref().map_or(Ok(()), |ids| check_id_count("ids", ids))?;
-    call.read_to_reply(move |session, open| {
+    call.read_to_reply(move |view| {
         if let Some(ids) = params.ids {
             let ids: Vec<EntryId> = ids.into_iter().map(EntryId::new).collect();
-            let entries = entries_by_id(session, open, &ids)?;
+            let entries = entries_by_id(view, &ids)?;
             return Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None });
         }
         let since = params.cursor.or(params.since).map(EntryId::new);
         let limit = params.limit.map(|limit| limit as usize);
         // One more entry shows whether there are more.
-        let entries = session.entries(since.as_ref(), limit.map(|limit| limit.saturating_add(1)));
-        let mut entries = entries.map_err(|error| open.store_failure(error))?;
+        let more = limit.map(|limit| limit.saturating_add(1));
+        let mut entries = view.read(|session| session.entries(since.as_ref(), more))?;
         let limit = limit.filter(|limit| entries.len() > *limit);
         entries.truncate(limit.unwrap_or(entries.len()));
         let next_cursor = limit.and_then(|_| entries.last()).map(|entry| entry.id().to_string());
@@ -95,35 +92,29 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
 
 /// Returns the entries from the root to a leaf.
 pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<Reply<EntriesResult>, RpcError> {
-    call.read_to_reply(move |session, open| {
-        let leaf = branch_end(session, open, params.leaf_id)?;
-        let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
+    call.read_to_reply(move |view| {
+        let leaf = branch_end(view, params.leaf_id)?;
+        let entries = view.read(|session| session.branch_entries(leaf.as_ref()))?;
         Ok(EntriesResult { entries: entries.iter().map(Into::into).collect(), next_cursor: None })
     })
     .await
 }
 
 /// The leaf of a branch that a caller named, or the current leaf.
-pub(crate) fn branch_end(
-    session: &Session,
-    open: &OpenSession,
-    leaf_id: Option<String>,
-) -> Result<Option<EntryId>, RpcError> {
+pub(crate) fn branch_end(view: SessionView<'_>, leaf_id: Option<String>) -> Result<Option<EntryId>, RpcError> {
     let Some(leaf_id) = leaf_id.map(EntryId::new) else {
-        return Ok(session.leaf_id().cloned());
+        return Ok(view.session.leaf_id().cloned());
     };
-    match session.entry_header(&leaf_id).map_err(|error| open.store_failure(error))? {
-        Some(_) => Ok(Some(leaf_id)),
-        None => Err(entry_not_found(open, &leaf_id).into()),
-    }
+    view.header(&leaf_id)?;
+    Ok(Some(leaf_id))
 }
 
 /// Returns the tree as a flat list.
 pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<Reply<GetTreeResult>, RpcError> {
-    call.read_to_reply(|session, open| {
-        let nodes = session.tree().map_err(|error| open.store_failure(error))?;
+    call.read_to_reply(|view| {
+        let nodes = view.read(Session::tree)?;
         let nodes = nodes.into_iter().map(tree_node).collect();
-        Ok(GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes })
+        Ok(GetTreeResult { leaf_id: convert::id(view.session.leaf_id()), nodes })
     })
     .await
 }
@@ -146,9 +137,9 @@ pub(crate) async fn get_context(
     call: CallContext,
     params: GetContextParams,
 ) -> Result<Reply<GetContextResult>, RpcError> {
-    call.read_to_reply(move |session, open| {
-        let leaf = branch_end(session, open, params.leaf_id)?;
-        let context = session.context(leaf.as_ref()).map_err(|error| open.store_failure(error))?;
+    call.read_to_reply(move |view| {
+        let leaf = branch_end(view, params.leaf_id)?;
+        let context = view.read(|session| session.context(leaf.as_ref()))?;
         let projection = &context.projection;
         let after = params.after.map(EntryId::new);
         let format = params.format.unwrap_or_default();
@@ -238,8 +229,8 @@ pub(crate) async fn get_usage(call: CallContext, params: GetContextUsageParams) 
     if context_window == 0 {
         return Err(RpcError::invalid_params("model.contextWindow", "a number of tokens above 0"));
     }
-    call.read(move |session, open| {
-        let projection = project(session, open, session.leaf_id())?;
+    call.read(move |view| {
+        let projection = view.project_leaf()?;
         let tokens = tokens::known_context_tokens(&projection);
         Ok(convert::usage(WindowUsage { tokens, context_window }))
     })
@@ -333,11 +324,8 @@ fn read_limit(limit: Option<u64>) -> Result<usize, RpcError> {
 
 async fn search_one(call: &CallContext, query: SearchQuery, limit: usize) -> Result<SearchHits, RpcError> {
     let cancel = call.cancel.clone();
-    call.read(move |session, open| {
-        let search = |query: &SearchQuery| {
-            let found = session.search(query, limit, &|| cancel.is_cancelled());
-            found.map_err(|error| open.store_failure(error))
-        };
+    call.read(move |view| {
+        let search = |query: &SearchQuery| view.read(|session| session.search(query, limit, &|| cancel.is_cancelled()));
         match (search(&query)?, query.loosened()) {
             (found, Some(loosened)) if found.is_empty() => Ok(search(&loosened)?),
             (found, _) => Ok(found),
@@ -412,8 +400,9 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
     let bytes = params.query.as_ref().map_or(0, String::len);
     let request = blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids)).await?;
     let (tools, cancel) = (call.server.settings_now().await?.file_tools(), call.cancel.clone());
-    call.read(move |session, open| {
-        let leaf = branch_end(session, open, params.leaf_id)?;
+    call.read(move |view| {
+        let leaf = branch_end(view, params.leaf_id)?;
+        let SessionView { session, open } = view;
         let mut builder = RecallBuilder { room: max_tokens, result: empty() };
         match request {
             RecallRequest::Entries(ids) => {

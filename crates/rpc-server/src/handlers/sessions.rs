@@ -13,10 +13,12 @@ use compaction_core::formats::Converted;
 use compaction_engine::session::{AgentModel, OpenSession, SessionAccess, WriteGuard, change};
 use compaction_engine::{Event, threads};
 use session_store::log::LogChange;
-use session_store::{CreateOptions, Cursor, ListOptions, Locator, OpenOptions, Precondition, Session, SessionStore};
+use session_store::{
+    CreateOptions, Cursor, ListOptions, Locator, OpenOptions, Parent, Precondition, Session, SessionStore,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{SubmittedMessages, append_with_one_write, appended};
+use super::messages::{SubmittedMessages, appended, new_entries};
 use crate::call::{CallContext, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
@@ -69,7 +71,7 @@ fn begun_with(store: &dyn SessionStore, mut session: Session, messages: Vec<Conv
     if messages.is_empty() {
         return Ok(session);
     }
-    let Err(error) = append_with_one_write(&mut session, &[], messages, &Precondition::None) else {
+    let Err(error) = session.append_all(&new_entries(messages), Parent::Leaf, &Precondition::None) else {
         return Ok(session);
     };
     let error = RpcError::from_store(&error, &session.header().id);
@@ -215,11 +217,10 @@ async fn reopen(
     };
     let server = Arc::clone(&call.server);
     blocking_in(open.is_quick(), move || {
-        let session = open.opened(stored.as_ref())?;
-        if session.is_read_only() && !read_only {
+        if open.view(stored.as_ref())?.session.is_read_only() && !read_only {
             open.replace(&mut stored, open_stored(&server, &locator, false)?);
         }
-        Ok(Some(opened(open.opened(stored.as_ref())?, None)))
+        Ok(Some(opened(open.view(stored.as_ref())?.session, None)))
     })
     .await
 }
@@ -349,19 +350,13 @@ pub(crate) async fn set_name(call: CallContext, params: SetSessionNameParams) ->
 
 /// Counts messages, tokens and cost of a session.
 pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<SessionStats, RpcError> {
-    call.read(|session, open| {
-        let stats = session.stats().map_err(|error| open.store_failure(error))?;
-        Ok(convert::stats(&stats))
-    })
-    .await
+    call.read(|view| Ok(convert::stats(&view.read(Session::stats)?))).await
 }
 
 /// Reads every body of a session and reports problems.
 pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Result<CheckSessionResult, RpcError> {
     let diagnostics = match (params.session_id, params.path) {
-        (Some(_), _) => {
-            call.read(|session, open| Ok(session.check().map_err(|error| open.store_failure(error))?)).await?
-        }
+        (Some(_), _) => call.read(|view| Ok(view.read(Session::check)?)).await?,
         (None, Some(path)) => {
             let (store, locator) = (Arc::clone(call.server.store()?), call.server.locate("path", &path)?);
             let is_quick = store.is_quick();
@@ -419,10 +414,9 @@ pub(crate) async fn subscribe(call: CallContext, params: SubscribeParams) -> Res
 
 /// All entries after `since`, in file order. Fails if they are too long.
 fn entries_after(access: &SessionAccess<'_>, since: &EntryId) -> Result<Vec<Arc<Entry>>, RpcError> {
-    let (session, open) = (access.session(), access.open());
     let (mut entries, mut bytes, mut last) = (Vec::new(), 0, since.clone());
     loop {
-        let page = session.entries(Some(&last), Some(PAGE_ENTRIES)).map_err(|error| open.store_failure(error))?;
+        let page = access.view().read(|session| session.entries(Some(&last), Some(PAGE_ENTRIES)))?;
         let Some(end) = page.last() else { return Ok(entries) };
         last = end.id().clone();
         bytes += page.iter().map(|entry| entry.approximate_length()).sum::<usize>();

@@ -73,6 +73,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Self { source, chunk, position: 0, end: 0, framing, max_message_bytes, is_lost, found_length }
     }
 
+    /// Whether all bytes that were read belong to frames that were returned.
+    pub fn is_drained(&self) -> bool {
+        self.position == self.end
+    }
+
     /// What is read from.
     pub fn source(&self) -> &R {
         &self.source

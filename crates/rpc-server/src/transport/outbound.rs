@@ -321,13 +321,27 @@ impl Direct {
 
     /// Writes as much as possible of at most [`DIRECT_BYTES`] without waiting. Returns the number of bytes.
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.len() > DIRECT_BYTES || !self.is_ready() {
+        if bytes.len() > DIRECT_BYTES {
             return Ok(0);
         }
-        match (&self.file).write(bytes) {
+        match self.write_now(bytes) {
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
             outcome => outcome,
         }
+    }
+
+    /// Writes what there is room for, or fails with `WouldBlock`.
+    fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+            match pwritev2(&self.file, &[io::IoSlice::new(bytes)], u64::MAX, ReadWriteFlags::NOWAIT) {
+                // Terminals and old systems do not support this.
+                Err(Errno::NOTSUP | Errno::NOSYS | Errno::INVAL) => {}
+                outcome => return Ok(outcome?),
+            }
+        }
+        if self.is_ready() { (&self.file).write(bytes) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
 
     /// Enlarges the pipe, so that a large reply does not go through it in small pieces.

@@ -61,6 +61,10 @@ pub fn read_messages(
                 Some(room) => room.send(input),
                 None => return,
             }
+            // The message is served before the next one is looked for.
+            if frames.is_drained() {
+                tokio::task::yield_now().await;
+            }
         }
         // The loop may be busy with earlier messages, and the end must not wait in the queue.
         ended.cancel();

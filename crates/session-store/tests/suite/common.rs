@@ -182,3 +182,34 @@ pub(crate) fn path_of(session: &Session) -> String {
 pub(crate) fn ids(ids: &[EntryId]) -> String {
     ids.iter().map(EntryId::as_str).collect::<Vec<_>>().join(" ")
 }
+
+/// Reading, in an implementation of `SessionLog` by the log in the first field.
+macro_rules! reads_of_inner_log {
+    () => {
+        fn is_quick(&self) -> bool {
+            self.0.is_quick()
+        }
+
+        fn length(&self) -> u64 {
+            self.0.length()
+        }
+
+        fn scan(
+            &self,
+            offset: u64,
+            hold: &std::cell::Cell<usize>,
+            visit: &mut dyn FnMut(session_store::log::Line<'_>) -> std::ops::ControlFlow<()>,
+        ) -> std::io::Result<()> {
+            self.0.scan(offset, hold, visit)
+        }
+
+        fn read(&self, span: Span) -> std::io::Result<Vec<u8>> {
+            self.0.read(span)
+        }
+
+        fn refresh(&mut self) -> std::io::Result<session_store::log::LogChange> {
+            self.0.refresh()
+        }
+    };
+}
+pub(crate) use reads_of_inner_log;

@@ -1,14 +1,12 @@
 //! Waiting for the disk in company, and disks that fail.
 
-use std::cell::Cell;
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
-use crate::common::{Place, file, id, path_of, say, user};
-use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
+use crate::common::{Place, file, id, path_of, reads_of_inner_log, say, user};
+use session_store::log::{Batch, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
 use session_store::{Durability, FileLog, Locator, NewEntry, Parent, PendingSync, Session, SessionOptions, StoreError};
 
 /// What happens to the disk under a log.
@@ -39,30 +37,7 @@ impl SessionLog for DiskLog {
         self.0.locator()
     }
 
-    fn is_quick(&self) -> bool {
-        self.0.is_quick()
-    }
-
-    fn length(&self) -> u64 {
-        self.0.length()
-    }
-
-    fn scan(
-        &self,
-        offset: u64,
-        hold: &Cell<usize>,
-        visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
-    ) -> io::Result<()> {
-        self.0.scan(offset, hold, visit)
-    }
-
-    fn read(&self, span: Span) -> io::Result<Vec<u8>> {
-        self.0.read(span)
-    }
-
-    fn refresh(&mut self) -> io::Result<LogChange> {
-        self.0.refresh()
-    }
+    reads_of_inner_log!();
 
     fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError> {
         assert!(!batch.sync, "the sync is left for later");

@@ -1,16 +1,14 @@
 //! Several writers, and writes that fail.
 
-use std::cell::Cell;
 use std::fs;
 use std::io;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{HEADER, Place, file, id, oddities, path_of, say, user};
-use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
+use crate::common::{HEADER, Place, file, id, oddities, path_of, reads_of_inner_log, say, user};
+use session_store::log::{Batch, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
 use session_store::{
     Durability, FileLog, FileStore, Locator, MemoryLog, NewEntry, OpenOptions, Parent, Session, SessionOptions,
     SessionStore, StoreError,
@@ -110,30 +108,7 @@ impl SessionLog for FailingLog {
         None
     }
 
-    fn is_quick(&self) -> bool {
-        self.0.is_quick()
-    }
-
-    fn length(&self) -> u64 {
-        self.0.length()
-    }
-
-    fn scan(
-        &self,
-        offset: u64,
-        hold: &Cell<usize>,
-        visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
-    ) -> io::Result<()> {
-        self.0.scan(offset, hold, visit)
-    }
-
-    fn read(&self, span: Span) -> io::Result<Vec<u8>> {
-        self.0.read(span)
-    }
-
-    fn refresh(&mut self) -> io::Result<LogChange> {
-        self.0.refresh()
-    }
+    reads_of_inner_log!();
 
     fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError> {
         self.check()?;

@@ -4,8 +4,8 @@ use hyper::header::HeaderName;
 use serde_json::{Map, Value};
 
 use super::{
-    Api, BaseUrl, HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Members, Provider, Timeouts,
-    program, variable,
+    Api, BaseUrl, HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Members, Provider, ProviderId,
+    Timeouts, program, variable,
 };
 use crate::error::EngineError;
 use crate::models::keys::Secret;
@@ -17,13 +17,15 @@ pub(super) fn http(provider: Provider, members: &Members<'_>) -> Result<HttpConf
     let base_url = base_url(provider, members)?;
     let Target { path, query } = target(provider, api, &base_url, model, members)?;
     let key = key_source(provider, members)?;
+    let conversation_provider = conversation_provider(provider, &base_url, members)?;
     Ok(HttpConfiguration {
         api,
         model: model.to_owned(),
         path,
         query,
         is_own_server: is_own_server(provider, &base_url),
-        conversation_provider: conversation_provider(provider, &base_url, members)?,
+        provider: conversation_provider.clone().or_else(|| provider_of_host(&base_url)),
+        conversation_provider,
         key_header: key_header(provider, &key, members)?,
         key,
         headers: headers(&members.object("headers")?)?,
@@ -89,8 +91,21 @@ fn is_own_server(provider: Provider, base_url: &BaseUrl) -> bool {
         Provider::Vertex => &["googleapis.com"],
     };
     let host = base_url.host();
-    domains.iter().any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+    domains.iter().any(|domain| is_in_domain(&host, domain))
         || provider == Provider::Vertex && host.ends_with("-aiplatform.googleapis.com")
+}
+
+fn is_in_domain(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// The provider behind a server that has rules for error texts (`compaction_core::overflow`).
+fn provider_of_host(base_url: &BaseUrl) -> Option<ProviderId> {
+    const DOMAINS: [(&str, &str); 3] =
+        [("cerebras.ai", "cerebras"), ("githubcopilot.com", "github-copilot"), ("z.ai", "zai")];
+    let host = base_url.host();
+    let known = DOMAINS.iter().find(|(domain, _)| is_in_domain(&host, domain));
+    known.map(|(_, id)| ProviderId((*id).to_owned()))
 }
 
 /// The provider's name in the answers of this server: from the settings, or known for the provider's own server.
@@ -98,17 +113,17 @@ fn conversation_provider(
     provider: Provider,
     base_url: &BaseUrl,
     members: &Members<'_>,
-) -> Result<Option<String>, EngineError> {
+) -> Result<Option<ProviderId>, EngineError> {
     const NAME: &str = "the provider's name in the answers of conversations that this server had";
     if let Some(given) = members.text("conversationProvider", NAME)? {
-        return Ok(Some(given.to_owned()));
+        return Ok(Some(ProviderId(given.to_owned())));
     }
     let own = match provider {
         Provider::Anthropic => Some("anthropic"),
         Provider::OpenAi => Some("openai"),
         Provider::Gemini | Provider::Azure | Provider::Bedrock | Provider::Vertex | Provider::Command => None,
     };
-    Ok(own.filter(|_| is_own_server(provider, base_url)).map(str::to_owned))
+    Ok(own.filter(|_| is_own_server(provider, base_url)).map(|id| ProviderId(id.to_owned())))
 }
 
 /// The model's name. Where the address contains it, only some characters are allowed.

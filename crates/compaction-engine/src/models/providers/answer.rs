@@ -67,7 +67,7 @@ pub(super) struct Usage {
 
 impl Draft {
     /// Reads an event by `read`.
-    pub(super) fn touched(&mut self, read: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<(), Failure> {
+    pub(super) fn touched<E>(&mut self, read: impl FnOnce(&mut Self) -> Result<(), E>) -> Result<(), E> {
         self.is_touched = true;
         read(self)
     }

@@ -6,7 +6,7 @@ use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
 use super::answer::{Draft, Usage};
-use super::failure::{Failure, Report};
+use super::failure::{Failure, ReadError, Report};
 use super::request::{Changeable, Limit};
 use super::request::{Part, TextResults, data_url, joined, list, object_or_empty, system_text, with_text_results};
 use super::{Interface, RequestBody, is_filled, number, request};
@@ -16,8 +16,6 @@ use crate::models::{ContinuedRequest, StopReason};
 /// Chat completions of one model.
 #[derive(Debug)]
 pub(super) struct Chat {
-    /// The model's name in the settings.
-    pub(super) name: String,
     /// The model.
     pub(super) model: String,
     /// The member that limits the answer.
@@ -70,11 +68,11 @@ impl Interface for Chat {
         &CHANGEABLE
     }
 
-    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), ReadError> {
         let choice = &event["choices"][0];
         for holder in [event, choice] {
             if let Some(report) = Report::from_value(holder) {
-                return Err(Failure::from_report(&self.name, &report));
+                return Err(report.into());
             }
         }
         let whole = &choice["message"];

@@ -4,17 +4,14 @@ use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
 use super::answer::{Draft, Usage};
-use super::failure::{Failure, Report};
+use super::failure::{ReadError, Report};
 use super::request::{Changeable, Limit, prepend_system};
 use super::{Interface, number};
 use crate::models::StopReason;
 
 /// Conversations with one model.
 #[derive(Debug)]
-pub(super) struct Converse {
-    /// The model's name in the settings.
-    pub(super) name: String,
-}
+pub(super) struct Converse;
 
 static CHANGEABLE: Changeable = Changeable {
     optional: &[],
@@ -44,11 +41,11 @@ impl Interface for Converse {
         &CHANGEABLE
     }
 
-    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), ReadError> {
         if let Some(word) = event["exception"].as_str() {
             let message = event["message"].as_str().unwrap_or_default().to_owned();
             let report = Report { message, words: word.to_owned(), ..Report::default() };
-            return Err(Failure::from_report(&self.name, &report));
+            return Err(report.into());
         }
         if event["contentBlockStart"]["start"]["toolUse"].is_object() {
             draft.calls_tool = true;

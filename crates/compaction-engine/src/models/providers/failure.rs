@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::http::HttpError;
 use crate::models::FailureKind;
+use crate::models::configuration::ProviderId;
 use crate::redaction::Redactor;
 
 /// A failed request. The text may contain what the provider echoed; keys are removed when it becomes a `ModelError`.
@@ -30,8 +31,14 @@ impl Failure {
         Self { kind, text: text.into(), retry_after: None }
     }
 
-    /// The failure of an answer with a status other than 2xx. `model` is the model's name in the settings.
-    pub(super) fn from_response(model: &str, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
+    /// The failure of an answer with a status other than 2xx. `provider` is the one behind the server, if
+    /// it is known.
+    pub(super) fn from_response(
+        provider: Option<&ProviderId>,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Self {
         let content_type = text_of(headers, CONTENT_TYPE.as_str());
         let mut report = Report::from_body(body, content_type);
         // Amazon names the kind of an error in a header, before data for its own clients.
@@ -43,18 +50,13 @@ impl Failure {
             let location = text_of(headers, LOCATION.as_str()).unwrap_or("nowhere");
             text = format!("HTTP {}: redirects are not followed (to {})", status.as_u16(), short(location));
         }
-        let kind = kind_of(model, Some(status.as_u16()), &report);
+        let kind = kind_of(provider, Some(status.as_u16()), &report);
         Self { kind, text, retry_after: retry_after(headers).or(report.retry_after) }
     }
 
-    /// The failure that an event of a stream reports; `model` as for [`Failure::from_response`].
-    pub(super) fn from_event(model: &str, event: &Value) -> Self {
-        Self::from_report(model, &Report::from_value(event).unwrap_or_default())
-    }
-
     /// The failure of an error within a stream, or of an answer of 200 that holds only an error.
-    pub(super) fn from_report(model: &str, report: &Report) -> Self {
-        let mut kind = kind_of(model, report.status, report);
+    fn from_report(provider: Option<&ProviderId>, report: &Report) -> Self {
+        let mut kind = kind_of(provider, report.status, report);
         // An error of the request would come before the answer, or with a status or a type.
         if kind == FailureKind::Refused && report.status.is_none() && report.words.is_empty() {
             kind = FailureKind::Server;
@@ -75,13 +77,44 @@ impl From<HttpError> for Failure {
     }
 }
 
+/// Why an event ends an answer.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    /// The answer cannot be read on.
+    Failed(Failure),
+    /// The event reports an error, whose kind depends on the provider.
+    Reported(Report),
+}
+
+impl ReadError {
+    /// The failure, if `provider` reported it.
+    pub(super) fn into_failure(self, provider: Option<&ProviderId>) -> Failure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::Reported(report) => Failure::from_report(provider, &report),
+        }
+    }
+}
+
+impl From<Failure> for ReadError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Report> for ReadError {
+    fn from(report: Report) -> Self {
+        Self::Reported(report)
+    }
+}
+
 /// The kind of a failure. Texts about rate limits, budgets and sizes take precedence over the status, because
 /// providers disagree on statuses. The order of the texts is the core's.
-fn kind_of(model: &str, status: Option<u16>, report: &Report) -> FailureKind {
+fn kind_of(provider: Option<&ProviderId>, status: Option<u16>, report: &Report) -> FailureKind {
     let code = status.map(|status| status.to_string()).unwrap_or_default();
     let body = if report.is_empty { "(no body)" } else { "" };
     let text = format!("{code} {} {}{body}", report.words, report.message);
-    match (status, classify(Some(model), &text)) {
+    match (status, classify(provider.map(|id| id.0.as_str()), &text)) {
         (Some(401), _) => FailureKind::Authentication,
         (Some(402), _) | (_, ErrorClass::Quota) => FailureKind::Quota,
         (_, ErrorClass::RateLimit) => FailureKind::RateLimited,
@@ -205,6 +238,11 @@ impl Report {
             retry_after: of_details(&error["details"]),
             is_empty: false,
         })
+    }
+
+    /// The error that an event of a stream reports.
+    pub(super) fn of_event(event: &Value) -> Self {
+        Self::from_value(event).unwrap_or_default()
     }
 
     /// Reads an error that is only a message, a member that other values have too.

@@ -4,17 +4,14 @@ use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
 use super::answer::{Draft, Usage};
-use super::failure::{Failure, Report};
+use super::failure::{ReadError, Report};
 use super::request::{Changeable, Limit, prepend_system};
 use super::{Interface, number};
 use crate::models::StopReason;
 
 /// Contents that one model generates.
 #[derive(Debug)]
-pub(super) struct Gemini {
-    /// The model's name in the settings.
-    pub(super) name: String,
-}
+pub(super) struct Gemini;
 
 static CHANGEABLE: Changeable = Changeable {
     optional: &[],
@@ -40,9 +37,9 @@ impl Interface for Gemini {
         &CHANGEABLE
     }
 
-    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), ReadError> {
         if let Some(report) = Report::from_value(event) {
-            return Err(Failure::from_report(&self.name, &report));
+            return Err(report.into());
         }
         let candidate = &event["candidates"][0];
         for part in candidate["content"]["parts"].as_array().into_iter().flatten() {

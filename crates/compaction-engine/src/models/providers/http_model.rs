@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
 use super::request::{Change, change};
 use super::{Environment, Interface, RequestBody};
-use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
+use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, ProviderId};
 use crate::models::keys::{self, PrintedKey, PrintedKeys, Scrubber, Secret};
 use crate::models::{
     Answer, ContinuedRequest, Continues, FailureKind, Model, ModelError, ModelLimits, OnDelta, RequestContext,
@@ -226,7 +226,7 @@ impl HttpModel {
     async fn refusal(&self, exchange: Exchange) -> Refusal {
         let (status, headers) = (exchange.status, exchange.headers.clone());
         let body = exchange.text(MAX_ERROR_BYTES).await;
-        let failure = Failure::from_response(&self.name, status, &headers, &body);
+        let failure = Failure::from_response(self.provider(), status, &headers, &body);
         Refusal { failure, status, body: String::from_utf8_lossy(&body).into_owned() }
     }
 
@@ -261,7 +261,7 @@ impl HttpModel {
                 if body.is_empty() {
                     return Err(Failure::new(FailureKind::Connection, BROKEN_OFF));
                 }
-                let failure = Failure::from_response(&self.name, StatusCode::OK, &headers, &body);
+                let failure = Failure::from_response(self.provider(), StatusCode::OK, &headers, &body);
                 let text = format!("the answer is no stream of events: {}", failure.text);
                 return Err(Failure::new(FailureKind::Refused, text));
             }
@@ -287,7 +287,7 @@ impl HttpModel {
                     Ok(()) => {}
                     // An error after the end does not change the answer.
                     Err(_) if draft.is_whole() => return Ok(()),
-                    Err(failure) => return Err(failure),
+                    Err(error) => return Err(error.into_failure(self.provider())),
                 },
                 Ok(None) => return Ok(()),
                 // At most the usage was still to come.
@@ -299,6 +299,10 @@ impl HttpModel {
             }
         }
         Ok(())
+    }
+
+    fn provider(&self) -> Option<&ProviderId> {
+        self.configuration.provider.as_ref()
     }
 
     fn model_error(&self, failure: &Failure, key: Option<PrintedKey>) -> ModelError {
@@ -351,7 +355,7 @@ impl Model for HttpModel {
     fn continues(&self) -> Option<Continues> {
         self.interface.continues().map(|interface| Continues::OfModel {
             interface,
-            provider: self.configuration.conversation_provider.clone(),
+            provider: self.configuration.conversation_provider.as_ref().map(|id| id.0.clone()),
             model: self.configuration.model.clone(),
             sets_thinking: THINKING_MEMBERS.iter().any(|name| self.configuration.extra_body.contains_key(*name)),
             cache: self.interface.cache(),

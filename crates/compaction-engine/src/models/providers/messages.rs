@@ -7,7 +7,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use super::answer::{Draft, Usage};
-use super::failure::Failure;
+use super::failure::{Failure, ReadError, Report};
 use super::request::{Changeable, Limit, keep_system};
 use super::request::{
     ONLY_IMAGES, Part, PrefixMessage, has_image, joined, list, object_or_empty, prefix_messages, system_text,
@@ -19,8 +19,6 @@ use crate::models::{Cache, ContinuedRequest, StopReason};
 /// The messages of one model.
 #[derive(Debug)]
 pub(super) struct Messages {
-    /// The model's name in the settings.
-    pub(super) name: String,
     /// The model; `None` for Vertex AI, where the address names it and the body names the version.
     pub(super) model: Option<String>,
 }
@@ -76,7 +74,7 @@ impl Interface for Messages {
         &CHANGEABLE
     }
 
-    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), ReadError> {
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => read_message(&event["message"], draft)?,
             "content_block_start" => begin_block(&event["content_block"], draft)?,
@@ -95,9 +93,9 @@ impl Interface for Messages {
                 read_message(event, draft)?;
                 draft.is_done = true;
             }
-            "error" => return Err(Failure::from_event(&self.name, event)),
+            "error" => return Err(Report::of_event(event).into()),
             // Gateways send errors without a type.
-            "" if !event["error"].is_null() => return Err(Failure::from_event(&self.name, event)),
+            "" if !event["error"].is_null() => return Err(Report::of_event(event).into()),
             // Pings, thinking with its signatures, and unknown events.
             _ => {}
         }

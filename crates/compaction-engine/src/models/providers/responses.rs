@@ -6,7 +6,7 @@ use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
 use super::answer::{Draft, Usage};
-use super::failure::Failure;
+use super::failure::{Failure, ReadError, Report};
 use super::request::{Changeable, Limit, keep_system};
 use super::request::{Part, TextResults, data_url, list, object_or_empty, system_text, with_text_results};
 use super::{Interface, RequestBody, number, request};
@@ -16,8 +16,6 @@ use crate::models::{ContinuedRequest, FailureKind, StopReason};
 /// The responses of one model.
 #[derive(Debug)]
 pub(super) struct Responses {
-    /// The model's name in the settings.
-    pub(super) name: String,
     /// The model.
     pub(super) model: String,
 }
@@ -68,7 +66,7 @@ impl Interface for Responses {
         &CHANGEABLE
     }
 
-    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), ReadError> {
         let index = event["output_index"].as_u64();
         match event["type"].as_str().unwrap_or_default() {
             "response.output_text.delta" if index.is_some_and(|index| draft.comments.contains(&index)) => {}
@@ -82,15 +80,15 @@ impl Interface for Responses {
                 draft.comments.extend(index.filter(|_| is_comment(&event["item"])));
             }
             "response.completed" | "response.incomplete" => end(&event["response"], draft)?,
-            "response.failed" => return Err(Failure::from_event(&self.name, &event["response"])),
+            "response.failed" => return Err(Report::of_event(&event["response"]).into()),
             "response.cancelled" => {
-                return Err(Failure::new(FailureKind::Server, "the provider cancelled the answer"));
+                return Err(Failure::new(FailureKind::Server, "the provider cancelled the answer").into());
             }
-            "error" => return Err(Failure::from_event(&self.name, event)),
+            "error" => return Err(Report::of_event(event).into()),
             // The whole answer of a server that does not stream.
             "" if event["object"] == "response" && event["error"].is_null() => end(event, draft)?,
             // Gateways send errors without a type.
-            "" if !event["error"].is_null() => return Err(Failure::from_event(&self.name, event)),
+            "" if !event["error"].is_null() => return Err(Report::of_event(event).into()),
             _ => {}
         }
         Ok(())
