@@ -80,13 +80,8 @@ fn what_careless_models_lose_is_found_and_comes_back() {
         let messages = messages(character, seed);
         let (evicted, kept) = messages.split_at(messages.len() * 4 / 5);
         let ledger = Ledger::collect(evicted, None, &FileTools::default());
-        let style = Style {
-            custom_instructions: None,
-            max_tokens: 6000,
-            citations: false,
-            turn_request: None,
-            with_turn: None,
-        };
+        let style =
+            Style { custom_instructions: None, max_tokens: 6000, citations: false, turn: None, with_turn: None };
         let good = render(&ledger, SummaryKind::History, &style);
         let own = forecast(&ledger, 6000, 16_384, kept);
         let invented = ["src/made/up.rs", "/nowhere/at/all.toml", "C:\\Made\\Up.cs"];

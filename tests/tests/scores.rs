@@ -119,7 +119,7 @@ fn a_good_summary_scores_above_lists_and_above_half_of_itself() {
             custom_instructions: None,
             max_tokens: case.written.len() as u64 / 4,
             citations: false,
-            turn_request: None,
+            turn: None,
             with_turn: None,
         };
         let own = render(&case.ledger, SummaryKind::History, &style);
@@ -160,13 +160,8 @@ fn what_our_own_summary_says_is_not_doubted() {
         }
         let messages = messages(&path);
         let ledger = Ledger::collect(&messages, None, &FileTools::default());
-        let style = Style {
-            custom_instructions: None,
-            max_tokens: 6000,
-            citations: false,
-            turn_request: None,
-            with_turn: None,
-        };
+        let style =
+            Style { custom_instructions: None, max_tokens: 6000, citations: false, turn: None, with_turn: None };
         let written = render(&ledger, SummaryKind::History, &style);
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let case = Case { name, messages, ledger, written };

@@ -25,8 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (evicted, kept) = messages.split_at(messages.len() * 4 / 5);
     let tools = FileTools::default();
     let ledger = Ledger::collect(evicted, None, &tools);
-    let style =
-        Style { custom_instructions: None, max_tokens: 6000, citations: false, turn_request: None, with_turn: None };
+    let style = Style { custom_instructions: None, max_tokens: 6000, citations: false, turn: None, with_turn: None };
     let summary = render(&ledger, SummaryKind::History, &style);
     let poor = "## Goal\n- See src/nowhere.rs";
     let check = Check { ledger: &ledger, summary: &summary, evicted, previous_summary: None, kept };

@@ -45,9 +45,9 @@ pub struct Style<'a> {
     pub max_tokens: u64,
     /// Whether items end with the entry that they come from, such as `[entry 1a2b3c4d]`.
     pub citations: bool,
-    /// The request of the split turn that follows the messages ([`turn_request`]). It is what the work is
-    /// about now, and it answers a question that the messages end with.
-    pub turn_request: Option<&'a str>,
+    /// The beginning of the split turn that follows the messages. It is what the work is about now, and its request
+    /// answers a question that the messages end with.
+    pub turn: Option<&'a Turn>,
     /// The ledger of a history and the turn that follows it. The summary of the history tells what blocks the work at
     /// the end of the turn, and that of the turn does not.
     pub with_turn: Option<&'a Ledger>,
@@ -92,18 +92,32 @@ pub fn render_messages(ledger: &Ledger, messages: &[PreparedMessage], kind: Summ
     budget::choose(ledger, candidates, kind, style)
 }
 
-/// The request that begins the turn of `messages`, in the words of the person.
-pub fn turn_request(messages: &[PreparedMessage]) -> Option<String> {
-    let Body::User { content } = messages.first()?.message.body() else { return None };
-    let words = crate::ledger::person_words(&content.text("\n"));
-    (!words.trim().is_empty()).then_some(words)
+/// The beginning of a split turn.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// Its request, in the words of the person.
+    pub(crate) request: String,
+    /// What was done for it in the part that is replaced.
+    pub(crate) ledger: Ledger,
+}
+
+impl Turn {
+    /// The turn that begins with `messages`; `None` if no words of a person begin it.
+    pub fn of(messages: &[PreparedMessage], tools: &FileTools) -> Option<Self> {
+        let Body::User { content } = messages.first()?.message.body() else { return None };
+        let request = crate::ledger::person_words(&content.text("\n"));
+        if request.trim().is_empty() {
+            return None;
+        }
+        Some(Self { request, ledger: Ledger::collect(messages, None, tools) })
+    }
 }
 
 /// How much of `ledger` an extractive summary of `max_tokens` would keep. Any summary that is repaired
 /// within that budget keeps at least as much. `kept` are the messages that stay. `reserve_tokens`
 /// limits the file lists after the summary.
 pub fn forecast(ledger: &Ledger, max_tokens: u64, reserve_tokens: u64, kept: &[PreparedMessage]) -> Retention {
-    let style = Style { custom_instructions: None, max_tokens, citations: false, turn_request: None, with_turn: None };
+    let style = Style { custom_instructions: None, max_tokens, citations: false, turn: None, with_turn: None };
     let text = render(ledger, SummaryKind::History, &style);
     let lists = ledger.file_lists();
     let summary = append_shown_files(&text, &ShownFiles::within(&lists, &ledger.last_touched(), reserve_tokens));

@@ -40,6 +40,7 @@ pub use errors::error_line;
 pub use loss::{Check, Clipped, LossReport, Repair, Suspicion, remove_retained_facts};
 pub use measure::Retention;
 pub use notes::{Note, NoteKind};
+pub(crate) use requests::NewestAnswer;
 pub use statements::{Statement, Voice};
 pub use steps::LatestPlan;
 
@@ -72,6 +73,8 @@ pub struct Ledger {
     /// What was said, sentence by sentence.
     pub(crate) statements: Vec<Statement>,
     vocabulary: selection::SharedVocabulary,
+    /// The newest answer, if this compaction read one.
+    pub(crate) newest_answer: NewestAnswer,
     /// Sentences about decisions, constraints and remaining work.
     pub notes: Vec<Note>,
     /// The newest plan.
@@ -334,6 +337,11 @@ impl Ledger {
     /// The paths of the files in the order of their last touch.
     pub fn last_touched(&self) -> Vec<&str> {
         self.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
+    /// Position of the newest change of a file; 0 for none.
+    pub(crate) fn changed_at(&self) -> u64 {
+        self.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
     }
 
     /// The person's last request.

@@ -355,7 +355,7 @@ async fn by_summarizer(
         citations: false,
         custom_instructions: params.custom_instructions.clone(),
         replace_instructions: params.replace_instructions,
-        turn_request: None,
+        turn: Vec::new(),
         texts: Arc::new(prompt_texts(&plan.settings)),
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
         local_tokens: prompts::BRANCH_MAX_TOKENS,

@@ -13,7 +13,7 @@ use std::time::{self, Duration};
 
 use async_trait::async_trait;
 use compaction_core::conversation::{Redact, Thinking};
-use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, render_messages, summarize};
+use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, Turn, render_messages, summarize};
 use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::ledger::Ledger;
@@ -54,8 +54,8 @@ pub struct SummaryJob {
     pub file_tools: FileTools,
     /// Whether items cite their entries, where the summarizer supports it.
     pub citations: bool,
-    /// The request of the split turn that follows the messages.
-    pub turn_request: Option<String>,
+    /// The beginning of the split turn that follows the messages.
+    pub turn: Vec<PreparedMessage>,
     /// What the summary should focus on.
     pub custom_instructions: Option<String>,
     /// Whether they replace the usual instructions.
@@ -263,13 +263,14 @@ impl Summarizer for Extractive {
         };
         blocking(move || {
             let kind = job.kind.summary_kind();
+            let turn = Turn::of(&job.turn, &job.file_tools);
             let with_turn = ledgers.as_ref().filter(|ledgers| ledgers.has_turn()).map(|ledgers| &*ledgers.evicted);
             let is_behind_history = job.kind == RequestKind::TurnPrefix && with_turn.is_some();
             let style = Style {
                 custom_instructions: job.custom_instructions.as_deref(),
                 max_tokens: job.local_tokens.min(job.most_local_tokens()).max(MINIMUM_TOKENS),
                 citations: job.citations,
-                turn_request: job.turn_request.as_deref(),
+                turn: turn.as_ref(),
                 with_turn,
             };
             let text = match &ledgers {

@@ -186,7 +186,9 @@ impl Chooser<'_> {
 
     /// Fills the room that the sections leave with statements, except for a small part for names.
     fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>) {
-        let texts: Vec<&str> = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()).collect();
+        // Items about the turn that follows are gone in the next summary, so they stand for no statement.
+        let lasting = self.chosen.iter().filter(|(_, candidate)| candidate.position < u64::MAX);
+        let texts: Vec<&str> = lasting.map(|(_, candidate)| candidate.text.as_str()).collect();
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
         self.digest = Digest { ledger, units, style }.items(&texts);

@@ -2,9 +2,10 @@
 
 mod blocked;
 mod next_steps;
+mod state;
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -19,7 +20,7 @@ use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
     AMENDED, AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, INSTEAD_OF, LATEST, LEFT_BRANCH, LOOKED_UP,
-    OFFERED, PUSHED, PUSHED_NEW, RESET_TO, REVERT, SO_FAR, UNDID, WITHDRAWN, WORKING_ON,
+    OFFERED, PUSHED, PUSHED_NEW, RESET_TO, REVERT, UNDID, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
@@ -33,15 +34,17 @@ use crate::tools::PlanStatus;
 const LONGEST_REPEAT: usize = 120;
 /// Most UTF-16 units of the question that a short request answers.
 const LONGEST_QUESTION: usize = 200;
-/// Most UTF-16 units of that request in In Progress. Next Steps has more of it.
-const LONGEST_TURN_WORK: usize = 80;
 /// Most UTF-16 units of the answer after which a short request came, and the part of a summary that it may take.
 const LONGEST_ANSWER: usize = 140;
 const ANSWER_PART: usize = 80;
 /// Part of a summary that the milestones of an open request may take.
 const PROGRESS_PART: usize = 50;
-/// Most UTF-16 units of the request of the turn that follows, which stands in full behind the history.
-const LONGEST_TURN_REQUEST: usize = 160;
+/// Part of a summary that the request of the turn that follows may take, and its fewest and most UTF-16 units. It
+/// stands in full behind the history.
+const TURN_PART: usize = 60;
+const TURN_UNITS: (usize, usize) = (160, 400);
+/// Most UTF-16 units of the first request of a conversation whose topic has moved.
+const LONGEST_FIRST: usize = 160;
 /// Commands that begin a new conversation.
 const RESETS: [&str; 3] = ["/clear", "/new", "/reset"];
 /// Most UTF-16 units of a request that are compared with the newest statements.
@@ -50,6 +53,9 @@ const MOST_OF_TOPIC: usize = 600;
 const TYPED_PERCENT: usize = 75;
 /// How many times as much another request must have of the newest topic as the first one.
 const TOPIC_MOVED: f32 = 2.5;
+/// Messages from which a request and what followed count as work, and the part of a topic that a question keeps.
+const EFFORT_OF_WORK: u64 = 8;
+const QUESTION_PART: f32 = 0.5;
 /// Last statements of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 3;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
@@ -73,15 +79,19 @@ impl Candidates {
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
-        let turn_request = style.turn_request.filter(|_| kind == SummaryKind::History);
+        let turn = style.turn.filter(|_| kind == SummaryKind::History);
+        let turn_request = turn.map(|turn| turn.request.as_str());
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
-        let mut builder = Builder { ledger, with_turn, kind, turn_request, units, pool };
+        let turn = turn.map(|turn| &turn.ledger);
+        let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
         builder.repository();
         builder.plan();
+        builder.result();
+        builder.commands_to_run();
         builder.newest_answer();
         builder.actions();
         if kind != SummaryKind::TurnPrefix || style.with_turn.is_none() {
@@ -99,6 +109,8 @@ struct Builder<'a> {
     kind: SummaryKind,
     /// The request of the turn that follows.
     turn_request: Option<&'a str>,
+    /// What was done in that turn.
+    turn: Option<&'a Ledger>,
     /// UTF-16 units that the summary may take.
     units: usize,
     pool: Pool,
@@ -128,19 +140,19 @@ impl<'a> Builder<'a> {
             && first.is_some_and(|first| first.position != begun.position)
             && !is_latest(begun)
         {
-            let item = format!("{AT_FIRST}{}", clip(&typed(&begun.text, MOST_UNITS), LONGEST_TURN_REQUEST));
+            let item = format!("{AT_FIRST}{}", clip(&typed(&begun.text, MOST_UNITS), LONGEST_FIRST));
             self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
         }
         if let Some(turn) = of_turn {
-            let line = typed(turn, MOST_UNITS);
             let origin = Origin::at(u64::MAX);
-            let mut item = format!("{LATEST}{}", clip(&line, LONGEST_TURN_REQUEST));
-            if let Some(answered) = self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
-                item.push_str(&format!(" ({answered})"));
-            }
+            let (fewest, most) = TURN_UNITS;
+            let line = clip_middle(&typed(turn, MOST_UNITS), (self.units / TURN_PART).clamp(fewest, most));
+            let item = match self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
+                Some(answered) => format!("{LATEST}{line} ({answered})"),
+                None => format!("{LATEST}{line}"),
+            };
             self.pool.add(Section::Goal, &item, origin, Rank::Must);
-            let item = format!("{WORKING_ON}{}", clip(&line, LONGEST_TURN_WORK));
-            self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+            self.pool.add(Section::InProgress, &self.working_on(u64::MAX), origin, Rank::Focus);
             return;
         }
         if let Some(latest) = latest {
@@ -152,8 +164,7 @@ impl<'a> Builder<'a> {
             };
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
             if self.is_open() {
-                let item = format!("{WORKING_ON}{}", clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT));
-                let item = self.with_progress(item, latest.position);
+                let item = self.working_on(latest.position);
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
             }
             let then = |words: &str, option: Option<String>| {
@@ -168,20 +179,6 @@ impl<'a> Builder<'a> {
                 self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
         }
-    }
-
-    /// An item about a request with the newest milestones since, which tell how much of it is done.
-    fn with_progress(&self, item: String, since: u64) -> String {
-        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let standing = standing_milestones(milestones.filter(|one| one.position > since && since > 0));
-        let mut newest: VecDeque<String> = VecDeque::new();
-        let mut room = self.units / PROGRESS_PART;
-        for milestone in standing.iter().rev().take(MOST_LATEST).map(|one| clip(&one.text, LONGEST_REPEAT)) {
-            let Some(left) = room.checked_sub(utf16_len(&milestone)) else { break };
-            room = left;
-            newest.push_front(milestone);
-        }
-        if newest.is_empty() { item } else { format!("{item} ({SO_FAR}{})", Vec::from(newest).join("; ")) }
     }
 
     /// The option that the request at `position` chose.
@@ -230,20 +227,35 @@ impl<'a> Builder<'a> {
     /// The first request, or the one that began what the newest statements are about, if the topic has moved.
     fn first_request(&self) -> Option<&'a Request> {
         let requests = self.requests_since_reset();
-        let asks = |request: &&Request| is_substantive(&request.text);
-        let first = requests.iter().find(asks).or_else(|| requests.first());
+        let is_whole = |request: &&Request| is_substantive(&request.text);
+        let first = requests.iter().find(is_whole).or_else(|| requests.first());
         if self.kind == SummaryKind::TurnPrefix {
             return first;
         }
         let is_aim = |request: &&Request| request.weight != RequestWeight::Reply && is_typed(&request.text);
-        let aims: Vec<&Request> = requests.iter().filter(asks).filter(is_aim).collect();
+        let aims: Vec<&Request> = requests.iter().filter(is_whole).filter(is_aim).collect();
         let all = || first.into_iter().chain(aims.iter().copied());
         let texts: Vec<_> = all().map(|one| (one.position, typed(&one.text, MOST_OF_TOPIC))).collect();
-        let scores = topic_scores(self.ledger, &texts);
+        let efforts: Vec<u64> = all().map(|one| self.effort(one, &aims)).collect();
+        let most = efforts.iter().copied().max().unwrap_or(1).clamp(1, EFFORT_OF_WORK);
+        let weighed = topic_scores(self.ledger, &texts).into_iter().zip(all().zip(efforts));
+        let scores: Vec<f32> = weighed
+            .map(|(score, (one, effort))| {
+                let asked = if asks(&one.text) { QUESTION_PART } else { 1.0 };
+                score * asked * effort.min(most) as f32 / most as f32
+            })
+            .collect();
         let own = scores.first().copied().unwrap_or_default();
         // Among equals, the earliest one began the topic.
         let best = scores.iter().rev().zip(aims.iter().rev()).max_by(|one, other| one.0.total_cmp(other.0));
         best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(first)
+    }
+
+    /// The messages from a request up to the next one of `aims`. Questions that are answered at once have few.
+    fn effort(&self, request: &Request, aims: &[&Request]) -> u64 {
+        let next = aims.partition_point(|aim| aim.position <= request.position);
+        let end = aims.get(next).map_or(self.ledger.messages + 1, |next| next.position);
+        end.saturating_sub(request.position)
     }
 
     /// The last request that is complete by itself. The kept end of a split turn has its own.
@@ -263,7 +275,7 @@ impl<'a> Builder<'a> {
         let is_stated = |note: &Note| note.text.starts_with(WORKING_ON);
         match last.position {
             0 => self.ledger.notes_of(NoteKind::Open).any(is_stated),
-            position => self.ledger.is_waiting || self.ledger.answered < position,
+            position => self.ledger.is_waiting || self.ledger.answered < position || self.is_announced(),
         }
     }
 
@@ -354,7 +366,7 @@ impl<'a> Builder<'a> {
     fn milestones(&mut self) {
         let milestones = self.ledger.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
         let last = standing_milestones(milestones);
-        let changed_at = self.changed_at();
+        let changed_at = self.ledger.changed_at();
         for statement in last {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let is_run = statement.text.starts_with('`');
@@ -387,6 +399,19 @@ impl<'a> Builder<'a> {
 
     /// The tasks of the plan, unless it is older than the topic.
     fn plan(&mut self) {
+        if let Some(plan) = self.turn.map(|turn| &turn.plan).filter(|plan| !plan.items.is_empty()) {
+            for item in &plan.items {
+                let section = match item.status {
+                    PlanStatus::Completed => Section::Done,
+                    PlanStatus::InProgress => Section::InProgress,
+                    PlanStatus::Pending => Section::NextSteps,
+                    PlanStatus::Cancelled => continue,
+                };
+                let rank = if section == Section::Done { Rank::Low } else { Rank::Normal };
+                self.pool.add(section, &item.text, Origin::at(u64::MAX), rank);
+            }
+            return;
+        }
         let plan = &self.ledger.plan;
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
@@ -423,8 +448,8 @@ impl<'a> Builder<'a> {
 
     /// What the newest answer does or asks, while it waits for a tool or a person.
     fn newest_answer(&mut self) {
-        if self.turn_request.is_some() {
-            return;
+        if let Some(turn) = self.of_turn() {
+            return self.last_words_of(&turn);
         }
         if let Some(question) = self.waiting_question() {
             let origin = Origin { position: question.position, times: 1, sources: Some(&question.sources) };
@@ -432,16 +457,15 @@ impl<'a> Builder<'a> {
             self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
             return;
         }
-        let latest: Vec<_> = self.newest_of_model().take(MOST_LATEST).collect();
-        let Some(newest) = latest.first() else { return };
-        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
-        let is_begun = self.is_open() || newest.voice == Voice::Announcement;
-        if is_begun && self.kind != SummaryKind::TurnPrefix {
-            let mut of_newest: Vec<&str> =
-                latest.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
-            of_newest.reverse();
-            let item = format!("The assistant said last: {}", clip_middle(&joined(&of_newest), 420));
-            self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+        if let Some(announced) = self.announced() {
+            let origin = Origin::at(self.ledger.newest_answer.position);
+            self.pool.add(Section::NextSteps, &announced, origin, Rank::Focus);
+            return;
+        }
+        let is_begun = |one: &Statement| self.is_open() || one.voice == Voice::Announcement;
+        if self.kind != SummaryKind::TurnPrefix && self.newest_of_model().next().is_some_and(is_begun) {
+            let (words, origin) = self.last_words().unwrap_or_else(|| (String::new(), Origin::at(0)));
+            self.pool.add(Section::InProgress, &format!("The assistant said last: {words}"), origin, Rank::Focus);
         }
     }
 
@@ -471,11 +495,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Position of the newest change of a file.
-    fn changed_at(&self) -> u64 {
-        self.ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
-    }
-
     /// Position at which the branch was last moved back.
     fn reset_at(&self) -> u64 {
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
@@ -498,8 +517,13 @@ fn is_report(step: &str) -> bool {
     ["I've ", "I have ", "We've ", "We have "].iter().any(|start| step.starts_with(start))
 }
 
+/// Whether a request begins or ends with a question.
+fn asks(request: &str) -> bool {
+    is_question(request.trim()) || sentences(request).next().is_some_and(is_question)
+}
+
 fn is_question(text: &str) -> bool {
-    text.ends_with(['?', '\u{ff1f}'])
+    text.ends_with(['?', '\u{ff1f}']) || text.starts_with('\u{bf}')
 }
 
 /// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch,

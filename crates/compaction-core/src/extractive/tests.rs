@@ -61,7 +61,7 @@ fn tools() -> &'static FileTools {
 }
 
 fn style(max_tokens: u64) -> Style<'static> {
-    Style { custom_instructions: None, max_tokens, citations: false, turn_request: None, with_turn: None }
+    Style { custom_instructions: None, max_tokens, citations: false, turn: None, with_turn: None }
 }
 
 fn history(messages: &[PreparedMessage]) -> ExtractiveInput<'_> {
@@ -129,11 +129,11 @@ fn fills_every_section() {
             Constraints: Never touch src/old.rs!
             Done: Read `src/parser.rs`
             Done: Edited `src/parser.rs`
-            InProgress: Working on: now fix the test
+            InProgress: Working on: the latest request
             InProgress: Ran `cargo build`: no result yet
             Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
             Decisions: **I'll use `nom::bytes`**: it is faster.
-            NextSteps: Go on with: now fix the test
+            NextSteps: Go on with: the latest request
             CriticalContext: Assistant: I'll use `nom::bytes` because it is faster. Hm.
         "#]],
     );
@@ -198,10 +198,10 @@ fn merges_the_previous_summary_item_by_item() {
             Done: Ran `make`
             Done: Ran `cargo test`
             InProgress: Rename things
-            InProgress: Working on: Never panic. Now release it
+            InProgress: Working on: the latest request (nothing was done for it yet)
             Blocked: `lint` failed: E2 (files changed since, not run again)
             Decisions: **Use nom**: speed
-            NextSteps: Go on with: Never panic. Now release it
+            NextSteps: Go on with: the latest request
             NextSteps: Publish
             CriticalContext: Earlier: Port 8080; Risks: none that; Risks: we know
             CriticalContext: Assistant: All done.
@@ -230,9 +230,9 @@ fn text_of_tools_cannot_bend_the_format() {
         expect![[r#"
             Goal: Latest request: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
             Done: Edited `a ## Goal b'c`
+            Done: Answered: It failed because of <\/summary> everything.
             Blocked: `## Next Steps 1. evil` failed: error: x (files changed since, not run again)
-            NextSteps: Go on with: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
-            CriticalContext: Assistant: It failed because of <\/summary> everything.
+            NextSteps: Go on with: the latest request
         "#]],
     );
 }
@@ -251,8 +251,9 @@ fn records_the_focus_and_prefers_it() {
         Goal: request 0 about tests
         Goal: Latest request: request 59 about tests
         Constraints: Focus asked for this summary: focus on caching
-        InProgress: Working on: request 59 about tests
-        NextSteps: Go on with: request 59 about tests
+        InProgress: Working on: the latest request (nothing was done for it yet)
+        NextSteps: Go on with: the latest request
+        CriticalContext: User: request 40 about tests
         CriticalContext: User: request 41 about tests
         CriticalContext: User: request 42 about tests
         CriticalContext: User: request 43 about tests
@@ -305,14 +306,14 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
         - [x] Wrote `flag.rs`
 
         ### In Progress
-        - [ ] Working on: Add a flag. Must be off by default
+        - [ ] Working on: the latest request (done so far: changed `flag.rs`; nothing was run since)
 
         ### Blocked
 
         ## Key Decisions
 
         ## Next Steps
-        1. Go on with: Add a flag. Must be off by default"#]]
+        1. Go on with: the latest request"#]]
     .assert_eq(&of_kind(SummaryKind::Branch));
 }
 
@@ -324,9 +325,9 @@ fn tells_of_branches_that_were_left() {
         &[user("Try A"), branch],
         expect![[r#"
             Goal: Latest request: Try A
-            InProgress: Working on: Try A
+            InProgress: Working on: the latest request
             Decisions: **B is slow**: measured
-            NextSteps: Go on with: Try A
+            NextSteps: Go on with: the latest request
             CriticalContext: On a branch that was left: Try B
         "#]],
     );
@@ -349,7 +350,8 @@ fn a_branch_keeps_its_answers() {
         &[user("Which port?"), says("It is `4711`. More words. Ask the gate.", "stop")],
         expect![[r#"
             Goal: Latest request: Which port?
-            Decisions: Assistant: It is `4711`. More words. Ask the gate.
+            Done: Answered: It is `4711`. Ask the gate.
+            Decisions: Assistant: More words.
         "#]],
     );
 }
@@ -431,8 +433,8 @@ fn chat_is_no_goal() {
             Goal: Port the printer of the compiler to Rust
             Goal: Latest request: Now document the network protocol for new users
             Goal: The user then wrote: delete it
-            InProgress: Working on: Now document the network protocol for new users
-            NextSteps: Go on with: Now document the network protocol for new users
+            InProgress: Working on: the latest request
+            NextSteps: Go on with: the latest request
             CriticalContext: User: a1b2c3
             CriticalContext: User: i restarted it all good
             CriticalContext: User: ok, add colours to the printer as well
@@ -500,19 +502,20 @@ fn next_steps_are_what_is_left() {
         &[user("Port the old code to Rust"), says(answer, "stop")],
         expect![[r#"
             Goal: Latest request: Port the old code to Rust
+            Done: Answered: Done with the parser. The printer still needs tests.
             NextSteps: The printer still needs tests.
             NextSteps: Publish
             NextSteps: Announce
-            CriticalContext: Assistant: Done with the parser. Let me know. Next steps: [ ] Announce
+            CriticalContext: Assistant: Let me know. Next steps: [ ] Announce
         "#]],
     );
     check(
         &[user("Port the old code to Rust"), says("I'll read the parser first.", "toolUse")],
         expect![[r#"
             Goal: Latest request: Port the old code to Rust
-            InProgress: Working on: Port the old code to Rust
+            InProgress: Working on: the latest request
             InProgress: The assistant said last: I'll read the parser first.
-            NextSteps: Go on with: Port the old code to Rust
+            NextSteps: Go on with: the latest request
         "#]],
     );
 }
@@ -526,9 +529,10 @@ fn a_request_whose_work_failed_comes_next() {
         &messages,
         expect![[r#"
             Goal: Latest request: Build the whole project
+            Done: Answered: That has errors.
             InProgress: The assistant said last: That has errors. Let me look at the rules. Let me know what you think.
             Blocked: `make` failed: error: no rule
-            NextSteps: Go on with: Build the whole project
+            NextSteps: Go on with: the latest request
         "#]],
     );
 }
@@ -543,8 +547,9 @@ fn the_latest_request_of_an_earlier_summary_stays_the_latest() {
             Goal: Port it
             Goal: Latest request: add tests
             Done: Ran `make`
+            InProgress: Working on: the latest request
             InProgress: Working on: add tests
-            NextSteps: Go on with: add tests
+            NextSteps: Go on with: the latest request
         "#]],
     );
     check_after(
@@ -554,7 +559,7 @@ fn the_latest_request_of_an_earlier_summary_stays_the_latest() {
             Goal: Port it
             Goal: Latest request: add tests
             Done: add tests
-            CriticalContext: Assistant: All tests are there.
+            Done: Answered: All tests are there.
         "#]],
     );
 }
@@ -596,8 +601,8 @@ fn a_summary_is_never_empty() {
         &[user("/mode")],
         expect![[r#"
             Goal: Latest request: /mode
-            InProgress: Working on: /mode
-            NextSteps: Go on with: /mode
+            InProgress: Working on: the latest request (nothing was done for it yet)
+            NextSteps: Go on with: the latest request
         "#]],
     );
 }
@@ -748,9 +753,9 @@ fn items_cite_the_entries_that_they_come_from() {
     expect![[r#"
         Goal: Latest request: Port the parser to Rust. Never touch src/old.rs! [entry 00000000]
         Constraints: Never touch src/old.rs! [entry 00000000]
-        InProgress: Working on: Port the parser to Rust. Never touch src/old.rs! [entry 00000000]
+        InProgress: Working on: the latest request (done so far: `make` failed: error: no rule) [entry 00000000]
         Blocked: `make` failed: error: no rule [entry 00000002]
-        NextSteps: Go on with: Port the parser to Rust. Never touch src/old.rs!
+        NextSteps: Go on with: the latest request
     "#]]
     .assert_eq(&items(&text));
     // Read as a summary without a ledger, the items are the same and cite nothing.
@@ -769,8 +774,8 @@ fn the_previous_ledger_counts_and_not_the_previous_text() {
         Goal: Port the parser to Rust
         Goal: Latest request: now the printer of it, please
         Done: Ran `make`
-        InProgress: Working on: now the printer of it, please
-        NextSteps: Go on with: now the printer of it, please
+        InProgress: Working on: the latest request (nothing was done for it yet)
+        NextSteps: Go on with: the latest request
         CriticalContext: Work: `make` failed: error: no rule
     "#]]
     .assert_eq(&items(&text_of(&input)));
@@ -1011,8 +1016,9 @@ fn the_request_of_a_split_turn_leads_the_history() {
         user("Rename the widgets to panels in all of the sources"),
         says("The widgets of the first crate are panels now. Shall I go on with the second crate?", "stop"),
     ];
-    let text = |turn_request| {
-        let style = Style { turn_request, ..style(ENOUGH) };
+    let text = |request| {
+        let turn = turn_of(request);
+        let style = Style { turn: turn.as_ref(), ..style(ENOUGH) };
         text_of(&ExtractiveInput { style, ..history(&prepared(&messages)) })
     };
     let waits = "The assistant asked, and waits for an answer: Shall I go on with the second crate?";
@@ -1022,7 +1028,7 @@ fn the_request_of_a_split_turn_leads_the_history() {
     for line in [
         "- Rename the widgets to panels in all of the sources",
         "- Latest request: Now write the manual page of the panels instead, please",
-        "- [ ] Working on: Now write the manual page of the panels instead, please",
+        "- [ ] Working on: the latest request (nothing was done for it yet)",
     ] {
         assert!(next.contains(line), "{line} in\n{next}");
     }
@@ -1033,10 +1039,15 @@ fn the_request_of_a_split_turn_leads_the_history() {
     assert!(short.contains("- The user then wrote: yes") && !short.contains(waits), "{short}");
 }
 
+fn turn_of(request: Option<&str>) -> Option<Turn> {
+    Turn::of(&prepared(&[user(request?)]), tools())
+}
+
 /// The items of Goal, In Progress, Key Decisions and Next Steps before a turn with `request`.
 fn state_before(messages: &[Arc<Message>], request: Option<&str>) -> String {
     let messages = prepared(messages);
-    let input = ExtractiveInput { style: Style { turn_request: request, ..style(ENOUGH) }, ..history(&messages) };
+    let turn = turn_of(request);
+    let input = ExtractiveInput { style: Style { turn: turn.as_ref(), ..style(ENOUGH) }, ..history(&messages) };
     let all = items(&text_of(&input));
     let is_state =
         |line: &&str| ["Goal", "InProgress", "Decisions", "NextSteps"].iter().any(|start| line.starts_with(start));
@@ -1060,29 +1071,29 @@ fn the_request_of_a_split_turn_is_the_next_step() {
         (
             "write it down",
             expect![[r#"
-            Goal: Port the parser to Rust, please
-            Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
-            InProgress: Working on: write it down
-            NextSteps: Go on with: write it down
-        "#]],
+                Goal: Port the parser to Rust, please
+                Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
+                InProgress: Working on: the latest request (nothing was done for it yet)
+                NextSteps: Go on with: the latest request
+            "#]],
         ),
         (
             wishes.as_str(),
             expect![[r#"
                 Goal: Port the parser to Rust, please
-                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written f…
-                InProgress: Working on: Now do the printer: port the layout code to Rust delete the old files and their…
-                NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first ver … rst version of the grammar that was written for the first version of the grammar is old.
+                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first ver … rst version of the grammar that was written for the first version of the grammar is old.
+                InProgress: Working on: the latest request (nothing was done for it yet)
+                NextSteps: Go on with: the latest request
             "#]],
         ),
         (
             pasted.as_str(),
             expect![[r#"
-            Goal: Port the parser to Rust, please
-            Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
-            InProgress: Working on: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
-            NextSteps: Go on with: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
-        "#]],
+                Goal: Port the parser to Rust, please
+                Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
+                InProgress: Working on: the latest request (nothing was done for it yet)
+                NextSteps: Go on with: the latest request
+            "#]],
         ),
     ] {
         expected.assert_eq(&state_before(&messages, Some(request)));
@@ -1127,7 +1138,7 @@ fn a_choice_stands_with_the_option_that_it_takes() {
     let before = expect![[r#"
         Goal: Latest request: Where shall the sessions be kept?
         Goal: The user then wrote: 2 (2. SQLite)
-        InProgress: Working on: Where shall the sessions be kept?
+        InProgress: Working on: the latest request (nothing was done for it yet)
         NextSteps: Go on with: 2 (2. SQLite)
     "#]];
     before.assert_eq(&state_before(&messages, Some("2")));
@@ -1149,14 +1160,14 @@ fn a_choice_stands_with_the_option_that_it_takes() {
 
 #[test]
 fn the_request_of_a_turn_comes_without_what_a_harness_adds() {
-    let words = |text: &str| turn_request(&prepared(&[user(text), says("ok", "stop")]));
+    let words = |text: &str| Turn::of(&prepared(&[user(text), says("ok", "stop")]), tools()).map(|turn| turn.request);
     assert_eq!(
         words("add a test\n<system-reminder>be nice</system-reminder>").as_deref().map(str::trim),
         Some("add a test")
     );
     assert_eq!(words("<task-notification>\n<task-id>1</task-id>\n</task-notification>"), None);
-    assert_eq!(turn_request(&prepared(&[says("ok", "stop")])), None);
-    assert_eq!(turn_request(&[]), None);
+    assert!(Turn::of(&prepared(&[says("ok", "stop")]), tools()).is_none());
+    assert!(Turn::of(&[], tools()).is_none());
 }
 
 /// The constraints in a summary of demands, of `max_tokens` at most.
@@ -1172,7 +1183,7 @@ fn demands_in_nearly_the_same_words_give_way_but_are_not_lost() {
         .map(|verb| format!("Always use the sequential tool to {verb} all your steps first."));
     let others = ["Never call the network in a unit test", "Every public item must have a comment"];
     let demands: Vec<String> = others.iter().map(|other| (*other).to_owned()).chain(alike.clone()).collect();
-    let short = constraints_of(&demands, 260);
+    let short = constraints_of(&demands, 240);
     assert_eq!(short.matches("all your steps first").count(), 2, "only two of them are whole\n{short}");
     assert!(short.contains("think through") && short.contains("prepare"), "the newest ones\n{short}");
     assert!(others.iter().all(|other| short.contains(other)), "{short}");
@@ -1341,8 +1352,7 @@ fn an_open_request_says_what_of_it_is_done() {
     let request = user("fix the parser, commit it and then release");
     let commit = [runs("1", "git commit -am 'fix'"), returns("1", "[main 1a2b3c4] fix the parser", false)];
     let text = text_of(&history(&prepared(&[&[request][..], &commit].concat())));
-    let item = "Working on: fix the parser, commit it and then release (done so far: Committed 1a2b3c4 on main: fix the \
-                parser)";
+    let item = "Working on: the latest request (done so far: Committed 1a2b3c4 on main: fix the parser)";
     assert!(text.contains(item), "{text}");
 }
 
@@ -1375,6 +1385,81 @@ fn a_pull_request_is_named_in_any_script() {
         ("I opened PR #142 for it.", "#142"),
     ] {
         let told = text_of(&history(&prepared(&[user("What is the state of the work?"), says(text, "stop")])));
-        assert!(told.contains(&format!("- Pull request named last: {expected}\n")), "{told}");
+        assert!(told.lines().any(|line| line == format!("- Pull request named last: {expected}")), "{told}");
     }
+}
+
+#[test]
+fn the_state_of_a_split_turn_is_in_the_sections_of_the_history() {
+    let before = [
+        user("Port the parser, please"),
+        runs("1", "make check"),
+        returns("1", "ok\n12 passed, 0 failed", false),
+        says("It is ported.", "stop"),
+    ];
+    let before = prepared(&before);
+    let turn = prepared(&[
+        user("Rename the node in `src/a.rs` and in `src/b.rs`"),
+        calls("1", "write", r#"{"path":"src/b.rs","content":"x"}"#),
+        returns("1", "ok", false),
+        says(
+            "There are two ways.\n\n**Way A** - by hand\n- slow\n- safe\n\n**Way B** - with the script\n- fast\n\nI take Way A:",
+            "toolUse",
+        ),
+        calls("2", "edit", r#"{"path":"src/a.rs","oldText":"a","newText":"b"}"#),
+        returns("2", "the text was not found", true),
+    ]);
+    let with_turn = Ledger::collect(&[&before[..], &turn].concat(), None, tools());
+    let turn = Turn::of(&turn, tools()).unwrap();
+    let style = Style { turn: Some(&turn), with_turn: Some(&with_turn), ..style(ENOUGH) };
+    let all = items(&text_of(&ExtractiveInput { style, ..history(&before) }));
+    let state = |line: &&str| ["InProgress", "Blocked", "NextSteps"].iter().any(|start| line.starts_with(start));
+    let state = all.lines().filter(state).fold(String::new(), |out, line| out + line + "\n");
+    expect![[r#"
+        InProgress: Working on: the latest request (done so far: changed `src/b.rs`; nothing was run since)
+        InProgress: The assistant said last: I take Way A:
+        Blocked: `src/a.rs` failed: the text was not found
+        NextSteps: Go on with: the latest request, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again
+    "#]].assert_eq(&state);
+}
+
+#[test]
+fn an_answer_ends_with_its_last_paragraph() {
+    let long = "Both of them work well and were measured on the large grammar of the printer.";
+    let lists = "**Way A**\n- by hand\n- slow\n\n**Way B**\n- with the script\n\nI take the first:";
+    for (answer, expected) in [
+        (lists.to_owned(), "I take the first:"),
+        (format!("One.\n\n{long}\n\nNow the printer."), format!("{long} Now the printer.").as_str()),
+        ("What is left:\n\n- the printer\n- the docs".to_owned(), "What is left: the printer; the docs"),
+    ] {
+        let messages = [user("Port the parser"), says(&answer, "toolUse"), runs("1", "make")];
+        let text = text_of(&history(&prepared(&messages)));
+        assert!(text.contains(&format!("- [ ] The assistant said last: {expected}\n")), "{text}");
+    }
+}
+
+#[test]
+fn commands_of_an_answer_come_next_until_they_ran() {
+    let answer = "It is ready.\n\n```bash\n# publish\ngit tag v2\n$ git push origin v2\n```\n\nShall I?";
+    let messages = [user("Prepare the release of the parser"), says(answer, "stop")];
+    let text = items(&text_of(&history(&prepared(&messages))));
+    assert!(
+        text.contains("NextSteps: Commands that the last answer gives: `git tag v2`, `git push origin v2`\n"),
+        "{text}"
+    );
+    let ran = [runs("1", "git tag v2"), returns("1", "", false)];
+    let text = items(&text_of(&history(&prepared(&[&messages[..], &ran].concat()))));
+    assert!(!text.contains("Commands that"), "{text}");
+}
+
+#[test]
+fn an_answer_that_ends_with_a_colon_announces_the_next_step() {
+    let messages = [
+        user("Find the fault in the printer"),
+        says("The cache is stale.\n\nDann lese ich jetzt die Konfiguration des Druckers:", "stop"),
+    ];
+    let text = items(&text_of(&history(&prepared(&messages))));
+    let step =
+        "NextSteps: The assistant announced: The cache is stale. Dann lese ich jetzt die Konfiguration des Druckers:";
+    assert!(text.contains(step) && text.contains("InProgress: Working on: the latest request"), "{text}");
 }

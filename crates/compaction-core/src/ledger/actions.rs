@@ -7,7 +7,7 @@ use super::commands::{core_command, is_lookup, only_looks, purposes, removed_fil
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
-use super::notes::{COMMITTED, FAILED, LOOKED_UP, NO_RESULT, RESET_TO, SO_FAR, WORKING_ON};
+use super::notes::{COMMITTED, FAILED, LOOKED_UP, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
 use super::person::{is_refusal, words_in_result};
@@ -520,7 +520,7 @@ impl<'a> Actions<'a> {
             let text = text.split_once(SO_FAR).map_or(text, |(text, _)| text.trim_end_matches([' ', '(']));
             let text = text.strip_suffix(NO_RESULT).unwrap_or(text);
             // The command record already shows that it ran.
-            if !note.text.ends_with(NO_RESULT) {
+            if !note.text.ends_with(NO_RESULT) && !text.starts_with(THE_LATEST) {
                 notes.add_times(
                     NoteKind::Done,
                     text,

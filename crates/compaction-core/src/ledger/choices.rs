@@ -1,6 +1,6 @@
 //! Choices: the options that an answer offers, and the one that a person takes.
 
-use super::statements::{prose, sentences};
+use super::statements::{prose, sentences, without_marker};
 use super::text::{clip, one_line};
 use crate::text::utf16_len;
 
@@ -8,6 +8,8 @@ use crate::text::utf16_len;
 const OPTIONS: std::ops::RangeInclusive<usize> = 2..=9;
 /// Most UTF-16 units of an option.
 const LONGEST_OPTION: usize = 120;
+/// Most UTF-16 units of an option with its lines.
+const LONGEST_WHOLE: usize = 300;
 /// Most bytes of the word before the label of an option.
 const LONGEST_WORD: usize = 24;
 /// Last sentences of an answer among which it asks its question.
@@ -62,6 +64,23 @@ pub(super) fn taken(answer: &str) -> Option<String> {
         let only = named.next().filter(|_| named.next().is_none() && !sentence.ends_with(['?', '\u{ff1f}']))?;
         Some(item(only))
     })
+}
+
+/// An option that was taken from those of `answer`, with the lines that belong to it; `None` if it has no others.
+pub(crate) fn whole(answer: &str, taken: &str) -> Option<String> {
+    let options = options(answer)?;
+    let at = options.iter().position(|option| item(option) == taken)?;
+    let offset = |text: &str| text.as_ptr() as usize - answer.as_ptr() as usize;
+    let (_, text) = options.get(at)?;
+    let next = options.get(at + 1).map_or(answer.len(), |(_, next)| offset(next));
+    let behind = answer.get(offset(text) + text.len()..next)?;
+    let behind = if next < answer.len() { behind.rsplit_once('\n')?.0 } else { behind };
+    let marks = [" ", "\t", "- ", "* ", "+ ", "\u{2022}"];
+    let is_of_it = |line: &&str| marks.iter().any(|mark| line.starts_with(mark)) && labelled(line).is_none();
+    let mut lines = behind.lines().skip(1).filter(|line| !line.trim().is_empty()).take_while(is_of_it).peekable();
+    lines.peek()?;
+    let lines: Vec<String> = lines.map(|line| one_line(without_marker(line)).replace("**", "")).collect();
+    Some(clip(&format!("{taken}: {}", lines.join("; ")), LONGEST_WHOLE))
 }
 
 fn item((label, text): &(Label<'_>, &str)) -> String {
@@ -179,6 +198,15 @@ mod tests {
         assert_eq!(taken(answer).as_deref(), Some("B. retry one"));
         assert_eq!(taken("Option A: retry all\nOption B: retry one\nOption A or Option B?"), None);
         assert_eq!(taken("1. retry all\n2. retry one\nNow 2 tests pass."), None);
+    }
+
+    #[test]
+    fn an_option_comes_with_its_own_lines_alone() {
+        let answer =
+            "**Way A** - by hand\n- slow\n- safe\n\n**Way B** - with the script\n- fast\n\nThat is all.\nWhich?";
+        assert_eq!(whole(answer, "A. by hand").as_deref(), Some("A. by hand: slow; safe"));
+        assert_eq!(whole(answer, "B. with the script").as_deref(), Some("B. with the script: fast"));
+        assert_eq!(whole("1. files\n2. SQLite\nWhich?", "2. SQLite"), None);
     }
 
     #[test]

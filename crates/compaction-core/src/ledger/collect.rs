@@ -289,6 +289,7 @@ impl<'a> Collector<'a> {
             messages: self.position,
             answered: self.dialogue.answered,
             is_waiting: self.dialogue.is_waiting,
+            newest_answer: self.dialogue.take_newest(),
             requests: self.dialogue.finish(),
             statements: self.statements.finish(),
             vocabulary: SharedVocabulary::since(self.first),

@@ -4,7 +4,8 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    AT_FIRST, COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
+    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES,
+    RESOLVED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -14,7 +15,9 @@ use crate::summary::{Section, Sections, SummaryDocument};
 
 /// Whether an item is generated anew for every summary.
 fn is_of_its_time(item: &str) -> bool {
-    [FOCUS, GO_ON, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND].iter().any(|start| item.starts_with(start))
+    [FOCUS, GO_ON, ANNOUNCED, COMMANDS, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND]
+        .iter()
+        .any(|start| item.starts_with(start))
 }
 
 /// An item without its citation of an entry.

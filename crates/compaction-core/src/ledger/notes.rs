@@ -274,3 +274,13 @@ pub(crate) const NO_RESULT: &str = ": no result yet";
 pub(crate) const SO_FAR: &str = "done so far: ";
 /// Starts the item of a request without a complete answer.
 pub(crate) const WORKING_ON: &str = "Working on: ";
+/// Names the latest request where its words are not repeated.
+pub(crate) const THE_LATEST: &str = "the latest request";
+/// Ends the item of a request for which nothing was done.
+pub(crate) const NOTHING_YET: &str = "nothing was done for it yet";
+/// Starts what a complete answer to the latest request says first.
+pub(crate) const ANSWER: &str = "Answered: ";
+/// Starts what a complete answer announces at its end.
+pub(crate) const ANNOUNCED: &str = "The assistant announced: ";
+/// Starts the commands that a complete answer gives.
+pub(crate) const COMMANDS: &str = "Commands that the last answer gives: ";

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::choices::{chosen, offered, taken};
+use super::choices::{chosen, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial};
 use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
@@ -246,6 +246,22 @@ struct Answer<'a> {
     text: String,
 }
 
+/// The newest answer with text, whose lists and code a summary may need whole. It is not stored: the messages behind
+/// a stored ledger have their own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NewestAnswer {
+    pub(crate) text: String,
+    /// Which message it was; 0 for none.
+    pub(crate) position: u64,
+}
+
+impl PartialEq for NewestAnswer {
+    /// It is no fact of its own, so it does not affect equality of ledgers.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// What people and models have said so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Dialogue<'a> {
@@ -370,6 +386,7 @@ impl<'a> Dialogue<'a> {
             return;
         };
         if let Some(option) = chosen(text, &options) {
+            let option = newest.and_then(|answer| whole(&answer.text, &option)).unwrap_or(option);
             notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
         }
     }
@@ -437,6 +454,12 @@ impl<'a> Dialogue<'a> {
         if let Some((answer, options)) = newest.and_then(|answer| Some((answer, offered(&answer.text)?))) {
             notes.add(NoteKind::Step, &format!("{OFFERED}{options}"), answer.place, false);
         }
+    }
+
+    /// The newest answer with text. It is no longer here then.
+    pub(super) fn take_newest(&mut self) -> NewestAnswer {
+        let newest = self.answers.pop_back();
+        newest.map_or_else(NewestAnswer::default, |one| NewestAnswer { position: one.place.position, text: one.text })
     }
 
     pub(super) fn finish(mut self) -> Vec<Request> {

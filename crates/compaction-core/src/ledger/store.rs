@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::NewestAnswer;
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
 use super::statements::LONGEST;
@@ -473,6 +474,7 @@ impl Ledger {
             pinned: ids(json, "pinned"),
             statements: read_statements(json),
             vocabulary: SharedVocabulary::default(),
+            newest_answer: NewestAnswer::default(),
             notes: Vec::new(),
             plan: read_plan(json),
             left_out: read_left_out(json),

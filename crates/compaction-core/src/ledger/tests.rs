@@ -162,8 +162,7 @@ fn what_the_summary_says_is_not_stored_twice_and_comes_back() {
         messages.extend(prepared(vec![user(&asked), says(&answered)]));
     }
     let ledger = collect(&messages);
-    let style =
-        Style { custom_instructions: None, max_tokens: 2000, citations: false, turn_request: None, with_turn: None };
+    let style = Style { custom_instructions: None, max_tokens: 2000, citations: false, turn: None, with_turn: None };
     let summary = extractive::render(&ledger, SummaryKind::History, &style);
     let is_said = |statement: &&Statement| statement.text.len() >= 12 && summary.contains(&statement.text);
     let said: Vec<&Statement> = ledger.statements.iter().filter(is_said).collect();
@@ -334,8 +333,7 @@ fn spoiled(summary: &str, dropped: &[&str], added: &str) -> String {
 }
 
 fn good_summary(ledger: &Ledger) -> String {
-    let style =
-        Style { custom_instructions: None, max_tokens: 4000, citations: false, turn_request: None, with_turn: None };
+    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false, turn: None, with_turn: None };
     extractive::render(ledger, SummaryKind::History, &style)
 }
 
@@ -616,8 +614,7 @@ fn what_was_taken_back_is_marked_and_told_as_such() {
     assert_eq!(ledger.requests.len(), 2, "what is said with a refusal is no request");
     assert_eq!(Ledger::read(&stored(&ledger, STORED_BYTES)).expect("it is stored").notes, ledger.notes);
 
-    let style =
-        Style { custom_instructions: None, max_tokens: 4000, citations: false, turn_request: None, with_turn: None };
+    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false, turn: None, with_turn: None };
     let summary = extractive::render(&ledger, SummaryKind::History, &style);
     let (constraints, context) = summary.split_once("## Progress").expect("the summary has its headings");
     assert!(!constraints.contains("- Never touch") && constraints.contains("- Always use UTC."), "{summary}");

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
-use compaction_core::extractive::turn_request;
 use compaction_core::json::RawObject;
 use compaction_core::ledger::{Brief, Check, Ledger, LossReport, Retention, remove_retained_facts};
 use compaction_core::pins::remove_pinned_tags;
@@ -213,7 +212,7 @@ pub(super) fn jobs(
         previous_ledger: previous_ledger.clone().filter(|_| is_history),
         file_tools: preparation.file_tools.clone(),
         citations: settings.citations(),
-        turn_request: turn_request(&preparation.turn_prefix_messages).filter(|_| is_history),
+        turn: if is_history { preparation.turn_prefix_messages.clone() } else { Vec::new() },
         custom_instructions: custom_instructions.map(str::to_owned),
         replace_instructions: false,
         texts: Arc::clone(texts),

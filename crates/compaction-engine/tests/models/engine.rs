@@ -31,7 +31,7 @@ pub(super) fn job(text: &str) -> SummaryJob {
         citations: false,
         custom_instructions: None,
         replace_instructions: false,
-        turn_request: None,
+        turn: Vec::new(),
         texts: Arc::new(PromptTexts::default()),
         limits: OutputLimits { reserve_tokens: 10_000, model_max_tokens: None },
         local_tokens: 0,

@@ -33,8 +33,7 @@ fn one(bench: &Bench, file: &SessionFile, report: &mut Report) -> anyhow::Result
     let (settings, tools) = (CompactionSettings::default(), FileTools::default());
     let preparation = Preparation::of(&projection, session.leaf_id(), settings, &tools)?;
     let evicted: Vec<PreparedMessage> = preparation.evicted().cloned().collect();
-    let style =
-        Style { custom_instructions: None, max_tokens: 6000, citations: false, turn_request: None, with_turn: None };
+    let style = Style { custom_instructions: None, max_tokens: 6000, citations: false, turn: None, with_turn: None };
     let summary = render(&preparation.ledger(), SummaryKind::History, &style);
     let previous_summary = preparation.previous_summary.as_deref();
     let times = Times::of(bench.effort.calls, || {

@@ -58,7 +58,7 @@ pub(crate) fn run(messages: &[PreparedMessage], plan: Plan) -> anyhow::Result<St
                 custom_instructions: None,
                 max_tokens: plan.budget_tokens.saturating_sub(estimate_text(&blocks)),
                 citations: false,
-                turn_request: None,
+                turn: None,
                 with_turn: None,
             },
         };

@@ -1,22 +1,19 @@
 //! What comes next: the request that is open, part by part, with the error that it pastes and the option that it
 //! chooses.
 
-use super::{Builder, LONGEST_REPEAT};
+use super::{Builder, LONGEST_REPEAT, TURN_PART, TURN_UNITS};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
-use crate::ledger::choices::chosen;
+use crate::ledger::choices::{chosen, whole};
 use crate::ledger::cues::{is_sized, is_substantive, typed};
 use crate::ledger::error_line;
-use crate::ledger::notes::{GO_ON, OFFERED};
+use crate::ledger::notes::{GO_ON, OFFERED, THE_LATEST};
 use crate::ledger::statements::{is_prose, prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line};
 use crate::ledger::{Note, NoteKind};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
-/// Part of a summary that the request of the turn that follows may take, and its fewest and most UTF-16 units.
-const OPEN_PART: usize = 60;
-const OPEN_UNITS: (usize, usize) = (120, 400);
 /// Most UTF-16 units of an error that a request pastes.
 const LONGEST_ERROR: usize = 160;
 /// Fewest lines of a request that are pasted before one of them counts as its error.
@@ -41,24 +38,29 @@ impl Builder<'_> {
         if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
             return;
         }
-        let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
+        let open = self.left_open(&latest.text, latest.position);
         let text = latest.text.clone();
-        self.add_step(&request, &text);
+        let shown = typed(&text, MOST_UNITS);
+        self.add_step(&format!("{THE_LATEST}{open}"), &shown, &text);
     }
 
     fn go_on_with_turn(&mut self, turn: &str) {
-        let is_alone = is_substantive(turn);
-        let line = match self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX).filter(|_| !is_alone)) {
+        let open = self.left_open(turn, u64::MAX);
+        if is_substantive(turn) {
+            let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
+            return self.add_step(&format!("{THE_LATEST}{open}"), &shown, turn);
+        }
+        let line = match self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
             Some(meant) => format!("{} ({meant})", one_line(turn)),
             None => typed(turn, MOST_UNITS),
         };
-        let (fewest, most) = OPEN_UNITS;
-        self.add_step(&clip_middle(&line, (self.units / OPEN_PART).clamp(fewest, most)), turn);
+        let line = clip_middle(&line, (self.units / TURN_PART).clamp(TURN_UNITS.0, TURN_UNITS.1));
+        self.add_step(&format!("{line}{open}"), &line, turn);
     }
 
-    /// Adds the step of a request that is shown as `line`.
-    fn add_step(&mut self, line: &str, request: &str) {
-        let error = pasted_error(request).filter(|error| !line.contains(error.as_str()));
+    /// Adds the step of a request of which the summary has `shown`.
+    fn add_step(&mut self, line: &str, shown: &str, request: &str) {
+        let error = pasted_error(request).filter(|error| !shown.contains(error.as_str()));
         let item = match error {
             Some(error) => format!("{GO_ON}{line} (it shows: {error})"),
             None => format!("{GO_ON}{line}"),
@@ -66,7 +68,7 @@ impl Builder<'_> {
         self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
         let wishes = wishes(request);
         // A list that the line shows in full needs no items of its own.
-        if !wishes.iter().all(|wish| line.contains(&one_line(wish))) {
+        if !wishes.iter().all(|wish| shown.contains(&one_line(wish))) {
             for wish in wishes {
                 self.pool.add(Section::NextSteps, &clip(wish, LONGEST_REPEAT), Origin::at(u64::MAX), Rank::Normal);
             }
@@ -78,7 +80,8 @@ impl Builder<'_> {
         let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
         let newest = self.ledger.notes_of(NoteKind::Step).rev().find(|note| note.text.starts_with(OFFERED))?;
         let offered = newest.text.strip_prefix(OFFERED).filter(|_| newest.position > asked_at)?;
-        chosen(message, offered)
+        let option = chosen(message, offered)?;
+        Some(whole(&self.ledger.newest_answer.text, &option).unwrap_or(option))
     }
 }
 

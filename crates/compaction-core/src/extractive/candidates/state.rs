@@ -1,0 +1,350 @@
+//! The state of the latest request: what was done for it, what the newest answer says of it, and what it leaves open.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Builder, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, SHORT_REQUEST, STALE_AFTER, is_question,
+    standing_milestones,
+};
+use crate::extractive::budget::joined;
+use crate::extractive::pool::{Origin, Pool, Rank};
+use crate::ledger::actions::shown;
+use crate::ledger::choices::whole;
+use crate::ledger::commands::{core_command, looks_up, purposes};
+use crate::ledger::cues::is_substantive;
+use crate::ledger::notes::{
+    ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, NOTHING_YET, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
+};
+use crate::ledger::statements::{prose, without_marker};
+use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Voice};
+use crate::summary::{Section, SummaryKind};
+use crate::text::utf16_len;
+
+/// Most UTF-16 units of what an answer says last, and of what a closing answer says first.
+const LONGEST_CLOSING: usize = 420;
+const LONGEST_RESULT: usize = 240;
+/// Commands since a request that are told.
+const MOST_RUNS: usize = 2;
+/// Most UTF-16 units of such a command, and of the error that it ended with.
+const LONGEST_RUN: usize = 80;
+/// Fences of commands that a person or the model types into a terminal.
+const SHELLS: [&str; 10] = ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "ps1", "cmd", "bat"];
+/// Most commands of an answer that are listed, and their UTF-16 units.
+const MOST_COMMANDS: usize = 8;
+const COMMAND_UNITS: usize = 480;
+
+impl<'a> Builder<'a> {
+    /// The turn that follows, as a conversation of its own.
+    pub(super) fn of_turn(&self) -> Option<Builder<'a>> {
+        let pool = Pool::new(None, false);
+        self.turn.map(|ledger| Builder {
+            with_turn: ledger,
+            ledger,
+            turn: None,
+            turn_request: None,
+            kind: self.kind,
+            units: self.units,
+            pool,
+        })
+    }
+
+    /// The item of the request at `position`, which is worked on. Goal has its words.
+    pub(super) fn working_on(&self, position: u64) -> String {
+        let item = format!("{WORKING_ON}{THE_LATEST}");
+        let mut done = if position > 0 { self.done_since(position) } else { Vec::new() };
+        done.extend(self.of_turn().into_iter().flat_map(|turn| turn.done_since(1)));
+        let is_newest = self.turn.map_or(position == self.ledger.messages, |turn| turn.messages == 1);
+        match done.is_empty() {
+            true if is_newest => format!("{item} ({NOTHING_YET})"),
+            true => item,
+            false => format!("{item} ({SO_FAR}{})", done.join("; ")),
+        }
+    }
+
+    /// What the model said last in the turn that follows.
+    pub(super) fn last_words_of(&mut self, turn: &Builder<'_>) {
+        if let Some(announced) = turn.announced() {
+            self.pool.add(Section::NextSteps, &announced, Origin::at(u64::MAX), Rank::Focus);
+        } else if let Some((words, _)) = turn.last_words() {
+            let item = format!("The assistant said last: {words}");
+            self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
+        }
+    }
+
+    /// The end of the newest answer.
+    pub(super) fn last_words(&self) -> Option<(String, Origin<'a>)> {
+        let latest: Vec<_> = self.newest_of_model().take(MOST_LATEST).collect();
+        let newest = latest.first()?;
+        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
+        let words = self.closing_words(newest.position).unwrap_or_else(|| {
+            let of_newest = latest.iter().filter(|one| one.position == newest.position);
+            let mut of_newest: Vec<&str> = of_newest.map(|one| one.text.as_str()).collect();
+            of_newest.reverse();
+            clip_middle(&joined(&of_newest), LONGEST_CLOSING)
+        });
+        Some((words, origin))
+    }
+
+    /// What the request at `position` still needs: the option that was taken for it, the files that it names and that
+    /// nothing changed, and the check that has to run again.
+    pub(super) fn left_open(&self, request: &str, position: u64) -> String {
+        let turn = self.of_turn();
+        let mut open = String::new();
+        let taken = self.taken(position).or_else(|| turn.as_ref()?.taken(1));
+        if let Some(option) = taken {
+            open.push_str(&format!(", with the option {}", clip(&option, LONGEST_RESULT)));
+        }
+        let untouched = self.untouched(request, position);
+        if !untouched.is_empty() {
+            open.push_str(&format!("; it names files that nothing changed since: {}", untouched.join(", ")));
+        }
+        if let Some(check) = self.stale_check(position) {
+            open.push_str(&format!("; then run {check} again"));
+        }
+        open
+    }
+
+    /// What was done after the message at `since`: changed files, the newest milestones, and the newest commands that
+    /// are not among them, in a part of the summary.
+    fn done_since(&self, since: u64) -> Vec<String> {
+        let changed = self.ledger.files.iter().rev().filter(|file| file.changed_at > since);
+        let changed: Vec<String> = changed.take(MOST_CHANGED).map(|file| quote(&shown(&file.path))).collect();
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let standing = standing_milestones(milestones.filter(|one| one.position > since));
+        let newest = standing.iter().rev().take(MOST_LATEST);
+        let mut told: Vec<(u64, String)> = newest.map(|one| (one.position, clip(&one.text, LONGEST_REPEAT))).collect();
+        let is_told = |run: &CommandRecord| standing.iter().any(|one| one.position == run.position);
+        let runs = self.ledger.commands.iter().filter(|run| run.position > since && run.outcome != Outcome::Open);
+        let runs = runs
+            .filter(|run| !is_told(run) && (run.is_call || !purposes(&run.command).iter().all(|one| looks_up(one))));
+        told.extend(runs.rev().take(MOST_RUNS).map(|run| (run.position, outcome(run))));
+        told.sort_by_key(|(position, _)| *position);
+        let changed_at = self.ledger.changed_at();
+        if !changed.is_empty() && !self.ledger.commands.iter().any(|run| run.position > changed_at) {
+            told.push((u64::MAX, "nothing was run since".to_owned()));
+        }
+        let changes = format!("changed {}", changed.join(", "));
+        let mut all = if changed.is_empty() { Vec::new() } else { vec![changes] };
+        all.extend(told.into_iter().map(|(_, told)| told));
+        // The newest of them say most. What was changed stays in any case.
+        let mut room = (self.units / PROGRESS_PART).max(LONGEST_RUN);
+        let first = all.len()
+            - all
+                .iter()
+                .rev()
+                .take_while(|one| {
+                    let has_room = utf16_len(one) <= room;
+                    room = room.saturating_sub(utf16_len(one));
+                    has_room
+                })
+                .count();
+        let kept = all.split_off(first);
+        all.truncate(usize::from(!changed.is_empty() && first > 0));
+        all.iter_mut().for_each(|one| *one = clip_middle(one, LONGEST_RUN));
+        all.extend(kept);
+        all
+    }
+
+    /// What the newest answer reports, if it ends the turn of the latest request.
+    pub(super) fn result(&mut self) {
+        if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || self.is_open() {
+            return;
+        }
+        let Some(newest) = self.newest_of_model().next().filter(|_| self.ledger.last_request().is_some()) else {
+            return;
+        };
+        let all = self.ledger.statements.iter().filter(|one| one.position == newest.position);
+        let mut said: Vec<&str> = Vec::new();
+        let tells = |text: &str| !is_question(text) && !text.ends_with([':', '\u{ff1a}']) && is_substantive(text);
+        for one in all.filter(|one| one.voice == Voice::Report && tells(&one.text)) {
+            said.push(&one.text);
+            if utf16_len(&joined(&said)) >= SHORT_REQUEST {
+                break;
+            }
+        }
+        if !said.is_empty() {
+            let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
+            let item = format!("{ANSWER}{}", clip(&joined(&said), LONGEST_RESULT));
+            self.pool.add(Section::Done, &item, origin, Rank::Focus);
+        }
+    }
+
+    /// The option that the person or the model took for the request at `since`.
+    fn taken(&self, since: u64) -> Option<String> {
+        let decisions = self.ledger.notes_of(NoteKind::Decision).rev();
+        let mut taken = decisions.take_while(|note| note.position >= since).map(|note| note.text.as_str());
+        let option = taken.find_map(|text| text.strip_prefix(TOOK).or_else(|| text.strip_prefix(CHOSE)))?;
+        Some(whole(&self.ledger.newest_answer.text, option).unwrap_or_else(|| option.to_owned()))
+    }
+
+    /// The newest answer, if it came after the last request.
+    fn own_answer(&self) -> Option<&str> {
+        let answer = &self.ledger.newest_answer;
+        let asked = self.ledger.last_request().map_or(0, |request| request.position);
+        Some(answer.text.as_str()).filter(|text| answer.position > asked && !text.trim().is_empty())
+    }
+
+    /// Whether the newest answer is complete but ends with a colon: it announces what did not come yet.
+    pub(super) fn is_announced(&self) -> bool {
+        let end = self
+            .own_answer()
+            .filter(|_| !self.ledger.is_waiting)
+            .map(|text| text.trim_end().trim_end_matches(['*', '_']));
+        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']))
+    }
+
+    /// The words at the end of the newest answer.
+    pub(super) fn closing_words(&self, position: u64) -> Option<String> {
+        let answer = self.own_answer().filter(|_| self.ledger.newest_answer.position == position)?;
+        Some(closing(answer)).filter(|words| !words.is_empty())
+    }
+
+    /// The commands that a complete answer gives and nobody ran since.
+    pub(super) fn commands_to_run(&mut self) {
+        if self.turn_request.is_some() || self.ledger.is_waiting {
+            return;
+        }
+        let Some(answer) = self.own_answer() else { return };
+        let is_run = |line: &str| {
+            let mut runs = self.ledger.commands.iter();
+            runs.any(|run| run.position >= self.ledger.newest_answer.position && run.command.contains(line))
+        };
+        let commands = commands(answer);
+        let units: usize = commands.iter().map(|one| utf16_len(one)).sum();
+        if commands.is_empty()
+            || commands.len() > MOST_COMMANDS
+            || units > COMMAND_UNITS
+            || commands.iter().any(|one| is_run(one))
+        {
+            return;
+        }
+        let listed: Vec<String> = commands.iter().map(|one| quote(one)).collect();
+        let item = format!("{COMMANDS}{}", listed.join(", "));
+        self.pool.add(Section::NextSteps, &item, Origin::at(self.ledger.newest_answer.position), Rank::Focus);
+    }
+
+    /// What the newest answer announces at its end.
+    pub(super) fn announced(&self) -> Option<String> {
+        let words = self.closing_words(self.ledger.newest_answer.position).filter(|_| self.is_announced())?;
+        Some(format!("{ANNOUNCED}{words}"))
+    }
+
+    /// The files that a request names and nothing changed since, if others of them were changed.
+    fn untouched(&self, request: &str, position: u64) -> Vec<String> {
+        let request = request.replace('\\', "/");
+        let is_named = |path: &str| {
+            let name = path.trim_start_matches("./");
+            let mut places = request.match_indices(name).map(|(at, found)| &request[at + found.len()..]);
+            places.any(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
+        };
+        let of_turn = self.turn.into_iter().flat_map(|turn| &turn.files).map(|file| (file, file.is_modified()));
+        let own = self.ledger.files.iter().filter(|file| file.is_modified());
+        let all = own.map(|file| (file, file.changed_at > position)).chain(of_turn);
+        // A path may be written in two ways.
+        let mut named: BTreeMap<String, bool> = BTreeMap::new();
+        for (file, is_changed) in all {
+            let path = file.path.replace('\\', "/");
+            if is_named(&path) {
+                *named.entry(path).or_default() |= is_changed;
+            }
+        }
+        if !named.values().any(|is_changed| *is_changed) {
+            return Vec::new();
+        }
+        named.into_iter().filter(|(_, is_changed)| !is_changed).map(|(path, _)| quote(&shown(&path))).collect()
+    }
+
+    /// The last check of the work before files changed for the request at `since`.
+    fn stale_check(&self, since: u64) -> Option<String> {
+        let changed_in_turn = self.turn.map_or(0, Ledger::changed_at);
+        let (ledger, changed_at, since) = match self.turn.filter(|turn| check_of(turn).is_some()) {
+            Some(turn) => (turn, changed_in_turn, 0),
+            None if changed_in_turn > 0 => (self.ledger, u64::MAX, 0),
+            None => (self.ledger, self.ledger.changed_at(), since),
+        };
+        let (position, command) = check_of(ledger)?;
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > position);
+        let is_recent = !std::ptr::eq(ledger, self.ledger)
+            || later.filter(|request| is_substantive(&request.text)).count() <= STALE_AFTER;
+        let command = clip_middle(core_command(command), LONGEST_RUN);
+        (changed_at > position && changed_at > since && is_recent).then(|| quote(&command))
+    }
+}
+
+/// The newest test, build or lint whose outcome is known, with its position.
+fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
+    let milestones = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
+    milestones.filter(|one| one.text.starts_with('`')).find_map(|one| {
+        let (command, result) = one.text.strip_prefix('`')?.split_once('`')?;
+        result.starts_with(": ").then_some((one.position, command))
+    })
+}
+
+/// A command with its outcome.
+fn outcome(run: &CommandRecord) -> String {
+    let verb = if run.is_call { "called" } else { "ran" };
+    let command = quote(&clip_middle(&shown(&run.command), LONGEST_RUN));
+    match (run.outcome, &run.last_error) {
+        (Outcome::Failed, Some(error)) => format!("{command}{FAILED}{}", clip(&one_line(error), LONGEST_RUN)),
+        (Outcome::Failed, None) => format!("{command} failed"),
+        _ => format!("{verb} {command}"),
+    }
+}
+
+/// The last paragraph of an answer, with what comes before it if it is a list or very short. It is cut between
+/// lines, so that no part of another list comes with it.
+fn closing(answer: &str) -> String {
+    let mut blocks: Vec<Vec<&str>> = vec![Vec::new()];
+    for line in prose(answer) {
+        match (line.trim().is_empty(), blocks.last_mut()) {
+            (false, Some(block)) => block.push(line),
+            _ => blocks.push(Vec::new()),
+        }
+    }
+    blocks.retain(|block| !block.is_empty());
+    let text = |block: &Vec<&str>| {
+        let lines: Vec<String> = block.iter().map(|line| one_line(without_marker(line)).replace("**", "")).collect();
+        let lines: Vec<&str> =
+            lines.iter().map(String::as_str).filter(|line| line.contains(char::is_alphanumeric)).collect();
+        joined(&lines)
+    };
+    let begins_list = |block: &Vec<&str>| block.first().is_some_and(|line| is_item(line));
+    let is_list = |block: &Vec<&str>| block.iter().any(|line| is_item(line));
+    let mut said = String::new();
+    for (at, block) in blocks.iter().enumerate().rev() {
+        let own = text(block);
+        let all = if said.is_empty() { own } else { joined(&[&own, &said]) };
+        let is_first = said.is_empty();
+        if !is_first && (utf16_len(&all) > LONGEST_CLOSING || is_list(block)) {
+            break;
+        }
+        said = all;
+        let needs_more = begins_list(block) || utf16_len(&said) < SHORT_REQUEST;
+        if at == 0 || !needs_more {
+            break;
+        }
+    }
+    clip_middle(&said, LONGEST_CLOSING)
+}
+
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    ["- ", "* ", "+ ", "\u{2022}"].iter().any(|mark| line.starts_with(mark))
+        || without_marker(line).len() < line.len() && line.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// The commands between the fences of shells in an answer, line by line.
+fn commands(answer: &str) -> Vec<&str> {
+    let (mut commands, mut is_shell, mut is_fenced) = (Vec::new(), false, false);
+    for line in answer.lines() {
+        let line = line.trim();
+        if let Some(language) = line.strip_prefix("```") {
+            is_fenced = !is_fenced;
+            is_shell = is_fenced && SHELLS.contains(&language.trim().to_lowercase().as_str());
+        } else if is_shell && !line.is_empty() && !line.starts_with('#') {
+            commands.push(line.strip_prefix("$ ").unwrap_or(line));
+        }
+    }
+    commands
+}
