@@ -266,7 +266,7 @@ fn a_chain_of_many_entries_is_served_or_refused_with_numbers() {
     let path = home.path().join("s.jsonl");
     write_chain(&path, ENTRIES);
     // What the server takes at its start, the index and a reply, but not the entries of this context.
-    let mut server = Server::start_with(home.path(), &json!({}), (320 + 160) * 1024);
+    let mut server = Server::start_with(home.path(), &json!({}), (320 + 240) * 1024);
     let session = json!({ "sessionId": "s-1" });
     assert_eq!(server.call("openSession", &json!({ "path": path }))["result"]["sessionId"], "s-1");
     for (method, list) in [("getTree", "nodes"), ("getBranch", "entries"), ("getEntries", "entries")] {
@@ -281,7 +281,7 @@ fn a_chain_of_many_entries_is_served_or_refused_with_numbers() {
     ] {
         let error = &server.call(method, &params)["error"];
         assert_eq!(error["data"]["reason"], "outOfMemory", "{method}: {error}");
-        assert!(error["data"]["bytes"].as_u64() > Some(16 << 20), "{method}: {error}");
+        assert!(error["data"]["bytes"].as_u64() > Some(1 << 18), "{method}: {error}");
     }
     let text = json!({ "sessionId": "s-1", "message": { "role": "user", "content": "more" } });
     assert!(server.call("appendMessage", &text)["result"].is_object());

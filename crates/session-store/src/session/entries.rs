@@ -318,10 +318,15 @@ impl Session {
 
 /// Memory of an entry in a context besides its line, in bytes.
 const HELD_OVERHEAD: usize = 768;
-/// Memory that must be free beside entries that are held, in bytes.
-const FREE_BYTES: u64 = 64 << 20;
-/// Bytes of entries after which it is tried again.
+/// Memory that must be free beside many entries, in bytes. The allocator of the usual C library takes memory for a
+/// thread in blocks of 64 MiB and needs twice that to align one. Without one, it takes a page for each text.
+const FREE_BYTES: u64 = 160 << 20;
+/// The part of that for one of few entries: a page for each of its texts.
+const PAGES_BYTES: u64 = 64 << 10;
+/// Bytes after which memory is tried again. It is also tried when the number of entries has doubled.
 const TRIED_BYTES: u64 = 16 << 20;
+/// Number of entries after which memory is tried first.
+const FIRST_TRIED: usize = 256;
 
 /// Counts the memory of entries that are held together, so that a limit on the address space refuses them before it
 /// ends the process.
@@ -329,17 +334,20 @@ const TRIED_BYTES: u64 = 16 << 20;
 pub(crate) struct HeldEntries {
     entries: usize,
     bytes: u64,
-    tried: u64,
+    tried_entries: usize,
+    tried_bytes: u64,
 }
 
 impl HeldEntries {
     /// Fails with `OutOfMemory` if too little memory is left beside `entry` and those before it.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), StoreError> {
         self.count(entry);
-        if self.bytes - self.tried < TRIED_BYTES {
+        let is_due = self.bytes - self.tried_bytes >= TRIED_BYTES
+            || self.entries - self.tried_entries >= self.tried_entries.max(FIRST_TRIED);
+        if !is_due {
             return Ok(());
         }
-        self.tried = self.bytes;
+        (self.tried_entries, self.tried_bytes) = (self.entries, self.bytes);
         // What is done with the entries takes a part of their memory.
         self.check(self.bytes / 4)
     }
@@ -352,7 +360,9 @@ impl HeldEntries {
     /// Fails with `OutOfMemory` unless there is memory for `more` bytes. The system gives memory when it is written, so
     /// this costs nothing.
     fn check(&self, more: u64) -> Result<(), StoreError> {
-        let wanted = usize::try_from(more.max(FREE_BYTES)).unwrap_or(usize::MAX);
+        let of_few = (self.entries as u64).saturating_mul(PAGES_BYTES) + self.bytes.min(TRIED_BYTES);
+        let wanted = more.max(FREE_BYTES.min(of_few));
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
         let outcome = Vec::<u8>::new().try_reserve_exact(wanted);
         outcome.map_err(|_| StoreError::OutOfMemory { entries: self.entries, bytes: self.bytes })
     }
@@ -365,7 +375,7 @@ impl HeldEntries {
 pub fn check_memory(projection: &Projection) -> Result<(), StoreError> {
     let mut held = HeldEntries::default();
     projection.entries().iter().for_each(|projected| held.count(&projected.entry));
-    if held.bytes < TRIED_BYTES { Ok(()) } else { held.check(held.bytes / 4 * 3) }
+    held.check(held.bytes / 4 * 3)
 }
 
 /// Memory of a parsed entry as a multiple of its line: the line itself, its texts, and their blocks.
