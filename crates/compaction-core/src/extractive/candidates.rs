@@ -399,7 +399,12 @@ impl<'a> Builder<'a> {
 
     /// The tasks of the plan, unless it is older than the topic.
     fn plan(&mut self) {
-        if let Some(plan) = self.turn.map(|turn| &turn.plan).filter(|plan| !plan.items.is_empty()) {
+        // A turn may change the plan of the history by a few of its items.
+        let plan_of_turn = self.turn.map(|turn| match std::ptr::eq(self.with_turn, self.ledger) {
+            true => (&turn.plan, !turn.plan.items.is_empty()),
+            false => (&self.with_turn.plan, self.with_turn.plan.position > self.ledger.messages),
+        });
+        if let Some((plan, true)) = plan_of_turn {
             for item in &plan.items {
                 let section = match item.status {
                     PlanStatus::Completed => Section::Done,
@@ -537,9 +542,9 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
     let beginning = |hash: &'a str| hash.get(..HASH_BEGINNING).unwrap_or(hash);
     for statement in milestones {
         let text = statement.text.as_str();
-        if let Some(hash) = named_hash(text, RESET_TO) {
-            take_back_since(hash, &mut standing);
-        } else if let Some(hash) = named_hash(text, UNDID) {
+        if let Some((hash, subject)) = named_commit(text, RESET_TO) {
+            take_back_since(hash, subject, &mut standing);
+        } else if let Some((hash, _)) = named_commit(text, UNDID) {
             let is_it = |commit: Commit<'_>| are_one(commit.hash, hash);
             for at in of_hash.get_mut(beginning(hash)).into_iter().flatten() {
                 standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_it));
@@ -583,9 +588,9 @@ fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> V
     standing.into_iter().flatten().collect()
 }
 
-/// The hash behind the beginning of a milestone.
-fn named_hash<'a>(milestone: &'a str, start: &str) -> Option<&'a str> {
-    milestone.strip_prefix(start)?.split_once(": ").map(|(hash, _)| hash)
+/// The hash and the subject behind the beginning of a milestone.
+fn named_commit<'a>(milestone: &'a str, start: &str) -> Option<(&'a str, &'a str)> {
+    milestone.strip_prefix(start)?.split_once(": ")
 }
 
 /// Whether two hashes, perhaps shortened, are of one commit.
@@ -593,12 +598,16 @@ fn are_one(one: &str, other: &str) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// Takes the commits of the latest branch that came after the one with `hash`. Older ones are not among the milestones,
-/// so all of them came after an unknown one. What was run on them tells nothing any more.
-fn take_back_since<'a>(hash: &str, standing: &mut [Option<&'a Statement>]) {
+/// Takes the commits of the latest branch that came after the one with `hash`, or with `subject` after a rebase. Older
+/// ones are not among the milestones, so all of them came after an unknown one. What was run on them tells nothing any
+/// more.
+fn take_back_since<'a>(hash: &str, subject: &str, standing: &mut [Option<&'a Statement>]) {
     let commit = |one: &Option<&'a Statement>| one.and_then(|one| Commit::of(&one.text));
     let Some(branch) = standing.iter().rev().find_map(commit).map(|latest| latest.branch.to_owned()) else { return };
-    let kept = standing.iter().rposition(|one| commit(one).is_some_and(|commit| are_one(commit.hash, hash)));
+    let is_hash = |commit: &Commit<'_>| are_one(commit.hash, hash);
+    let kept = standing.iter().rposition(|one| commit(one).is_some_and(|commit| is_hash(&commit)));
+    let is_subject = |one: &Option<&'a Statement>| commit(one).is_some_and(|commit| commit.subject == subject);
+    let kept = kept.or_else(|| standing.iter().rposition(is_subject));
     for one in &mut standing[kept.map_or(0, |kept| kept + 1)..] {
         one.take_if(|one| Commit::of(&one.text).map_or(one.text.starts_with('`'), |commit| commit.branch == branch));
     }

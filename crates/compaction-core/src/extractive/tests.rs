@@ -1028,7 +1028,7 @@ fn the_request_of_a_split_turn_leads_the_history() {
     for line in [
         "- Rename the widgets to panels in all of the sources",
         "- Latest request: Now write the manual page of the panels instead, please",
-        "- [ ] Working on: the latest request (nothing was done for it yet)",
+        "- [ ] Working on: the latest request\n",
     ] {
         assert!(next.contains(line), "{line} in\n{next}");
     }
@@ -1073,7 +1073,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
-                InProgress: Working on: the latest request (nothing was done for it yet)
+                InProgress: Working on: the latest request
                 NextSteps: Go on with: the latest request
             "#]],
         ),
@@ -1082,7 +1082,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first ver … rst version of the grammar that was written for the first version of the grammar is old.
-                InProgress: Working on: the latest request (nothing was done for it yet)
+                InProgress: Working on: the latest request
                 NextSteps: Go on with: the latest request
             "#]],
         ),
@@ -1091,7 +1091,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
-                InProgress: Working on: the latest request (nothing was done for it yet)
+                InProgress: Working on: the latest request
                 NextSteps: Go on with: the latest request
             "#]],
         ),
@@ -1138,7 +1138,7 @@ fn a_choice_stands_with_the_option_that_it_takes() {
     let before = expect![[r#"
         Goal: Latest request: Where shall the sessions be kept?
         Goal: The user then wrote: 2 (2. SQLite)
-        InProgress: Working on: the latest request (nothing was done for it yet)
+        InProgress: Working on: the latest request
         NextSteps: Go on with: 2 (2. SQLite)
     "#]];
     before.assert_eq(&state_before(&messages, Some("2")));
@@ -1311,6 +1311,10 @@ fn what_was_thrown_away_or_taken_back_is_no_longer_done() {
     let last_two = done(&[&reset("1a2b3c4f00")]);
     assert!(last_two[0].starts_with("Committed 1a2b3c4") && last_two.len() == 2, "{last_two:?}");
     assert_eq!(done(&[&reset("3c4d5e6")]).len(), 4, "nothing came after it");
+    let rebased = [runs("r", "git reset --hard HEAD~1"), returns("r", "HEAD is now at 9f8e7d6 feat: b", false)];
+    assert_eq!(done(&[&rebased]).len(), 3, "a rebase gave it another hash");
+    let merged = [runs("r", "git reset --hard origin/main"), returns("r", "HEAD is now at 9f8e7d6 Merge a", false)];
+    assert_eq!(done(&[&merged]).len(), 3, "they may be on the server");
     let switched = [runs("s", "git switch main"), returns("s", "Switched to branch 'main'", false)];
     assert_eq!(done(&[&switched, &reset("9f8e7d6")]).len(), 3, "another branch was reset");
     let reverted =
@@ -1421,6 +1425,31 @@ fn the_state_of_a_split_turn_is_in_the_sections_of_the_history() {
         Blocked: `src/a.rs` failed: the text was not found
         NextSteps: Go on with: the latest request, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again
     "#]].assert_eq(&state);
+}
+
+#[test]
+fn a_task_that_a_turn_adds_leaves_the_others_open() {
+    let task =
+        |id: &str, name: &str, arguments: &str, result: &str| [calls(id, name, arguments), returns(id, result, false)];
+    let before = [
+        &[user("Port the parser and the printer")][..],
+        &task("1", "TaskCreate", r#"{"subject":"port the parser"}"#, "Task #1 created successfully: port the parser"),
+        &task("2", "TaskCreate", r#"{"subject":"port the printer"}"#, "Task #2 created successfully: port the printer"),
+        &[says("Both are planned.", "stop")],
+    ];
+    let before = prepared(&before.concat());
+    let turn = [
+        &[user("Write the manual, too, and begin with the parser")][..],
+        &task("3", "TaskCreate", r#"{"subject":"write the manual"}"#, "Task #3 created successfully: write the manual"),
+    ];
+    let turn = prepared(&turn.concat());
+    let with_turn = Ledger::collect(&[&before[..], &turn].concat(), None, tools());
+    let turn = Turn::of(&turn, tools()).unwrap();
+    let style = Style { turn: Some(&turn), with_turn: Some(&with_turn), ..style(ENOUGH) };
+    let document = SummaryDocument::parse(&text_of(&ExtractiveInput { style, ..history(&before) }));
+    let is_open = |task: &&str| document.body[Section::NextSteps].iter().any(|item| item == task);
+    let tasks = ["port the parser", "port the printer", "write the manual"];
+    assert!(tasks.iter().all(is_open), "{document:?}");
 }
 
 #[test]

@@ -189,9 +189,14 @@ pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// How commands name commits of other repositories.
+const REMOTES: &[&str] = &["origin/", "upstream/", "FETCH_HEAD", "@{u"];
+
 /// The commit to which a command moved its branch back: `HEAD is now at 1a2b3c4 subject`.
 fn moved_back(command: &str, output: &str) -> Option<String> {
-    let moves = command.contains("git reset") && command.contains("--hard");
+    // Commits that another repository has already may have been pushed or merged there.
+    let is_to_remote = REMOTES.iter().any(|remote| command.contains(remote));
+    let moves = command.contains("git reset") && command.contains("--hard") && !is_to_remote;
     let mut lines = if moves { output } else { "" }.lines().rev();
     let (hash, subject) = lines.find_map(|line| line.trim().strip_prefix(HEAD_IS_NOW)?.split_once(' '))?;
     is_hash(hash).then(|| format!("{RESET_TO}{hash}: {}", one_line(subject)))

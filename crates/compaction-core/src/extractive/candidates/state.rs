@@ -54,7 +54,8 @@ impl<'a> Builder<'a> {
         let item = format!("{WORKING_ON}{THE_LATEST}");
         let mut done = if position > 0 { self.done_since(position) } else { Vec::new() };
         done.extend(self.of_turn().into_iter().flat_map(|turn| turn.done_since(1)));
-        let is_newest = self.turn.map_or(position == self.ledger.messages, |turn| turn.messages == 1);
+        // The kept messages of a turn begin with what was done for it.
+        let is_newest = self.turn.is_none() && position == self.ledger.messages;
         match done.is_empty() {
             true if is_newest => format!("{item} ({NOTHING_YET})"),
             true => item,
@@ -235,8 +236,13 @@ impl<'a> Builder<'a> {
         let request = request.replace('\\', "/");
         let is_named = |path: &str| {
             let name = path.trim_start_matches("./");
-            let mut places = request.match_indices(name).map(|(at, found)| &request[at + found.len()..]);
-            places.any(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
+            let mut places =
+                request.match_indices(name).map(|(at, found)| (&request[..at], &request[at + found.len()..]));
+            let is_of_path = |before: char| before.is_alphanumeric() || "_-./".contains(before);
+            places.any(|(before, rest)| {
+                let before = before.strip_suffix("./").unwrap_or(before);
+                !before.ends_with(is_of_path) && !rest.starts_with(|next: char| next.is_alphanumeric())
+            })
         };
         let of_turn = self.turn.into_iter().flat_map(|turn| &turn.files).map(|file| (file, file.is_modified()));
         let own = self.ledger.files.iter().filter(|file| file.is_modified());
