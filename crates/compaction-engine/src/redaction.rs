@@ -198,7 +198,13 @@ impl Redactor {
                     if start < done[rule] || !may_pass || !matching.contains(place) {
                         continue;
                     }
-                    if let Some(range) = self.rules[rule].find_at(text, start, hit.start) {
+                    let mut has_grown = false;
+                    let secret = self.rules[rule].find_at(text, start, hit.start, &mut has_grown);
+                    if has_grown {
+                        // More than what is remembered of a place has decided.
+                        is_valid_until = 0;
+                    }
+                    if let Some(range) = secret {
                         done[rule] = range.end;
                         found.push((rule, range));
                     }
@@ -235,8 +241,9 @@ impl Compiled {
         Self { name, pattern, needs_keyword, check, regex: OnceLock::new() }
     }
 
-    /// The secret whose match begins at `start`, near the keyword.
-    fn find_at(&self, text: &str, start: usize, keyword: usize) -> Option<Range<usize>> {
+    /// The secret whose match begins at `start`, near the keyword. `has_grown` says that the match needed more text than
+    /// is usually looked at.
+    fn find_at(&self, text: &str, start: usize, keyword: usize, has_grown: &mut bool) -> Option<Range<usize>> {
         if self.check == Check::PrivateKey {
             return keys::block(text, keyword);
         }
@@ -259,6 +266,7 @@ impl Compiled {
             }
             // A match that reaches the end of the visible part is tried again with a larger part.
             reach *= 8;
+            *has_grown = true;
         }
     }
 
@@ -360,6 +368,11 @@ impl<'t> Reading<'t> {
             _ => ascii_form(&text[at..]).map(|(character, length)| (character, at + length)),
         };
         let Some((character, end)) = read else { return };
+        // Between two letters it is an apostrophe, or a sign of a password.
+        let is_inner = text[..at].ends_with(char::is_alphanumeric) && text[end..].starts_with(char::is_alphanumeric);
+        if is_inner && matches!(character, '"' | '\'') && text.as_bytes()[at] != b'\\' {
+            return;
+        }
         let plain = match &mut self.plain.text {
             Cow::Owned(plain) => plain,
             borrowed => {

@@ -319,7 +319,11 @@ fn is_config_line(found: &Found<'_>, secret: &str, after: &str) -> bool {
     let name = found.keyword - name_before(found).len();
     let operator = &found.text[found.keyword..found.secret.start];
     let is_tight = operator.ends_with('=') && !operator.contains([' ', '\t']);
+    // A text may be one long line of such names.
     let before = &found.text[..name];
+    let before = &before[before.ceil_char_boundary(name.saturating_sub(Check::LONGEST_REACH))..];
+    let reach = (found.keyword + Check::LONGEST_REACH).saturating_sub(found.secret.end);
+    let after = &after[..after.floor_char_boundary(reach)];
     if is_tight && before.ends_with(['?', '&']) {
         return after.is_empty() || after.starts_with(|next: char| next.is_whitespace() || "&#\"'<)".contains(next));
     }

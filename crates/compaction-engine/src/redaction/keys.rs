@@ -153,7 +153,7 @@ fn full_line(text: &str, line: Range<usize>) -> Option<Range<usize>> {
     let signs = bytes.iter().rev().take(8).take_while(|byte| is_sign(byte)).count();
     // A sum sign may be part of the data as well.
     for end in [bytes.len() - signs, bytes.len()] {
-        let probe = end.checked_sub(WIDTHS[0])?;
+        let Some(probe) = end.checked_sub(WIDTHS[0]) else { continue };
         if ![probe, probe + 31, end - 1].iter().all(|at| is_encoded_byte(bytes[*at])) {
             continue;
         }

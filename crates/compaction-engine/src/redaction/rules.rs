@@ -237,7 +237,7 @@ impl Group {
 }
 
 /// Bytes before and after a keyword that decide whether its rules match, unless a match grows beyond them.
-const SEEN_BEFORE: usize = 128;
+const SEEN_BEFORE: usize = 128 + Check::LONGEST_REACH;
 /// Places of a group that are remembered.
 const FAILURES: usize = 4;
 

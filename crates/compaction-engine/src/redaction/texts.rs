@@ -52,6 +52,9 @@ impl Redactor {
             safe.previous_details = Some(details);
         }
         safe.file_operations = self.file_operations(safe.file_operations);
+        if cancel.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
         Ok((safe, counts))
     }
 
