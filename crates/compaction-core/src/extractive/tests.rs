@@ -858,6 +858,19 @@ fn an_error_blocks_until_the_same_is_done_otherwise_or_work_goes_on() {
     assert!(is_blocked(&[&failing[..], &requests.map(user)[..1]].concat()));
     assert!(!is_blocked(&[&failing[..], &requests.map(user)[..]].concat()));
     assert!(is_blocked(&refused), "the person has to say what to do instead");
+    let retried = [
+        runs("4", "npm run lint -- src/a.ts"),
+        returns("4", "The user doesn't want to proceed with this tool use. The tool use was rejected.", true),
+        calls("5", "read", r#"{"path":"src/b.ts"}"#),
+        returns("5", "const b = 1", false),
+    ];
+    assert!(is_blocked(&[&failing[..], &retried].concat()), "a refused retry mends nothing");
+    let looks = [says("Let me look at the types.", "toolUse"), calls("6", "read", r#"{"path":"src/a.ts"}"#)];
+    let meanwhile = [&failing[..], &looks, &[user("also update the manual, please")]].concat();
+    assert!(is_blocked(&meanwhile), "the work on it goes on");
+    let excused = |words: &str| [&failing[..], &[says(words, "toolUse")], &looks[1..]].concat();
+    assert!(is_blocked(&excused("The parser works as expected now, but a name is unused.")));
+    assert!(!is_blocked(&excused("The unused name is expected for now.")));
     assert!(!is_blocked(&[&refused[..], &requests.map(user)[..1]].concat()));
     assert!(!is_blocked(&[&refused[..], &passing[..]].concat()));
     let told = |answer: &str| [&failing[..], &[says(answer, "stop")], &requests.map(user)[..1]].concat();

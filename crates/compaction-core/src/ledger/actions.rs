@@ -65,6 +65,8 @@ pub(super) struct Actions<'a> {
     done: HashSet<String, TextHashing>,
     /// Position of the latest call, of the latest commit, and of the latest change to another branch.
     last_call: u64,
+    /// Whether the agent has marked a failed command as an error, so that the others have succeeded.
+    tells_failures: bool,
     committed_at: u64,
     switched_at: u64,
     lookups: u64,
@@ -214,7 +216,9 @@ impl<'a> Actions<'a> {
         gone.for_each(|file| errors.resolve_naming(&file.path));
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
-        let is_told = has_failed || matches!(action, ToolAction::Run { .. }) && failed(output, is_error).is_some();
+        let is_run = matches!(action, ToolAction::Run { .. });
+        self.tells_failures |= is_error && is_run;
+        let is_told = has_failed || is_run && (self.tells_failures || failed(output, is_error).is_some());
         let outcomes = outcomes(&action, &subject, output, is_told.then_some(has_failed));
         let mut statements = outcomes.statements;
         self.follow_branches(place.position, &action, output, &mut statements);

@@ -161,14 +161,20 @@ impl<'a> Collector<'a> {
 
     fn read_person(&mut self, place: SourcePosition<'a>, words: &str) {
         if is_substantive(words) {
-            let asked_at = self.dialogue.requests.last().map_or(0, |request| request.position);
-            self.errors.note_request(asked_at, &self.dialogue.newest_answers());
+            // A message that comes while the model works ends no turn.
+            let since = if self.dialogue.is_waiting { u64::MAX } else { self.asked_at() };
+            self.errors.note_request(since, &self.dialogue.newest_answers());
         }
         if !words.trim().is_empty() {
             self.errors.go_on();
         }
         self.dialogue.read_person(place, words, &mut self.notes);
         self.statements.add_person(place, words);
+    }
+
+    /// Position of the last request.
+    fn asked_at(&self) -> u64 {
+        self.dialogue.requests.last().map_or(0, |request| request.position)
     }
 
     fn read_names(&mut self, content: &Content, place: SourcePosition<'a>, places: Places) {
@@ -202,7 +208,8 @@ impl<'a> Collector<'a> {
                 }
             }
         }
-        self.errors.read_remark(&text, self.actions.last_call().max(self.first - 1));
+        let since = self.actions.last_call().max(self.first - 1).max(self.asked_at());
+        self.errors.read_remark(&text, since);
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
         for (number, call) in assistant.tool_calls().enumerate() {

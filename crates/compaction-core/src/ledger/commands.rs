@@ -270,7 +270,7 @@ fn program(part: &str) -> Option<&str> {
 }
 
 /// `command` without its last pipe, if that leads into a filter.
-fn without_filter(command: &str) -> &str {
+pub(super) fn without_filter(command: &str) -> &str {
     let Some(at) = last_outside_quotes(command, b'|') else { return command };
     let is_alternative = command[..at].ends_with('|');
     let filter = command[at + 1..].trim_start_matches('&');

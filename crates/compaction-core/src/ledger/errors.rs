@@ -50,6 +50,8 @@ pub(super) struct Errors {
     requests: u64,
     /// Subjects of refused calls after which nothing happened yet.
     refused: Vec<String>,
+    /// Position of the newest error that was unresolved when it was recorded.
+    newest: u64,
 }
 
 /// When an unresolved error happened.
@@ -65,6 +67,9 @@ impl Errors {
             self.by_subject.entry(subject_key(error.subject.as_deref()).to_owned()).or_default().push(self.list.len());
             if !error.is_resolved {
                 self.wait(self.list.len(), error.subject.as_deref());
+                self.newest = self.newest.max(error.position);
+                let is_refusal = error.line.starts_with(REFUSED);
+                self.refused.extend(error.subject.clone().filter(|_| is_refusal));
             }
             self.list.push(error.clone());
         }
@@ -74,6 +79,9 @@ impl Errors {
     /// succeed.
     pub(super) fn add(&mut self, subject: Option<&str>, line: &str, place: SourcePosition<'_>, is_resolved: bool) {
         let known = self.by_subject.entry(subject_key(subject).to_owned()).or_default();
+        if !is_resolved {
+            self.newest = self.newest.max(place.position);
+        }
         // Only the newest error of a subject blocks it.
         for index in known.iter() {
             self.list[*index].is_resolved = true;
@@ -166,11 +174,22 @@ impl Errors {
 
     /// Records that a file was read. It is no longer missing.
     pub(super) fn resolve_missing(&mut self, path: &str) {
-        self.close(|error, _| error.subject.as_deref() == Some(path) && has_one(&error.line, NO_FILE));
+        for index in self.by_subject.get(subject_key(Some(path))).into_iter().flatten() {
+            let error = &mut self.list[*index];
+            if self.open.contains_key(index) && has_one(&error.line, NO_FILE) {
+                error.is_resolved = true;
+                self.open.remove(index);
+            }
+        }
     }
 
-    /// Records that a person refused a call, and what they said.
+    /// Records that a person refused a call, and what they said. What failed before and was not tried again for that
+    /// reason stays as it is.
     pub(super) fn refuse(&mut self, subject: &str, said: Option<&str>, place: SourcePosition<'_>) {
+        let mut known = self.by_subject.get(subject_key(Some(subject))).into_iter().flatten();
+        if known.any(|index| self.open.contains_key(index)) {
+            return;
+        }
         let line = match said {
             Some(said) => clip(&format!("{REFUSED} and said: {}", one_line(said)), LONGEST_TEXT),
             None => format!("{REFUSED} and did not say what to do instead"),
@@ -189,6 +208,9 @@ impl Errors {
     /// Records what the model said right after the message at `since`. Errors behind it that it calls expected or
     /// harmless block nothing.
     pub(super) fn read_remark(&mut self, text: &str, since: u64) {
+        if self.newest <= since {
+            return;
+        }
         let is_behind = |error: &ErrorRecord| error.position > since;
         if self.open.keys().any(|index| is_behind(&self.list[*index])) && remarks::excuses(text) {
             self.close(|error, _| is_behind(error));

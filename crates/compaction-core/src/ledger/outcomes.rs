@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 
 use super::Voice;
 use super::actions::Subject;
-use super::commands::{core_command, looks_up, purposes};
+use super::commands::{looks_up, purposes, without_filter};
 use super::errors::{Worth, worth};
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
@@ -137,7 +137,8 @@ pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str,
             if !saved.is_empty() {
                 return Outcomes { statements: saved, failure: None };
             }
-            let is_told = has_failed.is_some() && core_command(command).len() == command.trim().len();
+            let is_piped = without_filter(command.trim()).len() < command.trim().len();
+            let is_told = has_failed.is_some() && !is_piped;
             return of_command(command, &output, is_failed, is_told);
         }
         ToolAction::Other if !is_failed => of_call(target, output).into_iter().collect(),

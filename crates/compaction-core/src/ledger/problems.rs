@@ -81,8 +81,6 @@ const PROBLEMS: &[&str] = &[
     "doesn't start",
     "is missing",
     "are missing",
-    "why is there",
-    "why are there",
     "why am i not",
     "why do i not",
     "funktioniert nicht",
@@ -339,6 +337,34 @@ const DENIALS: &[&str] = &[
     "insufficient permissions",
     "quota exceeded",
 ];
+/// First words of orders to build what deals with errors.
+const ORDERS: &[&str] = &[
+    "add",
+    "show",
+    "display",
+    "print",
+    "log",
+    "return",
+    "throw",
+    "raise",
+    "handle",
+    "retry",
+    "skip",
+    "list",
+    "create",
+    "implement",
+    "write",
+    "make",
+    "report",
+    "zeige",
+    "ajoute",
+    "affiche",
+    "muestra",
+    "mostra",
+    "adiciona",
+    "добавь",
+    "покажи",
+];
 /// Words that make what follows a condition, in the middle of a sentence or only at its beginning.
 const CONDITIONS: &[&str] = &["if", "unless", "wenn", "falls", "если"];
 const FIRST_CONDITIONS: &[&str] = &["si", "se", "caso", "quand", "when", "wenn", "if", "falls", "если"];
@@ -377,7 +403,8 @@ fn is_problem_of(sentence: &str) -> bool {
     if words.ends_with(" нет ") && words.split_whitespace().count() > 1 {
         return true;
     }
-    says(&words, PROBLEMS)
+    let first = words.split_whitespace().next().unwrap_or_default();
+    !ORDERS.contains(&first) && says(&words, PROBLEMS)
 }
 
 /// Whether `normalised` text has one of `phrases` and no condition before it.
@@ -406,13 +433,17 @@ fn pasted_error(message: &str) -> Option<String> {
     Some(clip(&one_line(&error), LONGEST_ERROR))
 }
 
-/// Whether a sentence of a model says that something is not achieved, or that a server or system denies it.
+/// Whether a sentence of a model says that a server or system denies something.
+pub(crate) fn is_denied(sentence: &str) -> bool {
+    says(&normalised(sentence), DENIALS)
+}
+
+/// Whether a sentence of a model says that something is not achieved.
 pub(crate) fn is_unsolved(sentence: &str) -> bool {
     if UNSOLVED_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
         return true;
     }
-    let words = normalised(sentence);
-    says(&words, UNSOLVED) || says(&words, DENIALS)
+    says(&normalised(sentence), UNSOLVED)
 }
 
 #[cfg(test)]
@@ -442,6 +473,7 @@ mod tests {
             "Never leave the build broken",
             "si falla, avísame",
             "add error handling to the loader",
+            "Show an error when the list doesn't work",
             "ok, weiter",
         ] {
             assert_eq!(reported(message), None, "{message}");
@@ -461,7 +493,7 @@ mod tests {
     #[test]
     fn what_a_model_could_not_do_is_known() {
         assert!(is_unsolved("The second test still fails on Windows."));
-        assert!(is_unsolved("The server answers 401 Unauthorized."));
+        assert!(is_denied("The server answers 401 Unauthorized."));
         assert!(!is_unsolved("The test failed because of a typo, which I fixed."));
         assert!(!is_unsolved("Nothing is left to do."));
     }

@@ -6,7 +6,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, FAILED};
-use crate::ledger::problems::{is_unsolved, reported};
+use crate::ledger::problems::{is_denied, is_unsolved, reported};
 use crate::ledger::text::{clip, clip_middle, quote};
 use crate::ledger::{ErrorRecord, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
@@ -69,7 +69,10 @@ impl Builder<'_> {
             return;
         }
         let said = of_model.take_while(|one| one.position == newest).filter(|one| one.voice != Voice::Announcement);
-        let said: Vec<_> = said.filter(|one| is_unsolved(&one.text)).collect();
+        // A model that changed files may tell what they do now.
+        let has_changed = ledger.files.iter().any(|file| file.changed_at > asked_at);
+        let said = said.filter(|one| is_unsolved(&one.text) || !has_changed && is_denied(&one.text));
+        let said: Vec<_> = said.collect();
         for one in said.into_iter().rev() {
             let origin = Origin { position: one.position, times: 1, sources: Some(&one.sources) };
             let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
