@@ -20,6 +20,9 @@
                    :summarizers (:slow (:provider "command"
                                         :command ["sh" ,(expand-file-name "../editors/summarizer.sh" here)])))))
 
+;; It writes to standard error, in the middle of a screen.
+(advice-add 'jsonrpc--message :override #'ignore)
+
 (defun say (text) (princ text) (terpri))
 (defun print-text (name text)
   (say (format "\n== %s\n%s\n==" name (replace-regexp-in-string (regexp-quote place) "/home/ada" (string-trim-right text)))))
