@@ -1,7 +1,7 @@
 //! The ledger: the facts of a conversation that must not be lost, as data (docs/ledger.md).
 //!
 //! It is collected from messages in one pass (`collect`), merged from compaction to compaction, stored
-//! in the entry beside the summary (`store`), and read back tolerantly (`read`). Summaries are rendered
+//! in the entry beside the summary (`store`), and read back tolerantly. Summaries are rendered
 //! from it ([`crate::extractive`]) and checked against it ([`LossReport`]). Prose is parsed only once:
 //! when an earlier compaction comes from a program that stores no ledger.
 
@@ -213,7 +213,7 @@ pub struct ErrorRecord {
     pub subject: Option<String>,
     /// The line that best explains it.
     pub line: String,
-    /// Whether the same subject has succeeded since.
+    /// Whether it no longer blocks the work, for one of the reasons in docs/ledger.md ("Facts").
     pub is_resolved: bool,
     /// Times that it happened.
     pub times: u64,

@@ -389,7 +389,8 @@ impl Session {
     }
 }
 
-/// A word in every entry that pins another, and in every compaction that lists pins. Nobody escapes its letters.
+/// A word that every entry which pins another contains, and every compaction that lists pins. No writer escapes its
+/// letters.
 const WORD_OF_PINS: &[u8] = b"compactd";
 
 /// The part of the log, from its start, that was searched for [`WORD_OF_PINS`].
@@ -444,10 +445,12 @@ pub struct Recalled {
 }
 
 impl Session {
-    /// The passages that answer `query`, best first, from entries of the path to `leaf` that compactions removed from
-    /// its context, and from those whose text an edit replaced there, without the passages that it left. Prompts, entries hidden by an edit and entries withheld from models are left out, as are
-    /// summaries of compactions, which only repeat other entries. `tools` identifies calls that change files. Reads
-    /// the path once and holds one body at a time.
+    /// The passages that answer `query`, best first.
+    ///
+    /// It searches the entries of the path to `leaf` that compactions removed from its context. It also searches the
+    /// entries whose text an edit replaced there, without the passages that the edit left. It leaves out prompts,
+    /// entries hidden by an edit, entries withheld from models, and summaries of compactions, which only repeat other
+    /// entries. `tools` identifies calls that change files. It reads the path once and holds one body at a time.
     ///
     /// `None` if it `is_cancelled`. Fails with `EntryNotFound` for the leaf, or with `Io`.
     pub fn recall(
