@@ -24,6 +24,7 @@ mod outcomes;
 mod person;
 pub(crate) mod problems;
 mod requests;
+pub(crate) mod results;
 pub(crate) mod selection;
 mod shown;
 pub(crate) mod statements;
@@ -81,6 +82,8 @@ pub struct Ledger {
     pub plan: LatestPlan,
     /// Files that tools read or changed.
     pub files: Vec<FileRecord>,
+    /// What the newest calls showed or changed. It is not stored.
+    pub(crate) results: results::ShownResults,
     /// Commands that ran.
     pub commands: Vec<CommandRecord>,
     /// What failed.

@@ -9,9 +9,9 @@ use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
 use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
-use crate::ledger::notes::{IDENTIFIERS, PATHS};
+use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED};
 use crate::ledger::selection::Selection;
-use crate::ledger::text::{clip, clip_middle, one_line};
+use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{Ledger, NameRecord, Statement, Voice};
 use crate::summary::{Section, Sections, SummaryKind, render_item};
 use crate::text::utf16_len;
@@ -88,6 +88,7 @@ pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind,
     chooser.take_rest(&mut lists);
     chooser.lengthen();
     chooser.take_names();
+    chooser.take_results(ledger);
     chooser.render()
 }
 
@@ -240,6 +241,23 @@ impl Chooser<'_> {
         paths.take(&texts, NAMES_PERCENT, budget, &mut room);
         self.left += room;
         identifiers.take(&texts, NAMES_PERCENT, budget, &mut self.left);
+    }
+
+    /// Takes what the newest calls showed or changed, where statements leave room, unless another item says it.
+    fn take_results(&mut self, ledger: &Ledger) {
+        let mut results = Vec::new();
+        for result in ledger.results.0.iter().rev() {
+            let label = if result.is_change { CHANGED } else { SHOWED };
+            let item = format!("{label}{}: {}", quote(&result.target), result.text);
+            let cost = cost(Section::CriticalContext, &item);
+            let is_told = self.chosen.iter().any(|(_, candidate)| candidate.text.contains(&result.text))
+                || self.digest.iter().any(|told| told.contains(&result.text));
+            if !is_told && cost <= self.left {
+                self.left -= cost;
+                results.push(item);
+            }
+        }
+        self.digest.extend(results.into_iter().rev());
     }
 
     fn take(&mut self, section: Section, candidate: Candidate) {

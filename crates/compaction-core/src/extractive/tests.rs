@@ -108,6 +108,43 @@ fn check_after(previous: &str, messages: &[Arc<Message>], expected: Expect) {
 }
 
 #[test]
+fn calls_are_told_with_what_they_showed_where_little_is_said() {
+    let edit = r#"{"command":["sh","-c","apply_patch <<'P'\n*** Begin Patch\n*** Update File: app.toml\n-port = 80\n+port = 8080\n*** End Patch\nP"]}"#;
+    let mut messages = vec![
+        user("Find out which release is the newest, and move the service to port 8080."),
+        runs("a", "curl -s https://releases.example/latest"),
+        returns(
+            "a",
+            "total 24\nNEWEST=4.17.2\nOLDER=4.16.0\nlisted by the mirror in the north\nlisted by the mirror in the south\n[... omitted 3 of 5 lines ...]",
+            false,
+        ),
+        calls("b", "grep", r#"{"pattern":"port","path":"."}"#),
+        returns("b", "app.toml:3:port = 80\nREADME.md:9:the port\ndocs/a.md:1:a port\ndocs/z.md:7:ports", false),
+        calls("c", "shell", edit),
+        returns("c", "Success. Updated the following files:\nM app.toml", false),
+    ];
+    let results = |messages: &[Arc<Message>], max_tokens: u64| -> Vec<String> {
+        let prepared = prepared(messages);
+        let text = text_of(&ExtractiveInput { style: style(max_tokens), ..history(&prepared) });
+        let lines = text.lines().filter(|line| line.starts_with("- Result of ") || line.starts_with("- Changed "));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(
+        results(&messages, ENOUGH),
+        [
+            "- Result of `curl -s https://releases.example/latest`: NEWEST=4.17.2 | OLDER=4.16.0 | listed by the mirror in the south",
+            "- Result of `grep({\"pattern\":\"port\",\"path\":\".\"})`: app.toml:3:port = 80 | README.md:9:the port | docs/z.md:7:ports",
+            "- Changed `app.toml`: port = 8080",
+        ]
+    );
+    // What is said goes first: a summary without room for all of it has no results.
+    let talk =
+        (0..40).map(|n| says(&format!("Finding {n}: the module part{n} reads its limit{n} from table{n}."), "stop"));
+    messages.splice(1..1, talk);
+    assert_eq!(results(&messages, 300), Vec::<String>::new());
+}
+
+#[test]
 fn fills_every_section() {
     let messages = [
         user("Port the parser to Rust. Never touch src/old.rs!\nUse `nom` 8."),

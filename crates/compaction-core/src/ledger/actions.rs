@@ -11,6 +11,7 @@ use super::notes::{COMMITTED, FAILED, LOOKED_UP, NO_RESULT, RESET_TO, SO_FAR, TH
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
 use super::person::{is_refusal, words_in_result};
+use super::results::{Results, ShownResults};
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
@@ -76,6 +77,8 @@ pub(super) struct Actions<'a> {
     failed_edits: HashMap<String, FailedEdit, TextHashing>,
     /// What the calls of the message add that was read last. Many calls of one message may fail.
     added_lines: Option<AddedLines<'a>>,
+    /// What the newest calls showed or changed.
+    results: Results<'a>,
     /// Files whose edits appear in answers.
     proposed: Vec<(SourcePosition<'a>, String)>,
     /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
@@ -104,7 +107,14 @@ impl<'a> AddedLines<'a> {
         if let Body::Assistant(answer) = &*message.read_body() {
             for call in answer.tool_calls() {
                 let lines = by_call.entry(call.id.clone()).or_default();
-                call.arguments.iter().for_each(|arguments| added_by(arguments, DEEPEST, lines));
+                let hashing = TextHashing::default();
+                call.arguments.iter().for_each(|arguments| {
+                    added_by(arguments, &mut |line| {
+                        if lines.len() < MOST_ADDED {
+                            lines.push(hashing.hash_one(line));
+                        }
+                    });
+                });
             }
         }
         Self { message, by_call }
@@ -192,12 +202,13 @@ impl<'a> Actions<'a> {
         })
     }
 
-    /// Pairs a result with its call and returns the statements that it makes. A result without a call belongs
-    /// to an earlier part and is ignored. A refusal by the person is not a failure.
+    /// Pairs a result with its call and returns the statements that it makes. `message` is the result, if it is a message
+    /// of its own. A result without a call belongs to an earlier part and is ignored. A refusal by the person is not a failure.
     pub(super) fn end(
         &mut self,
         place: SourcePosition<'a>,
         call_id: &str,
+        message: Option<&'a Message>,
         output: &str,
         is_error: bool,
         errors: &mut Errors,
@@ -219,6 +230,18 @@ impl<'a> Actions<'a> {
         let is_run = matches!(action, ToolAction::Run { .. });
         self.tells_failures |= is_error && is_run;
         let is_told = has_failed || is_run && (self.tells_failures || failed(output, is_error).is_some());
+        if !has_failed {
+            let is_shown = matches!(action, ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other);
+            match (added, of_files.first(), message) {
+                (Some(added), Some((_, path)), _) => {
+                    self.results.note_change(path, added.message, call_id);
+                }
+                (None, _, Some(message)) if is_shown => {
+                    self.results.note_output(&subject.1, message);
+                }
+                _ => {}
+            }
+        }
         let outcomes = outcomes(&action, &subject, output, is_told.then_some(has_failed));
         let mut statements = outcomes.statements;
         self.follow_branches(place.position, &action, output, &mut statements);
@@ -569,6 +592,11 @@ impl<'a> Actions<'a> {
         (files.split_off(excess), commands)
     }
 
+    /// What the newest calls showed or changed.
+    pub(super) fn take_results(&mut self) -> ShownResults {
+        std::mem::take(&mut self.results).finish()
+    }
+
     pub(super) fn is_file(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
@@ -583,15 +611,22 @@ fn purposes_of(kind: ActionKind, target: &str) -> Vec<String> {
     }
 }
 
-/// Hashes of the lines that arguments add to files. Short lines, such as brackets, are in most edits.
-fn added_by(value: &Json<'_>, depth: usize, out: &mut Vec<u64>) {
+/// Passes on the lines that the arguments of a call add to files. Short lines, such as brackets, are in most edits and are
+/// left out.
+pub(super) fn added_by(arguments: &Json<'_>, on_line: &mut dyn FnMut(&str)) {
+    added_within(arguments, DEEPEST, on_line);
+}
+
+fn added_within(value: &Json<'_>, depth: usize, on_line: &mut dyn FnMut(&str)) {
     match value {
-        Json::String(text) => {
-            let telling = added_lines(text).into_iter().filter(|line| line.len() > 3);
-            let hashing = TextHashing::default();
-            out.extend(telling.take(MOST_ADDED.saturating_sub(out.len())).map(|line| hashing.hash_one(line)));
+        Json::String(text) => added_lines(text).into_iter().filter(|line| line.len() > 3).for_each(on_line),
+        Json::Array(items) if depth > 0 => {
+            // A patch may be an argument of a program, whose name is beside it.
+            let is_text = |item: &Json<'_>| item.as_str().is_some_and(|text| text.contains('\n'));
+            let has_text = items.iter().any(is_text);
+            let items = items.iter().filter(|item| !has_text || item.as_str().is_none() || is_text(item));
+            items.for_each(|item| added_within(item, depth - 1, on_line));
         }
-        Json::Array(items) if depth > 0 => items.iter().for_each(|item| added_by(item, depth - 1, out)),
         Json::Object(members) if depth > 0 => {
             let is_replaced = |name: &str, value: &Json<'_>| {
                 let name = name.to_lowercase();
@@ -599,7 +634,7 @@ fn added_by(value: &Json<'_>, depth: usize, out: &mut Vec<u64>) {
                 value.as_str().is_some_and(|text| begins(REPLACED) || begins(ABOUT) && !text.contains('\n'))
             };
             let added = members.iter().filter(|(name, value)| !is_replaced(name, value));
-            added.for_each(|(_, value)| added_by(value, depth - 1, out));
+            added.for_each(|(_, value)| added_within(value, depth - 1, on_line));
         }
         _ => {}
     }

@@ -12,6 +12,7 @@ use super::notes::{ANSWERED, NoteKind, NoteList, SourcePosition};
 use super::outcomes::reported_commits;
 use super::person;
 use super::requests::{Dialogue, read_constraints};
+use super::results::{ShownResults, TALKATIVE};
 use super::selection::SharedVocabulary;
 use super::statements::Statements;
 use super::statements::{Part, parts};
@@ -141,12 +142,14 @@ impl<'a> Collector<'a> {
                 if self.actions.shows_plan(tool_call_id) {
                     self.plan.read_result(&text, self.position);
                 }
-                for (voice, line) in self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors) {
+                for (voice, line) in
+                    self.actions.end(place, tool_call_id, Some(&prepared.message), &text, *is_error, &mut self.errors)
+                {
                     self.statements.add_line(voice, place, &line);
                 }
                 for nested in nested_calls {
                     self.actions.begin(place, &prepared.message, &nested.call, self.tools);
-                    self.actions.end(place, &nested.call.id, "", nested.is_error, &mut self.errors);
+                    self.actions.end(place, &nested.call.id, None, "", nested.is_error, &mut self.errors);
                 }
             }
             Body::BashExecution(bash) if !bash.exclude_from_context => {
@@ -291,6 +294,9 @@ impl<'a> Collector<'a> {
         let errors = self.errors.finish();
         self.names.mark_errors(errors.iter().map(|error| error.line.as_str()));
         let (paths, identifiers) = self.names.finish(self.position, |path| self.actions.is_file(path));
+        let statements = self.statements.finish();
+        let is_quiet = statements.iter().map(|one| one.text.len()).sum::<usize>() < TALKATIVE;
+        let results = if is_quiet { self.actions.take_results() } else { ShownResults::default() };
         let (files, commands) = self.actions.finish();
         Ledger {
             messages: self.position,
@@ -298,7 +304,8 @@ impl<'a> Collector<'a> {
             is_waiting: self.dialogue.is_waiting,
             newest_answer: self.dialogue.take_newest(),
             requests: self.dialogue.finish(),
-            statements: self.statements.finish(),
+            statements,
+            results,
             vocabulary: SharedVocabulary::since(self.first),
             notes: self.notes.finish(),
             plan: self.plan,

@@ -258,6 +258,9 @@ pub(crate) const BLOCKED: &str = "Blocked: ";
 pub(crate) const FAILED: &str = " failed: ";
 /// Start lists of names, which count as names and not as statements.
 pub(crate) const IDENTIFIERS: &str = "Names in use: ";
+/// Before a call and what it showed, and before a file and the lines that a call added to it.
+pub(crate) const SHOWED: &str = "Result of ";
+pub(crate) const CHANGED: &str = "Changed ";
 pub(crate) const PATHS: &str = "Paths in use: ";
 /// Starts an item of short messages of the person.
 pub(crate) const REPLIES: &str = "The user also wrote: ";

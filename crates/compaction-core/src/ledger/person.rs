@@ -67,7 +67,10 @@ const HARNESS_MESSAGES: &[&str] = &[
     "Stop hook feedback:",
     "SubagentStop hook feedback:",
     "The following is the user's current context:",
+    "# AGENTS.md instructions for ",
 ];
+/// The beginning of what an editor tells about itself before a request, and the heading of the request.
+const EDITOR_CONTEXT: (&str, &str) = ("# Context from my IDE setup:", "## My request for Codex:");
 /// Texts before the words of a person in the result of a call that they refused or answered.
 const BEFORE_WORDS: &[&str] = &[
     "the user said:",
@@ -139,6 +142,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
     if starts_as_harness(text) {
         return Cow::Borrowed("");
     }
+    let text = behind_editor(text);
     let mut rest = with_sent(text).map_or(Cow::Borrowed(text), Cow::Owned);
     // One search for all end tags is faster than one for each, and most texts have none of these.
     let mut ends = EndTags::of(&rest);
@@ -166,6 +170,13 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
         }
     }
     rest
+}
+
+/// The request behind what an editor tells about itself, or the whole text.
+fn behind_editor(text: &str) -> &str {
+    let (start, heading) = EDITOR_CONTEXT;
+    let request = text.trim_start().strip_prefix(start).and_then(|rest| rest.split_once(heading));
+    request.map_or(text, |(_, request)| request.trim_start())
 }
 
 /// The offsets of the end tags of a text, behind their `</`.
@@ -358,6 +369,12 @@ mod tests {
                 "use <b>tabs</b>",
             ),
             ("This session is being continued from a previous conversation that ran out.", ""),
+            ("# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>", ""),
+            (
+                "# Context from my IDE setup:\n\n## Open tabs:\n- a.rs: src/a.rs\n\n## My request for Codex:\nadd a test\n",
+                "add a test",
+            ),
+            ("What does \"## My request for Codex:\" mean?", "What does \"## My request for Codex:\" mean?"),
             ("a < b and [c]", "a < b and [c]"),
             ("use Vec<task> here", "use Vec<task> here"),
             ("rename the <rules> element to <policy>", "rename the <rules> element to <policy>"),

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::NewestAnswer;
+use super::results::ShownResults;
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
 use super::statements::LONGEST;
@@ -473,6 +474,7 @@ impl Ledger {
             identifiers: list(json, "identifiers", read_name),
             pinned: ids(json, "pinned"),
             statements: read_statements(json),
+            results: ShownResults::default(),
             vocabulary: SharedVocabulary::default(),
             newest_answer: NewestAnswer::default(),
             notes: Vec::new(),
