@@ -262,11 +262,8 @@ fn fold<'f>(text: &str, folded: &'f mut Vec<u8>) -> &'f [u8] {
         folded.extend_from_slice(text.as_bytes());
         folded.make_ascii_lowercase();
     } else {
-        folded.extend(text.chars().map(
-            |character| {
-                if character.is_ascii() { character.to_ascii_lowercase() as u8 } else { WIDE }
-            },
-        ));
+        let byte = |character: char| u8::try_from(character.to_ascii_lowercase()).ok().filter(u8::is_ascii);
+        folded.extend(text.chars().map(|character| byte(character).unwrap_or(WIDE)));
     }
     folded
 }
@@ -603,14 +600,19 @@ mod tests {
         let patterns: Vec<Regex> = (0..redactor.rules.len()).map(whole).collect();
         let mut states = redactor.states.take(redactor.groups.len());
         let (mut trials, mut matches, mut told) = (0, 0, 0);
-        for sample in samples::secrets().into_iter().chain(samples::later_secrets()) {
-            redactor.keywords.find(&sample.text, |hit| {
+        let samples = [samples::secrets(), samples::later_secrets(), samples::public_rules(), samples::harmless()];
+        let texts = samples.iter().flatten().map(|sample| sample.text.clone());
+        // Characters of several bytes, and capitals.
+        let wide = samples.iter().flatten().map(|sample| sample.text.replace(['o', '3'], "\u{f6}\u{3c3}"));
+        let upper = samples.iter().flatten().map(|sample| sample.text.to_uppercase());
+        for text in texts.chain(wide).chain(upper) {
+            redactor.keywords.find(&text, |hit| {
                 let number = redactor.trials[hit.keyword];
                 let group = &redactor.groups[number];
                 for start in group.starts(hit.start) {
-                    let Some(near) = sample.text.get(start..) else { continue };
+                    let Some(near) = text.get(start..) else { continue };
                     let near = &near[..near.floor_char_boundary(group.first().check.reach())];
-                    let matching = group.matching(&sample.text, start, &mut states[number]);
+                    let matching = group.matching(&text, start, &mut states[number]);
                     if matches!(matching, Matching::Unknown) || group.first().check == Check::Issued {
                         continue;
                     }
@@ -626,7 +628,7 @@ mod tests {
             });
         }
         assert!(trials > 1000 && matches > 50, "{matches} of {trials}");
-        assert!(told * 20 <= matches * 21, "{told} of {trials} are told, {matches} match");
+        assert!(told * 10 <= matches * 11, "{told} of {trials} are told, {matches} match");
     }
 
     #[test]
