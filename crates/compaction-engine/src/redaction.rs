@@ -133,11 +133,6 @@ impl Redactor {
     /// The secrets with their rules, in the order of the text and without overlaps.
     fn find(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let plain = Plain::of(text);
-        let marks = marks(&plain.text);
-        let is_free = |range: &Range<usize>| {
-            let at = marks.partition_point(|mark| mark.end <= range.start);
-            marks.get(at).is_none_or(|mark| mark.start >= range.end)
-        };
         let mut found = self.find_at_keywords(&plain.text, cancel);
         for (rule, compiled) in self.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
             found.extend(compiled.find(&plain.text).into_iter().map(|range| (rule, range)));
@@ -145,7 +140,14 @@ impl Redactor {
         if let Some(rule) = self.private_keys {
             found.extend(keys::unmarked(&plain.text).into_iter().map(|range| (rule, range)));
         }
-        found.retain(|(_, range)| is_free(range));
+        if found.is_empty() {
+            return found;
+        }
+        let marks = marks(&plain.text);
+        found.retain(|(_, range)| {
+            let at = marks.partition_point(|mark| mark.end <= range.start);
+            marks.get(at).is_none_or(|mark| mark.start >= range.end)
+        });
         found.sort_by_key(|(rule, range)| (range.start, *rule));
         found.dedup_by(|(_, later), (_, earlier)| {
             let overlaps = later.start < earlier.end;
@@ -165,7 +167,7 @@ impl Redactor {
         let mut found = Vec::new();
         // After a match, a rule is not tried again before the end of the match.
         let mut done = vec![0; self.rules.len()];
-        let mut failures = vec![Failures::default(); self.groups.len()];
+        let mut failures: Vec<Option<Box<Failures>>> = vec![None; self.groups.len()];
         let mut states = self.states.take(self.groups.len());
         let (mut is_cancelled, mut next_look) = (false, 0);
         self.keywords.find(text, |hit| {
@@ -175,7 +177,8 @@ impl Redactor {
             }
             let number = self.trials[hit.keyword];
             let (group, state) = (&self.groups[number], &mut states[number]);
-            if is_cancelled || failures[number].contain(text, hit.start) {
+            let is_known_to_fail = |failures: &Failures| failures.contain(text, hit.start);
+            if is_cancelled || failures[number].as_deref().is_some_and(is_known_to_fail) {
                 return;
             }
             let found_before = found.len();
@@ -186,7 +189,7 @@ impl Redactor {
                 let skipped = group.rules().filter(|rule| !is_tried(*rule)).map(|rule| done[rule]);
                 is_valid_until = skipped.fold(is_valid_until, usize::min);
                 let may_pass = |rule: usize| is_tried(rule) && self.rules[rule].check.may_pass(text, hit.start);
-                if !group.rules().any(may_pass) {
+                if !group.has_free_rule() && !group.rules().any(may_pass) {
                     continue;
                 }
                 let matching = group.matching(text, start, state);
@@ -211,7 +214,7 @@ impl Redactor {
                 }
             }
             if found.len() == found_before && is_valid_until > hit.start {
-                failures[number].add(text, hit.start, is_valid_until);
+                failures[number].get_or_insert_default().add(text, hit.start, is_valid_until);
             }
         });
         self.states.give_back(states);
@@ -369,8 +372,8 @@ impl<'t> Reading<'t> {
         };
         let Some((character, end)) = read else { return };
         // Between two letters it is an apostrophe, or a sign of a password.
-        let is_inner = text[..at].ends_with(char::is_alphanumeric) && text[end..].starts_with(char::is_alphanumeric);
-        if is_inner && matches!(character, '"' | '\'') && text.as_bytes()[at] != b'\\' {
+        let is_inner = || text[..at].ends_with(char::is_alphanumeric) && text[end..].starts_with(char::is_alphanumeric);
+        if matches!(character, '"' | '\'') && text.as_bytes()[at] != b'\\' && is_inner() {
             return;
         }
         let plain = match &mut self.plain.text {

@@ -140,11 +140,28 @@ impl Check {
         let found = Found { text, keyword, secret: keyword..keyword };
         match self {
             Self::NamedPassword | Self::WordPassword => names_password(&found),
-            Self::VariablePassword | Self::VariableSecret => text[keyword..].starts_with(char::is_uppercase),
+            Self::VariablePassword | Self::VariableSecret => is_upper_from(text, keyword),
+            Self::LinePassword => is_word_of_name(&found) && begins_line(&found),
             Self::OptionPassword | Self::OptionSecret => is_option(&found),
             Self::NamedSecret | Self::ShortSecret => names_secret(&found),
             _ => true,
         }
+    }
+
+    /// Whether [`Check::may_pass`] passes everywhere.
+    pub(super) fn may_always_pass(self) -> bool {
+        !matches!(
+            self,
+            Self::NamedPassword
+                | Self::WordPassword
+                | Self::VariablePassword
+                | Self::VariableSecret
+                | Self::LinePassword
+                | Self::OptionPassword
+                | Self::OptionSecret
+                | Self::NamedSecret
+                | Self::ShortSecret
+        )
     }
 
     /// Whether the match passes. A match that `is_cut` continues beyond the visible part.
@@ -492,6 +509,13 @@ fn is_variable(found: &Found<'_>) -> bool {
     let is_assigned = found.text[..found.secret.start].trim_end_matches(['"', '\'']).ends_with('=');
     let is_set = ["ENV", "ARG", "setenv"].iter().any(|word| before.ends_with(word));
     is_upper(name) && is_upper(owner) && is_word_of_name(found) && (is_assigned || is_set)
+}
+
+/// Whether the first two characters of the keyword are capitals. A variable has no small letter in its name, and all
+/// keywords are longer than that.
+fn is_upper_from(text: &str, keyword: usize) -> bool {
+    let mut characters = text[keyword..].chars();
+    characters.next().is_some_and(char::is_uppercase) && !characters.next().is_some_and(char::is_lowercase)
 }
 
 /// Whether the keyword ends the name of an option: `--password`, `-Password`.

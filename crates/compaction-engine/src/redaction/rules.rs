@@ -2,8 +2,9 @@
 //!
 //! An automaton for hundreds of keywords takes longer to build than a conversation takes to be searched. Here one table
 //! tells for nearly every position that no keyword begins there. A keyword such as `token` is common in conversations,
-//! nearly always without a secret. One automaton then tells for all rules of the keyword that none matches. The pattern
-//! of a rule is compiled by itself only where it matches, because its groups are then needed.
+//! nearly always without a secret. One automaton then tells for all rules of the keyword that none matches. It reads the
+//! text in a simple form, because the first conversation of a process waits for it to be built. The pattern of a rule is
+//! compiled by itself only where the automaton matches: it decides, and its groups are then needed.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::RegexBuilder;
 use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson;
+use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind, PatternSet};
 use serde_json::Value;
 
@@ -183,6 +186,11 @@ impl Group {
         is_added
     }
 
+    /// Whether the check of one of the rules passes wherever its pattern matches.
+    pub(super) fn has_free_rule(&self) -> bool {
+        self.rules.iter().any(|(_, rule)| rule.check.may_always_pass())
+    }
+
     /// Indexes of the rules.
     pub(super) fn rules(&self) -> impl Iterator<Item = usize> {
         self.rules.iter().map(|(index, _)| *index)
@@ -208,14 +216,15 @@ impl Group {
         }
         let Some(from_start) = text.get(start..) else { return Matching::None };
         let Some(automaton) = self.automaton.get_or_init(|| self.compiled()) else { return Matching::Unknown };
-        let SearchState { cache, matched } = state.get_or_insert_with(|| SearchState::new(automaton));
+        let SearchState { cache, matched, folded } = state.get_or_insert_with(|| SearchState::new(automaton));
         matched.clear();
         let near = &from_start[..from_start.floor_char_boundary(check.reach())];
+        let near = if check == Check::Issued { near.as_bytes() } else { fold(near, folded) };
         let input = Input::new(near).anchored(Anchored::Yes);
         match automaton.try_which_overlapping_matches(cache, &input, matched) {
             Ok(()) if matched.is_empty() => Matching::None,
             Ok(()) => Matching::Rules(matched),
-            // An automaton knows the ends of words in ASCII texts alone.
+            // An automaton for characters knows the ends of words in ASCII texts alone.
             Err(_) => Matching::Unknown,
         }
     }
@@ -226,14 +235,56 @@ impl Group {
 
     /// The automaton for all patterns. A test compiles those of the bundled rules.
     fn compiled(&self) -> Option<DFA> {
-        let patterns: Vec<String> = self.rules.iter().map(|(_, rule)| anchored(rule.pattern)).collect();
+        let is_folded = self.first().check != Check::Issued;
+        let pattern = |pattern| if is_folded { folded_pattern(pattern) } else { pattern };
+        let patterns: Vec<String> = self.rules.iter().map(|(_, rule)| pattern(anchored(rule.pattern))).collect();
         let settings = DFA::config()
             .match_kind(MatchKind::All)
             .unicode_word_boundary(true)
             .cache_capacity(CACHE_BYTES)
             .skip_cache_capacity_check(true);
-        DFA::builder().configure(settings).build_many(&patterns).ok()
+        let mut builder = DFA::builder();
+        if is_folded {
+            builder.syntax(syntax::Config::new().unicode(false).utf8(false));
+            builder.thompson(thompson::Config::new().utf8(false));
+        }
+        builder.configure(settings).build_many(&patterns).ok()
     }
+}
+
+/// What stands for each character beyond ASCII in a folded text.
+const WIDE: u8 = 0xff;
+
+/// Writes `text` with small letters and with one byte for each character.
+fn fold<'f>(text: &str, folded: &'f mut Vec<u8>) -> &'f [u8] {
+    folded.clear();
+    if text.is_ascii() {
+        folded.extend_from_slice(text.as_bytes());
+        folded.make_ascii_lowercase();
+    } else {
+        let byte = |character: char| u8::try_from(character.to_ascii_lowercase()).ok().filter(u8::is_ascii);
+        folded.extend(text.chars().map(|character| byte(character).unwrap_or(WIDE)));
+    }
+    folded
+}
+
+/// The pattern for folded texts. It matches wherever `pattern` matches the text itself, and in few other places: it does
+/// not tell cases apart, nor characters beyond ASCII, and it has no ends of words. An automaton for it takes a fraction
+/// of the time to build, since its letters are no classes and its classes no sequences of bytes.
+fn folded_pattern(pattern: String) -> String {
+    let mut folded = String::with_capacity(pattern.len());
+    let mut rest = pattern.chars();
+    while let Some(character) = rest.next() {
+        match character {
+            '\\' => match rest.next() {
+                Some('b') => {}
+                escaped => folded.extend(Some('\\').into_iter().chain(escaped)),
+            },
+            _ if character.is_ascii() => folded.push(character.to_ascii_lowercase()),
+            _ => folded.push_str(r"\xff"),
+        }
+    }
+    folded.replace("(?i-u:", "(?:").replace("(?i:", "(?:")
 }
 
 /// Bytes before and after a keyword that decide whether its rules match, unless a match grows beyond them.
@@ -313,11 +364,13 @@ fn begins_within_word(text: &str, start: usize) -> bool {
 pub(super) struct SearchState {
     cache: Cache,
     matched: PatternSet,
+    /// The folded text.
+    folded: Vec<u8>,
 }
 
 impl SearchState {
     fn new(automaton: &DFA) -> Self {
-        Self { cache: automaton.create_cache(), matched: PatternSet::new(automaton.pattern_len()) }
+        Self { cache: automaton.create_cache(), matched: PatternSet::new(automaton.pattern_len()), folded: Vec::new() }
     }
 }
 
@@ -353,6 +406,9 @@ const BITS: usize = 5;
 /// The number of a place in the table, which the probed bytes of a text determine.
 const PLACES: usize = 1 << (PROBED * BITS);
 
+/// Bytes of a text that are looked up together.
+const BLOCK: usize = size_of::<u64>();
+
 /// Keywords that are found before they are sorted and visited.
 const SORTED_AT_ONCE: usize = 16;
 
@@ -360,7 +416,7 @@ const SORTED_AT_ONCE: usize = 16;
 #[derive(Debug)]
 pub(super) struct Keywords {
     words: Vec<Word>,
-    /// For each place, one more than the index of its group; 0 if no keyword begins like that.
+    /// For each place, the index of its group. The first group is empty: no keyword begins like that.
     places: Box<[u16; PLACES]>,
     /// The words that begin alike.
     groups: Vec<Vec<usize>>,
@@ -371,6 +427,10 @@ pub(super) struct Keywords {
 struct Word {
     text: String,
     numbers: Vec<usize>,
+    /// Its first bytes, which letters they are, and where they are.
+    head: u64,
+    letters: u64,
+    mask: u64,
 }
 
 /// A keyword in a text.
@@ -390,6 +450,36 @@ struct Found {
     end: usize,
 }
 
+impl Word {
+    /// A word in lower case.
+    fn new(text: String, number: usize) -> Self {
+        let head = first_bytes(text.as_bytes());
+        let of_bytes = |of_byte: fn(u8) -> u8| u64::from_le_bytes(head.to_le_bytes().map(of_byte));
+        let letters = of_bytes(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
+        let mask = of_bytes(|byte| if byte == 0 { 0 } else { 0xff });
+        Self { text, numbers: vec![number], head, letters, mask }
+    }
+
+    /// Whether `text`, which begins with the bytes `head`, begins with this word in any case.
+    fn is_start_of(&self, head: u64, text: &[u8]) -> bool {
+        let is_rest = || {
+            let rest = &self.text.as_bytes()[BLOCK..];
+            text.get(BLOCK..self.text.len()).is_some_and(|text| text.eq_ignore_ascii_case(rest))
+        };
+        (head | self.letters) & self.mask == self.head && (self.text.len() <= BLOCK || is_rest())
+    }
+}
+
+/// The first bytes of a text. Zeros stand for those that it does not have.
+fn first_bytes(text: &[u8]) -> u64 {
+    let bytes = text.first_chunk().copied().unwrap_or_else(|| {
+        let mut bytes = [0; BLOCK];
+        bytes[..text.len()].copy_from_slice(text);
+        bytes
+    });
+    u64::from_le_bytes(bytes)
+}
+
 impl Keywords {
     pub(super) fn new<'k>(keywords: impl IntoIterator<Item = &'k str>) -> Self {
         let mut words: Vec<Word> = Vec::new();
@@ -397,58 +487,76 @@ impl Keywords {
             let text = keyword.to_ascii_lowercase();
             match words.iter_mut().find(|word| word.text == text) {
                 Some(word) => word.numbers.push(number),
-                None => words.push(Word { text, numbers: vec![number] }),
+                None => words.push(Word::new(text, number)),
             }
         }
-        let mut keywords = Self { words: Vec::new(), places: Box::new([0; PLACES]), groups: Vec::new() };
+        let mut keywords = Self { words: Vec::new(), places: Box::new([0; PLACES]), groups: vec![Vec::new()] };
         for (index, word) in words.iter().enumerate() {
             let probed = &word.text.as_bytes()[..word.text.len().min(PROBED)];
             // A shorter word has a place for each continuation.
             let open = (PROBED - probed.len()) * BITS;
-            let first = probed.iter().fold(0, next_place) << open;
-            (first..first + (1 << open)).for_each(|place| keywords.add(place, index));
+            let first = (probed.iter().fold(0, next_place) as usize % PLACES) << open;
+            keywords.add(first..first + (1 << open), index);
         }
         Self { words, ..keywords }
     }
 
-    fn add(&mut self, place: usize, word: usize) {
-        if self.places[place] == 0 {
-            self.groups.push(Vec::new());
-            self.places[place] = u16::try_from(self.groups.len()).expect("there are fewer places than that");
+    /// Adds a word at places. Places with the same words share a group.
+    fn add(&mut self, places: Range<usize>, word: usize) {
+        let mut extended: Vec<(u16, u16)> = Vec::new();
+        for place in &mut self.places[places] {
+            let known = extended.iter().find(|(before, _)| before == place);
+            let group = known.map(|(_, after)| *after).unwrap_or_else(|| {
+                let words = self.groups[usize::from(*place)].iter().copied().chain([word]).collect();
+                self.groups.push(words);
+                let after = u16::try_from(self.groups.len() - 1).expect("there are fewer groups than places");
+                extended.push((*place, after));
+                after
+            });
+            *place = group;
         }
-        self.groups[usize::from(self.places[place]) - 1].push(word);
     }
 
     /// Visits all keywords in `text`, also those that overlap, in the order of their ends, longer ones first.
     pub(super) fn find(&self, text: &str, mut visit: impl FnMut(Hit)) {
         let bytes = text.as_bytes();
+        let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         let (mut found, mut place) = (Vec::new(), 0);
-        for (at, byte) in bytes.iter().enumerate() {
-            place = next_place(place, byte);
-            if self.places[place] != 0 {
-                self.look(place, bytes, at, &mut found, &mut visit);
+        for (number, block) in blocks.iter().enumerate() {
+            place = place << (BLOCK * BITS) | packed(*block);
+            let places: [u64; BLOCK] = std::array::from_fn(|at| place >> ((BLOCK - 1 - at) * BITS));
+            let groups = places.map(|place| self.places[place as usize % PLACES]);
+            if groups == [0; BLOCK] {
+                continue;
+            }
+            for (at, group) in groups.into_iter().enumerate().filter(|(_, group)| *group != 0) {
+                self.look(group, bytes, number * BLOCK + at, &mut found, &mut visit);
             }
         }
         // Behind the text, zeros stand for the bytes that a short word at its end does not have.
-        for at in bytes.len()..bytes.len() + PROBED - 1 {
-            place = next_place(place, &0);
-            self.look(place, bytes, at, &mut found, &mut visit);
+        for (at, byte) in rest.iter().chain(&[0; PROBED - 1]).enumerate() {
+            place = next_place(place, byte);
+            let group = self.places[place as usize % PLACES];
+            if group != 0 {
+                self.look(group, bytes, blocks.len() * BLOCK + at, &mut found, &mut visit);
+            }
         }
         self.visit_until(bytes.len(), &mut found, &mut visit);
     }
 
-    /// Finds the words that begin where the bytes of `place` do; the last of these is the one `at`.
+    /// Finds the words of `group` that begin where its probed bytes do; the last of these is the one `at`.
     #[inline(never)]
-    fn look(&self, place: usize, text: &[u8], at: usize, found: &mut Vec<Found>, visit: &mut impl FnMut(Hit)) {
-        let group = usize::from(self.places[place]);
-        let (Some(start), Some(group)) = ((at + 1).checked_sub(PROBED), group.checked_sub(1)) else { return };
-        if found.len() >= SORTED_AT_ONCE {
-            self.visit_until(start, found, visit);
-        }
-        for &word in &self.groups[group] {
-            let end = start + self.words[word].text.len();
-            if text.get(start..end).is_some_and(|text| text.eq_ignore_ascii_case(self.words[word].text.as_bytes())) {
-                found.push(Found { word, start, end });
+    fn look(&self, group: u16, text: &[u8], at: usize, found: &mut Vec<Found>, visit: &mut impl FnMut(Hit)) {
+        let Some((start, from_start)) = (at + 1).checked_sub(PROBED).and_then(|at| Some((at, text.get(at..)?))) else {
+            return;
+        };
+        let head = first_bytes(from_start);
+        for &word in &self.groups[usize::from(group)] {
+            if self.words[word].is_start_of(head, from_start) {
+                if found.len() >= SORTED_AT_ONCE {
+                    self.visit_until(start, found, visit);
+                }
+                found.push(Found { word, start, end: start + self.words[word].text.len() });
             }
         }
     }
@@ -463,9 +571,17 @@ impl Keywords {
     }
 }
 
-/// The place of a text that is one byte longer.
-fn next_place(place: usize, byte: &u8) -> usize {
-    (place << BITS | usize::from(*byte) & ((1 << BITS) - 1)) % PLACES
+/// The place of a text that is one byte longer, in the low bits.
+fn next_place(place: u64, byte: &u8) -> u64 {
+    place << BITS | u64::from(*byte) & ((1 << BITS) - 1)
+}
+
+/// The places of the bytes of a block, one behind the other.
+fn packed(block: [u8; BLOCK]) -> u64 {
+    let bytes = u64::from_be_bytes(block);
+    let pairs = bytes & 0x001f_001f_001f_001f | bytes >> 3 & 0x03e0_03e0_03e0_03e0;
+    let fours = pairs & 0x0000_03ff_0000_03ff | pairs >> 6 & 0x000f_fc00_000f_fc00;
+    fours & 0xf_ffff | fours >> 12 & 0xff_fff0_0000
 }
 
 #[cfg(test)]
@@ -478,33 +594,41 @@ mod tests {
     use crate::redaction::samples;
 
     #[test]
-    fn a_group_tells_what_each_of_its_patterns_tells() {
+    fn a_group_misses_no_match_of_its_patterns_and_tells_few_others() {
         let redactor = Redactor::new(&[], &[]);
         let whole = |rule: usize| Regex::new(&anchored(&redactor.rules[rule].pattern)).unwrap();
         let patterns: Vec<Regex> = (0..redactor.rules.len()).map(whole).collect();
         let mut states = redactor.states.take(redactor.groups.len());
-        let (mut trials, mut matches) = (0, 0);
-        for sample in samples::secrets().into_iter().chain(samples::later_secrets()) {
-            redactor.keywords.find(&sample.text, |hit| {
+        let (mut trials, mut matches, mut told) = (0, 0, 0);
+        let samples = [samples::secrets(), samples::later_secrets(), samples::public_rules(), samples::harmless()];
+        let texts = samples.iter().flatten().map(|sample| sample.text.clone());
+        // Characters of several bytes, and capitals.
+        let wide = samples.iter().flatten().map(|sample| sample.text.replace(['o', '3'], "\u{f6}\u{3c3}"));
+        let upper = samples.iter().flatten().map(|sample| sample.text.to_uppercase());
+        for text in texts.chain(wide).chain(upper) {
+            redactor.keywords.find(&text, |hit| {
                 let number = redactor.trials[hit.keyword];
                 let group = &redactor.groups[number];
                 for start in group.starts(hit.start) {
-                    let Some(near) = sample.text.get(start..) else { continue };
+                    let Some(near) = text.get(start..) else { continue };
                     let near = &near[..near.floor_char_boundary(group.first().check.reach())];
-                    let matching = group.matching(&sample.text, start, &mut states[number]);
+                    let matching = group.matching(&text, start, &mut states[number]);
                     if matches!(matching, Matching::Unknown) || group.first().check == Check::Issued {
                         continue;
                     }
                     for (place, rule) in group.rules().enumerate() {
                         let is_match = patterns[rule].is_match(near);
-                        assert_eq!(matching.contains(place), is_match, "{} at {near}", redactor.rules[rule].name);
+                        let is_told = matching.contains(place);
+                        assert!(is_told || !is_match, "{} at {near}", redactor.rules[rule].name);
                         trials += 1;
                         matches += usize::from(is_match);
+                        told += usize::from(is_told);
                     }
                 }
             });
         }
         assert!(trials > 1000 && matches > 50, "{matches} of {trials}");
+        assert!(told * 10 <= matches * 11, "{told} of {trials} are told, {matches} match");
     }
 
     #[test]
