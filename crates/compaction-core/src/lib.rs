@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod message;
 pub mod migrate;
 pub mod overflow;
+mod phrases;
 pub mod pins;
 pub mod preparation;
 pub mod projection;
