@@ -13,6 +13,7 @@ pub mod extractive;
 pub mod file_operations;
 pub mod fitting;
 pub mod formats;
+mod hash;
 pub mod json;
 pub mod ledger;
 pub mod message;
