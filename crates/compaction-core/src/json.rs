@@ -340,7 +340,8 @@ impl<'a, V> Members<'a, V> {
 }
 
 /// A key of an object, borrowed if it has no escapes.
-pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
+#[derive(Debug)]
+pub struct Key<'a>(pub Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
