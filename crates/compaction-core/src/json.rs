@@ -531,8 +531,8 @@ pub(crate) fn read_value(text: &str) -> Result<Box<RawValue>, serde_json::Error>
     Box::<RawValue>::deserialize(ReadText(text)).or_else(|_| raw_value(text.to_owned()))
 }
 
-/// Passes a text on to [`RawValue`] in the way in which the JSON reader does: as the only member of a map, which has
-/// the name that the raw value asks for.
+/// Imitates how `serde_json` passes a text on to [`RawValue`]: as the only member of a map, under the name that the
+/// raw value asks for.
 struct ReadText<'a>(&'a str);
 
 impl<'de> Deserializer<'de> for ReadText<'_> {
