@@ -288,8 +288,8 @@ same_variants! {
     PartKind => wire::PassagePart { Text ToolCall Image Command Output Summary }
     wire::MessageFormat => Format { Pi OpenAi OpenAiResponses Anthropic Gemini AiSdk }
     Reason => wire::NotContinuedReason {
-        Settings NotSupported OtherModel OtherInterface PromptUnknown NotSeen TooLarge ThinkingUnknown NoCache Cold
-        Missed Dearer Refused Overflow Truncated ToolCall Empty CutOff Headings Stopped
+        Settings NotSupported OtherModel OtherInterface PromptUnknown NotSeen TooLarge ThinkingUnknown NoCache CacheExpired
+        CacheMissed CostsMore Refused Overflow Truncated ToolCall Empty CutOff Headings Stopped
     }
 }
 
