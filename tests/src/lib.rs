@@ -10,3 +10,4 @@ pub mod generate;
 pub mod programs;
 pub mod published_package;
 pub mod questions;
+mod server;

@@ -7,11 +7,11 @@
 use serde_json::value::RawValue;
 
 use crate::entry::{Entry, EntryId};
+use crate::entry_text::EntryText;
 use crate::json::{self, RawObject};
 use crate::message::{Block, Body, Content, Message, text_block};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, utf16_len};
-use crate::verbatim::Verbatim;
 
 /// Minimum tokens that remain of a result. If even that is too much, nothing is cut.
 const LEAST_TOKENS: u64 = 64;
@@ -111,7 +111,7 @@ fn cut_content(message: &Message, entry: &Entry, size: u64) -> Option<String> {
     let of_texts: u64 = texts.iter().map(|text| utf16_len(text) as u64).sum();
     let others = message.tokens().saturating_sub(of_texts.div_ceil(UNITS_PER_TOKEN));
     let units = size.saturating_sub(others).saturating_mul(UNITS_PER_TOKEN);
-    let stored_text = Verbatim::of(entry);
+    let stored_text = EntryText::of(entry);
     let cut = |text: &str, block: Option<usize>| {
         let share = u128::from(units) * utf16_len(text) as u128 / u128::from(of_texts.max(1));
         // An edit of the client may show another text than the entry has.

@@ -340,7 +340,8 @@ impl<'a, V> Members<'a, V> {
 }
 
 /// A key of an object, borrowed if it has no escapes.
-pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
+#[derive(Debug)]
+pub struct Key<'a>(pub Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -530,8 +531,8 @@ pub(crate) fn read_value(text: &str) -> Result<Box<RawValue>, serde_json::Error>
     Box::<RawValue>::deserialize(ReadText(text)).or_else(|_| raw_value(text.to_owned()))
 }
 
-/// Passes a text on to [`RawValue`] in the way in which the JSON reader does: as the only member of a map, which has
-/// the name that the raw value asks for.
+/// Imitates how `serde_json` passes a text on to [`RawValue`]: as the only member of a map, under the name that the
+/// raw value asks for.
 struct ReadText<'a>(&'a str);
 
 impl<'de> Deserializer<'de> for ReadText<'_> {

@@ -275,7 +275,7 @@ impl Message {
         Cow::Borrowed(self.body())
     }
 
-    /// The body as [`Message::read_body`] gives it. No body is kept: for passes that need of most messages nothing more.
+    /// The body as [`Message::read_body`] gives it. It is not cached: for passes that look at most messages once.
     pub(crate) fn peek_body(&self) -> Cow<'_, Body> {
         self.body.get().map_or_else(|| Cow::Owned(self.read()), |body| Cow::Borrowed(body.as_ref()))
     }

@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 
 use crate::entry::{EntryId, one_line};
+use crate::hash;
 use crate::json::{self, NotAnObject, RawObject};
 
 /// The version that this program writes.
@@ -154,13 +155,10 @@ fn rename_hook_message(object: &mut RawObject<'_>) {
     }
 }
 
-/// FNV-1a over the session's id and the line number, folded to 32 bits. It must never change, because
+/// The hash of the session's id and the line number, folded to 32 bits. It must never change, because
 /// clients store these ids.
 fn id_number(session_id: &str, line: u64) -> u32 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in session_id.bytes().chain(line.to_le_bytes()) {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
+    let hash = hash::continued(hash::EMPTY, session_id.bytes().chain(line.to_le_bytes()));
     (hash ^ (hash >> 32)) as u32
 }
 

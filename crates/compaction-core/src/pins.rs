@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
+use crate::entry_text::message_text;
 use crate::json::{self, Json};
 use crate::message::Body;
 use crate::projection::{Branch, PathState};
 use crate::summary::start_of_file_blocks;
 use crate::text::estimate_text;
-use crate::verbatim::message_text;
 
 /// Custom type of entries that pin or unpin an entry.
 pub const PIN: &str = "compactd.pin";

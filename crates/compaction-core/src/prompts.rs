@@ -287,13 +287,13 @@ pub struct PromptTexts {
 
 impl Default for PromptTexts {
     fn default() -> Self {
-        let update = format!("{UPDATE}\n\n{HISTORY_FORMAT}{CRITICAL_CONTEXT_FORMAT}\n\n{RULES}");
+        let asking = |task: &str, kind: SummaryKind| format!("{task}\n\n{FORMAT}\n\n{}\n\n{RULES}", kind.described());
         Self {
             system: SYSTEM.to_owned(),
-            first: format!("{FIRST}\n\n{HISTORY_FORMAT}{CRITICAL_CONTEXT_FORMAT}\n\n{RULES}"),
-            update,
-            turn_prefix: format!("{TURN_PREFIX}\n\n{TURN_PREFIX_FORMAT}\n\n{RULES}"),
-            branch: format!("{BRANCH}\n\n{HISTORY_FORMAT}\n\n{RULES}"),
+            first: asking(FIRST, SummaryKind::History),
+            update: asking(UPDATE, SummaryKind::History),
+            turn_prefix: asking(TURN_PREFIX, SummaryKind::TurnPrefix),
+            branch: asking(BRANCH, SummaryKind::Branch),
             continued: CONTINUED.to_owned(),
             in_conversation: IN_CONVERSATION.to_owned(),
             in_turn: format!("{IN_CONVERSATION} {IN_TURN}"),
@@ -343,49 +343,9 @@ const IN_TURN: &str = "\
 Here, the conversation is the last turn alone: the last message of the person above, and what you said and \
 did since. Notes on what came before it have been written already.";
 
-const HISTORY_FORMAT: &str = "\
+const FORMAT: &str = "\
 Use exactly these headings, in this order, each of them even if there is nothing to say under it (write \
-`- (none)` then):
-
-## Goal
-What the person wants to have in the end; one bullet for each goal if there are several.
-
-## Constraints & Preferences
-- Each rule, requirement or taste that the person stated.
-
-## Progress
-### Done
-- [x] Each piece of work that is finished, with the files that it changed.
-
-### In Progress
-- [ ] Each piece of work that was begun and how far it is.
-
-### Blocked
-- Each thing that stands in the way, with its error.
-
-## Key Decisions
-- **Decision**: why it was taken.
-
-## Next Steps
-1. What comes next, in order.";
-
-const CRITICAL_CONTEXT_FORMAT: &str = "
-
-## Critical Context
-- Facts, data, commands and references without which the work cannot go on.";
-
-const TURN_PREFIX_FORMAT: &str = "\
-Use exactly these headings, in this order, each of them even if there is nothing to say under it (write \
-`- (none)` then):
-
-## Original Request
-What the person asked for in this turn.
-
-## Early Progress
-- What was done and decided in this part of the turn.
-
-## Context for Suffix
-- What the kept end relies on: files read, values found, errors met.";
+`- (none)` then):";
 
 const RULES: &str = "\
 Copy file paths, names of functions, types, variables and commands, and the texts of errors exactly as \

@@ -16,11 +16,11 @@ use std::ops::Range;
 use question::Hit;
 
 use crate::entry::Entry;
+use crate::entry_text::{EntryText, PartKind};
 use crate::message::{Block, ToolCall};
 use crate::text::utf16_len;
 use crate::tools::FileTools;
 use crate::tools::{FileAccess, classify};
-use crate::verbatim::{PartKind, Verbatim};
 
 pub use passages::{Choice, Excerpt, PiecePosition, TextPart, choose, cut_to, read_from};
 pub use question::RecallQuery;
@@ -94,7 +94,7 @@ impl<'q> PassageIndex<'q> {
     /// Adds an entry. Calls that change a file in the question, according to `tools` and the table of
     /// tools, rank higher.
     pub fn add_entry(&mut self, entry: &Entry, tools: &FileTools) {
-        let whole = Verbatim::of(entry);
+        let whole = EntryText::of(entry);
         let mut parts: Vec<(usize, bool)> =
             whole.parts.iter().map(|part| (part.range.end + 1, part.kind == PartKind::ToolCall)).collect();
         if let Some(last) = parts.last_mut() {
@@ -124,7 +124,7 @@ impl<'q> PassageIndex<'q> {
     }
 
     /// The byte ranges of calls that change a file in the question, with the term for that file.
-    fn changes(&self, entry: &Entry, whole: &Verbatim, hits: &[Hit], tools: &FileTools) -> Vec<(Range<usize>, u16)> {
+    fn changes(&self, entry: &Entry, whole: &EntryText, hits: &[Hit], tools: &FileTools) -> Vec<(Range<usize>, u16)> {
         let is_possible = !self.query.files.is_empty() && !hits.is_empty();
         let Some(assistant) = entry.message().filter(|_| is_possible).and_then(|message| message.as_assistant()) else {
             return Vec::new();
@@ -406,8 +406,8 @@ mod tests {
     /// The excerpts of `texts` that fit.
     fn excerpts(question: &str, texts: &[&str], max_tokens: u64) -> Vec<Excerpt> {
         let whole = |text: &str| {
-            let part = crate::verbatim::Part { kind: PartKind::Text, block: None, range: 0..text.len() };
-            Verbatim { text: text.to_owned(), parts: vec![part] }
+            let part = crate::entry_text::Part { kind: PartKind::Text, block: None, range: 0..text.len() };
+            EntryText { text: text.to_owned(), parts: vec![part] }
         };
         let (choices, _) = choose(&ranked(question, texts), max_tokens);
         choices.iter().map(|choice| choice.excerpt(&whole(texts[choice.document]))).collect()

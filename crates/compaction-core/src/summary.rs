@@ -215,38 +215,65 @@ enum Marker {
 #[derive(Debug, Clone, Copy)]
 struct Heading {
     text: &'static str,
+    /// What prompts ask for under it.
+    hint: &'static str,
     section: Option<Section>,
 }
 
 const PROGRESS: &str = "## Progress";
 
-const fn heading(text: &'static str, section: Section) -> Heading {
-    Heading { text, section: Some(section) }
+const fn heading(text: &'static str, section: Section, hint: &'static str) -> Heading {
+    Heading { text, hint, section: Some(section) }
 }
 
 /// Critical Context stays last: summaries of branches have all headings but the last.
 const HISTORY: [Heading; 9] = [
-    heading("## Goal", Section::Goal),
-    heading("## Constraints & Preferences", Section::Constraints),
-    Heading { text: PROGRESS, section: None },
-    heading("### Done", Section::Done),
-    heading("### In Progress", Section::InProgress),
-    heading("### Blocked", Section::Blocked),
-    heading("## Key Decisions", Section::Decisions),
-    heading("## Next Steps", Section::NextSteps),
-    heading("## Critical Context", Section::CriticalContext),
+    heading(
+        "## Goal",
+        Section::Goal,
+        "What the person wants to have in the end; one bullet for each goal if there are several.",
+    ),
+    heading(
+        "## Constraints & Preferences",
+        Section::Constraints,
+        "- Each rule, requirement or taste that the person stated.",
+    ),
+    Heading { text: PROGRESS, hint: "", section: None },
+    heading("### Done", Section::Done, "- [x] Each piece of work that is finished, with the files that it changed."),
+    heading("### In Progress", Section::InProgress, "- [ ] Each piece of work that was begun and how far it is."),
+    heading("### Blocked", Section::Blocked, "- Each thing that stands in the way, with its error."),
+    heading("## Key Decisions", Section::Decisions, "- **Decision**: why it was taken."),
+    heading("## Next Steps", Section::NextSteps, "1. What comes next, in order."),
+    heading(
+        "## Critical Context",
+        Section::CriticalContext,
+        "- Facts, data, commands and references without which the work cannot go on.",
+    ),
 ];
 
 const TURN_PREFIX: [Heading; 3] = [
-    heading("## Original Request", Section::OriginalRequest),
-    heading("## Early Progress", Section::EarlyProgress),
-    heading("## Context for Suffix", Section::SuffixContext),
+    heading("## Original Request", Section::OriginalRequest, "What the person asked for in this turn."),
+    heading("## Early Progress", Section::EarlyProgress, "- What was done and decided in this part of the turn."),
+    heading(
+        "## Context for Suffix",
+        Section::SuffixContext,
+        "- What the kept end relies on: files read, values found, errors met.",
+    ),
 ];
 
 impl SummaryKind {
     /// The headings of this kind of summary, in order.
     pub fn headings(self) -> impl Iterator<Item = &'static str> {
         self.outline().iter().map(|heading| heading.text)
+    }
+
+    /// The headings of this kind of summary, each with what belongs under it, as prompts show them.
+    pub(crate) fn described(self) -> String {
+        let lines = |heading: &Heading| match heading.hint {
+            "" => format!("\n{}", heading.text),
+            hint => format!("\n{}\n{hint}\n", heading.text),
+        };
+        self.outline().iter().map(lines).collect::<String>().trim().to_owned()
     }
 
     fn outline(self) -> &'static [Heading] {

@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use uuid::Uuid;
 
 use crate::entry::EntryId;
+use crate::hash;
 use crate::json::{self, Json};
 use records::{Cut, Cutter, Record, without_mark};
 use tree::{Tree, count_at, text_at, time_of};
@@ -671,13 +672,13 @@ pub fn earlier_import(data: &str) -> Option<(Earlier, Option<EntryId>)> {
     Some((earlier, text_at(&data, &["tip"]).map(EntryId::new)))
 }
 
-/// A digest of the records so far (FNV-1a). Sessions store it, so the algorithm must not change.
+/// A digest of the records so far. Sessions store it.
 #[derive(Debug, Clone, Copy)]
 struct Digest(u64);
 
 impl Default for Digest {
     fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(hash::EMPTY)
     }
 }
 
@@ -690,8 +691,7 @@ impl Digest {
 
     fn add(&mut self, bytes: &[u8]) {
         // The length separates the records: other cuts of the same bytes give another digest.
-        for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        let length = (bytes.len() as u64).to_le_bytes();
+        self.0 = hash::continued(self.0, length.iter().chain(bytes).copied());
     }
 }

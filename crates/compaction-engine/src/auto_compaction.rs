@@ -23,10 +23,10 @@ use crate::compactor::{BegunCompaction, EndState, Order};
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{ClippedResult, CompactionDone, CompactionReason, OperationKind};
-use crate::operation::{Begun, Operation};
 use crate::session::{AgentModel, MissedOverflow, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
-use crate::{compactor, operation};
+use crate::structural_operation::{Begun, Operation};
+use crate::{compactor, structural_operation};
 
 /// The effect of an append.
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ pub(crate) fn start<O: Operation + 'static>(
 ) -> impl Future<Output = Result<O::Done, EngineError>> + Send + use<O> {
     let (running, session) = (Arc::clone(engine), Arc::clone(begun.session()));
     let ended = engine.operations.spawn(async move {
-        let (outcome, is_cancelled) = operation::run(&running, begun).await;
+        let (outcome, is_cancelled) = structural_operation::run(&running, begun).await;
         match O::KIND {
             // A caller that cancels a compaction does not want the next one at once.
             OperationKind::Compaction if is_cancelled => session.auto_compaction.state().is_check_missed = false,
@@ -381,7 +381,7 @@ fn order(
         settings: settings.clone(),
         compaction: Some(compaction),
         threshold: Some(decision.threshold),
-        counted: decision.reported.input.filter(|_| decision.has_overflowed),
+        provider_tokens: decision.reported.input.filter(|_| decision.has_overflowed),
         overflowed: overflowed.cloned(),
     }
 }
@@ -390,7 +390,7 @@ fn begin(access: &mut SessionAccess<'_>, order: Arc<Order>) -> Result<BegunCompa
     let engine = Arc::clone(access.engine());
     let settings = order.settings.clone();
     let chain = engine.summarizers(None, &settings)?;
-    operation::begin(access, order, settings, chain, &engine.closing)
+    structural_operation::begin(access, order, settings, chain, &engine.closing)
 }
 
 /// Reports a compaction that was due and could not begin. Nobody asked for it, so nothing else would explain why the

@@ -26,9 +26,9 @@ use crate::host::{
     BeforeCompaction, Compaction, CompactionDone, CompactionEnd, CompactionReason, Event, GivenSummary, OperationKind,
     Question,
 };
-use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::session::{OpenSession, SessionAccess};
 use crate::settings::Settings;
+use crate::structural_operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::summarizers::Chain;
 use crate::threads::blocking;
 pub use order::CompactionRequest;
@@ -250,10 +250,10 @@ fn commit(
     let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
     let pins = access.view().leaf_pins()?;
     written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
-    order.check_progress(&written.summary, plan.balance.replaced)?;
+    order.check_progress(&written.summary, plan.cut_sizes.replaced)?;
     let projection = access.view().project_leaf()?;
     let mut hidden = order.hidden(&projection);
-    // A result of the attempt that this compaction recovers has the attempt judged again. That is no other overflow.
+    // A late tool result makes the trigger report the same attempt again. It must not count as a second overflow.
     let mut missed_entries = missed_attempt(access, &projection, operation_id);
     missed_entries.retain(|entry| !hidden.contains(entry));
     hidden.extend_from_slice(&missed_entries);
@@ -335,7 +335,7 @@ fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Writt
         first_kept_entry_id: plan.first_kept_entry_id.clone(),
         tokens_before: plan.tokens_before,
         tokens_after: tokens::context_tokens(&projection).tokens,
-        estimated_tokens_before: plan.balance.measure.estimated,
+        estimated_tokens_before: plan.cut_sizes.context_size.estimated,
         details,
         usage: usage.ok().flatten(),
         from_hook: written.from_hook,

@@ -22,11 +22,11 @@ use crate::compactor::prompt_texts;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{BeforeNavigation, Event, GivenText, Navigation, NavigationChanges, OperationKind, Question};
-use crate::operation;
-use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::redaction::{Redactions, add_counts};
 use crate::session::{SessionAccess, SessionView};
 use crate::settings::Settings;
+use crate::structural_operation;
+use crate::structural_operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::summarizers::{Chain, SummaryJob};
 use crate::threads::blocking;
 
@@ -324,7 +324,7 @@ async fn by_caller(plan: &Plan, given: GivenText, is_from_hook: bool) -> Result<
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let (files, old_leaf_id) = (plan.preparation.file_operations.clone(), plan.route.old_leaf_id.clone());
     blocking(move || {
-        operation::checked(&given.summary)?;
+        structural_operation::checked(&given.summary)?;
         let details = given.details(&files, &own.to_string())?;
         Ok(summary_members(old_leaf_id.as_ref(), &given.summary, &details, given.usage(), is_from_hook))
     })
@@ -367,7 +367,7 @@ async fn by_summarizer(
     add_counts(&mut redactions, &written.redactions);
     let text = written.texts.first().ok_or_else(|| EngineError::internal("there is no summary"))?;
     let text = remove_file_blocks(text).into_owned();
-    operation::checked(&text)?;
+    structural_operation::checked(&text)?;
     let files = operations.lists();
     let shown = ShownFiles::within(&files, &operations.last_touched(), plan.settings.branch_reserve_tokens());
     let summary = append_shown_files(&text, &shown);
@@ -375,7 +375,7 @@ async fn by_summarizer(
     if !redactions.is_empty() {
         own["redactions"] = json!(redactions);
     }
-    let details = operation::details(&operations, &own.to_string(), None)?;
+    let details = structural_operation::details(&operations, &own.to_string(), None)?;
     Ok(summary_members(plan.route.old_leaf_id.as_ref(), &summary, &details, written.usage, false))
 }
 

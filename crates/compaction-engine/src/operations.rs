@@ -12,7 +12,7 @@ use crate::navigator::{BegunNavigation, NavigationEvents, NavigationRequest};
 use crate::session::{OpenSession, SessionAccess, WriteGuard, change};
 use crate::settings::Settings;
 use crate::summarizers::Chain;
-use crate::{auto_compaction, operation};
+use crate::{auto_compaction, structural_operation};
 
 /// An open session together with the lock that allows changing it.
 pub type SessionTurn = (Arc<OpenSession>, WriteGuard);
@@ -51,7 +51,7 @@ impl Engine {
         let begin = move |access: &mut SessionAccess<'_>| {
             let model = access.open().auto_compaction.effective_model();
             let order = Order::manual(&access.open().id, request, settings.clone(), model.as_ref());
-            operation::begin(access, Arc::new(order), settings, chain, &parent)
+            structural_operation::begin(access, Arc::new(order), settings, chain, &parent)
         };
         change(Arc::clone(self), session, turn, begin).await
     }
@@ -82,7 +82,8 @@ impl Engine {
     ) -> Result<BegunNavigation, EngineError> {
         let events = Arc::new(NavigationEvents::new(&session.id, &request));
         let (asked, settings) = ((request, request_cancel, Arc::clone(&events)), settings.clone());
-        let begin = move |access: &mut SessionAccess<'_>| operation::begin(access, asked, settings, chain, &parent);
+        let begin =
+            move |access: &mut SessionAccess<'_>| structural_operation::begin(access, asked, settings, chain, &parent);
         let begun = change(Arc::clone(self), session, turn, begin).await;
         // A start event needs an end event, even if the disk has refused the move since.
         begun.inspect_err(|error| events.notify_end(self, &Err(error.clone()), false))

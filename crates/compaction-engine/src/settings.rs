@@ -6,12 +6,13 @@
 //! are kept. The file of a project sets only harmless values, unless the host trusts it.
 
 mod layers;
+mod table;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use compaction_core::conversation::Thinking;
 use compaction_core::file_operations::FileTools;
-use compaction_core::ledger::STORED_BYTES;
 use compaction_core::projection::ModelName;
 use compaction_core::settings::CompactionSettings;
 use serde_json::{Map, Value, json};
@@ -21,9 +22,11 @@ use crate::error::EngineError;
 use crate::models::{RequestChoice, RetryPolicy, configuration};
 use crate::redaction::RedactionSettings;
 pub use layers::SettingsLayers;
+pub use table::paths;
+use table::{default_of, is_name_list, is_top_member};
 
 /// Minimum bytes of a stored ledger: room for the last user message.
-const MIN_LEDGER_BYTES: usize = 1024;
+const MIN_LEDGER_BYTES: u64 = 1024;
 
 /// Merged settings.
 #[derive(Debug, Clone)]
@@ -37,9 +40,14 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             merged: json!({
-                "compaction": { "enabled": true, "reserveTokens": 16384, "keepRecentTokens": 20000, "modelOverrides": {} },
-                "branchSummary": { "reserveTokens": 16384 },
-                "compactd": { "durability": "checkpoint", "summarizer": "extractive" },
+                "compaction": {
+                    "enabled": default_of("compaction.enabled"),
+                    "reserveTokens": default_of("compaction.reserveTokens"),
+                    "keepRecentTokens": default_of("compaction.keepRecentTokens"),
+                    "modelOverrides": {},
+                },
+                "branchSummary": { "reserveTokens": default_of("branchSummary.reserveTokens") },
+                "compactd": { "durability": default_of("compactd.durability"), "summarizer": "extractive" },
             }),
             of_call: Value::Null,
         }
@@ -100,24 +108,42 @@ impl Settings {
         model.map_or_else(|| self.compaction(), |model| self.compaction_for(&model.provider, &model.model_id))
     }
 
+    /// The value of the setting at `path`, or its default.
+    fn value(&self, path: &str) -> Cow<'_, Value> {
+        let set = path.split('.').try_fold(&self.merged, |value, key| value.get(key));
+        set.map_or_else(|| Cow::Owned(default_of(path)), Cow::Borrowed)
+    }
+
+    fn number(&self, path: &str) -> u64 {
+        self.value(path).as_u64().unwrap_or_default()
+    }
+
+    fn flag(&self, path: &str) -> bool {
+        *self.value(path) == true
+    }
+
+    fn milliseconds(&self, path: &str) -> Duration {
+        Duration::from_millis(self.number(path))
+    }
+
     fn overridden(&self, model: Option<&Value>) -> CompactionSettings {
         let compaction = &self.merged["compaction"];
-        let default = CompactionSettings::default();
         let number = |key: &str| {
             let layers = [Some(&self.of_call), model, Some(compaction)];
             layers.into_iter().flatten().find_map(|layer| layer.get(key)).and_then(Value::as_u64)
         };
         CompactionSettings {
-            enabled: compaction["enabled"].as_bool().unwrap_or(default.enabled),
-            reserve_tokens: number("reserveTokens").unwrap_or(default.reserve_tokens),
-            keep_recent_tokens: number("keepRecentTokens").unwrap_or(default.keep_recent_tokens),
+            enabled: self.flag("compaction.enabled"),
+            reserve_tokens: number("reserveTokens").unwrap_or_else(|| self.number("compaction.reserveTokens")),
+            keep_recent_tokens: number("keepRecentTokens")
+                .unwrap_or_else(|| self.number("compaction.keepRecentTokens")),
             threshold_percent: number("thresholdPercent"),
         }
     }
 
     /// Reserved tokens of a branch summary.
     pub fn branch_reserve_tokens(&self) -> u64 {
-        self.merged["branchSummary"]["reserveTokens"].as_u64().unwrap_or(16_384)
+        self.number("branchSummary.reserveTokens")
     }
 
     /// The summarizers for calls that name none, in the order in which they are asked (`compactd.summarizer`: a name
@@ -132,12 +158,12 @@ impl Settings {
 
     /// Whether summaries cite the entries that they are made from (`compaction.citations`).
     pub fn citations(&self) -> bool {
-        self.merged["compaction"]["citations"] == true
+        self.flag("compaction.citations")
     }
 
     /// Whether summarizers read the model's thinking (`compactd.summarizeThinking`).
     pub fn thinking(&self) -> Thinking {
-        match self.merged["compactd"]["summarizeThinking"] == true {
+        match self.flag("compactd.summarizeThinking") {
             true => Thinking::Included,
             false => Thinking::Excluded,
         }
@@ -145,28 +171,25 @@ impl Settings {
 
     /// How failed requests to models are retried (`retry`).
     pub fn retries(&self) -> RetryPolicy {
-        let retry = &self.merged["retry"];
-        if retry["enabled"] == false {
+        if !self.flag("retry.enabled") {
             return RetryPolicy::NONE;
         }
-        let milliseconds = |key: &str, default| Duration::from_millis(retry[key].as_u64().unwrap_or(default));
         RetryPolicy {
-            max_retries: retry["maxRetries"].as_u64().map_or(3, |retries| u32::try_from(retries).unwrap_or(u32::MAX)),
-            base_delay: milliseconds("baseDelayMs", 2_000),
-            max_delay: milliseconds("maxDelayMs", 60_000),
+            max_retries: u32::try_from(self.number("retry.maxRetries")).unwrap_or(u32::MAX),
+            base_delay: self.milliseconds("retry.baseDelayMs"),
+            max_delay: self.milliseconds("retry.maxDelayMs"),
         }
     }
 
     /// The deadline of a whole operation, including the host's hook and all requests (`compactd.deadlineMs`).
     pub fn deadline(&self) -> Duration {
         // A day is long enough, and adding it to a clock cannot overflow.
-        let milliseconds = self.merged["compactd"]["deadlineMs"].as_u64().unwrap_or(600_000);
-        Duration::from_millis(milliseconds).min(Duration::from_secs(24 * 60 * 60))
+        self.milliseconds("compactd.deadlineMs").min(Duration::from_secs(24 * 60 * 60))
     }
 
     /// When the store waits for the disk.
     pub fn durability(&self) -> Durability {
-        match self.merged["compactd"]["durability"].as_str() {
+        match self.value("compactd.durability").as_str() {
             Some("always") => Durability::Always,
             Some("none") => Durability::None,
             _ => Durability::Checkpoint,
@@ -177,7 +200,7 @@ impl Settings {
     /// it, so the limit is never above a sixteenth of `memory`, the bytes that this process may use. Without that
     /// room the process could be killed with all its sessions.
     pub fn max_line_bytes(&self, memory: Option<u64>) -> usize {
-        let set = self.merged["compactd"]["maxLineBytes"].as_u64().unwrap_or(MAX_LINE_BYTES);
+        let set = self.number("compactd.maxLineBytes");
         let room = memory.map_or(u64::MAX, |memory| (memory / 16).max(MIN_LINE_BYTES));
         usize::try_from(set.min(room)).unwrap_or(usize::MAX)
     }
@@ -201,27 +224,27 @@ impl Settings {
 
     /// The timeout of a hook (`compactd.hooks.timeoutMs`).
     pub fn hook_timeout(&self) -> Duration {
-        Duration::from_millis(self.merged["compactd"]["hooks"]["timeoutMs"].as_u64().unwrap_or(30_000))
+        self.milliseconds("compactd.hooks.timeoutMs")
     }
 
     /// How models are asked for the summary of a compaction (`compactd.summaryRequest`).
     pub fn request_choice(&self) -> RequestChoice {
-        RequestChoice::named(self.merged["compactd"]["summaryRequest"].as_str()).unwrap_or_default()
+        RequestChoice::named(self.value("compactd.summaryRequest").as_str()).unwrap_or_default()
     }
 
     /// The timeout of the host's model for one summary (`compactd.summarize.timeoutMs`).
     pub fn summarize_timeout(&self) -> Duration {
-        Duration::from_millis(self.merged["compactd"]["summarize"]["timeoutMs"].as_u64().unwrap_or(300_000))
+        self.milliseconds("compactd.summarize.timeoutMs")
     }
 
     /// The context window of the host's model in tokens (`compactd.summarize.contextWindow`).
     pub fn summarize_window(&self) -> u64 {
-        self.merged["compactd"]["summarize"]["contextWindow"].as_u64().unwrap_or(128_000)
+        self.number("compactd.summarize.contextWindow")
     }
 
     /// Maximum tokens of all pinned entries (`compactd.pins.maxTokens`).
     pub fn pin_tokens(&self) -> u64 {
-        self.merged["compactd"]["pins"]["maxTokens"].as_u64().unwrap_or(4_000)
+        self.number("compactd.pins.maxTokens")
     }
 
     /// A prompt that replaces the project's own (`compactd.prompts.<name>`).
@@ -231,15 +254,13 @@ impl Settings {
 
     /// Maximum bytes of the ledger that a compaction stores (`compactd.ledger: {maxBytes}`).
     pub fn ledger_bytes(&self) -> usize {
-        let bytes = self.merged["compactd"]["ledger"]["maxBytes"].as_u64();
-        bytes.map_or(STORED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).max(MIN_LEDGER_BYTES))
+        usize::try_from(self.number("compactd.ledger.maxBytes").max(MIN_LEDGER_BYTES)).unwrap_or(usize::MAX)
     }
 
     /// Maximum tokens of facts that are added to a summary (`compactd.repair: {enabled, maxTokens}`); `None` where
     /// none are added.
     pub fn repair_tokens(&self) -> Option<u64> {
-        let repair = &self.merged["compactd"]["repair"];
-        (repair["enabled"] != false).then(|| repair["maxTokens"].as_u64().unwrap_or(3_000))
+        self.flag("compactd.repair.enabled").then(|| self.number("compactd.repair.maxTokens"))
     }
 
     /// How secrets are removed from requests and answers of summarizers (`compactd.redaction`).
@@ -249,46 +270,9 @@ impl Settings {
     }
 
     fn check(&self) -> Result<(), EngineError> {
-        let root = &self.merged;
-        for key in ["compaction", "branchSummary", "retry", "compactd"] {
-            expect(root, key, "an object", Value::is_object)?;
-        }
-        self.check_compaction()?;
-        expect(root, "branchSummary.reserveTokens", WHOLE, Value::is_u64)?;
-        expect(root, "compactd.durability", "always, checkpoint or none", |value| {
-            matches!(value.as_str(), Some("always" | "checkpoint" | "none"))
-        })?;
+        table::check(&self.merged)?;
         self.check_summarizers()?;
-        configuration::check(root)?;
-        expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
-        expect(root, "compactd.ledger", "an object", Value::is_object)?;
-        expect(root, "compactd.ledger.maxBytes", "a whole number of bytes, 0 or more", Value::is_u64)?;
-        expect(root, "compactd.summarizeThinking", "true or false", Value::is_boolean)?;
-        expect(root, "compactd.summaryRequest", "auto, continue or transcript", |value| {
-            value.is_string() && RequestChoice::named(value.as_str()).is_some()
-        })?;
-        expect(root, "compactd.maxLineBytes", "a whole number of bytes, 1048576 or more", |value| {
-            value.as_u64().is_some_and(|bytes| bytes >= MIN_LINE_BYTES)
-        })?;
-        expect(root, "compactd.trustProject", "true or false", Value::is_boolean)?;
-        expect(root, "compactd.repair", "an object", Value::is_object)?;
-        expect(root, "compactd.repair.enabled", "true or false", Value::is_boolean)?;
-        expect(root, "compactd.repair.maxTokens", WHOLE, Value::is_u64)?;
-        expect(root, "compactd.pins", "an object", Value::is_object)?;
-        expect(root, "compactd.pins.maxTokens", WHOLE, Value::is_u64)?;
-        expect(root, "retry.enabled", "true or false", Value::is_boolean)?;
-        for number in ["retry.maxRetries", "retry.baseDelayMs", "retry.maxDelayMs"] {
-            expect(root, number, "a whole number, 0 or more", Value::is_u64)?;
-        }
-        for timeout in ["compactd.deadlineMs", "compactd.hooks.timeoutMs", "compactd.summarize.timeoutMs"] {
-            expect(root, timeout, "a whole number of milliseconds", Value::is_u64)?;
-        }
-        for list in ["read", "write", "edit", "pathArguments"] {
-            expect(root, &format!("compactd.fileTools.{list}"), "a list of names", is_name_list)?;
-        }
-        for prompt in PROMPTS {
-            expect(root, &format!("compactd.prompts.{prompt}"), "a text", Value::is_string)?;
-        }
+        configuration::check(&self.merged)?;
         RedactionSettings::read(&self.merged["compactd"]["redaction"]).map(|_| ())
     }
 
@@ -305,21 +289,6 @@ impl Settings {
             )),
         }
     }
-
-    fn check_compaction(&self) -> Result<(), EngineError> {
-        let root = &self.merged;
-        expect(root, "compaction.enabled", "true or false", Value::is_boolean)?;
-        expect(root, "compaction.citations", "true or false", Value::is_boolean)?;
-        expect(root, "compaction.reserveTokens", WHOLE, Value::is_u64)?;
-        expect(root, "compaction.keepRecentTokens", WHOLE, Value::is_u64)?;
-        expect(root, "compaction.modelOverrides", "an object", Value::is_object)?;
-        expect(root, "compaction.thresholdPercent", PERCENT, is_percent)?;
-        let models = root["compaction"]["modelOverrides"].as_object().into_iter().flatten();
-        for (model, values) in models {
-            check_override(&format!("compaction.modelOverrides.{model}"), values)?;
-        }
-        Ok(())
-    }
 }
 
 /// Names of the summarizers that these merged settings offer: those without a model of their own, the providers, and
@@ -328,61 +297,23 @@ pub fn summarizer_names(settings: &Value) -> Vec<&str> {
     ["extractive", "host"].into_iter().chain(configuration::model_names(settings)).collect()
 }
 
-/// Default and minimum of `compactd.maxLineBytes`. A session header fits the minimum.
-const MAX_LINE_BYTES: u64 = 256 << 20;
+/// Minimum of `compactd.maxLineBytes`. A session header fits it.
 const MIN_LINE_BYTES: u64 = 1 << 20;
-/// Names of the prompts that `compactd.prompts` may replace.
-pub const PROMPTS: &[&str] =
-    &["system", "history", "update", "turnPrefix", "branch", "continued", "inConversation", "inTurn"];
-const WHOLE: &str = "a whole number of tokens, 0 or more";
-const PERCENT: &str = "a whole number of percent from 1 to 100, or null";
 
 /// The settings of a call as a layer. A call gives members of the `compaction` object, settings in the shape of a
 /// settings file, or both. A name that is no top-level member belongs to `compaction`.
 pub fn layer_of_call(given: Value) -> Value {
-    const TOP: [&str; 5] = ["compaction", "branchSummary", "retry", "compactd", "sessionDir"];
     let Value::Object(given) = given else {
         return given;
     };
     let (mut layer, compaction): (Map<String, Value>, Map<String, Value>) =
-        given.into_iter().partition(|(name, _)| TOP.contains(&name.as_str()));
+        given.into_iter().partition(|(name, _)| is_top_member(name));
     let named = layer.entry("compaction").or_insert_with(|| json!({}));
     // A value that is no object is rejected by the check.
     if named.is_object() {
         merge(named, &Value::Object(compaction));
     }
     Value::Object(layer)
-}
-
-/// Checks the value at a dotted path, if it is set.
-fn expect(root: &Value, path: &str, expected: &str, is_right: fn(&Value) -> bool) -> Result<(), EngineError> {
-    let value = path.split('.').try_fold(root, |value, key| value.get(key));
-    match value {
-        Some(value) if !is_right(value) => Err(EngineError::invalid_setting(path, expected)),
-        _ => Ok(()),
-    }
-}
-
-/// Checks an entry of `compaction.modelOverrides`. Names of models may contain dots.
-fn check_override(path: &str, values: &Value) -> Result<(), EngineError> {
-    if !values.is_object() {
-        return Err(EngineError::invalid_setting(path, "an object"));
-    }
-    let checks = [
-        ("reserveTokens", WHOLE, Value::is_u64 as fn(&Value) -> bool),
-        ("keepRecentTokens", WHOLE, Value::is_u64),
-        ("thresholdPercent", PERCENT, is_percent),
-    ];
-    let wrong = checks.iter().find(|(key, _, is_right)| values.get(key).is_some_and(|value| !is_right(value)));
-    wrong.map_or(Ok(()), |(key, expected, _)| Err(EngineError::invalid_setting(format!("{path}.{key}"), *expected)))
-}
-
-fn is_percent(value: &Value) -> bool {
-    value.is_null() || value.as_u64().is_some_and(|percent| (1..=100).contains(&percent))
-}
-
-fn is_name_list(value: &Value) -> bool {
-    value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
 }
 
 fn merge(base: &mut Value, layer: &Value) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
+use compaction_core::entry_text::PartKind;
 use compaction_core::file_operations::FileOperations;
 use compaction_core::formats::Format;
 use compaction_core::ledger::{ErrorRecord, LossReport, Retention, Sources, Suspicion};
@@ -14,7 +15,6 @@ use compaction_core::prompts::RequestKind;
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::ContextTokens;
 use compaction_core::trigger::TriggerReason;
-use compaction_core::verbatim::PartKind;
 use compaction_engine::host::{
     BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, GivenSummary, GivenText,
     Navigation, OperationPhase,
@@ -288,8 +288,8 @@ same_variants! {
     PartKind => wire::PassagePart { Text ToolCall Image Command Output Summary }
     wire::MessageFormat => Format { Pi OpenAi OpenAiResponses Anthropic Gemini AiSdk }
     Reason => wire::NotContinuedReason {
-        Settings NotSupported OtherModel OtherInterface PromptUnknown NotSeen TooLarge ThinkingUnknown NoCache Cold
-        Missed Dearer Refused Overflow Truncated ToolCall Empty CutOff Headings Stopped
+        Settings NotSupported OtherModel OtherInterface PromptUnknown NotSeen TooLarge ThinkingUnknown NoCache CacheExpired
+        CacheMissed CostsMore Refused Overflow Truncated ToolCall Empty CutOff Headings Stopped
     }
 }
 

@@ -1,4 +1,4 @@
-//! The list of methods: name, handler, parameters, result, ordering scope. Dispatch, the OpenRPC document, the schemas
+//! The list of methods: name, handler, parameters, result, ordering scope, task. Dispatch, the OpenRPC document, the schemas
 //! and the client types are derived from it.
 
 use std::future::Future;
@@ -26,6 +26,8 @@ pub use crate::arrivals::Scope;
 pub struct MethodDescription {
     /// Its name.
     pub name: &'static str,
+    /// The heading of the reference under which it stands.
+    pub task: &'static str,
     /// One sentence.
     pub summary: &'static str,
     /// What it waits for.
@@ -39,7 +41,7 @@ pub struct MethodDescription {
 }
 
 macro_rules! methods {
-    ($($name:literal $handler:path, $params:ty => $result:ty, $scope:ident, $summary:literal, [$($error:literal),*];)*) => {
+    ($($name:literal $handler:path, $params:ty => $result:ty, $scope:ident, $task:literal, $summary:literal, [$($error:literal),*];)*) => {
         /// Names and scopes, in the order of the documents.
         pub const METHODS: &[(&str, Scope)] = &[$(($name, Scope::$scope)),*];
 
@@ -54,6 +56,7 @@ macro_rules! methods {
         pub fn describe(generator: &mut SchemaGenerator, results: &mut SchemaGenerator) -> Vec<MethodDescription> {
             vec![$(MethodDescription {
                 name: $name,
+                task: $task,
                 summary: $summary,
                 scope: Scope::$scope,
                 params: generator.subschema_for::<$params>(),
@@ -66,132 +69,132 @@ macro_rules! methods {
 
 methods! {
     "initialize" lifecycle::initialize, InitializeParams => InitializeResult, Barrier,
-        "Initializes the server. It must be the first request.",
+        "Start, settings and end", "Initializes the server. It must be the first request.",
         ["invalidRequest", "invalidSettings"];
     "updateSettings" lifecycle::update_settings, UpdateSettingsParams => UpdateSettingsResult, Barrier,
-        "Changes or returns the settings, and switches automatic compaction of a session on or off.",
+        "Start, settings and end", "Changes or returns the settings, and switches automatic compaction of a session on or off.",
         ["invalidSettings", "sessionNotFound"];
     "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
-        "Ends all operations and closes all sessions. The notification `exit` follows.",
+        "Start, settings and end", "Ends all operations and closes all sessions. The notification `exit` follows.",
         [];
     "ping" lifecycle::ping, NoParams => Null, Free,
-        "Answers at once, even before `initialize`.",
+        "Start, settings and end", "Answers at once, even before `initialize`.",
         [];
     "getStatus" lifecycle::get_status, NoParams => ServerStatus, Free,
-        "Returns open sessions, running operations, memory use and versions of the server.",
+        "Start, settings and end", "Returns open sessions, running operations, memory use and versions of the server.",
         [];
     "rpc.discover" lifecycle::discover, NoParams => FreeObject, Free,
-        "Returns the OpenRPC document of this server.",
+        "Start, settings and end", "Returns the OpenRPC document of this server.",
         [];
 
     "createSession" sessions::create, CreateSessionParams => OpenSessionResult, Opening,
-        "Creates a session and opens it.",
+        "Sessions", "Creates a session and opens it.",
         ["writeFailed", "sessionIdInUse"];
     "openSession" sessions::open, OpenSessionParams => OpenSessionResult, Opening,
-        "Opens a session file.",
+        "Sessions", "Opens a session file.",
         ["sessionNotFound", "sessionLocked", "notASession", "sessionIdInUse"];
     "continueSession" sessions::continue_recent, ContinueSessionParams => OpenSessionResult, Opening,
-        "Opens the most recent session of a working directory.",
+        "Sessions", "Opens the most recent session of a working directory.",
         ["sessionNotFound", "sessionLocked", "notASession", "sessionIdInUse"];
     "subscribe" sessions::subscribe, SubscribeParams => SubscribeResult, Write,
-        "Sends each entry that another program writes into a session by `entryAppended`, when it happens.",
+        "Sessions", "Sends each entry that another program writes into a session by `entryAppended`, when it happens.",
         ["sessionNotFound", "entryNotFound"];
     "unsubscribe" sessions::unsubscribe, SessionParams => UnsubscribeResult, Write,
-        "Ends a subscription.",
+        "Sessions", "Ends a subscription.",
         ["sessionNotFound"];
     "closeSession" sessions::close, SessionParams => Null, Write,
-        "Flushes a session and releases its lock.",
+        "Sessions", "Flushes a session and releases its lock.",
         ["sessionNotFound", "writeFailed"];
     "listSessions" sessions::list, ListSessionsParams => ListSessionsResult, Free,
-        "Lists sessions, newest activity first.",
+        "Sessions", "Lists sessions, newest activity first.",
         [];
     "setSessionName" sessions::set_name, SetSessionNameParams => AppendedResult, Write,
-        "Names a session.",
+        "Sessions", "Names a session.",
         ["sessionNotFound", "writeFailed", "readOnly"];
     "getSessionStats" sessions::stats, SessionParams => SessionStats, Read,
-        "Counts messages, tokens and cost of a session.",
+        "Sessions", "Counts messages, tokens and cost of a session.",
         ["sessionNotFound"];
     "checkSession" sessions::check, CheckSessionParams => CheckSessionResult, Read,
-        "Reads every body of a session and reports problems.",
+        "Sessions", "Reads every body of a session and reports problems.",
         ["sessionNotFound", "notASession"];
 
     "appendMessage" messages::append_message, AppendMessageParams => AppendMessageResult, Write,
-        "Appends a message at the leaf.",
+        "Writing", "Appends a message at the leaf.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
     "appendMessages" messages::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
-        "Appends all messages at the leaf, or none.",
+        "Writing", "Appends all messages at the leaf, or none.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
     "appendEntry" messages::append_entry, AppendEntryParams => AppendedResult, Write,
-        "Appends an entry that is not a message at the leaf.",
+        "Writing", "Appends an entry that is not a message at the leaf.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly"];
     "getEntry" read::get_entry, EntryParams => GetEntryResult, Read,
-        "Returns one entry.",
+        "Reading", "Returns one entry.",
         ["sessionNotFound", "entryNotFound"];
     "getEntries" read::get_entries, GetEntriesParams => EntriesResult, Read,
-        "Returns entries in file order, or the entries with some ids.",
+        "Reading", "Returns entries in file order, or the entries with some ids.",
         ["sessionNotFound", "entryNotFound"];
     "getBranch" read::get_branch, GetBranchParams => EntriesResult, Read,
-        "Returns the entries from the root to a leaf.",
+        "Reading", "Returns the entries from the root to a leaf.",
         ["sessionNotFound", "entryNotFound"];
     "getTree" read::get_tree, SessionParams => GetTreeResult, Read,
-        "Returns the tree as a flat list.",
+        "Reading", "Returns the tree as a flat list.",
         ["sessionNotFound"];
     "searchSession" read::search, SearchSessionParams => SearchSessionResult, Read,
-        "Finds entries by their text, including those that compactions took out of the context.",
+        "Finding", "Finds entries by their text, including those that compactions took out of the context.",
         ["sessionNotFound"];
     "recall" read::recall, RecallParams => RecallResult, Read,
-        "Returns entries that compactions took out of the context, the best matches for a query first.",
+        "Finding", "Returns entries that compactions took out of the context, the best matches for a query first.",
         ["sessionNotFound", "entryNotFound"];
     "setLabel" messages::set_label, SetLabelParams => AppendedResult, Write,
-        "Sets or clears the label of an entry.",
+        "Writing", "Sets or clears the label of an entry.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly"];
 
     "getContext" read::get_context, GetContextParams => GetContextResult, Read,
-        "Returns what the model sees.",
+        "Reading", "Returns what the model sees.",
         ["sessionNotFound", "entryNotFound"];
     "getContextUsage" read::get_usage, GetContextUsageParams => ContextUsage, Read,
-        "Returns how full a window is.",
+        "Tokens", "Returns how full a window is.",
         ["sessionNotFound"];
     "estimateTokens" read::estimate_tokens, EstimateTokensParams => EstimateTokensResult, Free,
-        "Estimates the tokens of messages or of a text.",
+        "Tokens", "Estimates the tokens of messages or of a text.",
         [];
     "serializeConversation" read::serialize, SerializeConversationParams => SerializeConversationResult, Free,
-        "Returns messages as the text that a summarizer reads.",
+        "Tokens", "Returns messages as the text that a summarizer reads.",
         [];
 
     "checkCompaction" operations::check, CheckCompactionParams => CheckCompactionResult, Read,
-        "Decides whether a compaction is due. Changes nothing.",
+        "Compaction", "Decides whether a compaction is due. Changes nothing.",
         ["sessionNotFound", "invalidSettings"];
     "prepareCompaction" operations::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
-        "Describes what a compaction would do. Changes nothing.",
+        "Compaction", "Describes what a compaction would do. Changes nothing.",
         ["sessionNotFound", "entryNotFound", "summarizerFailed", "invalidSettings"];
     "compact" operations::compact, CompactParams => CompactResult, Write,
-        "Replaces the older part of the context by a summary.",
+        "Compaction", "Replaces the older part of the context by a summary.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
     "compactMessages" operations::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
-        "Compacts messages of the caller, without a session or a file.",
+        "Compaction", "Compacts messages of the caller, without a session or a file.",
         ["nothingToCompact", "alreadyCompacted", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
     "abortCompaction" operations::abort, SessionParams => AbortResult, Free,
-        "Aborts a running compaction or branch summary.",
+        "Compaction", "Aborts a running compaction or branch summary.",
         ["sessionNotFound"];
     "undoCompaction" operations::undo, UndoCompactionParams => UndoCompactionResult, Write,
-        "Restores the context from before a compaction on a new branch, with the later entries.",
+        "Compaction", "Restores the context from before a compaction on a new branch, with the later entries.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "operationInProgress"];
     "pinEntry" messages::pin, PinEntryParams => PinEntryResult, Write,
-        "Pins an entry, so that every compaction keeps it verbatim, or unpins it.",
+        "Writing", "Pins an entry, so that every compaction keeps it verbatim, or unpins it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "pinBudgetExceeded"];
     "getPins" messages::get_pins, GetPinsParams => GetPinsResult, Read,
-        "Returns the pinned entries of a branch.",
+        "Reading", "Returns the pinned entries of a branch.",
         ["sessionNotFound", "entryNotFound"];
 
     "prepareNavigation" operations::prepare_navigation, PrepareNavigationParams => PrepareNavigationResult, Read,
-        "Describes what a navigation would do. Changes nothing.",
+        "Branches", "Describes what a navigation would do. Changes nothing.",
         ["sessionNotFound", "entryNotFound"];
     "navigateTree" operations::navigate, NavigateTreeParams => NavigateTreeResult, Write,
-        "Moves the leaf to another entry of the tree.",
+        "Branches", "Moves the leaf to another entry of the tree.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidHookResult", "invalidSettings"];
     "forkSession" operations::fork, ForkSessionParams => OpenSessionResult, Opening,
-        "Copies one branch of a session into a new file and opens it.",
+        "Branches", "Copies one branch of a session into a new file and opens it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
 }
 
@@ -351,7 +354,7 @@ fn described(method: &MethodDescription, schemas: &Map<String, Value>) -> Value 
     json!({
         "name": method.name,
         "summary": method.summary,
-        "tags": [{ "name": task(method.name) }],
+        "tags": [{ "name": method.task }],
         "paramStructure": "by-name",
         "params": parameters(method.name, &method.params, schemas),
         "result": { "name": "result", "schema": method.result },
@@ -359,39 +362,6 @@ fn described(method: &MethodDescription, schemas: &Map<String, Value>) -> Value 
         "x-params": method.params,
         "x-scope": method.scope.name(),
     })
-}
-
-/// Groups of methods by task, in the order of the reference.
-const TASKS: &[(&str, &[&str])] = &[
-    ("Start, settings and end", &["initialize", "updateSettings", "ping", "getStatus", "rpc.discover", "shutdown"]),
-    (
-        "Sessions",
-        &[
-            "createSession",
-            "openSession",
-            "continueSession",
-            "subscribe",
-            "unsubscribe",
-            "closeSession",
-            "listSessions",
-            "setSessionName",
-            "getSessionStats",
-            "checkSession",
-        ],
-    ),
-    ("Writing", &["appendMessage", "appendMessages", "appendEntry", "setLabel", "pinEntry"]),
-    ("Reading", &["getContext", "getEntry", "getEntries", "getBranch", "getTree", "getPins"]),
-    ("Finding", &["searchSession", "recall"]),
-    ("Tokens", &["getContextUsage", "estimateTokens", "serializeConversation"]),
-    (
-        "Compaction",
-        &["checkCompaction", "prepareCompaction", "compact", "compactMessages", "abortCompaction", "undoCompaction"],
-    ),
-    ("Branches", &["prepareNavigation", "navigateTree", "forkSession"]),
-];
-
-fn task(method: &str) -> &'static str {
-    TASKS.iter().find(|(_, methods)| methods.contains(&method)).map_or("Other", |(task, _)| task)
 }
 
 /// An error of the table, in the form of OpenRPC.
@@ -451,9 +421,6 @@ mod tests {
             assert!(schemas.contains_key(name), "no schema {name}");
         }
         assert!(!text.contains("\"format\":\"u"), "an integer format is left");
-        assert!(!text.contains("\"Other\""), "a method has no task");
-        let named = TASKS.iter().flat_map(|(_, methods)| *methods);
-        assert!(named.copied().all(|name| find(name).is_some()), "a task names a method that is none");
         assert!(schemas.iter().all(|(name, schema)| schema["title"] == json!(name)), "a schema has no title");
     }
 }

@@ -9,7 +9,8 @@ use serde::{Serialize, Serializer};
 
 use crate::errors::RpcError;
 
-/// Bytes from which a reply grows by a part of its length. A system moves so long a text without copying it.
+/// From this size in bytes on, a reply grows by an eighth instead of doubling: the allocator can move large blocks
+/// without copying.
 const LONG_BYTES: usize = 1 << 20;
 /// The part of its length by which a long reply grows.
 const GROWTH: usize = 8;

@@ -118,7 +118,7 @@ async fn listen(
     ended: &CancellationToken,
 ) -> anyhow::Result<End> {
     let (dispatcher, replies) = (Arc::clone(dispatcher), outbound.clone());
-    // A task of its own: all that is waited for below would otherwise be asked again with every message.
+    // In its own task, so that a message does not poll the other branches of the select below.
     let serve = AbortOnDropHandle::new(tokio::spawn(async move {
         while let Some(Input::Message(incoming, bytes)) = inputs.recv().await {
             tracing::trace!(bytes, "message");

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use compaction_engine::settings::PROMPTS;
+use compaction_engine::settings::paths;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -91,54 +91,10 @@ fn known_members<'s>(schema: &'s Value, steps: &[String], known: &mut BTreeSet<&
     }
 }
 
-/// All settings, as the README lists them, except [`PROMPTS`]. `*` stands for a name that the user chooses, `**` for
-/// everything below.
-const SETTINGS: &[&str] = &[
-    "sessionDir",
-    "compaction.enabled",
-    "compaction.reserveTokens",
-    "compaction.keepRecentTokens",
-    "compaction.thresholdPercent",
-    "compaction.citations",
-    "compaction.modelOverrides.*.reserveTokens",
-    "compaction.modelOverrides.*.keepRecentTokens",
-    "compaction.modelOverrides.*.thresholdPercent",
-    "branchSummary.reserveTokens",
-    "branchSummary.skipPrompt",
-    "retry.enabled",
-    "retry.maxRetries",
-    "retry.baseDelayMs",
-    "retry.maxDelayMs",
-    "retry.provider.**",
-    "compactd.durability",
-    "compactd.summarizer",
-    "compactd.deadlineMs",
-    "compactd.ledger.maxBytes",
-    "compactd.repair.enabled",
-    "compactd.repair.maxTokens",
-    "compactd.summaryRequest",
-    "compactd.summarizeThinking",
-    "compactd.summarize.timeoutMs",
-    "compactd.summarize.contextWindow",
-    "compactd.summarizers.**",
-    "compactd.hooks.timeoutMs",
-    "compactd.pins.maxTokens",
-    "compactd.fileTools.read",
-    "compactd.fileTools.write",
-    "compactd.fileTools.edit",
-    "compactd.fileTools.pathArguments",
-    "compactd.redaction.enabled",
-    "compactd.redaction.rules.disable",
-    "compactd.redaction.rules.extra",
-    "compactd.maxLineBytes",
-    "compactd.trustProject",
-];
-
 /// The unknown settings of a layer. At the top level only names count that look like a known one, because other
 /// programs share settings files.
 pub(crate) fn settings(layer: &Value) -> Vec<UnknownName> {
-    let prompts = PROMPTS.iter().map(|name| vec!["compactd", "prompts", name]);
-    let known: Vec<Vec<&str>> = SETTINGS.iter().map(|path| path.split('.').collect()).chain(prompts).collect();
+    let known: Vec<Vec<&str>> = paths().map(|path| path.split('.').collect()).collect();
     let mut found = Vec::new();
     unknown_settings(layer, &known, &mut Vec::new(), &mut found);
     found
@@ -252,21 +208,8 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_of_the_readme_and_of_the_engine_is_known() {
-        let readme = include_str!("../../../README.md");
-        let documented = readme.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-        let of_ours = |path: &&str| {
-            ["compaction.", "branchSummary.", "retry.", "compactd."].iter().any(|root| path.starts_with(root))
-        };
-        let documented: Vec<&str> = documented.filter(of_ours).collect();
-        assert!(documented.len() > 20, "the README lists the settings");
-        // These are checked by the engine, each under its path.
-        let engine = include_str!("../../compaction-engine/src/settings.rs").split("#[cfg(test)]").next();
-        let checked = engine.into_iter().flat_map(|source| source.split('"').skip(1).step_by(2));
-        let checked: Vec<&str> = checked.filter(of_ours).filter(|path| !path.contains('{')).collect();
-        assert!(checked.len() > 20, "the engine names the settings that it checks");
-        let prompts: Vec<String> = PROMPTS.iter().map(|name| format!("compactd.prompts.{name}")).collect();
-        for path in documented.into_iter().chain(checked).chain(prompts.iter().map(String::as_str)) {
+    fn every_setting_of_the_engine_is_known() {
+        for path in paths() {
             let layer = path.rsplit('.').fold(json!({}), |inner, name| json!({ name: inner }));
             assert_eq!(settings(&layer), [], "{path}");
         }

@@ -3,9 +3,9 @@
 
 mod file_log;
 mod list;
+mod list_row;
 mod lock;
 mod read;
-mod summarize;
 
 use std::cell::Cell;
 use std::fs::{self, File};

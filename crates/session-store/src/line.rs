@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use aho_corasick::Span;
 use aho_corasick::packed::Searcher;
 use compaction_core::entry::{EntryKind, PlainLine, Role, plain_string};
-use compaction_core::json::{Cursor, RawObject, decode_string};
+use compaction_core::json::{Cursor, Key, RawObject, decode_string};
 use memchr::memchr2;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -120,7 +120,7 @@ impl<'de> Visitor<'de> for MembersSeed<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<(), A::Error> {
-        while let Some(Name(name)) = access.next_key()? {
+        while let Some(Key(name)) = access.next_key()? {
             match &*name {
                 "type" => self.0.kind = Some(raw(&mut access)?),
                 "id" => self.0.id = Some(raw(&mut access)?),
@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for RoleSeed<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<(), A::Error> {
-        while let Some(Name(name)) = access.next_key()? {
+        while let Some(Key(name)) = access.next_key()? {
             if name == "role" {
                 *self.0 = Some(raw(&mut access)?);
             } else {
@@ -168,31 +168,6 @@ impl<'de> Visitor<'de> for RoleSeed<'_, 'de> {
             }
         }
         Ok(())
-    }
-}
-
-/// The name of a member, borrowed unless it contains escapes.
-struct Name<'a>(Cow<'a, str>);
-
-impl<'de> serde::Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameVisitor;
-        impl<'de> Visitor<'de> for NameVisitor {
-            type Value = Name<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a member name")
-            }
-
-            fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(value)))
-            }
-
-            fn visit_str<E>(self, value: &str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(value.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(NameVisitor)
     }
 }
 

@@ -3,22 +3,17 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use compactd_client::{Framing, RawServer};
 use serde_json::{Value, json};
 
 use crate::binary::binary;
-
-/// How long one answer may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::server::Server;
 
 /// A running server.
 #[derive(Debug)]
 pub struct Sidecar {
-    server: RawServer,
-    requests: u64,
+    server: Server,
     /// `compactionEnd` by operation.
     ends: HashMap<String, Value>,
     /// What `compactionProgress` reported, in order.
@@ -41,11 +36,8 @@ impl Sidecar {
     /// # Errors
     /// When it does not start or answer.
     pub fn start_program(program: &Path, home: &Path, settings: &Value) -> anyhow::Result<Self> {
-        let mut command = Command::new(program);
-        command.current_dir(home).env_clear().env("HOME", home).arg("--log-level").arg("error");
         let mut sidecar = Self {
-            server: RawServer::spawn(command, Framing::Lines)?,
-            requests: 0,
+            server: Server::start(Command::new(program), home)?,
             ends: HashMap::new(),
             progress: Vec::new(),
             host_summaries: HashMap::new(),
@@ -74,12 +66,10 @@ impl Sidecar {
     /// # Errors
     /// When the server ends or says nothing.
     pub fn raw_call(&mut self, method: &str, params: &Value) -> anyhow::Result<Vec<u8>> {
-        self.requests += 1;
-        let request = json!({ "jsonrpc": "2.0", "id": self.requests, "method": method, "params": params });
-        self.server.send(request.to_string().as_bytes(), PATIENCE)?;
-        let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},", self.requests);
+        let id = self.server.request(method, params)?;
+        let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},");
         loop {
-            let frame = self.server.read_frame(PATIENCE)?.context("the server ended")?;
+            let frame = self.server.frame()?;
             if frame.starts_with(start.as_bytes()) {
                 return Ok(frame);
             }
@@ -96,7 +86,7 @@ impl Sidecar {
             if let Some(end) = self.ends.remove(operation) {
                 return Ok(end);
             }
-            let frame = self.server.read_frame(PATIENCE)?.context("the server ended")?;
+            let frame = self.server.frame()?;
             self.note(&frame)?;
         }
     }
@@ -107,9 +97,7 @@ impl Sidecar {
     /// When it does not end well.
     pub fn shut_down(mut self) -> anyhow::Result<()> {
         self.call("shutdown", &json!({}))?;
-        self.server.close_input();
-        let status = self.server.wait(PATIENCE)?;
-        if status.success() { Ok(()) } else { bail!("the server ended with {status}") }
+        self.server.end()
     }
 
     fn note(&mut self, frame: &[u8]) -> anyhow::Result<()> {
@@ -138,6 +126,6 @@ impl Sidecar {
             None => ("error", json!({ "code": -32603, "message": format!("no summary of kind {kind} is prepared") })),
         };
         let reply = json!({ "jsonrpc": "2.0", "id": request["id"], outcome.0: outcome.1 });
-        Ok(self.server.send(reply.to_string().as_bytes(), PATIENCE)?)
+        self.server.send(&reply)
     }
 }

@@ -3,24 +3,19 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use compactd_client::{Framing, RawServer};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::binary::binary;
-
-/// How long one answer may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::server::{PATIENCE, Server};
 
 /// A running server and what it has said so far.
 #[derive(Debug)]
 pub struct Peer {
-    server: RawServer,
-    requests: u64,
+    server: Server,
     /// Results and errors by request id.
     pub answers: HashMap<u64, Result<Value, Value>>,
     /// The entries that were announced as appended, byte for byte, in order.
@@ -60,14 +55,10 @@ impl Peer {
     ///
     /// # Errors
     /// When it cannot be started or does not answer.
-    pub fn start_as(mut command: Command, home: &Path, durability: &str) -> anyhow::Result<Self> {
-        command.arg("--log-level").arg("error").current_dir(home);
-        let kept: Vec<_> =
-            command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned))).collect();
-        command.env_clear().env("HOME", home).envs(kept.into_iter().filter_map(|(name, value)| Some((name, value?))));
-        let server = RawServer::spawn(command, Framing::Lines)?;
+    pub fn start_as(command: Command, home: &Path, durability: &str) -> anyhow::Result<Self> {
+        let server = Server::start(command, home)?;
         let (answers, announced, foreign) = (HashMap::new(), Vec::new(), Vec::new());
-        let mut peer = Self { server, requests: 0, answers, announced, foreign };
+        let mut peer = Self { server, answers, announced, foreign };
         let settings = json!({ "compactd": { "durability": durability }, "compaction": { "keepRecentTokens": 60 } });
         let client = json!({ "name": "faults" });
         peer.call("initialize", &json!({ "protocolVersion": 1, "clientInfo": client, "settings": settings }))?;
@@ -79,10 +70,7 @@ impl Peer {
     /// # Errors
     /// When the server does not read.
     pub fn send(&mut self, method: &str, params: &Value) -> anyhow::Result<u64> {
-        self.requests += 1;
-        let request = json!({ "jsonrpc": "2.0", "id": self.requests, "method": method, "params": params });
-        self.server.send(request.to_string().as_bytes(), PATIENCE)?;
-        Ok(self.requests)
+        self.server.request(method, params)
     }
 
     /// Waits for the answer to a request.
@@ -94,7 +82,7 @@ impl Peer {
             if let Some(answer) = self.answers.get(&id) {
                 return Ok(answer.clone());
             }
-            let frame = self.server.read_frame(PATIENCE)?.context("the server ended")?;
+            let frame = self.server.frame()?;
             self.note(&frame)?;
         }
     }
@@ -125,12 +113,12 @@ impl Peer {
     /// # Errors
     /// When it cannot be killed or said something that is no frame; a frame may be cut off.
     pub fn kill(mut self) -> anyhow::Result<Self> {
-        self.server.kill()?;
-        while let Ok(Some(frame)) = self.server.read_frame(PATIENCE) {
+        self.server.raw.kill()?;
+        while let Ok(Some(frame)) = self.server.raw.read_frame(PATIENCE) {
             // The last frame may be cut off anywhere.
             let _cut_off = self.note(&frame);
         }
-        self.server.wait(PATIENCE)?;
+        self.server.raw.wait(PATIENCE)?;
         Ok(self)
     }
 
@@ -140,9 +128,7 @@ impl Peer {
     /// When it does not end well.
     pub fn shut_down(mut self) -> anyhow::Result<()> {
         self.call("shutdown", &json!({}))?;
-        self.server.close_input();
-        let status = self.server.wait(PATIENCE)?;
-        if status.success() { Ok(()) } else { bail!("the server ended with {status}") }
+        self.server.end()
     }
 
     fn note(&mut self, frame: &[u8]) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::node::{Node, Reading, message_json, object, string, text_json, with};
 use super::{Format, FormatError, Mark};
+use crate::hash;
 use crate::json::{Json, RawObject};
 use crate::message::{Body, Message};
 
@@ -536,11 +537,7 @@ fn citation_text(citation: &Json<'_>, shown: &str) -> Option<String> {
 
 /// A short hash of `text`, the same in every version of this program.
 pub(super) fn digest(text: &str) -> String {
-    // FNV-1a: names of calls must not change when the standard library's hash does.
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    format!("{:08x}", hash >> 32)
+    format!("{:08x}", hash::continued(hash::EMPTY, text.bytes()) >> 32)
 }
 
 /// The calls so far, and whether they have results.

@@ -4,8 +4,6 @@
 //! that ended it, but one that is dropped by mistake is gone. So an earlier sentence ends only if it
 //! says one thing and the later one names exactly that thing.
 
-mod scripts;
-mod spaced;
 mod words;
 
 use super::cues::is_sized;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::RankedPassage;
+use crate::entry_text::{EntryText, PartKind};
 use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, tokens_to_units, utf16_len};
-use crate::verbatim::{PartKind, Verbatim};
 
 /// Maximum UTF-16 units of a passage, and the minimum unless its part or text ends earlier.
 const LONGEST: usize = 1000;
@@ -216,7 +216,7 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 impl Choice {
     /// The selected pieces of the document `whole`.
-    pub fn excerpt(&self, whole: &Verbatim) -> Excerpt {
+    pub fn excerpt(&self, whole: &EntryText) -> Excerpt {
         let text = whole.text.as_str();
         let mut ranges = self.ranges.clone();
         let mut has_marks = true;
@@ -268,7 +268,7 @@ impl Excerpt {
         self.text.push('\n');
     }
 
-    fn add(&mut self, whole: &Verbatim, range: Range<usize>, counter: &mut UnitCounter) {
+    fn add(&mut self, whole: &EntryText, range: Range<usize>, counter: &mut UnitCounter) {
         let offset = utf16_len(&self.text);
         self.text.push_str(&whole.text[range.clone()]);
         let from = counter.units_at(&whole.text, range.start);

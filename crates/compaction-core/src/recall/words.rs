@@ -111,7 +111,7 @@ fn wide_run<'a>(text: &'a str, start: usize, visit: &mut impl FnMut(usize, Word<
     let mut has_parts = false;
     let mut last = None;
     while let Some((at, character)) =
-        characters.next_if(|(_, character)| is_letter(*character) && !is_unparted(*character))
+        characters.next_if(|(_, character)| is_letter(*character) && !has_no_word_borders(*character))
     {
         has_parts |= character == '_' || last.is_some_and(|last| is_border(last, character) && at > start);
         last = Some(character);
@@ -125,7 +125,7 @@ fn wide_run<'a>(text: &'a str, start: usize, visit: &mut impl FnMut(usize, Word<
         return end;
     }
     let mut previous = None;
-    while let Some((at, character)) = characters.next_if(|(_, character)| is_unparted(*character)) {
+    while let Some((at, character)) = characters.next_if(|(_, character)| has_no_word_borders(*character)) {
         if let Some((before, first)) = previous {
             visit(before, Word::Pair(first, Some(character)));
         }
@@ -214,7 +214,7 @@ fn is_letter(character: char) -> bool {
 
 /// Whether a character belongs to a script without spaces, or to one whose words carry endings that are
 /// words elsewhere.
-pub(super) fn is_unparted(character: char) -> bool {
+pub(super) fn has_no_word_borders(character: char) -> bool {
     matches!(
         character,
         '\u{e00}'..='\u{eff}'          // Thai, Lao

@@ -215,7 +215,7 @@ proptest! {
             path.push(Arc::new(entry(path.len(), "assistant 30")));
             compact(&mut path, keep);
             let shown: Vec<String> =
-                project(&path).messages().map(compaction_core::verbatim::message_text).collect();
+                project(&path).messages().map(compaction_core::entry_text::message_text).collect();
             for pinned in pins(&path).entries() {
                 prop_assert!(shown.iter().any(|text| pinned.is_in(text)), "{pinned:?} in {shown:?}");
             }

@@ -10,7 +10,7 @@ use compaction_core::summary::{ShownFiles, append_file_blocks};
 use compaction_core::tokens::estimate_text;
 use compaction_core::{extractive, trigger};
 
-use super::plan::{Balance, Measure};
+use super::plan::{ContextSize, CutSizes};
 use crate::error::EngineError;
 use crate::host::{Compaction, CompactionReason, GivenSummary};
 use crate::session::AgentModel;
@@ -66,13 +66,13 @@ pub(crate) struct Order {
     /// The maximum tokens for the model of the session, where its window is known.
     pub(crate) threshold: Option<u64>,
     /// Tokens of the context as an error of the provider reported them.
-    pub(crate) counted: Option<u64>,
+    pub(crate) provider_tokens: Option<u64>,
     /// The answer that overflowed.
     pub(crate) overflowed: Option<EntryId>,
 }
 
 /// The end of a context that no compaction can remove.
-pub(crate) struct Tail {
+pub(crate) struct KeptTail {
     /// Its first entry; `None` where nothing before it can be removed.
     pub(crate) first_kept: Option<EntryId>,
     /// Maximum estimated tokens of the end.
@@ -80,13 +80,13 @@ pub(crate) struct Tail {
     /// Tokens of the whole context.
     pub(crate) tokens: u64,
     threshold: u64,
-    measure: Measure,
+    context_size: ContextSize,
 }
 
-impl Tail {
+impl KeptTail {
     /// Whether the whole context fits after saving `saved` estimated tokens.
     pub(crate) fn fits_without(&self, saved: u64) -> bool {
-        self.measure.to_counted(self.measure.estimated.saturating_sub(saved)) <= self.threshold
+        self.context_size.to_provider_tokens(self.context_size.estimated.saturating_sub(saved)) <= self.threshold
     }
 }
 
@@ -110,7 +110,7 @@ impl Order {
             settings,
             first_kept: request.first_kept_entry_id,
             threshold: fitted.map(|fitted| fitted.threshold),
-            counted: None,
+            provider_tokens: None,
             overflowed: None,
         }
     }
@@ -138,16 +138,17 @@ impl Order {
                 None => Preparation::of(projection, leaf, compaction, &tools),
             };
         };
-        let measure = self.measure(projection);
+        let context_size = self.context_size(projection);
         // Tokens that the provider counts beyond the estimate may be outside of the messages and then stay. After a
         // refusal this is assumed, as long as the context can be made small enough at all.
-        let counts: &[Count] = match self.reason {
-            CompactionReason::Overflow => &[Count::Outside, Count::InMessages],
-            _ => &[Count::InMessages],
+        let possible: &[UnexplainedTokens] = match self.reason {
+            CompactionReason::Overflow => &[UnexplainedTokens::OutsideMessages, UnexplainedTokens::InMessages],
+            _ => &[UnexplainedTokens::InMessages],
         };
         let mut last = None;
-        for count in counts {
-            let (preparation, is_reached) = self.prepare_by(*count, threshold, (projection, measure), leaf, pins);
+        for unexplained in possible {
+            let (preparation, is_reached) =
+                self.prepare_by(*unexplained, threshold, (projection, context_size), leaf, pins);
             if is_reached {
                 return preparation;
             }
@@ -156,12 +157,12 @@ impl Order {
         last.unwrap_or_else(|| Preparation::of(projection, leaf, compaction, &tools))
     }
 
-    /// Prepares by one way to count. Also returns whether the threshold is reached.
+    /// Prepares under one assumption on unexplained tokens. Also returns whether the threshold is reached.
     fn prepare_by(
         &self,
-        count: Count,
+        unexplained: UnexplainedTokens,
         threshold: u64,
-        (projection, measure): (&Projection, Measure),
+        (projection, context_size): (&Projection, ContextSize),
         leaf: Option<&EntryId>,
         pins: &Pins,
     ) -> (Result<Preparation, Refusal>, bool) {
@@ -170,8 +171,8 @@ impl Order {
         let mut small_steps = 0..SMALL_STEPS;
         while compaction.keep_recent_tokens > 0 {
             let weighed = preparation.as_ref().ok().map(|prepared| {
-                let balance = Balance::of(projection, &prepared.first_kept_entry_id, pins, measure);
-                Forecast::of(prepared, &balance, &self.settings, count)
+                let cut_sizes = CutSizes::of(projection, &prepared.first_kept_entry_id, pins, context_size);
+                ExpectedResult::of(prepared, &cut_sizes, &self.settings, unexplained)
             });
             let keep = compaction.keep_recent_tokens;
             compaction.keep_recent_tokens = match weighed {
@@ -190,29 +191,29 @@ impl Order {
     }
 
     /// Measures a context, by the count of the provider that refused it where it reported one.
-    pub(super) fn measure(&self, projection: &Projection) -> Measure {
-        let measure = Measure::of(projection);
+    pub(super) fn context_size(&self, projection: &Projection) -> ContextSize {
+        let context_size = ContextSize::of(projection);
         // A count of many times the estimate does not belong to these messages.
-        let is_plausible = |counted: &u64| *counted <= measure.estimated.saturating_mul(MAX_TOKENS_PER_ESTIMATED);
-        let counted = self.counted.filter(is_plausible).unwrap_or(0).max(measure.counted);
-        Measure { counted, ..measure }
+        let is_plausible = |tokens: &u64| *tokens <= context_size.estimated.saturating_mul(MAX_TOKENS_PER_ESTIMATED);
+        let provider_tokens = self.provider_tokens.filter(is_plausible).unwrap_or(0).max(context_size.provider_tokens);
+        ContextSize { provider_tokens, ..context_size }
     }
 
     /// The end of a context that stays however little is kept: the last answer with the results of its calls. `None`
     /// where no threshold has to be reached.
-    pub(crate) fn tail(&self, projection: &Projection, leaf: Option<&EntryId>) -> Option<Tail> {
+    pub(crate) fn tail(&self, projection: &Projection, leaf: Option<&EntryId>) -> Option<KeptTail> {
         let threshold = self.target()?;
         let shown = projection.hiding(&self.hidden(projection));
         let compaction = self.compaction_of(&shown);
         let least = CompactionSettings { keep_recent_tokens: 1, ..compaction };
         let prepared = Preparation::of(&shown, leaf, least, &self.settings.file_tools());
         let first_kept = prepared.ok().map(|prepared| prepared.first_kept_entry_id);
-        let measure = self.measure(&shown);
+        let context_size = self.context_size(&shown);
         let prompt = shown.system_tokens();
         let has_summary = first_kept.is_some() || shown.compaction().is_some();
         let summary = if has_summary { compaction.reserve_tokens } else { 0 };
-        let room = measure.to_estimated(threshold).saturating_sub(prompt.saturating_add(summary));
-        Some(Tail { first_kept, room, tokens: measure.counted, threshold, measure })
+        let room = context_size.to_estimated_tokens(threshold).saturating_sub(prompt.saturating_add(summary));
+        Some(KeptTail { first_kept, room, tokens: context_size.provider_tokens, threshold, context_size })
     }
 
     /// The threshold that the compaction has to reach. An automatic compaction must suffice until the context has
@@ -245,13 +246,13 @@ impl Order {
 
     /// Fails, before any model is asked, if the threshold is out of reach and little would be gained, or if any
     /// summary would be rejected.
-    pub(super) fn check_worth(&self, balance: &Balance) -> Result<(), EngineError> {
-        let (Some(replaced_tokens), Some(gain)) = (balance.replaced, balance.gain()) else {
+    pub(super) fn check_worth(&self, cut_sizes: &CutSizes) -> Result<(), EngineError> {
+        let (Some(replaced_tokens), Some(gain)) = (cut_sizes.replaced, cut_sizes.gain()) else {
             return Ok(());
         };
-        let pinned_tokens = balance.pinned;
-        if let Some((kept_tokens, threshold)) = self.out_of_reach(balance, gain) {
-            let unestimated_tokens = balance.measure.excess();
+        let pinned_tokens = cut_sizes.pinned;
+        if let Some((kept_tokens, threshold)) = self.out_of_reach(cut_sizes, gain) {
+            let unestimated_tokens = cut_sizes.context_size.excess();
             return Err(EngineError::KeptTooLarge {
                 kept_tokens,
                 pinned_tokens,
@@ -269,13 +270,13 @@ impl Order {
 
     /// The tokens that stay and the threshold, if the threshold is out of reach and `gain` is too small. Out of reach
     /// means that the next compaction would be due at once; an automatic compaction must then save at least a fifth.
-    fn out_of_reach(&self, balance: &Balance, gain: u64) -> Option<(u64, u64)> {
+    fn out_of_reach(&self, cut_sizes: &CutSizes, gain: u64) -> Option<(u64, u64)> {
         let threshold = self.target()?;
-        let (staying, at_most) = (balance.staying(), balance.staying_at_most());
+        let (staying, at_most) = (cut_sizes.staying(), cut_sizes.staying_at_most());
         let short_summary = ALWAYS_ALLOWED_TOKENS.min(threshold / 8);
         let is_too_much = self.reason == CompactionReason::Threshold
             && staying.saturating_add(short_summary) > threshold
-            && balance.measure.to_counted(gain) <= staying / 4;
+            && cut_sizes.context_size.to_provider_tokens(gain) <= staying / 4;
         match at_most > threshold && gain <= ALWAYS_ALLOWED_TOKENS {
             true => Some((at_most, threshold)),
             false => is_too_much.then_some((staying, threshold)),
@@ -290,39 +291,44 @@ impl Order {
 
 /// Where the tokens are that a provider counts beyond the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Count {
+enum UnexplainedTokens {
     /// In the messages, which have more tokens than estimated.
     InMessages,
     /// Outside of the session, such as a prompt and tools.
-    Outside,
+    OutsideMessages,
 }
 
 /// The expected result of a compaction.
-struct Forecast {
+struct ExpectedResult {
     /// Tokens of the context after it, with the largest summary, as the provider counts.
     tokens: u64,
     /// Whether it removes more than a short summary weighs.
     is_worth: bool,
 }
 
-impl Forecast {
-    fn of(preparation: &Preparation, balance: &Balance, settings: &Settings, count: Count) -> Self {
+impl ExpectedResult {
+    fn of(
+        preparation: &Preparation,
+        cut_sizes: &CutSizes,
+        settings: &Settings,
+        unexplained: UnexplainedTokens,
+    ) -> Self {
         let reserve_tokens = preparation.settings.reserve_tokens;
         let limits = OutputLimits { reserve_tokens, model_max_tokens: None };
         let largest = |kind| limits.max_tokens(kind).max(extractive::MINIMUM_TOKENS);
         let prefix = if preparation.is_split_turn { largest(RequestKind::TurnPrefix) } else { 0 };
         let summary = largest(RequestKind::History).saturating_add(prefix);
         let added = additions(preparation, settings);
-        let staying = match count {
-            Count::InMessages => {
-                let staying = [balance.kept, balance.pinned, added].into_iter().fold(0, u64::saturating_add);
-                balance.measure.to_counted(staying)
+        let staying = match unexplained {
+            UnexplainedTokens::InMessages => {
+                let staying = [cut_sizes.kept, cut_sizes.pinned, added].into_iter().fold(0, u64::saturating_add);
+                cut_sizes.context_size.to_provider_tokens(staying)
             }
-            Count::Outside => balance.staying_at_most().saturating_add(added),
+            UnexplainedTokens::OutsideMessages => cut_sizes.staying_at_most().saturating_add(added),
         };
         Self {
             tokens: staying.saturating_add(summary),
-            is_worth: balance.gain().is_none_or(|gain| gain > ALWAYS_ALLOWED_TOKENS.min(summary)),
+            is_worth: cut_sizes.gain().is_none_or(|gain| gain > ALWAYS_ALLOWED_TOKENS.min(summary)),
         }
     }
 }
@@ -373,12 +379,13 @@ impl FittedSettings {
         let tools = settings.file_tools();
         let preparation = Preparation::of(projection, leaf, self.compaction, &tools);
         let keep = self.compaction.keep_recent_tokens;
-        let measure = Measure::of(projection);
-        let is_short = matches!(preparation, Err(Refusal::NothingToCompact { .. })) && measure.counted > keep;
+        let context_size = ContextSize::of(projection);
+        let is_short =
+            matches!(preparation, Err(Refusal::NothingToCompact { .. })) && context_size.provider_tokens > keep;
         if !is_short || settings.are_of_call("keepRecentTokens") {
             return preparation;
         }
-        let less = CompactionSettings { keep_recent_tokens: measure.to_estimated(keep), ..self.compaction };
+        let less = CompactionSettings { keep_recent_tokens: context_size.to_estimated_tokens(keep), ..self.compaction };
         Preparation::of(projection, leaf, less, &tools).or(preparation)
     }
 }

@@ -17,10 +17,10 @@ use super::{FittedSettings, Order};
 use crate::error::EngineError;
 use crate::host::GivenSummary;
 use crate::models::{Conversation, ModelLimits};
-use crate::operation::SummaryOperation;
 use crate::redaction::Redactions;
 use crate::session::{SessionAccess, SessionView};
 use crate::settings::Settings;
+use crate::structural_operation::SummaryOperation;
 
 /// The plan of a compaction: what is summarised, by a summarizer or by the caller, and where the cut is.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub(super) struct Plan {
     pub(super) tokens_before: u64,
     pub(super) preparation: Preparation,
     /// The removed and kept parts in tokens.
-    pub(super) balance: Balance,
+    pub(super) cut_sizes: CutSizes,
     /// The kept messages.
     pub(super) kept: Vec<PreparedMessage>,
     /// The context of the conversation's model, if a summarizer writes the summary.
@@ -47,7 +47,7 @@ pub(super) struct RedactedPlan {
     /// The kept part.
     pub(super) kept: Vec<PreparedMessage>,
     /// Both parts in tokens.
-    pub(super) balance: Balance,
+    pub(super) cut_sizes: CutSizes,
     pub(super) order: Arc<Order>,
     /// Secrets that were removed from the removed part.
     pub(super) redactions: Redactions,
@@ -74,7 +74,7 @@ impl Plan {
         match &order.summary {
             None => {
                 let plan = Self::prepared(order, preparation?, &projection, &pins);
-                order.check_worth(&plan.balance)?;
+                order.check_worth(&plan.cut_sizes)?;
                 let window = access.open().auto_compaction.effective_model().map(|model| model.context_window);
                 let window = window.filter(|window| *window > 0);
                 Ok(Self { context: Some(projection), window, ..plan })
@@ -103,7 +103,7 @@ impl Plan {
     /// # Errors
     /// [`EngineError::Cancelled`] once `cancel` is cancelled.
     pub(super) fn redacted(&self, order: &Arc<Order>, cancel: &CancellationToken) -> Result<RedactedPlan, EngineError> {
-        let (balance, order, mut kept) = (self.balance, Arc::clone(order), self.kept.clone());
+        let (cut_sizes, order, mut kept) = (self.cut_sizes, Arc::clone(order), self.kept.clone());
         let (preparation, redactions) = match order.settings.redaction().redactor() {
             Some(redactor) => {
                 redactor.messages(&mut kept, cancel)?;
@@ -111,7 +111,7 @@ impl Plan {
             }
             None => (self.preparation.clone(), Redactions::new()),
         };
-        Ok(RedactedPlan { preparation: Arc::new(preparation), kept, balance, order, redactions })
+        Ok(RedactedPlan { preparation: Arc::new(preparation), kept, cut_sizes, order, redactions })
     }
 
     /// The conversation before the entry `end`, for a model that continues it.
@@ -126,7 +126,7 @@ impl Plan {
             first_kept_entry_id: preparation.first_kept_entry_id.clone(),
             leaf_id: preparation.leaf_id.clone(),
             tokens_before: preparation.tokens_before,
-            balance: Balance::of(projection, first_kept, pins, order.measure(projection)),
+            cut_sizes: CutSizes::of(projection, first_kept, pins, order.context_size(projection)),
             kept: kept(projection, first_kept),
             preparation,
             context: None,
@@ -303,33 +303,33 @@ pub(super) fn of_hook(error: EngineError) -> EngineError {
 /// The provider counts more if prompt and tools are outside of the session, or if the text has more tokens than
 /// estimated, such as Chinese. The two cases cannot be distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Measure {
+pub(crate) struct ContextSize {
     /// As the provider counts; at least the estimate.
-    pub(crate) counted: u64,
+    pub(crate) provider_tokens: u64,
     /// As estimated.
     pub(crate) estimated: u64,
 }
 
-impl Measure {
+impl ContextSize {
     /// Measures a context.
     pub(crate) fn of(projection: &Projection) -> Self {
         let estimated = tokens::estimate_context(projection);
-        Self { counted: tokens::context_tokens(projection).tokens.max(estimated), estimated }
+        Self { provider_tokens: tokens::context_tokens(projection).tokens.max(estimated), estimated }
     }
 
     /// The provider's count for `tokens` estimated tokens, rounded up.
-    pub(crate) fn to_counted(self, tokens: u64) -> u64 {
-        scale(tokens, self.counted, self.estimated, true)
+    pub(crate) fn to_provider_tokens(self, tokens: u64) -> u64 {
+        scale(tokens, self.provider_tokens, self.estimated, true)
     }
 
     /// The estimate for `tokens` tokens of the provider, rounded down.
-    pub(crate) fn to_estimated(self, tokens: u64) -> u64 {
-        scale(tokens, self.estimated, self.counted, false)
+    pub(crate) fn to_estimated_tokens(self, tokens: u64) -> u64 {
+        scale(tokens, self.estimated, self.provider_tokens, false)
     }
 
     /// Tokens that the provider counts beyond the estimate.
     pub(super) fn excess(self) -> u64 {
-        self.counted - self.estimated
+        self.provider_tokens - self.estimated
     }
 }
 
@@ -345,7 +345,7 @@ fn scale(tokens: u64, to: u64, from: u64, rounds_up: bool) -> u64 {
 
 /// The two sides of a cut, in estimated tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Balance {
+pub(super) struct CutSizes {
     /// The kept part: prompt and messages.
     pub(super) kept: u64,
     /// Pinned entries that are removed and appended to the summary.
@@ -354,12 +354,12 @@ pub(super) struct Balance {
     /// an earlier compaction had removed.
     pub(super) replaced: Option<u64>,
     /// The whole context.
-    pub(super) measure: Measure,
+    pub(super) context_size: ContextSize,
 }
 
-impl Balance {
+impl CutSizes {
     /// Measures both sides of the cut before `first_kept`.
-    pub(super) fn of(projection: &Projection, first_kept: &EntryId, pins: &Pins, measure: Measure) -> Self {
+    pub(super) fn of(projection: &Projection, first_kept: &EntryId, pins: &Pins, context_size: ContextSize) -> Self {
         let entries = projection.entries();
         let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
         let (gone, kept) = entries.split_at(position.unwrap_or(usize::from(projection.compaction().is_some())));
@@ -370,7 +370,7 @@ impl Balance {
             kept: prompt.saturating_add(conversation(kept)),
             pinned: position.map_or(0, |_| pinned()),
             replaced: position.map(|_| conversation(gone)),
-            measure,
+            context_size,
         }
     }
 
@@ -381,19 +381,19 @@ impl Balance {
 
     /// The kept tokens as the provider counts, if all messages weigh more than estimated.
     pub(super) fn staying(&self) -> u64 {
-        self.measure.to_counted(self.kept.saturating_add(self.pinned))
+        self.context_size.to_provider_tokens(self.kept.saturating_add(self.pinned))
     }
 
     /// The kept tokens as the provider counts, if the excess over the estimate is outside of the messages and stays.
-    /// Never less than [`Balance::staying`].
+    /// Never less than [`CutSizes::staying`].
     pub(super) fn staying_at_most(&self) -> u64 {
-        self.measure.counted.saturating_sub(self.gain().unwrap_or(0))
+        self.context_size.provider_tokens.saturating_sub(self.gain().unwrap_or(0))
     }
 
     /// Estimated tokens that remain under `threshold` beside a summary of `summary_tokens`.
     pub(super) fn room_under(&self, threshold: u64, summary_tokens: u64) -> u64 {
         let taken = self.kept.saturating_add(self.pinned).saturating_add(summary_tokens);
-        self.measure.to_estimated(threshold).saturating_sub(taken)
+        self.context_size.to_estimated_tokens(threshold).saturating_sub(taken)
     }
 }
 
@@ -478,9 +478,9 @@ mod tests {
 
     #[test]
     fn what_a_provider_counts_over_the_estimate_is_spread_over_the_messages() {
-        let check = |counted, estimated, tokens, expected: (u64, u64)| {
-            let measure = Measure { counted, estimated };
-            assert_eq!((measure.to_counted(tokens), measure.to_estimated(tokens)), expected);
+        let check = |provider_tokens, estimated, tokens, expected: (u64, u64)| {
+            let context_size = ContextSize { provider_tokens, estimated };
+            assert_eq!((context_size.to_provider_tokens(tokens), context_size.to_estimated_tokens(tokens)), expected);
         };
         check(7_010, 1_760, 1_000, (3_983, 251));
         check(1_760, 1_760, 1_000, (1_000, 1_000));
@@ -491,9 +491,9 @@ mod tests {
 
     #[test]
     fn pinned_entries_are_no_gain_and_take_room() {
-        let measure = Measure { counted: 4_000, estimated: 4_000 };
-        let balance = Balance { kept: 400, pinned: 3_500, replaced: Some(3_600), measure };
-        assert_eq!((balance.gain(), balance.staying(), balance.staying_at_most()), (Some(100), 3_900, 3_900));
-        assert_eq!((balance.room_under(4_000, 60), balance.room_under(3_000, 60)), (40, 0));
+        let context_size = ContextSize { provider_tokens: 4_000, estimated: 4_000 };
+        let cut_sizes = CutSizes { kept: 400, pinned: 3_500, replaced: Some(3_600), context_size };
+        assert_eq!((cut_sizes.gain(), cut_sizes.staying(), cut_sizes.staying_at_most()), (Some(100), 3_900, 3_900));
+        assert_eq!((cut_sizes.room_under(4_000, 60), cut_sizes.room_under(3_000, 60)), (40, 0));
     }
 }

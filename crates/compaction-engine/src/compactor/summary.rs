@@ -21,10 +21,10 @@ use super::plan::{Plan, RedactedPlan, of_hook};
 use crate::error::{EngineError, SummarizerFailure};
 use crate::host::{CompactionAccount, GivenSummary};
 use crate::models::RequestReport;
-use crate::operation;
-use crate::operation::SummaryOperation;
 use crate::redaction::{Redactions, Redactor, add_counts};
 use crate::settings::Settings;
+use crate::structural_operation;
+use crate::structural_operation::SummaryOperation;
 use crate::summarizers::{EXTRACTIVE, LedgerCache, SummaryJob};
 use crate::threads::blocking;
 
@@ -134,7 +134,7 @@ impl Written {
         };
         // Blocks that the model wrote itself would be mistaken for ours.
         let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
-        operation::checked(&summary)?;
+        structural_operation::checked(&summary)?;
         let (account, summary) = {
             let (redacted, is_own) = (Arc::clone(&redacted), written.summarizer == EXTRACTIVE);
             let completing = blocking(move || Ok(Account::complete(&redacted, (ledger, stored), &summary, is_own)));
@@ -144,7 +144,7 @@ impl Written {
         let own = own_details(order, &written.summarizer, &redactions, &account);
         Ok(Self {
             summary,
-            details: operation::details(files, &own, None)?,
+            details: structural_operation::details(files, &own, None)?,
             usage: written.usage,
             summarizer: written.summarizer,
             failures: written.failures,
@@ -385,14 +385,14 @@ impl RedactedPlan {
     /// Maximum tokens of file lists and facts together: half of the room under a known threshold. Otherwise the next
     /// compaction would be due at once.
     fn room_beside(&self, text: &str) -> u64 {
-        let room = |threshold| self.balance.room_under(threshold, estimate_text(text)) / 2;
+        let room = |threshold| self.cut_sizes.room_under(threshold, estimate_text(text)) / 2;
         self.order.threshold.map_or(u64::MAX, room)
     }
 
     /// Maximum tokens of file lists: half of the room, and few enough that they do not get the summary rejected.
     fn room_for_files(&self, text: &str) -> u64 {
-        let taken = estimate_text(text).saturating_add(self.balance.pinned);
-        let largest = self.order.largest_summary(self.balance.replaced).unwrap_or(u64::MAX);
+        let taken = estimate_text(text).saturating_add(self.cut_sizes.pinned);
+        let largest = self.order.largest_summary(self.cut_sizes.replaced).unwrap_or(u64::MAX);
         ShownFiles::most_tokens(self.preparation.settings.reserve_tokens)
             .min(largest.saturating_sub(taken))
             .min(self.room_beside(text) / 2)
@@ -401,7 +401,7 @@ impl RedactedPlan {
     /// Maximum tokens of facts besides the files. The summary must stay clearly smaller than what it replaces.
     fn room_for_facts(&self, text: &str, with_files: &str) -> u64 {
         let taken = estimate_text(with_files);
-        let clearly_smaller = self.balance.gain().map_or(u64::MAX, |gain| gain - gain / 4).saturating_sub(taken);
+        let clearly_smaller = self.cut_sizes.gain().map_or(u64::MAX, |gain| gain - gain / 4).saturating_sub(taken);
         let files = taken.saturating_sub(estimate_text(text));
         clearly_smaller.min(self.room_beside(text).saturating_sub(files))
     }

@@ -15,7 +15,7 @@ use super::ModelLimits;
 use super::keys::Secret;
 use crate::error::EngineError;
 use crate::models;
-use http::http;
+use http::{PROVIDERS, Provider, http};
 
 /// The path of the settings of summarizers.
 const PATH: &str = "compactd.summarizers";
@@ -164,34 +164,24 @@ pub(crate) struct CommandConfiguration {
     pub(crate) variables: Vec<(String, String)>,
 }
 
-/// Providers by their names in the settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Provider {
-    Anthropic,
-    OpenAi,
-    Gemini,
-    Azure,
-    Bedrock,
-    Vertex,
+/// A row of [`PROVIDERS`], or a program.
+#[derive(Clone, Copy)]
+enum Kind {
+    Http(&'static Provider),
     Command,
 }
 
-const PROVIDERS: [(&str, Provider); 7] = [
-    ("anthropic", Provider::Anthropic),
-    ("openai", Provider::OpenAi),
-    ("gemini", Provider::Gemini),
-    ("azure", Provider::Azure),
-    ("bedrock", Provider::Bedrock),
-    ("vertex", Provider::Vertex),
-    ("command", Provider::Command),
-];
+/// The providers and programs by their names in the settings.
+fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
+    PROVIDERS.iter().map(|provider| (provider.name, Kind::Http(provider))).chain([("command", Kind::Command)])
+}
 
 /// Names of models that the settings may choose: the providers, then the models that the settings define, without
 /// duplicates.
 pub(crate) fn model_names(settings: &Value) -> Vec<&str> {
     let defined = defined(settings).map(|(name, _)| name.as_str());
-    let further = defined.filter(|name| PROVIDERS.iter().all(|(provider, _)| provider != name));
-    PROVIDERS.iter().map(|(name, _)| *name).chain(further).collect()
+    let further = defined.filter(|name| kinds().all(|(kind, _)| kind != *name));
+    kinds().map(|(name, _)| name).chain(further).collect()
 }
 
 /// Checks the settings of all models.
@@ -218,7 +208,7 @@ impl ModelConfiguration {
     /// [`EngineError::InvalidSettings`] where a setting is wrong or missing.
     pub fn read(name: &str, settings: &Value) -> Result<Self, EngineError> {
         let path = format!("{PATH}.{name}");
-        let is_provider = PROVIDERS.iter().any(|(provider, _)| *provider == name);
+        let is_provider = kinds().any(|(kind, _)| kind == name);
         let members = match settings["compactd"]["summarizers"].get(name) {
             Some(Value::Object(object)) => Members::new(path, Some(object)),
             None | Some(Value::Null) if is_provider => Members::new(path, None),
@@ -237,13 +227,13 @@ impl ModelConfiguration {
 }
 
 fn access(name: &str, members: &Members<'_>) -> Result<Access, EngineError> {
-    let of_name = PROVIDERS.iter().find(|(provider, _)| *provider == name).map(|(_, provider)| *provider);
-    let provider = members.word("provider", &PROVIDERS)?.or(of_name);
-    match provider {
-        Some(Provider::Command) => command(members).map(Access::Command),
-        Some(provider) => http(provider, members).map(|http| Access::Http(Box::new(http))),
+    let of_name = kinds().find_map(|(kind_name, kind)| (kind_name == name).then_some(kind));
+    let kinds: Vec<(&str, Kind)> = kinds().collect();
+    match members.word("provider", &kinds)?.or(of_name) {
+        Some(Kind::Command) => command(members).map(Access::Command),
+        Some(Kind::Http(provider)) => http(provider, members).map(|http| Access::Http(Box::new(http))),
         None => {
-            let names: Vec<&str> = PROVIDERS.iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = kinds.iter().map(|(name, _)| *name).collect();
             Err(members.wrong("provider", format!("one of: {}", names.join(", "))))
         }
     }

@@ -138,9 +138,9 @@ pub struct Obstacle {
     pub detail: String,
 }
 
-/// Reasons why a conversation is not continued. The wire uses the same names.
+/// Reasons why a conversation is not continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "described in wire::NotContinuedReason")]
+#[expect(missing_docs, reason = "the detail of an obstacle explains it")]
 pub enum Reason {
     Settings,
     NotSupported,
@@ -151,9 +151,9 @@ pub enum Reason {
     TooLarge,
     ThinkingUnknown,
     NoCache,
-    Cold,
-    Missed,
-    Dearer,
+    CacheExpired,
+    CacheMissed,
+    CostsMore,
     Refused,
     Overflow,
     Truncated,
@@ -282,12 +282,12 @@ impl ContinuationCheck<'_> {
         self.check_thinking()?;
         self.check_cache(answer)?;
         if self.has_missed {
-            return obstacle(Reason::Missed, "the provider had nothing in its cache the last time");
+            return obstacle(Reason::CacheMissed, "the provider had nothing in its cache the last time");
         }
         let continued = self.prefix.tokens as f64 * self.cached_part() + self.instruction.estimated_tokens as f64;
         match self.transcript_tokens {
             Some(transcript) if continued >= transcript as f64 => obstacle(
-                Reason::Dearer,
+                Reason::CostsMore,
                 format!("it takes as much as {continued:.0} tokens without a cache, and a transcript {transcript}"),
             ),
             _ => Ok(()),
@@ -340,7 +340,7 @@ impl ContinuationCheck<'_> {
             Some(_) => Ok(()),
             None => {
                 let age = age.map_or("an unknown time".to_owned(), |age| format!("{} s", age / 1000));
-                obstacle(Reason::Cold, format!("it was last sent {age} ago, and caches keep it for 300 s"))
+                obstacle(Reason::CacheExpired, format!("it was last sent {age} ago, and caches keep it for 300 s"))
             }
         }
     }
@@ -564,8 +564,8 @@ mod tests {
         check(|case| case.answer().input.as_mut().unwrap().cached = 0, Some(Reason::NoCache), None);
         // A cache of prompt and tools alone.
         check(|case| case.answer().input.as_mut().unwrap().cached = 20_000, Some(Reason::NoCache), None);
-        check(|case| case.has_missed = true, Some(Reason::Missed), None);
-        check(|case| case.transcript_tokens = Some(10_800), Some(Reason::Dearer), None);
+        check(|case| case.has_missed = true, Some(Reason::CacheMissed), None);
+        check(|case| case.transcript_tokens = Some(10_800), Some(Reason::CostsMore), None);
         check(|case| case.transcript_tokens = Some(10_801), None, None);
         check(|case| case.transcript_tokens = None, None, None);
         // Of a model whose price is not known, half is taken for granted.
@@ -574,13 +574,13 @@ mod tests {
             case.continues = Some(Continues::OfClient);
             case.transcript_tokens = Some(transcript);
         };
-        check(|case| unknown(case, 50_800), Some(Reason::Dearer), None);
+        check(|case| unknown(case, 50_800), Some(Reason::CostsMore), None);
         check(|case| unknown(case, 50_801), None, None);
     }
 
     #[test]
     fn a_cache_is_cold_after_five_minutes() {
-        let cold = Some(Reason::Cold);
+        let cold = Some(Reason::CacheExpired);
         let old = NOW - 271_000;
         // What was marked at the cut counts, not the last request.
         check(|case| case.prefix.sent_at = Some(old), cold, None);
@@ -615,7 +615,7 @@ mod tests {
         check(host(|case| case.prefix.answer = None), Some(Reason::NotSeen), None);
         check(host(|case| case.answer().input.as_mut().unwrap().cached = 0), Some(Reason::NoCache), None);
         // The provider of these marks beginnings.
-        check(host(|case| case.prefix.sent_at = Some(NOW - 271_000)), Some(Reason::Cold), None);
+        check(host(|case| case.prefix.sent_at = Some(NOW - 271_000)), Some(Reason::CacheExpired), None);
         check(
             host(|case| {
                 case.answer().model = "gpt-5".to_owned();

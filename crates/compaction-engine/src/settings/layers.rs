@@ -17,6 +17,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 use session_store::read_regular_file;
 
+use super::table::may_project_set;
 use super::{Settings, merge};
 use crate::error::EngineError;
 
@@ -209,12 +210,6 @@ fn read_object(path: &Path) -> Result<Option<Value>, String> {
     }
 }
 
-/// Members that a project cannot set. Unknown members are for other readers of the file.
-const NOT_OF_A_PROJECT: [&str; 2] = ["sessionDir", "retry"];
-
-/// The members of `compactd` that a project can set. A new member is not allowed until it is added here.
-const OF_A_PROJECT: [&str; 1] = ["fileTools"];
-
 /// Maximum number of ignored members that are named, and maximum characters of a name, which the project chooses.
 const MAX_NAMES: usize = 12;
 const NAME_CHARACTERS: usize = 40;
@@ -236,8 +231,8 @@ pub(super) fn restrict(layer: &mut Value, path: &Path) -> Option<String> {
             });
         }
     };
-    take(Some(&mut *layer), "", |name| !NOT_OF_A_PROJECT.contains(&name));
-    take(layer.get_mut("compactd"), "compactd.", |name| OF_A_PROJECT.contains(&name));
+    take(Some(&mut *layer), "", |name| may_project_set(&[name]));
+    take(layer.get_mut("compactd"), "compactd.", |name| may_project_set(&["compactd", name]));
     (!taken.is_empty()).then(|| ignored_members(&taken, path))
 }
 

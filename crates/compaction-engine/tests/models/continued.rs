@@ -334,7 +334,7 @@ fn what_would_not_fit_or_pay_is_a_transcript_from_the_start() {
     check("transcript", &running("Make peace."), None, Reason::Settings);
     check("continue", &running("Make peace."), Some(12_000), Reason::TooLarge);
     // A transcript of a few words costs less than a conversation of nine thousand tokens from a cache.
-    check("auto", &running("Make peace."), None, Reason::Dearer);
+    check("auto", &running("Make peace."), None, Reason::CostsMore);
     let mut other = running("Make peace.");
     other[2]["model"] = json!("other");
     check("continue", &other, None, Reason::OtherModel);
@@ -359,7 +359,7 @@ fn what_a_cache_did_not_have_is_not_tried_again() {
         [first, second].map(|written| written.request.unwrap())
     });
     assert!(written[0].is_continued);
-    assert_eq!(written[1].obstacle.as_ref().unwrap().reason, Reason::Missed);
+    assert_eq!(written[1].obstacle.as_ref().unwrap().reason, Reason::CacheMissed);
 }
 
 /// Answers and instructions are redacted in the same way for both kinds of requests.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use compaction_core::conversation::{self, LlmContext};
 use compaction_core::entry::{Entry, EntryBody, EntryId};
+use compaction_core::entry_text::{EntryText, entry_text};
 use compaction_core::formats::Written;
 use compaction_core::message::Message;
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to, read_from};
 use compaction_core::text::utf16_len;
 use compaction_core::tokens::{self, estimate_text};
-use compaction_core::verbatim::{Verbatim, entry_text};
 use compaction_engine::session::{OpenSession, SessionView};
 use compaction_engine::{EngineError, WindowUsage};
 use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session, StoreError};
@@ -536,7 +536,7 @@ impl RecallBuilder {
         for choice in choices {
             let id = &found.entry_ids[choice.document];
             let entry = session.entry(id).map_err(|error| open.store_failure(error))?;
-            let excerpt = choice.excerpt(&Verbatim::of(&entry));
+            let excerpt = choice.excerpt(&EntryText::of(&entry));
             let passages = Some(excerpt.places.iter().map(passage).collect());
             let (text, truncated) = (excerpt.text, excerpt.is_partial);
             self.add(

@@ -440,11 +440,14 @@ pub enum NotContinuedReason {
     /// The last answer's usage shows no cache.
     NoCache,
     /// Its request is too old for the cache.
-    Cold,
+    #[serde(rename = "cold")]
+    CacheExpired,
     /// The provider had nothing in its cache when a conversation was continued earlier.
-    Missed,
+    #[serde(rename = "missed")]
+    CacheMissed,
     /// A transcript is cheaper.
-    Dearer,
+    #[serde(rename = "dearer")]
+    CostsMore,
     /// The provider or the client refused the request.
     Refused,
     /// The provider refused the request as too large.

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::file::file_log::file_error;
+use crate::file::list_row;
 use crate::file::read::{Limits, for_each_in_parallel};
 use crate::file::read::{read_regular_file, write_beside};
-use crate::file::summarize;
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
 /// One page of the sessions that `options` select. Incomplete if the work is cancelled.
@@ -71,7 +71,7 @@ fn summaries(
     unread.sort_unstable_by_key(|(file, _)| Reverse(file.stamp.length));
     let bytes = unread.iter().map(|(file, _)| file.stamp.length).sum();
     let found = for_each_in_parallel(&unread, bytes, limits, |(file, known), reader| {
-        summarize::read(&file.path, known.as_ref(), filter, reader)
+        list_row::read(&file.path, known.as_ref(), filter, reader)
     });
     for ((file, _), known) in unread.iter().zip(found) {
         let Some((known, bytes)) = known else { continue };

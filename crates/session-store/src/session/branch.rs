@@ -9,13 +9,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
+use compaction_core::entry_text::entry_text;
 use compaction_core::file_operations::FileTools;
 use compaction_core::message::Body;
 use compaction_core::pins::Pins;
 use compaction_core::projection::{Branch, ProjectedEntry, Projection};
 use compaction_core::recall::{PassageIndex, RankedPassage, RecallQuery};
 use compaction_core::undo::{self, Mark};
-use compaction_core::verbatim::entry_text;
 use memchr::memmem;
 
 use crate::error::{Diagnostic, DiagnosticKind, StoreError};

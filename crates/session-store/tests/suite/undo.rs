@@ -29,7 +29,7 @@ fn undo(session: &mut Session) -> Vec<String> {
 /// The texts that the model sees.
 fn seen(session: &Session) -> String {
     let context = session.context(session.leaf_id()).unwrap();
-    context.projection.messages().map(compaction_core::verbatim::message_text).collect::<Vec<_>>().join(" ")
+    context.projection.messages().map(compaction_core::entry_text::message_text).collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use compactd_tests::agent::Sidecar;
 use compaction_core::entry::Entry;
-use compaction_core::verbatim::Verbatim;
+use compaction_core::entry_text::EntryText;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(crate) struct Subject {
 /// An entry that was compacted away.
 pub(crate) struct Evicted {
     pub(crate) id: String,
-    pub(crate) whole: Verbatim,
+    pub(crate) whole: EntryText,
     pub(crate) json: Value,
 }
 
@@ -88,7 +88,7 @@ impl Subject {
 impl Evicted {
     fn of(json: &Value) -> anyhow::Result<Self> {
         let entry = Entry::parse(&json.to_string())?;
-        Ok(Self { id: entry.id().to_string(), whole: Verbatim::of(&entry), json: json.clone() })
+        Ok(Self { id: entry.id().to_string(), whole: EntryText::of(&entry), json: json.clone() })
     }
 }
 

@@ -1,12 +1,12 @@
-//! Words with a role in withdrawals, one table for each language, in lower case and without
-//! punctuation. If phrases overlap, the longest one counts.
+//! Words with a role in withdrawals, one table for each language (`*.txt`), in lower case and without
+//! punctuation. If phrases overlap, the longest one counts. A new language is a new table in [`TABLES`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::super::terms::TextHashing;
-use super::{scripts, spaced};
+use crate::phrases::{Listed, phrases};
 
 /// The role of a phrase in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,11 +72,57 @@ pub(super) enum Word {
     Break,
 }
 
-/// The phrases of a language.
-pub(super) struct Table {
-    pub(super) cues: &'static [(Cue, &'static [&'static str])],
-    /// Words without a meaning of their own.
-    pub(super) fillers: &'static [&'static str],
+/// The tables of languages with spaces between words. If several languages match a sentence equally well, the first
+/// one counts.
+const TABLES: [&str; 6] = [
+    include_str!("english.txt"),
+    include_str!("german.txt"),
+    include_str!("french.txt"),
+    include_str!("spanish.txt"),
+    include_str!("portuguese.txt"),
+    include_str!("russian.txt"),
+];
+/// Tables of languages without spaces between words. Phrases are searched for as pieces of text.
+const CHINESE_TABLE: &str = include_str!("chinese.txt");
+const JAPANESE_TABLE: &str = include_str!("japanese.txt");
+
+/// The lists of a table by their names. `None` is the list of words without a meaning of their own.
+fn list(name: &str) -> Option<Option<Cue>> {
+    Some(Some(match name {
+        "use" => Cue::Use,
+        "change" => Cue::Change,
+        "add" => Cue::Add,
+        "switch" => Cue::Switch,
+        "replace" => Cue::Replace,
+        "becomes" => Cue::Becomes,
+        "drop" => Cue::Drop,
+        "permit" => Cue::Permit,
+        "forbid" => Cue::Forbid,
+        "hold" => Cue::Hold,
+        "need" => Cue::Need,
+        "not" => Cue::Not,
+        "no more" => Cue::NoMore,
+        "more" => Cue::More,
+        "instead" => Cue::Instead,
+        "instead before" => Cue::InsteadBefore,
+        "for" => Cue::For,
+        "for before" => Cue::ForBefore,
+        "from" => Cue::From,
+        "to" => Cue::To,
+        "and" => Cue::And,
+        "also" => Cue::Also,
+        "condition" => Cue::Condition,
+        "limit" => Cue::Limit,
+        "tail" => Cue::Tail,
+        "pronoun" => Cue::Pronoun,
+        "fillers" => return Some(None),
+        _ => return None,
+    }))
+}
+
+/// The phrases of a table. A test finds malformed lines.
+fn read(table: &'static str) -> impl Iterator<Item = Listed<Option<Cue>>> {
+    phrases(table, list).flatten()
 }
 
 /// A prepared table, of a language without spaces or of all languages with spaces.
@@ -88,14 +134,14 @@ struct Phrases {
 struct Phrase {
     words: Vec<&'static str>,
     cue: Option<Cue>,
-    /// Its row in [`spaced::TABLES`].
+    /// Its row in [`TABLES`].
     language: usize,
 }
 
 /// A language of a sentence.
 #[derive(Clone, Copy)]
 pub(super) enum Language {
-    /// A row of [`spaced::TABLES`].
+    /// A row of [`TABLES`].
     Spaced(usize),
     Chinese,
     Japanese,
@@ -113,9 +159,9 @@ pub(super) struct Sentence<'a> {
 }
 
 static SPACED: LazyLock<Phrases> =
-    LazyLock::new(|| Phrases::of(spaced::TABLES, |phrase| phrase.split(' ').collect(), |words| words[0]));
-static CHINESE: LazyLock<Phrases> = LazyLock::new(|| Phrases::unspaced(&scripts::CHINESE));
-static JAPANESE: LazyLock<Phrases> = LazyLock::new(|| Phrases::unspaced(&scripts::JAPANESE));
+    LazyLock::new(|| Phrases::of(&TABLES, |phrase| phrase.split(' ').collect(), |words| words[0]));
+static CHINESE: LazyLock<Phrases> = LazyLock::new(|| Phrases::unspaced(CHINESE_TABLE));
+static JAPANESE: LazyLock<Phrases> = LazyLock::new(|| Phrases::unspaced(JAPANESE_TABLE));
 
 /// Marks between clauses.
 const MARKS: &[char] = &[
@@ -196,20 +242,19 @@ impl Cue {
 }
 
 impl Phrases {
-    fn unspaced(table: &'static Table) -> Self {
+    fn unspaced(table: &'static str) -> Self {
         let first = |phrase: &'static str| phrase.chars().next().map_or(0, char::len_utf8);
-        Self::of(std::slice::from_ref(table), |phrase| vec![phrase], |words| &words[0][..first(words[0])])
+        Self::of(&[table], |phrase| vec![phrase], |words| &words[0][..first(words[0])])
     }
 
     fn of(
-        tables: &'static [Table],
+        tables: &[&'static str],
         words: fn(&'static str) -> Vec<&'static str>,
         start: impl Fn(&[&'static str]) -> &'static str,
     ) -> Self {
         let mut by_start: HashMap<&'static str, Vec<Phrase>, TextHashing> = HashMap::default();
         for (language, table) in tables.iter().enumerate() {
-            let cues = table.cues.iter().flat_map(|(cue, phrases)| phrases.iter().map(|phrase| (Some(*cue), *phrase)));
-            for (cue, phrase) in cues.chain(table.fillers.iter().map(|phrase| (None, *phrase))) {
+            for (cue, phrase) in read(table) {
                 let words = words(phrase);
                 by_start.entry(start(&words)).or_default().push(Phrase { words, cue, language });
             }
@@ -223,7 +268,7 @@ impl Phrases {
 
     /// The language that knows most words; among equals, the first.
     fn most_known(&self, words: &[Option<Cow<'_, str>>]) -> usize {
-        let mut counts = vec![0; spaced::TABLES.len()];
+        let mut counts = [0; TABLES.len()];
         for at in 0..words.len() {
             let mut known = 0_u8;
             for phrase in words[at].as_deref().and_then(|first| self.by_start.get(first)).into_iter().flatten() {
@@ -342,4 +387,25 @@ fn spaced_words<'a>(sentence: &'a str) -> Words<'a> {
         }
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_tables_is_well_formed() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ledger/withdrawals");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "txt")).collect();
+        assert_eq!(files.len(), TABLES.len() + 2);
+        for file in files {
+            let table: &str = std::fs::read_to_string(&file).unwrap().leak();
+            assert!(TABLES.contains(&table) || [CHINESE_TABLE, JAPANESE_TABLE].contains(&table), "{}", file.display());
+            let wrong: Vec<usize> = phrases(table, list).filter_map(Result::err).collect();
+            assert!(wrong.is_empty(), "{}: malformed lines {wrong:?}", file.display());
+        }
+    }
 }

@@ -4,18 +4,127 @@ use hyper::header::HeaderName;
 use serde_json::{Map, Value};
 
 use super::{
-    Api, BaseUrl, HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Members, Provider, ProviderId,
-    Timeouts, program, variable,
+    Api, BaseUrl, HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Members, ProviderId, Timeouts,
+    program, variable,
 };
 use crate::error::EngineError;
 use crate::models::keys::Secret;
 
+/// What is known of a provider. Settings take precedence.
+pub(super) struct Provider {
+    /// Its name in the settings.
+    pub(super) name: &'static str,
+    /// Its interfaces by their names in the member `api`. The first is the default. Where there is only one, that
+    /// member is not read.
+    apis: &'static [(&'static str, Api)],
+    /// The address of its own server.
+    own_address: fn(&Members<'_>) -> Result<String, EngineError>,
+    /// The address of the method for an interface and a model.
+    target: fn(Api, &BaseUrl, &str, &Members<'_>) -> Result<Target, EngineError>,
+    /// The domains of its own servers.
+    domains: &'static [&'static str],
+    /// Its name in the answers of its own server, if they have one.
+    conversation_provider: Option<&'static str>,
+    /// Whether the address contains the model's name, so that only some characters are allowed.
+    has_model_in_address: bool,
+    /// Whether all its servers need `max_completion_tokens`.
+    has_completion_tokens: bool,
+    /// The environment variable of the key.
+    key_variable: &'static str,
+    /// The header of the key, and of a key that a program prints.
+    key_header: KeyHeader,
+    program_header: KeyHeader,
+}
+
+impl Provider {
+    /// A provider with the usual values of the other members.
+    const fn new(
+        name: &'static str,
+        key_variable: &'static str,
+        domains: &'static [&'static str],
+        own_address: fn(&Members<'_>) -> Result<String, EngineError>,
+    ) -> Self {
+        Self {
+            name,
+            apis: &[("chat", Api::Chat), ("responses", Api::Responses)],
+            own_address,
+            target: target_of_api,
+            domains,
+            conversation_provider: None,
+            has_model_in_address: true,
+            has_completion_tokens: false,
+            key_variable,
+            key_header: KeyHeader::Bearer,
+            program_header: KeyHeader::Bearer,
+        }
+    }
+}
+
+/// The providers, in the order in which errors name them.
+pub(super) static PROVIDERS: [Provider; 6] = [
+    Provider {
+        apis: &[("messages", Api::Messages)],
+        conversation_provider: Some("anthropic"),
+        has_model_in_address: false,
+        key_header: KeyHeader::Plain("x-api-key"),
+        program_header: KeyHeader::Plain("x-api-key"),
+        ..Provider::new("anthropic", "ANTHROPIC_API_KEY", &["api.anthropic.com"], |_| {
+            Ok("https://api.anthropic.com".to_owned())
+        })
+    },
+    Provider {
+        conversation_provider: Some("openai"),
+        has_model_in_address: false,
+        ..Provider::new("openai", "OPENAI_API_KEY", &["api.openai.com"], |_| Ok("https://api.openai.com/v1".to_owned()))
+    },
+    Provider {
+        apis: &[("gemini", Api::Gemini)],
+        key_header: KeyHeader::Plain("x-goog-api-key"),
+        program_header: KeyHeader::Plain("x-goog-api-key"),
+        ..Provider::new("gemini", "GEMINI_API_KEY", &["generativelanguage.googleapis.com"], |_| {
+            Ok("https://generativelanguage.googleapis.com/v1beta".to_owned())
+        })
+    },
+    Provider {
+        target: azure,
+        has_completion_tokens: true,
+        // A program prints an Entra token, which is a bearer's.
+        key_header: KeyHeader::Plain("api-key"),
+        ..Provider::new("azure", "AZURE_OPENAI_API_KEY", AZURE_DOMAINS, |members| {
+            Err(members.wrong("baseUrl", "the address of the resource: https://NAME.openai.azure.com"))
+        })
+    },
+    Provider {
+        apis: &[("converse", Api::Converse), ("messages", Api::Messages)],
+        target: bedrock,
+        ..Provider::new("bedrock", "AWS_BEARER_TOKEN_BEDROCK", &["amazonaws.com", "api.aws"], |members| {
+            let region = place_name(members, "region")?;
+            let region = region.ok_or_else(|| members.wrong("region", "the name of a region, or a baseUrl"))?;
+            Ok(format!("https://bedrock-runtime.{region}.amazonaws.com"))
+        })
+    },
+    Provider {
+        apis: &[("messages", Api::VertexMessages)],
+        target: vertex,
+        ..Provider::new("vertex", "GOOGLE_OAUTH_ACCESS_TOKEN", &["googleapis.com"], |members| {
+            Ok(match place_name(members, "region")?.unwrap_or(GLOBAL) {
+                GLOBAL => "https://aiplatform.googleapis.com".to_owned(),
+                // The two multi-regions have their own servers.
+                region @ ("us" | "eu") => format!("https://aiplatform.{region}.rep.googleapis.com"),
+                region => format!("https://{region}-aiplatform.googleapis.com"),
+            })
+        })
+    },
+];
+
+const AZURE_DOMAINS: &[&str] = &["openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"];
+
 /// Reads the configuration of a model behind a server.
-pub(super) fn http(provider: Provider, members: &Members<'_>) -> Result<HttpConfiguration, EngineError> {
+pub(super) fn http(provider: &Provider, members: &Members<'_>) -> Result<HttpConfiguration, EngineError> {
     let api = api(provider, members)?;
     let model = model(provider, members)?;
     let base_url = base_url(provider, members)?;
-    let Target { path, query } = target(provider, api, &base_url, model, members)?;
+    let Target { path, query } = (provider.target)(api, &base_url, model, members)?;
     let key = key_source(provider, members)?;
     let conversation_provider = conversation_provider(provider, &base_url, members)?;
     Ok(HttpConfiguration {
@@ -36,63 +145,27 @@ pub(super) fn http(provider: Provider, members: &Members<'_>) -> Result<HttpConf
     })
 }
 
-fn api(provider: Provider, members: &Members<'_>) -> Result<Api, EngineError> {
-    match provider {
-        Provider::Anthropic => Ok(Api::Messages),
-        Provider::Gemini => Ok(Api::Gemini),
-        Provider::Vertex => Ok(Api::VertexMessages),
-        Provider::Bedrock => {
-            const NAMES: [(&str, Api); 2] = [("converse", Api::Converse), ("messages", Api::Messages)];
-            Ok(members.word("api", &NAMES)?.unwrap_or(Api::Converse))
-        }
-        Provider::OpenAi | Provider::Azure | Provider::Command => {
-            const NAMES: [(&str, Api); 2] = [("chat", Api::Chat), ("responses", Api::Responses)];
-            Ok(members.word("api", &NAMES)?.unwrap_or(Api::Chat))
-        }
+fn api(provider: &Provider, members: &Members<'_>) -> Result<Api, EngineError> {
+    match provider.apis {
+        [(_, api)] => Ok(*api),
+        apis => Ok(members.word("api", apis)?.unwrap_or(apis[0].1)),
     }
 }
 
 const BASE_URL: &str = "an http or https address without user, password and fragment";
 
 /// The address that the settings give, or the provider's own.
-fn base_url(provider: Provider, members: &Members<'_>) -> Result<BaseUrl, EngineError> {
-    if let Some(given) = members.text("baseUrl", BASE_URL)? {
-        return BaseUrl::parse(given).ok_or_else(|| members.wrong("baseUrl", BASE_URL));
+fn base_url(provider: &Provider, members: &Members<'_>) -> Result<BaseUrl, EngineError> {
+    match members.text("baseUrl", BASE_URL)? {
+        Some(given) => BaseUrl::parse(given),
+        None => BaseUrl::parse(&(provider.own_address)(members)?),
     }
-    let own = match provider {
-        Provider::Anthropic => "https://api.anthropic.com".to_owned(),
-        Provider::Gemini => "https://generativelanguage.googleapis.com/v1beta".to_owned(),
-        Provider::OpenAi | Provider::Command => "https://api.openai.com/v1".to_owned(),
-        Provider::Azure => {
-            return Err(members.wrong("baseUrl", "the address of the resource: https://NAME.openai.azure.com"));
-        }
-        Provider::Bedrock => {
-            let region = place_name(members, "region")?;
-            let region = region.ok_or_else(|| members.wrong("region", "the name of a region, or a baseUrl"))?;
-            format!("https://bedrock-runtime.{region}.amazonaws.com")
-        }
-        Provider::Vertex => match place_name(members, "region")?.unwrap_or(GLOBAL) {
-            GLOBAL => "https://aiplatform.googleapis.com".to_owned(),
-            // The two multi-regions have their own servers.
-            region @ ("us" | "eu") => format!("https://aiplatform.{region}.rep.googleapis.com"),
-            region => format!("https://{region}-aiplatform.googleapis.com"),
-        },
-    };
-    BaseUrl::parse(&own).ok_or_else(|| members.wrong("baseUrl", BASE_URL))
+    .ok_or_else(|| members.wrong("baseUrl", BASE_URL))
 }
 
-fn is_own_server(provider: Provider, base_url: &BaseUrl) -> bool {
-    let domains: &[&str] = match provider {
-        Provider::Anthropic => &["api.anthropic.com"],
-        Provider::Gemini => &["generativelanguage.googleapis.com"],
-        Provider::OpenAi | Provider::Command => &["api.openai.com"],
-        Provider::Azure => &["openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"],
-        Provider::Bedrock => &["amazonaws.com", "api.aws"],
-        Provider::Vertex => &["googleapis.com"],
-    };
+fn is_own_server(provider: &Provider, base_url: &BaseUrl) -> bool {
     let host = base_url.host();
-    domains.iter().any(|domain| is_in_domain(&host, domain))
-        || provider == Provider::Vertex && host.ends_with("-aiplatform.googleapis.com")
+    provider.domains.iter().any(|domain| is_in_domain(&host, domain))
 }
 
 fn is_in_domain(host: &str, domain: &str) -> bool {
@@ -110,7 +183,7 @@ fn provider_of_host(base_url: &BaseUrl) -> Option<ProviderId> {
 
 /// The provider's name in the answers of this server: from the settings, or known for the provider's own server.
 fn conversation_provider(
-    provider: Provider,
+    provider: &Provider,
     base_url: &BaseUrl,
     members: &Members<'_>,
 ) -> Result<Option<ProviderId>, EngineError> {
@@ -118,28 +191,22 @@ fn conversation_provider(
     if let Some(given) = members.text("conversationProvider", NAME)? {
         return Ok(Some(ProviderId(given.to_owned())));
     }
-    let own = match provider {
-        Provider::Anthropic => Some("anthropic"),
-        Provider::OpenAi => Some("openai"),
-        Provider::Gemini | Provider::Azure | Provider::Bedrock | Provider::Vertex | Provider::Command => None,
-    };
-    Ok(own.filter(|_| is_own_server(provider, base_url)).map(|id| ProviderId(id.to_owned())))
+    let own = provider.conversation_provider.filter(|_| is_own_server(provider, base_url));
+    Ok(own.map(|id| ProviderId(id.to_owned())))
 }
 
-/// The model's name. Where the address contains it, only some characters are allowed.
-fn model<'a>(provider: Provider, members: &Members<'a>) -> Result<&'a str, EngineError> {
+fn model<'a>(provider: &Provider, members: &Members<'a>) -> Result<&'a str, EngineError> {
     const NAME: &str = "the name of a model";
     let model = members.text("model", NAME)?.ok_or_else(|| members.wrong("model", NAME))?;
-    let is_in_address = matches!(provider, Provider::Gemini | Provider::Azure | Provider::Bedrock | Provider::Vertex);
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-._/:@".contains(character);
-    match is_in_address && !model.chars().all(is_plain) {
+    match provider.has_model_in_address && !model.chars().all(is_plain) {
         true => Err(members.wrong("model", NAME)),
         false => Ok(model),
     }
 }
 
 /// The environment variable or the program of the key.
-fn key_source(provider: Provider, members: &Members<'_>) -> Result<KeySource, EngineError> {
+fn key_source(provider: &Provider, members: &Members<'_>) -> Result<KeySource, EngineError> {
     const NAME: &str = "the name of an environment variable, or null";
     if members.value("apiKeyCommand").is_some() {
         if members.value("apiKeyEnv").is_some() {
@@ -153,31 +220,14 @@ fn key_source(provider: Provider, members: &Members<'_>) -> Result<KeySource, En
     if members.has("apiKeyEnv") && members.value("apiKeyEnv").is_none() {
         return Ok(KeySource::None);
     }
-    let default = match provider {
-        Provider::Anthropic => "ANTHROPIC_API_KEY",
-        Provider::Gemini => "GEMINI_API_KEY",
-        Provider::OpenAi | Provider::Command => "OPENAI_API_KEY",
-        Provider::Azure => "AZURE_OPENAI_API_KEY",
-        Provider::Bedrock => "AWS_BEARER_TOKEN_BEDROCK",
-        Provider::Vertex => "GOOGLE_OAUTH_ACCESS_TOKEN",
-    };
-    let name = members.text("apiKeyEnv", NAME)?.unwrap_or(default);
+    let name = members.text("apiKeyEnv", NAME)?.unwrap_or(provider.key_variable);
     let source = variable(name).map(|name| KeySource::Variable(name.to_owned()));
     source.ok_or_else(|| members.wrong("apiKeyEnv", NAME))
 }
 
-/// The header of the key. A program prints an Entra token for Azure.
-fn key_header(provider: Provider, key: &KeySource, members: &Members<'_>) -> Result<KeyHeader, EngineError> {
-    let (own, default) = match provider {
-        Provider::Anthropic => (KeyHeader::Plain("x-api-key"), KeyHeader::Plain("x-api-key")),
-        Provider::Gemini => (KeyHeader::Plain("x-goog-api-key"), KeyHeader::Plain("x-goog-api-key")),
-        Provider::Azure if matches!(key, KeySource::Command(_)) => (KeyHeader::Plain("api-key"), KeyHeader::Bearer),
-        Provider::Azure => (KeyHeader::Plain("api-key"), KeyHeader::Plain("api-key")),
-        Provider::OpenAi | Provider::Bedrock | Provider::Vertex | Provider::Command => {
-            (KeyHeader::Bearer, KeyHeader::Bearer)
-        }
-    };
-    Ok(members.word("auth", &[("key", own), ("bearer", KeyHeader::Bearer)])?.unwrap_or(default))
+fn key_header(provider: &Provider, key: &KeySource, members: &Members<'_>) -> Result<KeyHeader, EngineError> {
+    let default = if matches!(key, KeySource::Command(_)) { provider.program_header } else { provider.key_header };
+    Ok(members.word("auth", &[("key", provider.key_header), ("bearer", KeyHeader::Bearer)])?.unwrap_or(default))
 }
 
 /// Headers that the protocol sets. Another value would break it.
@@ -231,51 +281,51 @@ fn extra_body(members: &Members<'_>) -> Result<Map<String, Value>, EngineError> 
 
 /// OpenAI's own server and Azure need `max_completion_tokens`; most others know only the older name.
 fn max_tokens_parameter(
-    provider: Provider,
+    provider: &Provider,
     members: &Members<'_>,
     base_url: &BaseUrl,
 ) -> Result<&'static str, EngineError> {
     const NAMES: [(&str, &str); 2] = [("max_tokens", "max_tokens"), ("max_completion_tokens", "max_completion_tokens")];
-    let is_newer = provider == Provider::Azure || base_url.host() == "api.openai.com";
+    let is_newer = provider.has_completion_tokens || base_url.host() == "api.openai.com";
     let of_host = if is_newer { "max_completion_tokens" } else { "max_tokens" };
     Ok(members.word("maxTokensParameter", &NAMES)?.unwrap_or(of_host))
 }
 
 /// The name of Vertex AI's global location.
-pub(super) const GLOBAL: &str = "global";
+const GLOBAL: &str = "global";
 
 /// Path and query under the base address.
-pub(super) struct Target {
-    /// The path.
-    pub(super) path: String,
-    /// The query, in addition to that of the base address.
-    pub(super) query: Option<String>,
+struct Target {
+    path: String,
+    /// It is added to the query of the base address.
+    query: Option<String>,
 }
 
-/// The address of the method for `api` at `provider`.
-pub(super) fn target(
-    provider: Provider,
-    api: Api,
-    base_url: &BaseUrl,
-    model: &str,
-    members: &Members<'_>,
-) -> Result<Target, EngineError> {
-    let plain = |path: &str| Ok(Target { path: path.to_owned(), query: None });
-    match (provider, api) {
-        (Provider::Azure, _) => azure(api, base_url, model, members),
-        (Provider::Vertex, _) => vertex(model, members),
-        (Provider::Bedrock, Api::Messages) => plain("/anthropic/v1/messages"),
-        (_, Api::Converse) => plain(&format!("/model/{}/converse-stream", encoded(model))),
+fn plain(path: &str) -> Result<Target, EngineError> {
+    Ok(Target { path: path.to_owned(), query: None })
+}
+
+/// The address of the method for `api` at servers that have the usual addresses.
+fn target_of_api(api: Api, base_url: &BaseUrl, model: &str, _: &Members<'_>) -> Result<Target, EngineError> {
+    match api {
+        Api::Converse => plain(&format!("/model/{}/converse-stream", encoded(model))),
         // The base addresses of gateways often contain the version.
-        (_, Api::Messages | Api::VertexMessages) if base_url.ends_with("/v1") => plain("/messages"),
-        (_, Api::Messages | Api::VertexMessages) => plain("/v1/messages"),
-        (_, Api::Chat) => plain("/chat/completions"),
-        (_, Api::Responses) => plain("/responses"),
-        (_, Api::Gemini) => {
+        Api::Messages | Api::VertexMessages if base_url.ends_with("/v1") => plain("/messages"),
+        Api::Messages | Api::VertexMessages => plain("/v1/messages"),
+        Api::Chat => plain("/chat/completions"),
+        Api::Responses => plain("/responses"),
+        Api::Gemini => {
             let folder = if model.contains('/') { "" } else { "models/" };
             let path = format!("/{folder}{model}:streamGenerateContent");
             Ok(Target { path, query: Some("alt=sse".to_owned()) })
         }
+    }
+}
+
+fn bedrock(api: Api, base_url: &BaseUrl, model: &str, members: &Members<'_>) -> Result<Target, EngineError> {
+    match api {
+        Api::Messages => plain("/anthropic/v1/messages"),
+        api => target_of_api(api, base_url, model, members),
     }
 }
 
@@ -303,7 +353,7 @@ fn azure(api: Api, base_url: &BaseUrl, model: &str, members: &Members<'_>) -> Re
 
 const VERSION: &str = "a version of Azure's interface, such as 2024-10-21";
 
-fn vertex(model: &str, members: &Members<'_>) -> Result<Target, EngineError> {
+fn vertex(_: Api, _: &BaseUrl, model: &str, members: &Members<'_>) -> Result<Target, EngineError> {
     let project = place_name(members, "project")?;
     let project = project.ok_or_else(|| members.wrong("project", "the id of a project of Google Cloud"))?;
     let region = place_name(members, "region")?.unwrap_or(GLOBAL);
@@ -315,7 +365,7 @@ fn vertex(model: &str, members: &Members<'_>) -> Result<Target, EngineError> {
 }
 
 /// The name of a region or project, which the address contains.
-pub(super) fn place_name<'a>(members: &Members<'a>, key: &str) -> Result<Option<&'a str>, EngineError> {
+fn place_name<'a>(members: &Members<'a>, key: &str) -> Result<Option<&'a str>, EngineError> {
     const NAME: &str = "a name of letters, digits and hyphens";
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-:.".contains(character);
     match members.text(key, NAME)? {

@@ -11,7 +11,7 @@ pub const IMAGE: &str = "[image]";
 
 /// The text of an entry and the positions of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Verbatim {
+pub struct EntryText {
     /// The text, as [`entry_text`] gives it.
     pub text: String,
     /// Its parts in order. One line break separates two parts.
@@ -46,7 +46,7 @@ pub enum PartKind {
     Summary,
 }
 
-impl Verbatim {
+impl EntryText {
     /// Reads an entry.
     pub fn of(entry: &Entry) -> Self {
         let mut whole = Self::default();
@@ -115,12 +115,12 @@ impl Verbatim {
 /// images as [`IMAGE`]. Empty for metadata. Thinking is left out, because models do not see the
 /// thinking of earlier answers.
 pub fn entry_text(entry: &Entry) -> String {
-    Verbatim::of(entry).text
+    EntryText::of(entry).text
 }
 
 /// The text of a message, as [`entry_text`] gives it.
 pub fn message_text(message: &Message) -> String {
-    let mut whole = Verbatim::default();
+    let mut whole = EntryText::default();
     whole.add_message(message);
     whole.text
 }

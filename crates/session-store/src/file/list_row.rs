@@ -1,4 +1,4 @@
-//! The summary of one file for a list.
+//! What a list shows of one file.
 
 use std::cell::Cell;
 use std::fs::File;
