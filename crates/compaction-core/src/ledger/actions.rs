@@ -215,7 +215,9 @@ impl<'a> Actions<'a> {
     ) -> Vec<(Voice, String)> {
         let Some((_, subject, action)) = self.open.remove(call_id) else { return Vec::new() };
         let added = self.adding.remove(call_id);
-        let has_failed = has_failed(&action, output, is_error);
+        let is_run = matches!(action, ToolAction::Run { .. });
+        let told = if is_run { failed(output, is_error) } else { None };
+        let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {
             let said = words_in_result(output, false);
             errors.refuse(&shown(&core_of(subject.0, &subject.1)), said.as_deref(), place);
@@ -227,9 +229,8 @@ impl<'a> Actions<'a> {
         gone.for_each(|file| errors.resolve_naming(&file.path));
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
-        let is_run = matches!(action, ToolAction::Run { .. });
         self.tells_failures |= is_error && is_run;
-        let is_told = has_failed || is_run && (self.tells_failures || failed(output, is_error).is_some());
+        let is_told = has_failed || is_run && (self.tells_failures || told.is_some());
         if !has_failed {
             let is_shown = matches!(action, ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other);
             match (added, of_files.first(), message) {

@@ -132,28 +132,32 @@ impl Coverage {
 
     /// Adds `text`. Windows continue from the text before it.
     pub(super) fn read(&mut self, text: &str) {
-        let mut terms = Vec::new();
+        let mut sought = Vec::new();
         for line in lines_outside_lists(text) {
-            terms.clear();
-            each_term(line, &mut |term| terms.push(term));
-            if !is_list(&terms) {
-                self.add(line, &terms);
+            sought.clear();
+            let mut words = Words::default();
+            each_term(line, &mut |term| {
+                words.add(&term);
+                let may_be = |hash: &u64| {
+                    let (word, bit) = filter_bit(*hash);
+                    self.filter[word] & bit != 0
+                };
+                sought.extend(term.hash.filter(may_be).map(|hash| (hash, term.at)));
+            });
+            if !words.are_list() {
+                self.add(line, &sought);
             }
         }
     }
 
-    fn add(&mut self, line: &str, terms: &[Term]) {
+    /// Adds a line with the hashes and offsets of its terms that may be in a target.
+    fn add(&mut self, line: &str, terms: &[(u64, usize)]) {
         let length = utf16_len(line);
         let own = (length <= LONGEST_LINE).then_some(self.lines);
         self.lines += u32::from(own.is_some());
-        for term in terms {
-            let Some(hash) = term.hash else { continue };
-            let (word, bit) = filter_bit(hash);
-            if self.filter[word] & bit == 0 {
-                continue;
-            }
-            let Some(occurrences) = self.by_term.get_mut(&hash) else { continue };
-            let window = ((self.units + term.at * length / line.len().max(1)) / STEP) as u32;
+        for (hash, at) in terms {
+            let Some(occurrences) = self.by_term.get_mut(hash) else { continue };
+            let window = ((self.units + at * length / line.len().max(1)) / STEP) as u32;
             // Windows overlap by half, so each term is in two of them.
             [window, window + 1].into_iter().for_each(|window| push_new(&mut occurrences.windows, window));
             own.into_iter().for_each(|line| push_new(&mut occurrences.lines, line));
@@ -218,15 +222,28 @@ pub(super) struct Sums {
 
 /// Whether a line is only a list of names.
 pub(super) fn is_bag(line: &str) -> bool {
-    let mut terms = Vec::new();
-    each_term(line, &mut |term| terms.push(term));
-    is_list(&terms)
+    let mut words = Words::default();
+    each_term(line, &mut |term| words.add(&term));
+    words.are_list()
 }
 
-fn is_list(terms: &[Term]) -> bool {
-    let words = terms.iter().filter(|term| !term.is_directory);
-    let names = words.clone().filter(|term| term.is_name && !term.is_number).count();
-    names * 100 >= words.count() * NAMES_PERCENT
+/// The number of words of a line, and of names among them.
+#[derive(Debug, Default)]
+struct Words {
+    all: usize,
+    names: usize,
+}
+
+impl Words {
+    fn add(&mut self, term: &Term) {
+        self.all += usize::from(!term.is_directory);
+        self.names += usize::from(!term.is_directory && term.is_name && !term.is_number);
+    }
+
+    /// Whether the line is only a list of names.
+    fn are_list(&self) -> bool {
+        self.names * 100 >= self.all * NAMES_PERCENT
+    }
 }
 
 /// The lines of a text without its lists of files.

@@ -7,11 +7,11 @@ use aho_corasick::AhoCorasick;
 use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
-use super::text::{clip_middle, first_words, has_any, normalised, one_line, quoted, starts_with_any};
+use super::text::{WordList, clip_middle, first_words, normalised, one_line, quoted};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Words of sentences that make a choice.
-const CHOOSING: &[&str] = &[
+static CHOOSING: WordList<'static> = WordList::new(&[
     "i decided",
     "we decided",
     "i've decided",
@@ -53,9 +53,9 @@ const CHOOSING: &[&str] = &[
     "решил",
     "решили",
     "выбрали",
-];
+]);
 /// Words of sentences that compare. Many only describe a change or a fault, so a choice also has a reason and a name.
-const COMPARING: &[&str] = &[
+static COMPARING: WordList<'static> = WordList::new(&[
     "i'll use",
     "i will use",
     "we'll use",
@@ -76,7 +76,7 @@ const COMPARING: &[&str] = &[
     "invece di",
     "piuttosto che",
     "вместо",
-];
+]);
 /// Nouns before the colon of a sentence that makes a choice.
 const CHOICES: &[&str] =
     &["decision", "entscheidung", "décision", "decisión", "decisão", "decisione", "решение", "决定", "決定", "결정"];
@@ -88,8 +88,18 @@ const COMPARING_UNSPACED: &[&str] = &["改用", "而不是", "代わりに", "�
 /// Words between a decision and its reason, each with the words that begin the reason in an item.
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
 /// Such words in other languages.
-const OTHER_REASONS: &[&str] =
-    &["weil", "damit", "parce que", "afin", "porque", "para que", "perché", "affinché", "потому что", "чтобы"];
+static OTHER_REASONS: WordList<'static> = WordList::new(&[
+    "weil",
+    "damit",
+    "parce que",
+    "afin",
+    "porque",
+    "para que",
+    "perché",
+    "affinché",
+    "потому что",
+    "чтобы",
+]);
 const REASONS_UNSPACED: &[&str] = &["因为", "由于", "以便", "ので", "ため", "때문"];
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
@@ -97,7 +107,7 @@ const FEWEST_WORDS: usize = 5;
 /// says that something was decided.
 const FEWEST_CHARACTERS: usize = 12;
 /// Beginnings of sentences that think aloud instead of deciding something.
-const MUSINGS: &[&str] = &[
+static MUSINGS: WordList<'static> = WordList::new(&[
     "let me",
     "maybe",
     "perhaps",
@@ -113,9 +123,9 @@ const MUSINGS: &[&str] = &[
     "it looks like",
     "looks like",
     "let's",
-];
+]);
 /// Words that make a sentence a guess, in any position.
-const GUESSES: &[&str] = &[
+static GUESSES: WordList<'static> = WordList::new(&[
     "i bet",
     "i wonder",
     "i suspect",
@@ -126,9 +136,9 @@ const GUESSES: &[&str] = &[
     "probably",
     "might be",
     "could be",
-];
+]);
 /// Beginnings of sentences that announce the next step, in languages with spaces between words.
-const ANNOUNCEMENTS: &[&str] = &[
+static ANNOUNCEMENTS: WordList<'static> = WordList::new(&[
     "i'll",
     "i will",
     "let me",
@@ -194,7 +204,7 @@ const ANNOUNCEMENTS: &[&str] = &[
     "проверю",
     "начну",
     "сначала",
-];
+]);
 /// Beginnings and ends of such sentences in languages without spaces.
 const UNSPACED_ANNOUNCEMENTS: (&[&str], &[&str]) = (
     &["让我", "现在", "接下来", "我来", "我将", "首先", "讓我", "現在", "接下來", "まず", "次に", "それでは", "では"],
@@ -336,6 +346,8 @@ const TRIVIAL: &[&str] = &[
 ];
 /// Bytes of the longest message that may ask for nothing.
 const LONGEST_TRIVIAL: usize = 40;
+/// Fewest words of a message that can be understood alone.
+const FEWEST_SUBSTANTIVE: usize = 3;
 /// UTF-16 units of the longest sentence that becomes an item.
 const LONGEST_SENTENCE: usize = 400;
 
@@ -380,7 +392,7 @@ pub(crate) fn is_sized(sentence: &str) -> bool {
 /// Whether a sentence of the model only announces what it will do.
 pub(crate) fn is_announcement(sentence: &str) -> bool {
     let words = first_words(prefix_utf16(sentence, ANNOUNCED_WITHIN), ANNOUNCEMENT_WORDS);
-    starts_with_any(&words, ANNOUNCEMENTS) || !sentence.is_ascii() && is_unspaced_announcement(sentence)
+    ANNOUNCEMENTS.starts(&words) || !sentence.is_ascii() && is_unspaced_announcement(sentence)
 }
 
 fn is_unspaced_announcement(sentence: &str) -> bool {
@@ -391,9 +403,13 @@ fn is_unspaced_announcement(sentence: &str) -> bool {
 
 /// Whether a person's message can be understood without the messages before it.
 pub(crate) fn is_substantive(text: &str) -> bool {
-    let words = normalised(prefix_utf16(text, LONGEST_SENTENCE));
-    let unspaced = words.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
-    !is_trivial(text) && words.split_whitespace().count() + unspaced / 3 >= 3
+    if is_trivial(text) {
+        return false;
+    }
+    let words = first_words(prefix_utf16(text, LONGEST_SENTENCE), FEWEST_SUBSTANTIVE);
+    let spaced = words.split_whitespace().count();
+    let unspaced = || words.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    spaced >= FEWEST_SUBSTANTIVE || spaced + unspaced() / 3 >= FEWEST_SUBSTANTIVE
 }
 
 pub(crate) fn is_trivial(text: &str) -> bool {
@@ -427,18 +443,16 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     let words = normalised(sentence);
     let has_unspaced = |marks: &[&str]| !sentence.is_ascii() && marks.iter().any(|mark| sentence.contains(mark));
     let is_long = || words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
-    let has = |spaced, unspaced| {
-        has_any(&words, spaced) && words.split_whitespace().count() >= FEWEST_WORDS
-            || has_unspaced(unspaced) && is_long()
+    let has = |spaced: &WordList<'_>, unspaced| {
+        spaced.is_in(&words) && words.split_whitespace().count() >= FEWEST_WORDS || has_unspaced(unspaced) && is_long()
     };
-    let plain = sentence.trim().replace("**", "");
-    let reasoned = with_reason(&plain);
-    let has_reason = reasoned.is_some() || has_any(&words, OTHER_REASONS) || has_unspaced(REASONS_UNSPACED);
-    let is_chosen = names_choice(sentence) || has(CHOOSING, CHOOSING_UNSPACED);
-    if !is_chosen && !has(COMPARING, COMPARING_UNSPACED) || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES)
-    {
+    let is_chosen = has(&CHOOSING, CHOOSING_UNSPACED) || names_choice(sentence);
+    if !is_chosen && !has(&COMPARING, COMPARING_UNSPACED) || MUSINGS.starts(&words) || GUESSES.is_in(&words) {
         return None;
     }
+    let plain = sentence.trim().replace("**", "");
+    let reasoned = with_reason(&plain);
+    let has_reason = reasoned.is_some() || OTHER_REASONS.is_in(&words) || has_unspaced(REASONS_UNSPACED);
     let is_made = is_chosen || has_reason && has_name(sentence);
     let item = if is_made { reasoned.unwrap_or(plain) } else { plain };
     Some(Choice { item, has_reason, is_made })
@@ -453,7 +467,7 @@ fn has_name(sentence: &str) -> bool {
 
 /// Finds a piece of each phrase that makes a choice, in any case.
 static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let pieces = CHOOSING.iter().chain(COMPARING).chain(CHOICES).flat_map(|phrase| pieces(phrase));
+    let pieces = CHOOSING.words.iter().chain(COMPARING.words).chain(CHOICES).flat_map(|phrase| pieces(phrase));
     automaton(pieces.chain(CHOOSING_UNSPACED.iter().chain(COMPARING_UNSPACED).map(|word| (*word).to_owned())), true)
 });
 
@@ -517,11 +531,11 @@ mod tests {
     #[test]
     fn a_piece_of_each_phrase_is_in_all_of_its_forms() {
         let unspaced = CHOOSING_UNSPACED.iter().chain(COMPARING_UNSPACED);
-        for phrase in CHOOSING.iter().chain(COMPARING).chain(CHOICES).chain(unspaced) {
+        for phrase in CHOOSING.words.iter().chain(COMPARING.words).chain(CHOICES).chain(unspaced) {
             for form in [phrase.to_uppercase(), phrase.replace(' ', " **").replace('\'', "\u{2019}")] {
                 assert!(CHOOSING_PIECES.is_match(&form), "{form}");
             }
         }
-        assert!(ANNOUNCEMENTS.iter().all(|start| start.split(' ').count() <= ANNOUNCEMENT_WORDS));
+        assert!(ANNOUNCEMENTS.words.iter().all(|start| start.split(' ').count() <= ANNOUNCEMENT_WORDS));
     }
 }

@@ -1,8 +1,10 @@
 //! Searches for many texts at once. The time depends on the searched text, not on the number of
 //! patterns.
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 use memchr::memmem;
+
+use super::terms::small_letters;
 
 /// Bytes of the window of a long pattern, and of a short one.
 const LONG: usize = 8;
@@ -19,9 +21,11 @@ const END: u32 = u32::MAX;
 
 /// An automaton that finds any of a fixed set of short texts in one pass.
 pub(crate) fn automaton(texts: impl IntoIterator<Item = impl AsRef<[u8]>>, ignores_case: bool) -> AhoCorasick {
-    let builder =
-        AhoCorasickBuilder::new().ascii_case_insensitive(ignores_case).kind(Some(AhoCorasickKind::DFA)).build(texts);
-    builder.expect("a few short texts make a small automaton")
+    let mut builder = AhoCorasickBuilder::new();
+    builder.ascii_case_insensitive(ignores_case).kind(Some(AhoCorasickKind::DFA));
+    // Only searches of this kind skip with vector instructions what cannot begin a text.
+    builder.match_kind(MatchKind::LeftmostFirst);
+    builder.build(texts).expect("a few short texts make a small automaton")
 }
 
 /// A text to search for.
@@ -206,6 +210,7 @@ impl<'a> Finder<'a> {
             if at == bytes.len() {
                 return;
             }
+            at += 1 + small_letters(bytes, at + 1);
             at += bytes[at..].iter().take_while(|byte| is_of_word(**byte)).count();
             for (table, window) in [
                 (&self.long_words, (at >= LONG).then(|| read_long(&bytes[..at]))),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::claims::{reversed, unsupported};
 use super::coverage::{Coverage, Target, is_bag, weigh};
-use super::measure::{Class, Item, MatchKey, Retention, State, Tally, states};
+use super::measure::{Class, Item, MatchKey, Retention, State, Tally, finder_of, states};
 use super::names::is_weak_path;
 use super::notes::{Note, NoteKind};
 use super::selection::Selection;
@@ -125,21 +125,25 @@ impl LossReport {
         let ledger = check.ledger;
         let expected = expected(ledger);
         let mut coverage = Coverage::looking_for(expected.iter().flat_map(|(item, _)| &item.targets));
-        coverage.read(check.summary);
-        coverage.part();
-        check
-            .kept
-            .iter()
-            .for_each(|prepared| texts(&prepared.message, &mut |text| coverage.read(prefix_utf16(text, KEPT_UNITS))));
+        let mut finder = finder_of(expected.iter().map(|(item, _)| item));
         let mut line = String::new();
-        let states = states(expected.iter().map(|(item, _)| item), &coverage, |finder| {
-            let mut search = |text: &str| {
+        let mut search = |text: &str| {
+            if !finder.is_done() {
                 read_one_line(text, &mut line);
                 finder.search(&line);
-            };
-            search(check.summary);
-            check.kept.iter().for_each(|prepared| texts(&prepared.message, &mut search));
+            }
+        };
+        coverage.read(check.summary);
+        coverage.part();
+        search(check.summary);
+        // Long messages are parsed each time that they are read.
+        check.kept.iter().for_each(|prepared| {
+            texts(&prepared.message, &mut |text| {
+                coverage.read(prefix_utf16(text, KEPT_UNITS));
+                search(text);
+            });
         });
+        let states = states(expected.iter().map(|(item, _)| item), &coverage, finder);
         let mut tally = Tally::default();
         expected.iter().zip(&states).for_each(|((item, _), state)| tally.add(item, *state));
         tally.add_forgotten(Class::Request, ledger.left_out.of("requests") as f64);
@@ -210,7 +214,9 @@ impl LossReport {
 fn states_in<'a>(text: &str, items: impl Iterator<Item = &'a Item> + Clone) -> Vec<State> {
     let mut coverage = Coverage::looking_for(items.clone().flat_map(|item| &item.targets));
     coverage.read(text);
-    states(items, &coverage, |finder| finder.search(&one_line(text)))
+    let mut finder = finder_of(items.clone());
+    finder.search(&one_line(text));
+    states(items, &coverage, finder)
 }
 
 /// Where an item comes from.

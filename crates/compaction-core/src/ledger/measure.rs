@@ -121,15 +121,14 @@ impl Item {
     }
 }
 
-/// The state of each of `items`. `coverage` holds what the texts say, and `search` passes each text, on
-/// one line, to a finder.
-pub(super) fn states<'a>(
-    items: impl Iterator<Item = &'a Item> + Clone,
-    coverage: &Coverage,
-    search: impl FnOnce(&mut Finder<'a>),
-) -> Vec<State> {
-    let mut finder = Finder::new(items.clone().flat_map(Item::patterns).collect());
-    search(&mut finder);
+/// The finder of the texts that identify `items` literally. It searches texts on one line.
+pub(super) fn finder_of<'a>(items: impl Iterator<Item = &'a Item>) -> Finder<'a> {
+    Finder::new(items.flat_map(Item::patterns).collect())
+}
+
+/// The state of each of `items`. `coverage` holds what the texts say, and `finder`, which is of the items, what was
+/// found in them.
+pub(super) fn states<'a>(items: impl Iterator<Item = &'a Item>, coverage: &Coverage, finder: Finder<'_>) -> Vec<State> {
     let mut found = finder.found().into_iter();
     let mut sums = Sums::default();
     items.map(|item| item.state(&mut found, coverage, &mut sums)).collect()

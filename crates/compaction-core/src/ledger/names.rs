@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::notes::SourcePosition;
-use super::terms::TextHashing;
+use super::terms::{TextHashing, small_letters, trimmed};
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
 use crate::entry::EntryId;
@@ -263,6 +263,8 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
         }
         let start = at;
         at += width(*byte);
+        // Small letters affect nothing.
+        at += small_letters(bytes, at);
         let mut inner = 0;
         while let Some(byte) = bytes.get(at) {
             let mark = MARKS[*byte as usize];
@@ -334,6 +336,15 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
 
 /// Reads the words of a run.
 fn read_parts<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
+    if run.is_ascii() {
+        let is_end = |byte: &u8| MARKS[*byte as usize] & (LOWER | UPPER | DIGIT | UNDERSCORE | HYPHEN) == 0;
+        let mut start = 0;
+        for part in run.as_bytes().split(is_end) {
+            read_part(trimmed(&run[start..start + part.len()], |byte| byte == b'-'), found);
+            start += part.len() + 1;
+        }
+        return;
+    }
     let is_part = |character: char| character.is_alphanumeric() || character == '_' || character == '-';
     for part in run.split(|character| !is_part(character)) {
         read_part(part.trim_matches('-'), found);
@@ -355,21 +366,28 @@ fn path(run: &str) -> Option<&str> {
     let drive = if is_drive(run) { 2 } else { 0 };
     let end = run[drive..].find(':').map_or(run.len(), |colon| drive + colon);
     let path = run[..end].trim_end_matches(['/', '\\', '.', '-']);
-    let separators = path.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
-    let is_windows = !path.contains('/');
-    let has_substance = path.split(['/', '\\']).any(|part| part.chars().filter(|c| c.is_alphabetic()).count() >= 2);
-    let starts_well = drive > 0 || path.starts_with("\\\\") || !path.starts_with('\\');
-    let is_mixed = drive == 0 && path.contains('/') && path.contains('\\');
-    let is_plausible = !is_windows || starts_well && (drive > 0 || separators >= 2 || ending(path).is_some());
-    let is_no_variable = drive > 0 || !path.trim_start_matches(['/', '\\']).starts_with('$');
-    (separators > 0
+    if !(4..=LONGEST_PATH).contains(&path.len()) {
+        return None;
+    }
+    let (mut slashes, mut backslashes) = (0, 0);
+    for byte in path.bytes() {
+        slashes += usize::from(byte == b'/');
+        backslashes += usize::from(byte == b'\\');
+    }
+    let is_windows = slashes == 0;
+    let has_letters = |part: &str| part.chars().filter(|one| one.is_alphabetic()).nth(1).is_some();
+    let has_substance = || path.split(['/', '\\']).any(has_letters);
+    let starts_well = || drive > 0 || path.starts_with("\\\\") || !path.starts_with('\\');
+    let is_mixed = drive == 0 && slashes > 0 && backslashes > 0;
+    let is_plausible = || !is_windows || starts_well() && (drive > 0 || backslashes >= 2 || ending(path).is_some());
+    let is_no_variable = || drive > 0 || !path.trim_start_matches(['/', '\\']).starts_with('$');
+    (slashes + backslashes > 0
+        && !is_mixed
         && !is_escaped(path)
         && !is_media_type(path)
-        && has_substance
-        && is_plausible
-        && !is_mixed
-        && is_no_variable
-        && (4..=LONGEST_PATH).contains(&path.len()))
+        && has_substance()
+        && is_plausible()
+        && is_no_variable())
     .then_some(path)
 }
 
@@ -439,11 +457,17 @@ fn read_part<'a>(part: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
 
 /// `user-message-selector`, `PROJ-123`, a UUID; not `well-known`.
 fn is_hyphenated_name(part: &str) -> bool {
-    let hyphens = part.bytes().filter(|byte| *byte == b'-').count();
-    let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
-    let has_letter = part.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let words_are_long = part.split('-').all(|word| word.len() >= 2);
-    (6..=LONGEST_IDENTIFIER).contains(&part.len()) && has_letter && (has_digit || hyphens >= 2 && words_are_long)
+    if !(6..=LONGEST_IDENTIFIER).contains(&part.len()) {
+        return false;
+    }
+    let mut marks = 0;
+    let mut hyphens = 0;
+    for byte in part.bytes().filter(u8::is_ascii) {
+        marks |= MARKS[byte as usize];
+        hyphens += usize::from(byte == b'-');
+    }
+    let words_are_long = || part.split('-').all(|word| word.len() >= 2);
+    marks & (LOWER | UPPER) != 0 && (marks & DIGIT != 0 || hyphens >= 2 && words_are_long())
 }
 
 /// Whether a word is an identifier: it has capitals or underscores inside, digits beside letters or

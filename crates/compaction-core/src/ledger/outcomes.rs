@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
+use memchr::memmem::Finder;
 
 use super::Voice;
 use super::actions::Subject;
@@ -98,6 +99,8 @@ const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "nam
 const COMMIT: &str = "Commit ";
 /// Begins the line in which it takes a commit back.
 const REMOVED: &str = "Removed: ";
+/// Finds either of them.
+static REPORTED: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [COMMIT, REMOVED].map(Finder::new));
 /// Begins the line in which git says where a branch was moved to.
 const HEAD_IS_NOW: &str = "HEAD is now at ";
 const MADE_KEYS: &[&str] = &["identifier", "key", "number"];
@@ -176,8 +179,7 @@ fn is_amending(command: &str) -> bool {
 /// The commits that a program makes or takes back by itself, as aider does: `Commit 1a2b3c4 subject`,
 /// `Removed: 1a2b3c4 subject`.
 pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
-    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    let has_some = has(COMMIT) || has(REMOVED);
+    let has_some = REPORTED.iter().any(|mark| mark.find(text.as_bytes()).is_some());
     let lines = if has_some { text } else { "" }.lines();
     lines.filter_map(|line| {
         let line = line.trim().trim_start_matches('>').trim_start();

@@ -105,7 +105,7 @@ const SENT_WHILE_WORKING: &[(&str, &[&str])] = &[
 /// The element that holds such a message.
 const REMINDER: &str = "system-reminder";
 /// A piece of each text before such a message.
-const SENT: &str = "The user sent ";
+static SENT_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("The user sent "));
 /// Texts of refused calls, in lower case.
 const REFUSALS: &[&str] = &[
     "the user doesn't want to proceed with this tool use",
@@ -197,7 +197,7 @@ impl EndTags {
 /// `text` with the messages that a person sent while the model was working in place of the reminders around them;
 /// `None` if there is none.
 fn with_sent(text: &str) -> Option<String> {
-    memchr::memmem::find(text.as_bytes(), SENT.as_bytes())?;
+    SENT_MARK.find(text.as_bytes())?;
     let close = format!("</{REMINDER}>");
     let (mut out, mut from, mut is_sent) = (String::new(), 0, false);
     while let Some((start, inside)) = opening(&text[from..], REMINDER) {
@@ -230,7 +230,7 @@ fn sent(reminder: &str) -> Option<&str> {
 
 /// The messages that a person sent while the model was working, from the reminders at the end of a tool result.
 pub(super) fn sent_while_working(result: &str) -> Option<String> {
-    memchr::memmem::find(result.as_bytes(), SENT.as_bytes())?;
+    SENT_MARK.find(result.as_bytes())?;
     let close = format!("</{REMINDER}>");
     let (mut rest, mut found) = (result.trim_end(), Vec::new());
     while let Some(before) = rest.strip_suffix(&close) {

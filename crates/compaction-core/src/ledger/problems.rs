@@ -3,7 +3,7 @@
 use super::constraints::is_constraint;
 use super::errors::{Worth, error_line, worth};
 use super::statements::{is_prose, sentences};
-use super::text::{clip, normalised, one_line};
+use super::text::{clip, has_any, may_be_unspaced, normalised, one_line};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a reported sentence and of a pasted error.
@@ -395,7 +395,7 @@ fn is_problem(sentence: &str) -> bool {
 
 /// Whether a part of a sentence says so.
 fn is_problem_of(sentence: &str) -> bool {
-    if PROBLEMS_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
+    if may_be_unspaced(sentence) && PROBLEMS_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
         return !CONDITIONS_UNSPACED.iter().any(|word| sentence.contains(word));
     }
     let words = normalised(sentence);
@@ -413,13 +413,15 @@ fn says(words: &str, phrases: &[&str]) -> bool {
     if FIRST_CONDITIONS.contains(&first) {
         return false;
     }
-    phrases.iter().any(|phrase| {
-        let mut places = words.match_indices(phrase).map(|(at, _)| (&words[..at], &words[at + phrase.len()..]));
-        places.any(|(before, after)| {
-            let is_word = before.ends_with(' ') && after.starts_with(' ');
-            is_word && !before.split_whitespace().any(|word| CONDITIONS.contains(&word))
+    // Most texts have none of the phrases as words.
+    has_any(words, phrases)
+        && phrases.iter().any(|phrase| {
+            let mut places = words.match_indices(phrase).map(|(at, _)| (&words[..at], &words[at + phrase.len()..]));
+            places.any(|(before, after)| {
+                let is_word = before.ends_with(' ') && after.starts_with(' ');
+                is_word && !before.split_whitespace().any(|word| CONDITIONS.contains(&word))
+            })
         })
-    })
 }
 
 /// The line that explains best what a message pastes, if that is an error.
@@ -440,7 +442,7 @@ pub(crate) fn is_denied(sentence: &str) -> bool {
 
 /// Whether a sentence of a model says that something is not achieved.
 pub(crate) fn is_unsolved(sentence: &str) -> bool {
-    if UNSOLVED_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
+    if may_be_unspaced(sentence) && UNSOLVED_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
         return true;
     }
     says(&normalised(sentence), UNSOLVED)

@@ -6,13 +6,14 @@
 //! knowledge of a language or topic is needed.
 
 use std::collections::{BinaryHeap, HashSet};
+use std::hash::BuildHasherDefault;
 use std::sync::{Arc, OnceLock};
 
 use super::Ledger;
 use super::statements::{Statement, Voice};
 use super::terms::{
-    ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, SEED, SIGN, SLASH, SMALL, TextHashing, Token, UNDERSCORE, hash_of_ascii,
-    is_unspaced, mixed, tokens, trimmed,
+    ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, HashedAlready, SEED, SIGN, SLASH, SMALL, TextHashing, Token, UNDERSCORE,
+    hash_of_ascii, is_unspaced, mixed, tokens, trimmed,
 };
 use crate::text::utf16_len;
 
@@ -377,7 +378,7 @@ pub(crate) fn topic_scores(ledger: &Ledger, requests: &[(u64, String)]) -> Vec<f
         }
     }
     let score = |(position, text): &(u64, String)| {
-        let mut seen: HashSet<u32> = HashSet::new();
+        let mut seen: HashSet<u32, TextHashing> = HashSet::default();
         let mut weights: Vec<f32> = Vec::new();
         vocabulary.known(text, |term| {
             let (count, weight, first) = newest[term as usize];
@@ -394,9 +395,9 @@ pub(crate) fn topic_scores(ledger: &Ledger, requests: &[(u64, String)]) -> Vec<f
 /// The hashes of the terms of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
-    pub(crate) all: HashSet<u64>,
+    pub(crate) all: HashSet<u64, BuildHasherDefault<HashedAlready>>,
     /// Those that are names or numbers.
-    pub(crate) names: HashSet<u64>,
+    pub(crate) names: HashSet<u64, BuildHasherDefault<HashedAlready>>,
 }
 
 /// The terms of `text`.

@@ -9,7 +9,7 @@ pub(super) type ByTerm<T> = HashMap<u64, T, BuildHasherDefault<HashedAlready>>;
 
 /// A hasher that returns its input, since terms are already hashes.
 #[derive(Debug, Default)]
-pub(super) struct HashedAlready(u64);
+pub(crate) struct HashedAlready(u64);
 
 impl Hasher for HashedAlready {
     fn write(&mut self, bytes: &[u8]) {
@@ -46,8 +46,42 @@ pub(super) fn mixed(hash: u64, character: u64) -> u64 {
 pub(super) fn hash_of_ascii(token: &[u8]) -> u64 {
     let (chunks, rest) = token.as_chunks::<8>();
     let hash = chunks.iter().fold(SEED, |hash, chunk| mixed(hash, u64::from_le_bytes(*chunk) | LOWER));
-    let last = rest.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte | 0x20));
-    mixed(hash, last)
+    mixed(hash, last_bytes(rest) | LOWER & !(u64::MAX << (8 * rest.len())))
+}
+
+/// Up to seven bytes as a number, the first one lowest.
+fn last_bytes(bytes: &[u8]) -> u64 {
+    let shift = 8 * bytes.len();
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>(), bytes) {
+        // The bytes in the middle are in both halves.
+        (Some(first), Some(last), _) => {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << (shift - 32)
+        }
+        (_, _, [first, .., last]) => u64::from(*first) | u64::from(bytes[1]) << 8 | u64::from(*last) << (shift - 8),
+        (_, _, [one]) => u64::from(*one),
+        (_, _, []) => 0,
+    }
+}
+
+/// How many small letters of ASCII follow from `at` on. Eight are examined at once, since most words of a text are
+/// nothing else.
+pub(super) fn small_letters(bytes: &[u8], at: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * ONES;
+    let mut end = at;
+    while let Some(chunk) = bytes.get(end..).and_then(|rest| rest.first_chunk::<8>()) {
+        let chunk = u64::from_le_bytes(*chunk);
+        // The sums set the upper bit of each byte from `a` on, and of each behind `z`.
+        let low = chunk & !HIGH;
+        let is_small = (low + (0x80 - 0x61) * ONES) & !(low + (0x80 - 0x7B) * ONES) & !chunk & HIGH;
+        let others = is_small ^ HIGH;
+        if others != 0 {
+            return end + (others.trailing_zeros() / 8) as usize - at;
+        }
+        end += 8;
+    }
+    end += bytes.get(end..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    end - at
 }
 
 /// Builds a hasher for short texts, which is several times faster than the one of the standard library.
@@ -175,7 +209,11 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
             }
             let start = at;
             let (mut is_ascii, mut inner) = (true, 0);
-            at += usize::from(first != 0);
+            if first != 0 {
+                let small = small_letters(bytes, at + 1);
+                inner = if small > 0 { SMALL } else { 0 };
+                at += 1 + small;
+            }
             loop {
                 while let Some(kind) = bytes.get(at).map(|byte| KINDS[*byte as usize]).filter(|kind| *kind != 0) {
                     inner |= kind;
@@ -270,6 +308,15 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn letters_are_counted_and_bytes_are_read(text in "[a-zA-Z@`{\\[é0]{0,20}|[a-z]{0,40}", at in 0..6_usize) {
+            let bytes = text.as_bytes();
+            let small = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_lowercase()).count();
+            proptest::prop_assert_eq!(small_letters(bytes, at), small);
+            let few = &bytes[..bytes.len().min(7)];
+            proptest::prop_assert_eq!(last_bytes(few), few.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte)));
+        }
+
         #[test]
         fn tokens_are_what_splitting_gives(text in "\\PC*|[a-zA-Z0-9_/.:é中日#@ -]{0,90}") {
             let is_part = |character: char| character.is_alphanumeric() || "_-./#@".contains(character);

@@ -188,40 +188,70 @@ const LOWER: [u8; 256] = {
     lower
 };
 
-/// Whether `normalised` text contains one of `words`. Each is one word, or several with single spaces.
-pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
-    let text = normalised.as_bytes();
-    // The first two bytes rule out most positions.
-    let mut begins = [0_u64; 16];
-    for word in words {
-        let (slot, bit) = beginning(word.as_bytes());
-        begins[slot] |= bit;
+/// Words and phrases to search for in `normalised` texts, each with single spaces, and the set of their first two
+/// bytes, which rule out most places of a text.
+#[derive(Debug)]
+pub(crate) struct WordList<'a> {
+    pub(crate) words: &'a [&'a str],
+    begins: [u64; 16],
+}
+
+impl<'a> WordList<'a> {
+    pub(crate) const fn new(words: &'a [&'a str]) -> Self {
+        let mut begins = [0; 16];
+        let mut at = 0;
+        while at < words.len() {
+            let (slot, bit) = beginning(words[at].as_bytes());
+            begins[slot] |= bit;
+            at += 1;
+        }
+        Self { words, begins }
     }
-    let is_at = |rest: &[u8], word: &[u8]| {
-        rest.first() == word.first() && rest.starts_with(word) && rest.get(word.len()) == Some(&b' ')
-    };
-    let has_word_at = |start: usize| {
-        let rest = &text[start..];
+
+    /// Whether `normalised` text contains one of them.
+    pub(crate) fn is_in(&self, normalised: &str) -> bool {
+        let text = normalised.as_bytes();
+        memchr::memchr_iter(b' ', text).any(|space| self.is_at(&text[space + 1..]))
+    }
+
+    /// Whether `normalised` text starts with one of them.
+    pub(crate) fn starts(&self, normalised: &str) -> bool {
+        self.is_at(normalised.trim_start().as_bytes())
+    }
+
+    fn is_at(&self, rest: &[u8]) -> bool {
         let (slot, bit) = beginning(rest);
-        begins[slot] & bit != 0 && words.iter().any(|word| is_at(rest, word.as_bytes()))
-    };
-    memchr::memchr_iter(b' ', text).any(|space| has_word_at(space + 1))
+        self.begins[slot] & bit != 0 && self.words.iter().any(|word| is_word_at(rest, word.as_bytes()))
+    }
+}
+
+fn is_word_at(rest: &[u8], word: &[u8]) -> bool {
+    rest.first() == word.first() && rest.starts_with(word) && rest.get(word.len()) == Some(&b' ')
 }
 
 /// The position of the first two bytes in a set of 1024 bits.
-fn beginning(word: &[u8]) -> (usize, u64) {
-    let byte = |at: usize| usize::from(word.get(at).copied().unwrap_or(b' '));
-    let place = (byte(0) << 5 ^ byte(1)) & 1023;
+const fn beginning(word: &[u8]) -> (usize, u64) {
+    let first = if word.is_empty() { b' ' } else { word[0] };
+    let second = if word.len() < 2 { b' ' } else { word[1] };
+    let place = ((first as usize) << 5 ^ second as usize) & 1023;
     (place / 64, 1 << (place % 64))
+}
+
+/// Whether `normalised` text contains one of `words`. Each is one word, or several with single spaces.
+pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
+    WordList::new(words).is_in(normalised)
 }
 
 /// Whether `normalised` text starts with one of `words`.
 pub(crate) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
     let text = normalised.trim_start().as_bytes();
-    let is_start = |word: &[u8]| {
-        text.first() == word.first() && text.strip_prefix(word).is_some_and(|rest| rest.starts_with(b" "))
-    };
-    words.iter().any(|word| is_start(word.as_bytes()))
+    words.iter().any(|word| is_word_at(text, word.as_bytes()))
+}
+
+/// Whether `text` may have letters of a script without spaces between words. They begin with such a byte.
+pub(crate) fn may_be_unspaced(text: &str) -> bool {
+    // The loop is compiled to vector instructions.
+    text.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE3))
 }
 
 /// The first and the last sentence of an answer, where answers state their outcome.
@@ -317,6 +347,9 @@ mod tests {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let expected = words.iter().any(|word| text.contains(&format!(" {word} ")));
             proptest::prop_assert_eq!(has_any(&text, &words), expected);
+            let expected = words.iter().any(|word| text.starts_with(&format!(" {word} ")));
+            proptest::prop_assert_eq!(WordList::new(&words).starts(&text), expected);
+            proptest::prop_assert_eq!(starts_with_any(&text, &words), expected);
         }
     }
 }

@@ -6,6 +6,8 @@
 
 mod words;
 
+use std::cell::OnceCell;
+
 use super::cues::is_sized;
 use words::{Cue, Language, Sentence, Word};
 
@@ -56,7 +58,8 @@ pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
 impl Withdrawal {
     /// Whether it ends the constraint or decision `sentence`.
     pub(crate) fn ends(&self, sentence: &str) -> bool {
-        let is_near = |act: &Act| act.terms().chain(act.scope()).any(|term| has_start_of(sentence, term));
+        let lower = OnceCell::new();
+        let is_near = |act: &Act| act.terms().chain(act.scope()).any(|term| has_start_of(sentence, &lower, term));
         if !self.acts.iter().any(is_near) {
             return false;
         }
@@ -364,14 +367,14 @@ fn ends_path(path: &str, name: &str) -> bool {
     path.strip_suffix(name).is_some_and(|before| before.ends_with(['/', '\\'])) && name.contains('.')
 }
 
-/// Whether `text` contains the beginning of `term`, ignoring case.
-fn has_start_of(text: &str, term: &str) -> bool {
+/// Whether `text` contains the beginning of `term`, ignoring case. `lower` is for the text in lower case.
+fn has_start_of(text: &str, lower: &OnceCell<String>, term: &str) -> bool {
     // The last part of a path is enough.
     let name = term.rsplit(['/', '\\']).next().unwrap_or(term);
     let start = name.char_indices().nth(3).map_or(name, |(end, _)| &name[..end]);
     let Some(first) = start.bytes().next() else { return true };
     if !text.is_ascii() || !start.is_ascii() {
-        return text.to_lowercase().contains(start);
+        return lower.get_or_init(|| text.to_lowercase()).contains(start);
     }
     let text = text.as_bytes();
     let is_start = |at: usize| {

@@ -1,5 +1,9 @@
 //! Finds files in patches: the format of Codex, unified diffs, and edits in the text of an answer.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use super::{FileAccess, FileUse};
 
 const BEGIN: &str = "*** Begin Patch";
@@ -63,7 +67,7 @@ fn diff_path(path: &str, side: &str) -> Option<String> {
 
 /// Files that aider reports as edited in the text of an answer: `Applied edit to FILE`.
 pub fn reported_edits(text: &str) -> impl Iterator<Item = &str> {
-    let has_some = memchr::memmem::find(text.as_bytes(), APPLIED.as_bytes()).is_some();
+    let has_some = APPLIED_MARK.find(text.as_bytes()).is_some();
     let lines = if has_some { text } else { "" }.lines();
     lines.filter_map(|line| {
         let line = line.trim().trim_start_matches('>').trim_start();
@@ -73,7 +77,7 @@ pub fn reported_edits(text: &str) -> impl Iterator<Item = &str> {
 
 /// Files of edits that aider reports as failed in the text of an answer, each with the line that says so.
 pub fn failed_edits(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let has_some = memchr::memmem::find(text.as_bytes(), UNMATCHED.as_bytes()).is_some();
+    let has_some = UNMATCHED_MARK.find(text.as_bytes()).is_some();
     let lines = if has_some { text } else { "" }.lines();
     lines.filter_map(|line| {
         let line = line.trim().trim_start_matches(['#', '>', ' ']);
@@ -111,7 +115,7 @@ pub fn added_lines(text: &str) -> Vec<&str> {
 /// done.
 pub fn proposed_edits(text: &str) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
-    if memchr::memmem::find(text.as_bytes(), SEARCH.as_bytes()).is_none() {
+    if SEARCH_MARK.find(text.as_bytes()).is_none() {
         return paths;
     }
     let lines: Vec<&str> = text.lines().collect();
@@ -134,6 +138,10 @@ const APPLIED: &str = "Applied edit to ";
 const UNMATCHED: &str = "SEARCH block failed to exactly match lines in ";
 const SEARCH: &str = "<<<<<<< SEARCH";
 const REPLACE: &str = ">>>>>>> REPLACE";
+/// Most texts are short and have none of these marks, and a search costs less than to prepare it.
+static APPLIED_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(APPLIED));
+static UNMATCHED_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(UNMATCHED));
+static SEARCH_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(SEARCH));
 /// Number of lines above a block that may hold its path.
 const PATH_LINES: usize = 3;
 

@@ -1,10 +1,10 @@
 //! Remarks about errors: what a model calls expected or harmless.
 
-use super::super::text::normalised;
+use super::super::text::{WordList, may_be_unspaced, normalised};
 
 /// Phrases about an error that was expected, that does no harm or that was there before, in languages with spaces
 /// between words.
-const EXCUSES: &[&str] = &[
+static EXCUSES: WordList<'static> = WordList::new(&[
     "as expected",
     "is expected",
     "are expected",
@@ -84,7 +84,7 @@ const EXCUSES: &[&str] = &[
     "не связано с",
     "не связана с",
     "не критично",
-];
+]);
 /// The same in languages without.
 const EXCUSES_UNSPACED: &[&str] = &[
     "符合预期",
@@ -137,15 +137,16 @@ const NEGATED_WITHIN: usize = 4;
 
 /// Whether a text calls an error expected or harmless.
 pub(super) fn excuses(text: &str) -> bool {
-    if EXCUSES_UNSPACED.iter().any(|phrase| text.contains(phrase)) {
+    if may_be_unspaced(text) && EXCUSES_UNSPACED.iter().any(|phrase| text.contains(phrase)) {
         return true;
     }
-    text.split(['.', '!', '?', ';', '\n']).any(excuses_in_sentence)
+    // Most texts have none of the phrases, and a sentence has none that the whole has not.
+    EXCUSES.is_in(&normalised(text)) && text.split(['.', '!', '?', ';', '\n']).any(excuses_in_sentence)
 }
 
 fn excuses_in_sentence(sentence: &str) -> bool {
     let words = normalised(sentence);
-    EXCUSES.iter().any(|phrase| {
+    EXCUSES.words.iter().any(|phrase| {
         let mut places = words.match_indices(phrase);
         places.any(|(at, _)| {
             let before = &words[..at];
