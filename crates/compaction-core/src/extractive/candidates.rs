@@ -80,7 +80,7 @@ impl Candidates {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
         let turn = style.turn.filter(|_| kind == SummaryKind::History);
-        let turn_request = turn.map(|turn| turn.request.as_str());
+        let turn_request = turn.map(|turn| turn.request.as_str()).filter(|request| !request.trim().is_empty());
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
         let turn = turn.map(|turn| &turn.ledger);
@@ -95,6 +95,7 @@ impl Candidates {
         builder.newest_answer();
         builder.actions();
         if kind != SummaryKind::TurnPrefix || style.with_turn.is_none() {
+            builder.last_step();
             builder.blocked();
         }
         builder.go_on();
@@ -107,7 +108,7 @@ struct Builder<'a> {
     /// The ledger with the turn that follows, if it is known.
     with_turn: &'a Ledger,
     kind: SummaryKind,
-    /// The request of the turn that follows.
+    /// The request of the turn that follows, if a person's words begin it.
     turn_request: Option<&'a str>,
     /// What was done in that turn.
     turn: Option<&'a Ledger>,
@@ -267,7 +268,7 @@ impl<'a> Builder<'a> {
 
     /// Whether the last request has no complete answer yet.
     fn is_open(&self) -> bool {
-        if self.turn_request.is_some() {
+        if self.turn.is_some() {
             return true;
         }
         let Some(last) = self.ledger.last_request() else { return false };
@@ -299,7 +300,7 @@ impl<'a> Builder<'a> {
                 // Steps that the answer lists need not be listed again as its options.
                 NoteKind::Step if self.is_listed(note) => continue,
                 // The request of the turn answers it.
-                NoteKind::Step if self.turn_request.is_some() && is_asking(&note.text) => continue,
+                NoteKind::Step if self.turn.is_some() && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
@@ -448,7 +449,7 @@ impl<'a> Builder<'a> {
     /// The question with which the newest answer ends, if a person has to answer it.
     fn waiting_question(&self) -> Option<&'a Statement> {
         let newest = self.newest_of_model().next().filter(|newest| is_question(&newest.text));
-        newest.filter(|_| self.turn_request.is_none() && !self.ledger.is_waiting)
+        newest.filter(|_| self.turn.is_none() && !self.ledger.is_waiting)
     }
 
     /// What the newest answer does or asks, while it waits for a tool or a person.
@@ -470,7 +471,8 @@ impl<'a> Builder<'a> {
         let is_begun = |one: &Statement| self.is_open() || one.voice == Voice::Announcement;
         if self.kind != SummaryKind::TurnPrefix && self.newest_of_model().next().is_some_and(is_begun) {
             let (words, origin) = self.last_words().unwrap_or_else(|| (String::new(), Origin::at(0)));
-            self.pool.add(Section::InProgress, &format!("The assistant said last: {words}"), origin, Rank::Focus);
+            let item = format!("{}: {words}", self.said_last());
+            self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
         }
     }
 

@@ -312,6 +312,11 @@ fn counted(output: &str) -> Option<Counted> {
     })
 }
 
+/// The last line that counts tests, failures, warnings and the like.
+pub(super) fn counted_line(output: &str) -> Option<String> {
+    counted(output).map(|counted| counted.line)
+}
+
 /// The numbers in a lower-case line with the words that they count: `2 failed`, `failures: 0`.
 fn counts(line: &str) -> Vec<(u64, &str)> {
     let words: Vec<&str> = line.split_whitespace().collect();

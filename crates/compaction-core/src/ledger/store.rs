@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::LastStep;
 use super::NewestAnswer;
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
@@ -475,6 +476,7 @@ impl Ledger {
             statements: read_statements(json),
             vocabulary: SharedVocabulary::default(),
             newest_answer: NewestAnswer::default(),
+            last_step: LastStep::default(),
             notes: Vec::new(),
             plan: read_plan(json),
             left_out: read_left_out(json),

@@ -35,7 +35,8 @@ impl Builder<'_> {
         let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
-        if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
+        let is_planned = has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer);
+        if self.turn.is_none() && (is_planned || !has_failed && !self.is_open()) {
             return;
         }
         let open = self.left_open(&latest.text, latest.position);

@@ -10,10 +10,11 @@ use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::choices::whole;
-use crate::ledger::commands::{core_command, looks_up, purposes};
+use crate::ledger::commands::{core_command, looks_up, purposes, without_preparation};
 use crate::ledger::cues::is_substantive;
+use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, NOTHING_YET, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
+    ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, LAST_STEP, NOTHING_YET, SAID_LAST, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
 };
 use crate::ledger::statements::{prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
@@ -28,6 +29,10 @@ const LONGEST_RESULT: usize = 240;
 const MOST_RUNS: usize = 2;
 /// Most UTF-16 units of such a command, and of the error that it ended with.
 const LONGEST_RUN: usize = 80;
+/// Most UTF-16 units of a list of changed files.
+const FILE_UNITS: usize = 120;
+/// Steps after the newest words from which the words may no longer say what is done.
+const FEWEST_SINCE: u64 = 2;
 /// Fences of commands that a person or the model types into a terminal.
 const SHELLS: [&str; 10] = ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "ps1", "cmd", "bat"];
 /// Most commands of an answer that are listed, and their UTF-16 units.
@@ -68,9 +73,39 @@ impl<'a> Builder<'a> {
         if let Some(announced) = turn.announced() {
             self.pool.add(Section::NextSteps, &announced, Origin::at(u64::MAX), Rank::Focus);
         } else if let Some((words, _)) = turn.last_words() {
-            let item = format!("The assistant said last: {words}");
+            let item = format!("{}: {words}", turn.said_last());
             self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
         }
+        let step = &turn.ledger.last_step;
+        if !step.text.is_empty() {
+            let item = format!("{LAST_STEP}{}", step.text);
+            self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
+        }
+    }
+
+    /// Begins the item of the newest words. Words that many calls follow may no longer say what is done.
+    pub(super) fn said_last(&self) -> String {
+        match self.ledger.last_step.calls_since_words {
+            0..FEWEST_SINCE => SAID_LAST.to_owned(),
+            calls => format!("{SAID_LAST}, before {calls} more steps"),
+        }
+    }
+
+    /// What was done last for the request, while its turn is open.
+    pub(super) fn last_step(&mut self) {
+        let step = &self.ledger.last_step;
+        if self.turn.is_none() && self.is_going_on() {
+            let origin = Origin::at(step.position);
+            self.pool.add(Section::InProgress, &format!("{LAST_STEP}{}", step.text), origin, Rank::Focus);
+        }
+    }
+
+    /// Whether the last step is told, since its turn is open.
+    fn is_going_on(&self) -> bool {
+        let step = &self.ledger.last_step;
+        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let is_open = self.kind == SummaryKind::TurnPrefix || self.is_open();
+        !step.text.is_empty() && step.position > asked_at.max(self.ledger.answered) && is_open
     }
 
     /// The end of the newest answer.
@@ -110,13 +145,23 @@ impl<'a> Builder<'a> {
     /// are not among them, in a part of the summary.
     fn done_since(&self, since: u64) -> Vec<String> {
         let changed = self.ledger.files.iter().rev().filter(|file| file.changed_at > since);
-        let changed: Vec<String> = changed.take(MOST_CHANGED).map(|file| quote(&shown(&file.path))).collect();
+        let changed = named_files(&changed.map(|file| file.path.as_str()).collect::<Vec<_>>());
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
         let standing = standing_milestones(milestones.filter(|one| one.position > since));
         let newest = standing.iter().rev().take(MOST_LATEST);
         let mut told: Vec<(u64, String)> = newest.map(|one| (one.position, clip(&one.text, LONGEST_REPEAT))).collect();
-        let is_told = |run: &CommandRecord| standing.iter().any(|one| one.position == run.position);
+        // The last step has an item of its own.
+        let is_step = |run: &CommandRecord| run.position == self.ledger.last_step.position && self.is_going_on();
+        let is_told = |run: &CommandRecord| standing.iter().any(|one| one.position == run.position) || is_step(run);
         let runs = self.ledger.commands.iter().filter(|run| run.position > since && run.outcome != Outcome::Open);
+        // What failed and was done otherwise is no progress.
+        let is_open = |run: &CommandRecord| {
+            let subject = shown(&run.command);
+            run.outcome != Outcome::Failed
+                || self.with_turn.unresolved_errors().any(|error| error.subject.as_ref() == Some(&subject))
+        };
+        let runs = runs.filter(|run| is_open(run));
+        let runs = runs.filter(|run| !(run.is_call && is_thought(run.command.split('(').next().unwrap_or_default())));
         let runs = runs
             .filter(|run| !is_told(run) && (run.is_call || !purposes(&run.command).iter().all(|one| looks_up(one))));
         told.extend(runs.rev().take(MOST_RUNS).map(|run| (run.position, outcome(run))));
@@ -125,7 +170,7 @@ impl<'a> Builder<'a> {
         if !changed.is_empty() && !self.ledger.commands.iter().any(|run| run.position > changed_at) {
             told.push((u64::MAX, "nothing was run since".to_owned()));
         }
-        let changes = format!("changed {}", changed.join(", "));
+        let changes = format!("changed {changed}");
         let mut all = if changed.is_empty() { Vec::new() } else { vec![changes] };
         all.extend(told.into_iter().map(|(_, told)| told));
         // The newest of them say most. What was changed stays in any case.
@@ -142,7 +187,6 @@ impl<'a> Builder<'a> {
                 .count();
         let kept = all.split_off(first);
         all.truncate(usize::from(!changed.is_empty() && first > 0));
-        all.iter_mut().for_each(|one| *one = clip_middle(one, LONGEST_RUN));
         all.extend(kept);
         all
     }
@@ -273,7 +317,7 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().rev().take_while(|request| request.position > position);
         let is_recent = !std::ptr::eq(ledger, self.ledger)
             || later.filter(|request| is_substantive(&request.text)).count() <= STALE_AFTER;
-        let command = clip_middle(core_command(command), LONGEST_RUN);
+        let command = clip_middle(without_preparation(core_command(command), LONGEST_RUN), LONGEST_RUN);
         (changed_at > position && changed_at > since && is_recent).then(|| quote(&command))
     }
 }
@@ -287,10 +331,39 @@ fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
     })
 }
 
+/// Files in at most [`FILE_UNITS`] UTF-16 units, in their order: whole paths if all of them fit, otherwise with their
+/// last directories or by their names alone. Empty if there are none.
+fn named_files(paths: &[&str]) -> String {
+    let listed = |parts: usize, most: usize| {
+        let names: Vec<String> = paths.iter().take(most).map(|path| quote(&shown(end_of(path, parts)))).collect();
+        let more = paths.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        names.join(", ") + &more
+    };
+    let all = paths.len().min(MOST_CHANGED);
+    let forms = [(usize::MAX, all), (2, all), (1, all)];
+    let fewer = (1..all).rev().map(|most| (1, most));
+    let fits = |list: &String| utf16_len(list) <= FILE_UNITS;
+    forms.into_iter().chain(fewer).map(|(parts, most)| listed(parts, most)).find(fits).unwrap_or_else(|| {
+        let list = listed(1, 1);
+        clip_middle(&list, FILE_UNITS)
+    })
+}
+
+/// The last `parts` parts of a path.
+fn end_of(path: &str, parts: usize) -> &str {
+    if parts == usize::MAX {
+        return path;
+    }
+    let mut cuts = path.rmatch_indices(['/', '\\']).map(|(at, mark)| at + mark.len());
+    cuts.nth(parts - 1).map_or(path, |at| &path[at..])
+}
+
 /// A command with its outcome.
 fn outcome(run: &CommandRecord) -> String {
     let verb = if run.is_call { "called" } else { "ran" };
-    let command = quote(&clip_middle(&shown(&run.command), LONGEST_RUN));
+    let command = if run.is_call { &run.command } else { without_preparation(&run.command, LONGEST_RUN) };
+    let command = quote(&clip_middle(&shown(command), LONGEST_RUN));
     match (run.outcome, &run.last_error) {
         (Outcome::Failed, Some(error)) => format!("{command}{FAILED}{}", clip(&one_line(error), LONGEST_RUN)),
         (Outcome::Failed, None) => format!("{command} failed"),
