@@ -58,6 +58,8 @@ const EFFORT_OF_WORK: u64 = 8;
 const QUESTION_PART: f32 = 0.5;
 /// Last statements of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 3;
+/// Begins the question that a short request answers.
+const IN_ANSWER: &str = "in answer to: ";
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
 /// UTF-16 units of a request that makes no sense without the answer before it, even if that asked nothing.
@@ -200,7 +202,7 @@ impl<'a> Builder<'a> {
         let mut same: Vec<&Statement> = same.take_while(|one| one.position == last.position).collect();
         same.retain(|one| one.is_of_model());
         if let Some(question) = same.iter().take(ASKED_WITHIN).find(|one| is_question(&one.text)) {
-            return Some(format!("in answer to: {}", clip(&question.text, LONGEST_QUESTION)));
+            return Some(format!("{IN_ANSWER}{}", clip(&question.text, LONGEST_QUESTION)));
         }
         // The first sentence may only call for attention.
         let mut said: Vec<&str> = Vec::new();
@@ -283,6 +285,7 @@ impl<'a> Builder<'a> {
     fn notes(&mut self) {
         let (repeated, stressed) = repeated(&self.ledger.notes);
         let question = self.waiting_question();
+        let mut before = Vec::new();
         for note in &self.ledger.notes {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
@@ -304,6 +307,10 @@ impl<'a> Builder<'a> {
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
+                NoteKind::Step if self.is_before_work(note) => {
+                    before.push(note);
+                    continue;
+                }
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
             };
@@ -322,6 +329,7 @@ impl<'a> Builder<'a> {
             };
             self.pool.add(section, &note.text, origin, rank);
         }
+        self.earlier_steps(&before);
     }
 
     /// Whether a step lists options of which each is a step by itself.
@@ -422,6 +430,7 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let is_stale = later > STALE_AFTER;
+        self.stale_plan(is_stale);
         let reported = self.ledger.reported_tasks();
         // What was done before may be thrown away.
         let is_thrown_away = self.reset_at() > plan.position;
@@ -431,6 +440,7 @@ impl<'a> Builder<'a> {
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
                 PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,
                 PlanStatus::InProgress => Section::InProgress,
+                PlanStatus::Pending if is_stale => continue,
                 PlanStatus::Pending => Section::NextSteps,
                 PlanStatus::Cancelled => continue,
             };

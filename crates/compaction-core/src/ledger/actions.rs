@@ -199,6 +199,12 @@ impl<'a> Actions<'a> {
         })
     }
 
+    /// Whether a call writes down a whole plan.
+    pub(super) fn writes_plan(&self, call_id: &str) -> bool {
+        let action = self.open.get(call_id).map(|(_, _, action)| action);
+        matches!(action, Some(ToolAction::Plan(plan)) if !plan.merges && !plan.items.is_empty())
+    }
+
     /// Pairs a result with its call and returns the statements that it makes. A result without a call belongs
     /// to an earlier part and is ignored. A refusal by the person is not a failure.
     pub(super) fn end(

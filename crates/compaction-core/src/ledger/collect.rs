@@ -144,6 +144,8 @@ impl<'a> Collector<'a> {
                 }
                 if self.actions.shows_plan(tool_call_id) {
                     self.plan.read_result(&text, self.position);
+                } else if self.actions.writes_plan(tool_call_id) {
+                    self.plan.complete(&text, self.position);
                 }
                 for (voice, line) in self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors) {
                     self.statements.add_line(voice, place, &line);

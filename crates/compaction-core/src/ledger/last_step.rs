@@ -26,6 +26,9 @@ const LONGEST_READ: usize = 400;
 const LAST_LINES: usize = 12;
 /// Arguments in which agents say why they make a call.
 const PURPOSES: [&str; 4] = ["description", "explanation", "justification", "purpose"];
+/// Most UTF-16 units of a path that is told whole, and the last parts of a longer one that are told.
+const LONGEST_PATH: usize = 60;
+const PARTS: usize = 2;
 /// Most values of a call, and UTF-16 units of one.
 const MOST_VALUES: usize = 3;
 const LONGEST_VALUE: usize = 60;
@@ -163,13 +166,13 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Str
             format!("asked the user: {}", clip(&one_line(&questions.join(" ")), LONGEST_RESULT))
         }
         ToolAction::OpenFile(access) => format!("{} the open file{}", verb(ActionKind::of_file(*access)), adds()),
-        _ if kind == ActionKind::Edit => format!("{} {}{}", verb(kind), told(&target), adds()),
+        _ if kind == ActionKind::Edit => format!("{} {}{}", verb(kind), told_path(&target), adds()),
         _ if kind == ActionKind::Run => {
             let purpose = purpose(call).map(|purpose| format!("{purpose}: ")).unwrap_or_default();
             format!("{purpose}{} {}", verb(kind), told(without_preparation(&target, LONGEST_TARGET)))
         }
         _ if kind == ActionKind::Call => format!("{} {}", verb(kind), told(&with_values(call))),
-        _ => format!("{} {}", verb(kind), told(&target)),
+        _ => format!("{} {}", verb(kind), told_path(&target)),
     };
     done + &came
 }
@@ -180,6 +183,12 @@ fn is_empty_look(came: &str) -> bool {
 
 fn told(target: &str) -> String {
     quote(&clip_middle(&shown(target), LONGEST_TARGET))
+}
+
+/// A path, or its last parts if it is long.
+fn told_path(path: &str) -> String {
+    let end = path.rmatch_indices(['/', '\\']).nth(PARTS - 1).map_or(path, |(at, mark)| &path[at + mark.len()..]);
+    told(if utf16_len(path) > LONGEST_PATH { end } else { path })
 }
 
 /// A call with the values of its arguments: `fetch(https://example.com, what it costs)`.
@@ -245,6 +254,7 @@ fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool
     }
     match action {
         _ if printed.is_empty() => Some(": no output".to_owned()),
+        ToolAction::Ask(_) => Some(format!(": {}", clip(&short, LONGEST_RESULT))),
         ToolAction::Run { .. } if !is_look => {
             let last = || printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
             let line = counted_line(printed).or_else(|| last().find(|line| !is_trailer(line)).map(one_line));
@@ -253,6 +263,6 @@ fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool
         ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other if !is_data => {
             Some(format!(": {}", clip(&short, LONGEST_RESULT)))
         }
-        _ => None,
+        _ => counted_line(printed).map(|line| format!(": \u{2026} {line}")),
     }
 }

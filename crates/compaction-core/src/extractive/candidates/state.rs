@@ -33,6 +33,9 @@ const LONGEST_RUN: usize = 80;
 const FILE_UNITS: usize = 120;
 /// Steps after the newest words from which the words may no longer say what is done.
 const FEWEST_SINCE: u64 = 2;
+/// Part of a summary that the last step may take, and its fewest UTF-16 units.
+const STEP_PART: usize = 40;
+const LEAST_STEP: usize = 120;
 /// Fences of commands that a person or the model types into a terminal.
 const SHELLS: [&str; 10] = ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "ps1", "cmd", "bat"];
 /// Most commands of an answer that are listed, and their UTF-16 units.
@@ -76,9 +79,8 @@ impl<'a> Builder<'a> {
             let item = format!("{}: {words}", turn.said_last());
             self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
         }
-        let step = &turn.ledger.last_step;
-        if !step.text.is_empty() {
-            let item = format!("{LAST_STEP}{}", step.text);
+        if !turn.ledger.last_step.text.is_empty() {
+            let item = turn.last_step_item();
             self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
         }
     }
@@ -93,11 +95,15 @@ impl<'a> Builder<'a> {
 
     /// What was done last for the request, while its turn is open.
     pub(super) fn last_step(&mut self) {
-        let step = &self.ledger.last_step;
         if self.turn.is_none() && self.is_going_on() {
-            let origin = Origin::at(step.position);
-            self.pool.add(Section::InProgress, &format!("{LAST_STEP}{}", step.text), origin, Rank::Focus);
+            let origin = Origin::at(self.ledger.last_step.position);
+            self.pool.add(Section::InProgress, &self.last_step_item(), origin, Rank::Focus);
         }
+    }
+
+    fn last_step_item(&self) -> String {
+        let units = (self.units / STEP_PART).max(LEAST_STEP);
+        format!("{LAST_STEP}{}", clip(&self.ledger.last_step.text, units))
     }
 
     /// Whether the last step is told, since its turn is open.
@@ -236,7 +242,12 @@ impl<'a> Builder<'a> {
             .own_answer()
             .filter(|_| !self.ledger.is_waiting)
             .map(|text| text.trim_end().trim_end_matches(['*', '_']));
-        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']))
+        // The title of something that did not come says little.
+        let is_title = |text: &str| {
+            let last = text.lines().next_back().unwrap_or_default().trim();
+            last.starts_with('#') || last.starts_with("**") && !last.trim_matches('*').contains("**")
+        };
+        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']) && !is_title(end))
     }
 
     /// The words at the end of the newest answer.
@@ -247,26 +258,31 @@ impl<'a> Builder<'a> {
 
     /// The commands that a complete answer gives and nobody ran since.
     pub(super) fn commands_to_run(&mut self) {
-        if self.turn_request.is_some() || self.ledger.is_waiting {
-            return;
+        let (item, position) = match self.of_turn() {
+            Some(turn) => (turn.commands_item(), u64::MAX),
+            None => (self.commands_item(), self.ledger.newest_answer.position),
+        };
+        if let Some(item) = item {
+            self.pool.add(Section::NextSteps, &item, Origin::at(position), Rank::Focus);
         }
-        let Some(answer) = self.own_answer() else { return };
-        let is_run = |line: &str| {
+    }
+
+    fn commands_item(&self) -> Option<String> {
+        // Agents that apply the edits of a complete answer call their tools behind it.
+        let is_complete = self.ledger.answered == self.ledger.newest_answer.position;
+        let answer = self.own_answer().filter(|_| is_complete)?;
+        let is_run = |line: &String| {
             let mut runs = self.ledger.commands.iter();
-            runs.any(|run| run.position >= self.ledger.newest_answer.position && run.command.contains(line))
+            runs.any(|run| run.position >= self.ledger.newest_answer.position && run.command.contains(&one_line(line)))
         };
         let commands = commands(answer);
         let units: usize = commands.iter().map(|one| utf16_len(one)).sum();
-        if commands.is_empty()
-            || commands.len() > MOST_COMMANDS
-            || units > COMMAND_UNITS
-            || commands.iter().any(|one| is_run(one))
+        if commands.is_empty() || commands.len() > MOST_COMMANDS || units > COMMAND_UNITS || commands.iter().any(is_run)
         {
-            return;
+            return None;
         }
-        let listed: Vec<String> = commands.iter().map(|one| quote(one)).collect();
-        let item = format!("{COMMANDS}{}", listed.join(", "));
-        self.pool.add(Section::NextSteps, &item, Origin::at(self.ledger.newest_answer.position), Rank::Focus);
+        let listed: Vec<String> = commands.iter().map(|one| quote(&one_line(one))).collect();
+        Some(format!("{COMMANDS}{}", listed.join(", ")))
     }
 
     /// What the newest answer announces at its end.
@@ -413,17 +429,42 @@ fn is_item(line: &str) -> bool {
         || without_marker(line).len() < line.len() && line.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// The commands between the fences of shells in an answer, line by line.
-fn commands(answer: &str) -> Vec<&str> {
-    let (mut commands, mut is_shell, mut is_fenced) = (Vec::new(), false, false);
+/// The commands between the fences of shells in an answer: its lines, and several of them where a quote or a mark at the
+/// end goes on.
+fn commands(answer: &str) -> Vec<String> {
+    let (mut commands, mut is_shell, mut is_fenced) = (Vec::<String>::new(), false, false);
+    let mut goes_on = false;
     for line in answer.lines() {
         let line = line.trim();
         if let Some(language) = line.strip_prefix("```") {
             is_fenced = !is_fenced;
             is_shell = is_fenced && SHELLS.contains(&language.trim().to_lowercase().as_str());
-        } else if is_shell && !line.is_empty() && !line.starts_with('#') {
-            commands.push(line.strip_prefix("$ ").unwrap_or(line));
+            goes_on = false;
+            continue;
         }
+        if !is_shell || !goes_on && (line.is_empty() || line.starts_with('#')) {
+            continue;
+        }
+        match commands.last_mut().filter(|_| goes_on) {
+            Some(last) => {
+                *last = format!("{}\n{line}", last.trim_end_matches('\\').trim_end());
+            }
+            None => commands.push(line.strip_prefix("$ ").unwrap_or(line).to_owned()),
+        }
+        goes_on = commands.last().is_some_and(|last| is_unfinished(last));
     }
     commands
+}
+
+/// Whether a quote of a command is open, or its last line goes on with the next one.
+fn is_unfinished(command: &str) -> bool {
+    let mut open = None;
+    for mark in command.chars().filter(|one| matches!(one, '"' | '\'')) {
+        open = match open {
+            None => Some(mark),
+            Some(own) if own == mark => None,
+            own => own,
+        };
+    }
+    open.is_some() || command.ends_with('\\')
 }
