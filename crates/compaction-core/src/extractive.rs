@@ -95,20 +95,20 @@ pub fn render_messages(ledger: &Ledger, messages: &[PreparedMessage], kind: Summ
 /// The beginning of a split turn.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// Its request, in the words of the person.
+    /// Its request, in the words of the person; empty if it goes on with the request before it.
     pub(crate) request: String,
     /// What was done for it in the part that is replaced.
     pub(crate) ledger: Ledger,
 }
 
 impl Turn {
-    /// The turn that begins with `messages`; `None` if no words of a person begin it.
+    /// The turn that begins with `messages`; `None` if none begins there. If no words of a person begin it, it goes on
+    /// with the request before it.
     pub fn of(messages: &[PreparedMessage], tools: &FileTools) -> Option<Self> {
-        let Body::User { content } = messages.first()?.message.body() else { return None };
-        let request = crate::ledger::person_words(&content.text("\n"));
-        if request.trim().is_empty() {
-            return None;
-        }
+        let request = match messages.first().filter(|first| first.message.starts_turn())?.message.body() {
+            Body::User { content } => crate::ledger::person_words(&content.text("\n")),
+            _ => String::new(),
+        };
         Some(Self { request, ledger: Ledger::collect(messages, None, tools) })
     }
 }

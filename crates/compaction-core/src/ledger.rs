@@ -16,6 +16,7 @@ pub(crate) mod cues;
 mod earlier_summary;
 mod errors;
 pub(crate) mod finder;
+pub(crate) mod last_step;
 mod loss;
 mod measure;
 mod names;
@@ -38,6 +39,7 @@ use std::collections::BTreeMap;
 
 pub use collect::Collector;
 pub use errors::error_line;
+pub(crate) use last_step::LastStep;
 pub use loss::{Check, Clipped, LossReport, Repair, Suspicion, remove_retained_facts};
 pub use measure::Retention;
 pub use notes::{Note, NoteKind};
@@ -76,6 +78,8 @@ pub struct Ledger {
     vocabulary: selection::SharedVocabulary,
     /// The newest answer, if this compaction read one.
     pub(crate) newest_answer: NewestAnswer,
+    /// The newest calls of tools after the last words of a person, if this compaction read some.
+    pub(crate) last_step: LastStep,
     /// Sentences about decisions, constraints and remaining work.
     pub notes: Vec<Note>,
     /// The newest plan.

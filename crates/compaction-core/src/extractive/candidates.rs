@@ -58,6 +58,8 @@ const EFFORT_OF_WORK: u64 = 8;
 const QUESTION_PART: f32 = 0.5;
 /// Last statements of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 3;
+/// Begins the question that a short request answers.
+const IN_ANSWER: &str = "in answer to: ";
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
 /// UTF-16 units of a request that makes no sense without the answer before it, even if that asked nothing.
@@ -80,7 +82,7 @@ impl Candidates {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
         let turn = style.turn.filter(|_| kind == SummaryKind::History);
-        let turn_request = turn.map(|turn| turn.request.as_str());
+        let turn_request = turn.map(|turn| turn.request.as_str()).filter(|request| !request.trim().is_empty());
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
         let turn = turn.map(|turn| &turn.ledger);
@@ -95,6 +97,7 @@ impl Candidates {
         builder.newest_answer();
         builder.actions();
         if kind != SummaryKind::TurnPrefix || style.with_turn.is_none() {
+            builder.last_step();
             builder.blocked();
         }
         builder.go_on();
@@ -107,7 +110,7 @@ struct Builder<'a> {
     /// The ledger with the turn that follows, if it is known.
     with_turn: &'a Ledger,
     kind: SummaryKind,
-    /// The request of the turn that follows.
+    /// The request of the turn that follows, if a person's words begin it.
     turn_request: Option<&'a str>,
     /// What was done in that turn.
     turn: Option<&'a Ledger>,
@@ -199,7 +202,7 @@ impl<'a> Builder<'a> {
         let mut same: Vec<&Statement> = same.take_while(|one| one.position == last.position).collect();
         same.retain(|one| one.is_of_model());
         if let Some(question) = same.iter().take(ASKED_WITHIN).find(|one| is_question(&one.text)) {
-            return Some(format!("in answer to: {}", clip(&question.text, LONGEST_QUESTION)));
+            return Some(format!("{IN_ANSWER}{}", clip(&question.text, LONGEST_QUESTION)));
         }
         // The first sentence may only call for attention.
         let mut said: Vec<&str> = Vec::new();
@@ -267,7 +270,7 @@ impl<'a> Builder<'a> {
 
     /// Whether the last request has no complete answer yet.
     fn is_open(&self) -> bool {
-        if self.turn_request.is_some() {
+        if self.turn.is_some() {
             return true;
         }
         let Some(last) = self.ledger.last_request() else { return false };
@@ -282,6 +285,7 @@ impl<'a> Builder<'a> {
     fn notes(&mut self) {
         let (repeated, stressed) = repeated(&self.ledger.notes);
         let question = self.waiting_question();
+        let mut before = Vec::new();
         for note in &self.ledger.notes {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
@@ -299,10 +303,14 @@ impl<'a> Builder<'a> {
                 // Steps that the answer lists need not be listed again as its options.
                 NoteKind::Step if self.is_listed(note) => continue,
                 // The request of the turn answers it.
-                NoteKind::Step if self.turn_request.is_some() && is_asking(&note.text) => continue,
+                NoteKind::Step if self.turn.is_some() && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
+                NoteKind::Step if self.is_before_work(note) => {
+                    before.push(note);
+                    continue;
+                }
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
             };
@@ -321,6 +329,7 @@ impl<'a> Builder<'a> {
             };
             self.pool.add(section, &note.text, origin, rank);
         }
+        self.earlier_steps(&before);
     }
 
     /// Whether a step lists options of which each is a step by itself.
@@ -421,6 +430,7 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let is_stale = later > STALE_AFTER;
+        self.stale_plan(is_stale);
         let reported = self.ledger.reported_tasks();
         // What was done before may be thrown away.
         let is_thrown_away = self.reset_at() > plan.position;
@@ -430,6 +440,7 @@ impl<'a> Builder<'a> {
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
                 PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,
                 PlanStatus::InProgress => Section::InProgress,
+                PlanStatus::Pending if is_stale => continue,
                 PlanStatus::Pending => Section::NextSteps,
                 PlanStatus::Cancelled => continue,
             };
@@ -448,7 +459,7 @@ impl<'a> Builder<'a> {
     /// The question with which the newest answer ends, if a person has to answer it.
     fn waiting_question(&self) -> Option<&'a Statement> {
         let newest = self.newest_of_model().next().filter(|newest| is_question(&newest.text));
-        newest.filter(|_| self.turn_request.is_none() && !self.ledger.is_waiting)
+        newest.filter(|_| self.turn.is_none() && !self.ledger.is_waiting)
     }
 
     /// What the newest answer does or asks, while it waits for a tool or a person.
@@ -470,7 +481,8 @@ impl<'a> Builder<'a> {
         let is_begun = |one: &Statement| self.is_open() || one.voice == Voice::Announcement;
         if self.kind != SummaryKind::TurnPrefix && self.newest_of_model().next().is_some_and(is_begun) {
             let (words, origin) = self.last_words().unwrap_or_else(|| (String::new(), Origin::at(0)));
-            self.pool.add(Section::InProgress, &format!("The assistant said last: {words}"), origin, Rank::Focus);
+            let item = format!("{}: {words}", self.said_last());
+            self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
         }
     }
 

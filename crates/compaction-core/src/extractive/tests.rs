@@ -11,6 +11,8 @@ use crate::json::{RawObject, encode_string};
 use crate::summary::{SummaryDocument, append_file_blocks, missing_headings};
 use crate::tokens::estimate_text;
 
+mod state;
+
 const ENOUGH: u64 = 4000;
 
 fn message(json: &str) -> Arc<Message> {
@@ -326,6 +328,7 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
         - Add a flag. Must be off by default
 
         ## Early Progress
+        - Last step: wrote `flag.rs`
         - Wrote `flag.rs`
 
         ## Context for Suffix
@@ -344,6 +347,7 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
 
         ### In Progress
         - [ ] Working on: the latest request (done so far: changed `flag.rs`; nothing was run since)
+        - [ ] Last step: wrote `flag.rs`
 
         ### Blocked
 
@@ -586,6 +590,7 @@ fn the_latest_request_of_an_earlier_summary_stays_the_latest() {
             Done: Ran `make`
             InProgress: Working on: the latest request
             InProgress: Working on: add tests
+            InProgress: Last step: ran `make`: no output
             NextSteps: Go on with: the latest request
         "#]],
     );
@@ -790,7 +795,8 @@ fn items_cite_the_entries_that_they_come_from() {
     expect![[r#"
         Goal: Latest request: Port the parser to Rust. Never touch src/old.rs! [entry 00000000]
         Constraints: Never touch src/old.rs! [entry 00000000]
-        InProgress: Working on: the latest request (done so far: `make` failed: error: no rule) [entry 00000000]
+        InProgress: Working on: the latest request [entry 00000000]
+        InProgress: Last step: running `make` failed: error: no rule
         Blocked: `make` failed: error: no rule [entry 00000002]
         NextSteps: Go on with: the latest request
     "#]]
@@ -1215,7 +1221,7 @@ fn the_request_of_a_turn_comes_without_what_a_harness_adds() {
         words("add a test\n<system-reminder>be nice</system-reminder>").as_deref().map(str::trim),
         Some("add a test")
     );
-    assert_eq!(words("<task-notification>\n<task-id>1</task-id>\n</task-notification>"), None);
+    assert_eq!(words("<task-notification>\n<task-id>1</task-id>\n</task-notification>").as_deref(), Some(""));
     assert!(Turn::of(&prepared(&[says("ok", "stop")]), tools()).is_none());
     assert!(Turn::of(&[], tools()).is_none());
 }
@@ -1472,6 +1478,7 @@ fn the_state_of_a_split_turn_is_in_the_sections_of_the_history() {
     expect![[r#"
         InProgress: Working on: the latest request (done so far: changed `src/b.rs`; nothing was run since)
         InProgress: The assistant said last: I take Way A:
+        InProgress: Last step: editing `src/a.rs` failed: the text was not found
         Blocked: `src/a.rs` failed: the text was not found
         NextSteps: Go on with: the latest request, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again
     "#]].assert_eq(&state);

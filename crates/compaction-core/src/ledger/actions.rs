@@ -7,6 +7,7 @@ use super::commands::{core_command, is_lookup, only_looks, purposes, removed_fil
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
+use super::last_step::tells;
 use super::notes::{COMMITTED, FAILED, LOOKED_UP, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
@@ -51,6 +52,8 @@ pub(super) struct CallContent {
     pub(super) changes_files: bool,
     /// The plan that it writes down.
     pub(super) plan: Option<Plan>,
+    /// Whether it is a step of the work and no plan or thought.
+    pub(super) is_step: bool,
 }
 
 /// Calls and outcomes so far.
@@ -173,8 +176,12 @@ impl<'a> Actions<'a> {
             }
             _ => None,
         };
-        let content =
-            CallContent { sentences: sentences_of(call, &action), changes_files: action.changes_files(), plan };
+        let content = CallContent {
+            sentences: sentences_of(call, &action),
+            changes_files: action.changes_files(),
+            plan,
+            is_step: tells(call, &action),
+        };
         if content.changes_files {
             let verb = call.arguments.as_ref().and_then(|arguments| arguments.get("command")?.as_str());
             let undoes = [Some(call.name.as_str()), verb].contains(&Some(UNDO));
@@ -200,6 +207,12 @@ impl<'a> Actions<'a> {
             }
             _ => false,
         })
+    }
+
+    /// Whether a call writes down a whole plan.
+    pub(super) fn writes_plan(&self, call_id: &str) -> bool {
+        let action = self.open.get(call_id).map(|(_, _, action)| action);
+        matches!(action, Some(ToolAction::Plan(plan)) if !plan.merges && !plan.items.is_empty())
     }
 
     /// Pairs a result with its call and returns the statements that it makes. `message` is the result, if it is a message

@@ -46,7 +46,15 @@ pub(super) fn offered(answer: &str) -> Option<String> {
     if !all.iter().rev().take(ASKED_WITHIN).any(|sentence| ends_with_question(sentence)) {
         return None;
     }
-    let items: Vec<String> = options(answer)?.iter().map(item).collect();
+    let options = options(answer)?;
+    // Titles of what is told below them are no options, unless each has a word such as `Option`.
+    let is_title = |(label, text): &(Label<'_>, &str)| {
+        label.word.is_empty() && text.trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}'])
+    };
+    if options.iter().all(is_title) {
+        return None;
+    }
+    let items: Vec<String> = options.iter().map(item).collect();
     Some(items.join(SEPARATOR))
 }
 
@@ -187,6 +195,10 @@ mod tests {
             ),
             ("Done:\n1. Fixed it\n2. Tested it", None),
             ("1. Only one\nOk?", None),
+            (
+                "Both are right:\n1. **robots.txt** :\n   - allows all\n2. sitemap.xml:\n   - lists all\n\nAnything else?",
+                None,
+            ),
         ] {
             assert_eq!(offered(answer).as_deref(), expected, "{answer}");
         }

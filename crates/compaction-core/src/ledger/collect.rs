@@ -6,6 +6,7 @@ use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
 use super::cues::is_substantive;
 use super::errors::Errors;
+use super::last_step::NewestCalls;
 use super::names::NameKind;
 use super::names::Names;
 use super::notes::{ANSWERED, NoteKind, NoteList, SourcePosition};
@@ -48,6 +49,7 @@ pub struct Collector<'a> {
     pub(super) notes: NoteList,
     pub(super) statements: Statements,
     plan: LatestPlan,
+    newest_calls: NewestCalls<'a>,
     pinned: Vec<EntryId>,
     left_out: LeftOut,
 }
@@ -78,6 +80,7 @@ impl<'a> Collector<'a> {
             notes: NoteList::default(),
             statements: Statements::default(),
             plan: LatestPlan::default(),
+            newest_calls: NewestCalls::default(),
             pinned: Vec::new(),
             left_out: LeftOut::default(),
         };
@@ -126,6 +129,7 @@ impl<'a> Collector<'a> {
             Body::Assistant(assistant) => self.read_answer(assistant, place, &prepared.message),
             Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
                 self.has_results = true;
+                self.newest_calls.note_result(&prepared.message, self.position);
                 let text = content.text("\n");
                 let asks = self.actions.asks(tool_call_id);
                 if let Some(words) = person::words_in_result(&text, asks) {
@@ -141,6 +145,8 @@ impl<'a> Collector<'a> {
                 }
                 if self.actions.shows_plan(tool_call_id) {
                     self.plan.read_result(&text, self.position);
+                } else if self.actions.writes_plan(tool_call_id) {
+                    self.plan.complete(&text, self.position);
                 }
                 for (voice, line) in
                     self.actions.end(place, tool_call_id, Some(&prepared.message), &text, *is_error, &mut self.errors)
@@ -170,6 +176,7 @@ impl<'a> Collector<'a> {
         }
         if !words.trim().is_empty() {
             self.errors.go_on();
+            self.newest_calls.end_turn();
         }
         self.dialogue.read_person(place, words, &mut self.notes);
         self.statements.add_person(place, words);
@@ -211,15 +218,21 @@ impl<'a> Collector<'a> {
                 }
             }
         }
+        let has_words = !text.trim().is_empty();
+        if has_words {
+            self.newest_calls.note_words();
+        }
         let since = self.actions.last_call().max(self.first - 1).max(self.asked_at());
         self.errors.read_remark(&text, since);
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
+        let mut is_step = false;
         for (number, call) in assistant.tool_calls().enumerate() {
             if number == 0 {
                 self.errors.go_on();
             }
             let content = self.actions.begin(place, message, call, self.tools);
+            is_step |= content.is_step;
             for (voice, sentence) in content.sentences {
                 self.statements.add_line(voice, place, &sentence);
             }
@@ -227,6 +240,9 @@ impl<'a> Collector<'a> {
                 self.plan.take(&plan, place.position);
             }
             self.read_arguments(call, content.changes_files, place);
+        }
+        if is_step {
+            self.newest_calls.note_calls(message, place.position, has_words);
         }
         if is_final {
             self.actions.end_turn(&mut self.errors);
@@ -303,6 +319,7 @@ impl<'a> Collector<'a> {
             answered: self.dialogue.answered,
             is_waiting: self.dialogue.is_waiting,
             newest_answer: self.dialogue.take_newest(),
+            last_step: self.newest_calls.finish(self.tools),
             requests: self.dialogue.finish(),
             statements,
             results,

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
+use crate::text::utf16_len;
+
 /// Programs that look things up and change nothing.
 const LOOKUPS: &[&str] = &[
     "grep", "egrep", "rg", "ag", "fd", "ls", "find", "cat", "head", "tail", "wc", "pwd", "echo", "which", "tree",
-    "stat", "file", "less", "sleep",
+    "stat", "file", "less", "sleep", "date", "whoami", "hostname", "uname", "printenv", "du", "df", "ps", "realpath",
+    "readlink", "basename", "dirname", "type", "diff", "cmp",
 ];
 /// Programs that only show a part of their input.
 const FILTERS: &[&str] = &[
@@ -65,6 +68,21 @@ pub(crate) fn core_command(command: &str) -> &str {
     }
 }
 
+/// The command without the steps of a chain that only set up the shell, such as a change of the directory, if it has more
+/// than `units` UTF-16 units. A shorter one stays whole.
+pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
+    let mut rest = command;
+    while utf16_len(command) > units {
+        let Some(step) = split_outside_quotes(rest, "&&").next().filter(|step| step.len() < rest.len()) else { break };
+        let name = step.trim().rsplit(['/', '\\', ' ']).next().unwrap_or_default().to_lowercase();
+        if !name.starts_with("activate") && !program(step).is_some_and(|program| SETTING_UP.contains(&program)) {
+            break;
+        }
+        rest = rest[step.len() + "&&".len()..].trim_start();
+    }
+    rest
+}
+
 /// The steps of a chain, which have succeeded if the chain has: each in the directory that the chain
 /// changes to. A command that is no chain has none.
 pub(crate) fn steps_of(core: &str) -> Vec<String> {
@@ -91,6 +109,8 @@ const PREPARING: &[&str] = &[
     "cd", "export", "source", "set", "true", "false", "env", "sudo", "time", "timeout", "rm", "mkdir", "touch", "kill",
     "pkill",
 ];
+/// Programs that only set up the shell for the next step.
+const SETTING_UP: &[&str] = &["cd", "pushd", "export", "source", ".", "set", "nvm"];
 /// Programs whose next word is a subcommand.
 const WITH_SUBCOMMAND: &[&str] = &[
     "git",
@@ -342,6 +362,15 @@ fn without_quoted(command: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_command_is_told_without_its_preparation() {
+        let long = "cd \"/home/a && b/project\" && source venv/bin/activate && python check.py --all";
+        assert_eq!(without_preparation(long, 40), "python check.py --all");
+        assert_eq!(without_preparation(long, 400), long);
+        assert_eq!(without_preparation("make a && make b", 4), "make a && make b");
+        assert_eq!(without_preparation("cd /home/a", 4), "cd /home/a");
+    }
 
     #[test]
     fn commands_are_the_same_without_what_shapes_their_output() {

@@ -4,8 +4,8 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES,
-    RESOLVED, WORKING_ON,
+    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, FOCUS, GO_ON, IDENTIFIERS, LAST_STEP, LATEST, LEFT_BRANCH, NAMED_BEFORE,
+    NO_RESULT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -15,9 +15,15 @@ use crate::summary::{Section, Sections, SummaryDocument};
 
 /// Whether an item is generated anew for every summary.
 fn is_of_its_time(item: &str) -> bool {
-    [FOCUS, GO_ON, ANNOUNCED, COMMANDS, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND]
+    [FOCUS, GO_ON, ANNOUNCED, LAST_STEP, COMMANDS, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND]
         .iter()
         .any(|start| item.starts_with(start))
+}
+
+/// What was said or named at the time of an earlier summary. It is no state any more, but the words count.
+fn words_of_its_time(item: &str) -> Option<&str> {
+    let named = [ANNOUNCED, NAMED_BEFORE, OLD_PLAN].iter().find_map(|start| item.strip_prefix(start));
+    named.or_else(|| Some(item.strip_prefix(SAID_LAST)?.split_once(": ")?.1))
 }
 
 /// An item without its citation of an entry.
@@ -32,7 +38,11 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
     let mut latest = None;
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
         for section in Section::ALL {
-            for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
+            let items = || part[section].iter().map(|item| uncited(item));
+            for words in items().filter_map(words_of_its_time) {
+                collector.statements.add_line(Voice::Summary, SourcePosition::EARLIER, words);
+            }
+            for item in items().filter(|item| !is_of_its_time(item) && words_of_its_time(item).is_none()) {
                 match item.strip_prefix(LATEST) {
                     Some(request) => latest = Some(request.to_owned()),
                     None => {

@@ -279,6 +279,14 @@ pub(crate) const SO_FAR: &str = "done so far: ";
 pub(crate) const WORKING_ON: &str = "Working on: ";
 /// Names the latest request where its words are not repeated.
 pub(crate) const THE_LATEST: &str = "the latest request";
+/// Starts the steps that were named before the latest request, while that is worked on.
+pub(crate) const NAMED_BEFORE: &str = "Named before the latest request: ";
+/// Starts the open tasks of a plan that is older than the newest requests.
+pub(crate) const OLD_PLAN: &str = "From a plan that was not updated since: ";
+/// Starts the item of the newest calls of tools and what came of them.
+pub(crate) const LAST_STEP: &str = "Last step: ";
+/// Starts the item of the newest words of the model.
+pub(crate) const SAID_LAST: &str = "The assistant said last";
 /// Ends the item of a request for which nothing was done.
 pub(crate) const NOTHING_YET: &str = "nothing was done for it yet";
 /// Starts what a complete answer to the latest request says first.

@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use super::Voice;
 use super::actions::Subject;
 use super::commands::{looks_up, purposes, without_filter};
-use super::errors::{Worth, worth};
+use super::errors::{NO_OUTPUT, Worth, error_line, worth};
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::statements::sentences;
@@ -237,10 +237,36 @@ fn of_command(command: &str, output: &str, has_failed: bool, is_told: bool) -> O
     }
 }
 
+/// Beginnings of lines by which programs that run others say that one of them failed, in lower case.
+const RUNNER_VERDICTS: &[&str] = &[
+    "npm err! code ",
+    "npm error code ",
+    "npm error lifecycle script ",
+    "error command failed with exit code ",
+    "error: script \"",
+    "make: *** [",
+    "gmake: *** [",
+    "ninja: build stopped",
+    "error: recipe ",
+    "error: could not compile ",
+];
+/// How such lines begin with a name: ` ELIFECYCLE  Command failed with exit code 1.`
+const RUNNER_MARKS: &[&str] = &["ELIFECYCLE", "ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL"];
+/// Last lines of an output that may be such lines.
+const VERDICT_LINES: usize = 12;
+
 /// The reason for a failure with which an output ends.
 fn last_cause(output: &str) -> Option<String> {
-    let mut last = suffix_utf16(output, END_UNITS).lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    let line = last.by_ref().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && worth(line) == Worth::Cause)?;
+    let is_verdict = |line: &str| {
+        let lower = prefix_utf16(line, SHORT_RESULT).to_lowercase();
+        RUNNER_VERDICTS.iter().any(|start| lower.starts_with(start))
+            || RUNNER_MARKS.iter().any(|mark| line.trim_start().starts_with(mark))
+    };
+    let end = || suffix_utf16(output, END_UNITS).lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    if end().take(VERDICT_LINES).any(is_verdict) {
+        return Some(error_line(output)).filter(|line| line != NO_OUTPUT);
+    }
+    let line = end().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && worth(line) == Worth::Cause)?;
     Some(one_line(&clip_middle(line, SHORT_RESULT)))
 }
 
@@ -312,6 +338,11 @@ fn counted(output: &str) -> Option<Counted> {
         let line = || one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
         (!counts.is_empty()).then(|| Counted { line: line(), has_failures, are_errors })
     })
+}
+
+/// The last line that counts tests, failures, warnings and the like.
+pub(super) fn counted_line(output: &str) -> Option<String> {
+    counted(output).map(|counted| counted.line)
 }
 
 /// The numbers in a lower-case line with the words that they count: `2 failed`, `failures: 0`.
@@ -525,6 +556,9 @@ mod tests {
         assert_eq!(failure("grep -c x a.log", "3 errors", None), None, "it only looks");
         assert_eq!(failure("bd ready", "Ready work (10 issues)", None), None, "findings are no failures");
         assert_eq!(failure("ruff check --fix", "Found 3 errors (3 fixed, 0 remaining).", None), None);
+        let runner = "src/a.ts(3,7): error TS2345: no such type\nnpm error code 2\nnpm error path /home/a\nnpm error workspace b";
+        let ended = failure("npm run check 2>&1 | grep error", runner, Some(false));
+        assert_eq!(ended.as_deref(), Some("src/a.ts(3,7): error TS2345: no such type"));
         let ended = failure("python run.py", "Reading\nKeyError: 'name'\n", None);
         assert_eq!(ended.as_deref(), Some("KeyError: 'name'"));
         assert_eq!(failure("python run.py", "KeyError: 'name'\na\nb\nDone", None), None);

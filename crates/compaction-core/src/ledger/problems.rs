@@ -370,6 +370,46 @@ const CONDITIONS: &[&str] = &["if", "unless", "wenn", "falls", "если"];
 const FIRST_CONDITIONS: &[&str] = &["si", "se", "caso", "quand", "when", "wenn", "if", "falls", "если"];
 const CONDITIONS_UNSPACED: &[&str] = &["如果", "もし", "たら", "만약"];
 
+/// Words behind which a past failure only says which thing is meant: `the test that failed`.
+const RELATIVES: &[&str] = &[
+    "that",
+    "which",
+    "that's",
+    "who",
+    "der",
+    "die",
+    "das",
+    "den",
+    "que",
+    "qui",
+    "che",
+    "который",
+    "которая",
+    "которые",
+    "что",
+];
+/// Words between such a word and the failure.
+const AUXILIARIES: &[&str] =
+    &["has", "have", "had", "just", "ist", "sind", "a", "ont", "ha", "han", "è", "sono", "tinha"];
+/// Words for a past failure.
+const FAILED_ONCE: &[&str] = &[
+    "failed",
+    "crashed",
+    "broke",
+    "fehlgeschlagen",
+    "falló",
+    "fallaron",
+    "falhou",
+    "falharam",
+    "quebrou",
+    "fallito",
+    "fallita",
+    "упал",
+    "сломался",
+];
+/// The same in languages without spaces, with the sign that joins them to the thing that is meant.
+const FAILED_ONCE_UNSPACED: &[&str] = &["失败的", "出错的", "报错的", "失敗した", "失敗している", "실패한"];
+
 /// What a person's message says does not work: the sentence, and the error that the message pastes.
 pub(crate) fn reported(message: &str) -> Option<String> {
     let mut all = sentences(message).take(MOST_SENTENCES);
@@ -377,7 +417,7 @@ pub(crate) fn reported(message: &str) -> Option<String> {
         // A short sentence says little without the one behind it.
         let next = all.next().filter(|next| utf16_len(sentence) < SHORT_SENTENCE && is_prose(next));
         let whole = next.map_or(one_line(sentence), |next| format!("{} {}", one_line(sentence), one_line(next)));
-        clip(&whole, LONGEST_SENTENCE)
+        clip(problem_part(&whole), LONGEST_SENTENCE)
     });
     let error = pasted_error(message);
     match (sentence, error) {
@@ -385,6 +425,21 @@ pub(crate) fn reported(message: &str) -> Option<String> {
         (Some(sentence), Some(error)) => Some(format!("{} ({error})", sentence.trim_end_matches([':', ' ']))),
         (sentence, error) => sentence.or(error),
     }
+}
+
+/// A long sentence up to the end of the clause with the problem. What follows is often an order.
+fn problem_part(sentence: &str) -> &str {
+    if utf16_len(sentence) <= LONGEST_SENTENCE {
+        return sentence;
+    }
+    let mut end = 0;
+    for clause in sentence.split_inclusive([',', ';', '\u{ff0c}', '\u{3001}']) {
+        end += clause.len();
+        if is_problem_of(clause) {
+            return sentence[..end].trim_end_matches([',', ';', '\u{ff0c}', '\u{3001}', ' ']);
+        }
+    }
+    sentence
 }
 
 /// Whether a sentence of a person says that something does not work.
@@ -396,7 +451,8 @@ fn is_problem(sentence: &str) -> bool {
 /// Whether a part of a sentence says so.
 fn is_problem_of(sentence: &str) -> bool {
     if may_be_unspaced(sentence) && PROBLEMS_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
-        return !CONDITIONS_UNSPACED.iter().any(|word| sentence.contains(word));
+        let is_named = FAILED_ONCE_UNSPACED.iter().any(|phrase| sentence.contains(phrase));
+        return !is_named && !CONDITIONS_UNSPACED.iter().any(|word| sentence.contains(word));
     }
     let words = normalised(sentence);
     // In Russian, the last word says that something is not there.
@@ -419,13 +475,21 @@ fn says(words: &str, phrases: &[&str]) -> bool {
             let mut places = words.match_indices(phrase).map(|(at, _)| (&words[..at], &words[at + phrase.len()..]));
             places.any(|(before, after)| {
                 let is_word = before.ends_with(' ') && after.starts_with(' ');
-                is_word && !before.split_whitespace().any(|word| CONDITIONS.contains(&word))
+                is_word
+                    && !before.split_whitespace().any(|word| CONDITIONS.contains(&word))
+                    && !(FAILED_ONCE.contains(phrase) && is_relative(before))
             })
         })
 }
 
+/// Whether the words before a failure only say which thing is meant.
+fn is_relative(before: &str) -> bool {
+    let mut words = before.split_whitespace().rev().skip_while(|word| AUXILIARIES.contains(word));
+    words.next().is_some_and(|word| RELATIVES.contains(&word))
+}
+
 /// The line that explains best what a message pastes, if that is an error.
-fn pasted_error(message: &str) -> Option<String> {
+pub(crate) fn pasted_error(message: &str) -> Option<String> {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let pasted: Vec<&str> = lines.filter(|line| !is_prose(line) || worth(line) == Worth::Cause).collect();
     if !pasted.iter().any(|line| worth(line.trim_matches(['"', '\'', '`'])) == Worth::Cause) {
@@ -476,10 +540,23 @@ mod tests {
             "si falla, avísame",
             "add error handling to the loader",
             "Show an error when the list doesn't work",
+            "run only the test that failed",
+            "führe nur den Test aus, der fehlgeschlagen ist",
+            "corrige el error y ejecuta solo la prueba que falló",
+            "corrija e rode somente o teste que falhou",
+            "只运行失败的测试",
+            "失敗したテストだけ実行して",
             "ok, weiter",
         ] {
             assert_eq!(reported(message), None, "{message}");
         }
+    }
+
+    #[test]
+    fn an_order_behind_a_problem_is_no_part_of_it() {
+        let order = "fix that first, then write down what was done so far and go on with the list of files and the printer \
+                     until both of them work on all systems";
+        assert_eq!(reported(&format!("the tree is broken, {order}")).as_deref(), Some("the tree is broken"));
     }
 
     #[test]

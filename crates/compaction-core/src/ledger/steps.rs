@@ -1,7 +1,7 @@
 //! The plan of the newest task list, and the next steps that an answer names.
 
 use super::coverage::{Coverage, Sums, Target};
-use super::cues::{is_sized, is_substantive};
+use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
 use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
@@ -12,7 +12,6 @@ use crate::tools::{Plan, PlanItem, PlanStatus};
 
 /// Words of sentences about remaining work.
 const LEFT: &[&str] = &[
-    "next",
     "todo",
     "remaining",
     "remains",
@@ -35,8 +34,73 @@ const LEFT: &[&str] = &[
     "shall i",
     "pending",
 ];
+/// The same in other languages.
+const LEFT_ELSEWHERE: &[&str] = &[
+    "noch zu tun",
+    "noch offen",
+    "steht noch aus",
+    "stehen noch aus",
+    "fehlt noch",
+    "fehlen noch",
+    "muss noch",
+    "müssen noch",
+    "reste à",
+    "restent à",
+    "il manque encore",
+    "encore à faire",
+    "prochaine étape",
+    "queda por",
+    "quedan por",
+    "falta por",
+    "faltan por",
+    "todavía falta",
+    "todavía faltan",
+    "queda pendiente",
+    "quedan pendientes",
+    "siguiente paso",
+    "próximo paso",
+    "ainda falta",
+    "ainda faltam",
+    "fica pendente",
+    "ficam pendentes",
+    "próximo passo",
+    "próxima etapa",
+    "resta da",
+    "restano da",
+    "manca ancora",
+    "mancano ancora",
+    "prossimo passo",
+    "осталось",
+    "ещё нужно",
+    "еще нужно",
+    "следующий шаг",
+];
+const LEFT_UNSPACED: &[&str] = &[
+    "还需要",
+    "尚未",
+    "剩下",
+    "下一步",
+    "残りは",
+    "残って",
+    "未実装",
+    "未対応",
+    "次は",
+    "次のステップ",
+    "다음 단계",
+    "남아 있",
+];
+/// Words behind `next` where it tells of a step.
+const NEXT_WHAT: &[&str] = &["step", "steps", "task", "tasks", "item", "items", "up", "phase", "milestone", "action"];
+/// Words behind `next` at the beginning of a sentence where it does not.
+const NEXT_OTHER: &[&str] = &["to", "time", "line", "tick", "js", "door", "run", "day", "week"];
 /// Beginnings of sentences that announce an action.
-const ANNOUNCED: &[&str] = &["i'll", "i will", "let me", "now i'll", "now let me", "let's", "then i'll"];
+const ANNOUNCED: &[&str] =
+    &["i'll", "i will", "let me", "now i'll", "now let me", "let's", "then i'll", "need to", "i need to"];
+/// Words of sentences that announce an action, or that tell what would have to be done in some case.
+const NOT_LEFT: &[&str] =
+    &["i need to", "i have to", "i'd need", "we'd need", "would need to", "would have to", "i'd have to", "no need to"];
+/// Marks that strings in data write for others.
+const ESCAPES: [&str; 3] = ["\\n", "\\r", "\\u"];
 /// Beginnings of the line above a list of steps.
 const TITLES: &[&str] = &[
     "next",
@@ -94,6 +158,10 @@ const PHRASES: &[&str] = &[
     "remaining work",
     "remaining steps",
     "remaining tasks",
+    "next options",
+    "next suggestions",
+    "proceeding next",
+    "up next",
     "nächsten schritte",
     "nächster schritt",
     "prochaines étapes",
@@ -107,26 +175,50 @@ const PHRASES: &[&str] = &[
 /// UTF-16 units of the longest title.
 const LONGEST_TITLE: usize = 100;
 
+/// Most words of a plain line above a list that is its title.
+const MOST_TITLE_WORDS: usize = 5;
+
 /// The remaining work in an answer: open check boxes, lists under a line such as `Next steps:`, and
 /// sentences about it.
 pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
     let mut steps = Vec::new();
     let mut in_list = false;
-    for line in prose(answer) {
+    let mut lines = prose(answer).filter(|line| !line.trim().is_empty()).peekable();
+    while let Some(line) = lines.next() {
         let text = without_marker(line);
-        let is_item = is_list_item(line) && text.len() < line.trim().len();
+        let is_item = is_item(line, text);
+        let mut is_above_list = || lines.peek().is_some_and(|next| is_item_of_list(next));
         if let Some(open) = text.strip_prefix("[ ]") {
             steps.push(open.trim_start());
-        } else if is_title(line, text) {
+        } else if is_title(line, text) || !is_item && is_plain_title(text) && is_above_list() {
             in_list = true;
         } else if in_list && is_item {
             steps.push(text);
         } else if !text.is_empty() {
             in_list = false;
-            steps.extend(sentences(line).filter(|sentence| names_work(sentence)));
+            // A heading names what follows and is no step.
+            let is_heading = line.trim_start().starts_with('#') || is_bold(line, text);
+            let sentences = sentences(if is_heading { "" } else { line });
+            steps.extend(sentences.filter(|sentence| names_work(sentence)));
         }
     }
     steps
+}
+
+fn is_item_of_list(line: &str) -> bool {
+    is_item(line, without_marker(line))
+}
+
+fn is_item(line: &str, text: &str) -> bool {
+    is_list_item(line) && text.len() < line.trim().len()
+}
+
+/// Whether a line without marks may be the title of the list below it.
+fn is_plain_title(text: &str) -> bool {
+    let words = normalised(text);
+    !text.ends_with(['.', '!', '?', '\u{3002}', '\u{ff1f}'])
+        && words.split_whitespace().count() <= MOST_TITLE_WORDS
+        && (starts_with_any(&words, TITLES) || has_any(&words, PHRASES))
 }
 
 /// Whether a line begins with the mark of a list, and not with that of a heading or of bold text.
@@ -139,23 +231,45 @@ fn is_list_item(line: &str) -> bool {
 fn is_title(line: &str, text: &str) -> bool {
     let ends_with_colon = text.trim_end_matches('*').trim_end().ends_with([':', '\u{ff1a}']);
     let is_heading = line.trim_start().starts_with('#') || ends_with_colon;
-    let is_bold = text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**");
-    if !is_heading && !is_bold || utf16_len(text) > LONGEST_TITLE {
+    if !is_heading && !is_bold(line, text) || utf16_len(text) > LONGEST_TITLE {
         return false;
     }
     let words = normalised(line);
     // Scripts without spaces put particles right behind a title.
     let is_unspaced = |title: &&&str| title.starts_with(is_unspaced) && words.trim_start().starts_with(**title);
-    starts_with_any(&words, TITLES)
-        || TITLES.iter().any(|title| is_unspaced(&title))
-        || ends_with_colon && has_any(&words, PHRASES)
+    starts_with_any(&words, TITLES) || TITLES.iter().any(|title| is_unspaced(&title)) || has_any(&words, PHRASES)
+}
+
+/// Whether all of a line is bold.
+fn is_bold(line: &str, text: &str) -> bool {
+    text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**")
 }
 
 fn names_work(sentence: &str) -> bool {
     let is_name = |word: &str| word.contains(['`', '/', '\\', '_']) || ending(word.trim_matches(is_mark)).is_some();
     let plain: Vec<&str> = sentence.split_whitespace().filter(|word| !is_name(word)).collect();
     let words = normalised(&plain.join(" "));
-    is_sized(sentence) && has_any(&words, LEFT) && !starts_with_any(&words, ANNOUNCED) && !sentence.ends_with(':')
+    let is_said = has_any(&words, LEFT) || names_next(&words);
+    let is_said = is_said && !starts_with_any(&words, ANNOUNCED) && !has_any(&words, NOT_LEFT);
+    let elsewhere = || has_any(&words, LEFT_ELSEWHERE) || LEFT_UNSPACED.iter().any(|phrase| sentence.contains(phrase));
+    let is_data = ESCAPES.iter().any(|mark| sentence.contains(mark));
+    is_sized(sentence)
+        && !is_data
+        && !sentence.ends_with([':', '\u{ff1a}'])
+        && (is_said || elsewhere() && !is_announcement(sentence))
+}
+
+/// Whether `next` tells of a step in `normalised` text: `The next task is`, `I do it next`, but not `next to it`.
+fn names_next(words: &str) -> bool {
+    if !has_any(words, &["next"]) {
+        return false;
+    }
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut places = words.iter().enumerate().filter(|(_, word)| **word == "next").map(|(at, _)| at);
+    places.any(|at| match words.get(at + 1) {
+        None => true,
+        Some(what) => NEXT_WHAT.contains(what) || at == 0 && !NEXT_OTHER.contains(what),
+    })
 }
 
 fn is_mark(character: char) -> bool {
@@ -205,6 +319,16 @@ impl LatestPlan {
     /// Takes the list that the result of a call shows.
     pub(super) fn read_result(&mut self, text: &str, position: u64) {
         if let Some(plan) = Plan::of_result(text) {
+            self.take(&plan, position);
+        }
+    }
+
+    /// Takes the list that the result of the call of the newest plan shows, if it is the same one with more of it: some
+    /// agents cut long arguments.
+    pub(super) fn complete(&mut self, text: &str, position: u64) {
+        let Some(plan) = Plan::of_result(text) else { return };
+        let mut pairs = self.items.iter().zip(&plan.items);
+        if plan.items.len() >= self.items.len() && pairs.all(|(known, shown)| shown.text.starts_with(&known.text)) {
             self.take(&plan, position);
         }
     }
@@ -285,5 +409,54 @@ mod tests {
         let done: [&str; 0] = [];
         assert_eq!(explicit_steps("I updated `TODO.md` as NEXT.md says."), done);
         assert_eq!(explicit_steps("The parser is done.\n\nWhat changed:\n- a\n- b"), done);
+    }
+
+    #[test]
+    fn a_title_is_no_step() {
+        for title in ["**Recommended Next Steps**", "Next options", "Next steps (optional)", "## What remains and why"]
+        {
+            assert_eq!(explicit_steps(&format!("{title}\n- port it\n- test it\nThat is all.")), ["port it", "test it"]);
+        }
+        let done: [&str; 0] = [];
+        assert_eq!(explicit_steps("**What is pending in the store**\n\nNothing."), done);
+    }
+
+    #[test]
+    fn only_work_that_is_left_is_a_step() {
+        for text in [
+            "The toggle is next to the list of files.",
+            "Next time the program finds its settings again.",
+            "The change is applied on the next tick.",
+            "For the printer, I need to place the new header first.",
+            "We'd need a new token if we want two colours, which would need to be documented.",
+            "Rollout\\r\\n- tell them what the next steps are",
+            "Als erstes schaue ich in die Datei.",
+        ] {
+            assert_eq!(explicit_steps(text), [""; 0], "{text}");
+        }
+        for text in [
+            "The next task is the printer.",
+            "I can port the printer next.",
+            "You need to restart the server.",
+            "Der Drucker muss noch portiert werden.",
+            "Il reste à porter l'imprimante.",
+            "Queda por portar la impresora, que está en otro módulo.",
+            "Ainda falta portar a impressora, que está em outro módulo.",
+            "还需要移植打印机模块。",
+            "プリンタの移植が残っています。",
+        ] {
+            assert_eq!(explicit_steps(text), [text], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_result_completes_a_plan_whose_arguments_were_cut() {
+        let item = |text: &str| PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending };
+        let mut plan = LatestPlan { items: vec![item("port the parser"), item("port the pri")], position: 1 };
+        plan.complete("- [x] another list\n- [ ] of tasks", 2);
+        assert_eq!(plan.items.len(), 2);
+        plan.complete("## Todo List\n\n- [x] port the parser\n- [ ] port the printer\n- [ ] write the manual", 2);
+        let texts: Vec<&str> = plan.items.iter().map(|item| item.text.as_str()).collect();
+        assert_eq!(texts, ["port the parser", "port the printer", "write the manual"]);
     }
 }

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::LastStep;
 use super::NewestAnswer;
 use super::results::ShownResults;
 use super::selection::{Selection, SharedVocabulary};
@@ -477,6 +478,7 @@ impl Ledger {
             results: ShownResults::default(),
             vocabulary: SharedVocabulary::default(),
             newest_answer: NewestAnswer::default(),
+            last_step: LastStep::default(),
             notes: Vec::new(),
             plan: read_plan(json),
             left_out: read_left_out(json),

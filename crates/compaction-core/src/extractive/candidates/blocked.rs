@@ -13,6 +13,8 @@ use crate::summary::{Section, SummaryKind};
 
 /// Newest requests that may report a problem.
 const REPORTS: usize = 2;
+/// Messages from a request to the next one between which it was worked on.
+const FEWEST_MESSAGES: u64 = 4;
 /// Most UTF-16 units of what failed, of the reason, and of a sentence of the model.
 const LONGEST_SUBJECT: usize = 100;
 const LONGEST_LINE: usize = 160;
@@ -26,7 +28,9 @@ impl Builder<'_> {
         for error in ledger.unresolved_errors() {
             let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
             let is_file = || ledger.files.iter().any(|file| Some(&shown(&file.path)) == error.subject.as_ref());
-            let mut item = match error.subject.is_some() && changed_at > error.position && !is_file() {
+            // Other tools do not depend on files.
+            let is_run = error.subject.as_deref().is_some_and(|subject| !subject.contains("({"));
+            let mut item = match is_run && changed_at > error.position && !is_file() {
                 true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error)),
                 false => error_item(error),
             };
@@ -48,9 +52,15 @@ impl Builder<'_> {
         let acted_at = self.acted_at();
         // A message of the person ends a turn, even if it asks for nothing by itself.
         let ended_at = ledger.answered.max(ledger.last_request().map_or(0, |request| request.position));
+        // A call, its result and an answer came before the next message of the person.
+        let went_on = |since: u64| {
+            let next = ledger.requests.partition_point(|request| request.position <= since);
+            ledger.requests.get(next).is_some_and(|next| next.position >= since + FEWEST_MESSAGES)
+        };
         let requests = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
         for (at, request) in requests.take(REPORTS).enumerate() {
-            let is_worked_on = acted_at > request.position && (at > 0 || ended_at > acted_at);
+            let is_worked_on =
+                acted_at > request.position && (at > 0 || ended_at > acted_at || went_on(request.position));
             let Some(problem) = reported(&request.text).filter(|_| !is_worked_on && request.position > 0) else {
                 continue;
             };
@@ -81,7 +91,7 @@ impl Builder<'_> {
     }
 
     /// Position of the newest change of a file, or of the newest command that did something.
-    fn acted_at(&self) -> u64 {
+    pub(super) fn acted_at(&self) -> u64 {
         let files = self.with_turn.files.iter().map(|file| file.changed_at);
         let commands = self.with_turn.commands.iter().filter(|command| command.outcome == Outcome::Succeeded);
         files.chain(commands.map(|command| command.position)).max().unwrap_or_default()

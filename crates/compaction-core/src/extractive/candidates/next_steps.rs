@@ -1,23 +1,23 @@
 //! What comes next: the request that is open, part by part, with the error that it pastes and the option that it
 //! chooses.
 
-use super::{Builder, LONGEST_REPEAT, TURN_PART, TURN_UNITS};
+use super::{Builder, IN_ANSWER, LONGEST_REPEAT, TURN_PART, TURN_UNITS};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::choices::{chosen, whole};
-use crate::ledger::cues::{is_sized, is_substantive, typed};
-use crate::ledger::error_line;
-use crate::ledger::notes::{GO_ON, OFFERED, THE_LATEST};
+use crate::ledger::cues::{is_sized, is_substantive, is_trivial, typed};
+use crate::ledger::notes::{GO_ON, NAMED_BEFORE, OFFERED, OLD_PLAN, THE_LATEST};
+use crate::ledger::problems::pasted_error;
 use crate::ledger::statements::{is_prose, prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line};
 use crate::ledger::{Note, NoteKind};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
-/// Most UTF-16 units of an error that a request pastes.
-const LONGEST_ERROR: usize = 160;
 /// Fewest lines of a request that are pasted before one of them counts as its error.
 const FEWEST_PASTED: usize = 3;
+/// Most UTF-16 units of steps and tasks that are older than the newest requests.
+const LONGEST_EARLIER: usize = 420;
 /// Fewest and most items of a list of wishes.
 const WISHES: std::ops::RangeInclusive<usize> = 2..=8;
 
@@ -35,7 +35,8 @@ impl Builder<'_> {
         let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
-        if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
+        let is_planned = has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer);
+        if self.turn.is_none() && (is_planned || !has_failed && !self.is_open()) {
             return;
         }
         let open = self.left_open(&latest.text, latest.position);
@@ -50,8 +51,13 @@ impl Builder<'_> {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
             return self.add_step(&format!("{THE_LATEST}{open}"), &shown, turn);
         }
-        let line = match self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
+        let chosen = self.chosen_option(turn);
+        let answered =
+            || self.answered_by(turn, u64::MAX).filter(|said| !is_trivial(turn) || said.starts_with(IN_ANSWER));
+        let line = match chosen.or_else(answered) {
             Some(meant) => format!("{} ({meant})", one_line(turn)),
+            // A word such as `continue` says nothing by itself.
+            None if is_trivial(turn) => THE_LATEST.to_owned(),
             None => typed(turn, MOST_UNITS),
         };
         let line = clip_middle(&line, (self.units / TURN_PART).clamp(TURN_UNITS.0, TURN_UNITS.1));
@@ -60,7 +66,7 @@ impl Builder<'_> {
 
     /// Adds the step of a request of which the summary has `shown`.
     fn add_step(&mut self, line: &str, shown: &str, request: &str) {
-        let error = pasted_error(request).filter(|error| !shown.contains(error.as_str()));
+        let error = shown_error(request).filter(|error| !shown.contains(error.as_str()));
         let item = match error {
             Some(error) => format!("{GO_ON}{line} (it shows: {error})"),
             None => format!("{GO_ON}{line}"),
@@ -75,6 +81,34 @@ impl Builder<'_> {
         }
     }
 
+    /// Whether a step was named before the newest request for work, and that is worked on. The request usually asks for
+    /// it, and nobody knows how much of it is done.
+    pub(super) fn is_before_work(&self, step: &Note) -> bool {
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).map(|_| self.ledger.messages + 1);
+        let own = || self.ledger.requests.iter().rev().find(|request| is_substantive(&request.text));
+        let Some(asked_at) = of_turn.or_else(|| Some(own()?.position)) else { return false };
+        step.position > 0 && step.position < asked_at && self.acted_at() > asked_at
+    }
+
+    /// Steps that were named before the newest request, in one item.
+    pub(super) fn earlier_steps(&mut self, steps: &[&Note]) {
+        let texts: Vec<String> = steps.iter().map(|step| clip(&step.text, LONGEST_REPEAT)).collect();
+        let Some(newest) = steps.last() else { return };
+        let item = format!("{NAMED_BEFORE}{}", clip(&texts.join("; "), LONGEST_EARLIER));
+        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
+        self.pool.add(Section::NextSteps, &item, origin, Rank::Normal);
+    }
+
+    /// The open tasks of a plan that was not updated for several requests, in one item.
+    pub(super) fn stale_plan(&mut self, is_stale: bool) {
+        let plan = &self.ledger.plan;
+        let tasks: Vec<&str> = plan.in_state(PlanStatus::Pending).map(|task| task.text.as_str()).collect();
+        if is_stale && !tasks.is_empty() {
+            let item = format!("{OLD_PLAN}{}", clip(&tasks.join("; "), LONGEST_EARLIER));
+            self.pool.add(Section::NextSteps, &item, Origin::at(plan.position), Rank::Low);
+        }
+    }
+
     /// The option of the newest answer that a message chooses.
     pub(super) fn chosen_option(&self, message: &str) -> Option<String> {
         let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
@@ -83,6 +117,12 @@ impl Builder<'_> {
         let option = chosen(message, offered)?;
         Some(whole(&self.ledger.newest_answer.text, &option).unwrap_or(option))
     }
+}
+
+/// The error that a request pastes in several lines.
+fn shown_error(request: &str) -> Option<String> {
+    let pasted = request.lines().filter(|line| !line.trim().is_empty() && !is_prose(line.trim()));
+    if pasted.count() < FEWEST_PASTED { None } else { pasted_error(request) }
 }
 
 /// The items of the list in a request, if they are wishes and not pasted text.
@@ -94,18 +134,8 @@ fn wishes(request: &str) -> Vec<&str> {
     let lines = prose(request).filter(is_item);
     let items = lines.map(|line| (line, without_marker(line))).filter(|(line, text)| text.len() < line.trim().len());
     let items: Vec<&str> = items.map(|(_, text)| text).collect();
-    let are_wishes = WISHES.contains(&items.len()) && items.iter().all(|item| is_sized(item) && is_prose(item));
+    // What ends with a colon is the title of something that is pasted.
+    let is_wish = |item: &&str| is_sized(item) && is_prose(item) && !item.ends_with([':', '\u{ff1a}']);
+    let are_wishes = WISHES.contains(&items.len()) && items.iter().all(is_wish);
     if are_wishes { items } else { Vec::new() }
-}
-
-/// The line that explains best what a request pastes, if that is an error.
-fn pasted_error(request: &str) -> Option<String> {
-    let pasted: Vec<&str> = request.lines().filter(|line| !line.trim().is_empty() && !is_prose(line.trim())).collect();
-    if pasted.len() < FEWEST_PASTED {
-        return None;
-    }
-    let error = error_line(&pasted.join("\n"));
-    // Without any error, the last line counts as one.
-    let is_last = pasted.last().is_some_and(|last| one_line(last) == error);
-    (!is_last).then(|| clip(&one_line(&error), LONGEST_ERROR))
 }

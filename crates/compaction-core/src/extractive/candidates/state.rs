@@ -10,10 +10,11 @@ use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::choices::whole;
-use crate::ledger::commands::{core_command, looks_up, purposes};
+use crate::ledger::commands::{core_command, looks_up, purposes, without_preparation};
 use crate::ledger::cues::is_substantive;
+use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, NOTHING_YET, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
+    ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, LAST_STEP, NOTHING_YET, SAID_LAST, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
 };
 use crate::ledger::statements::{prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
@@ -28,6 +29,13 @@ const LONGEST_RESULT: usize = 240;
 const MOST_RUNS: usize = 2;
 /// Most UTF-16 units of such a command, and of the error that it ended with.
 const LONGEST_RUN: usize = 80;
+/// Most UTF-16 units of a list of changed files.
+const FILE_UNITS: usize = 120;
+/// Steps after the newest words from which the words may no longer say what is done.
+const FEWEST_SINCE: u64 = 2;
+/// Part of a summary that the last step may take, and its fewest UTF-16 units.
+const STEP_PART: usize = 40;
+const LEAST_STEP: usize = 120;
 /// Fences of commands that a person or the model types into a terminal.
 const SHELLS: [&str; 10] = ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "ps1", "cmd", "bat"];
 /// Most commands of an answer that are listed, and their UTF-16 units.
@@ -68,9 +76,42 @@ impl<'a> Builder<'a> {
         if let Some(announced) = turn.announced() {
             self.pool.add(Section::NextSteps, &announced, Origin::at(u64::MAX), Rank::Focus);
         } else if let Some((words, _)) = turn.last_words() {
-            let item = format!("The assistant said last: {words}");
+            let item = format!("{}: {words}", turn.said_last());
             self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
         }
+        if !turn.ledger.last_step.text.is_empty() {
+            let item = turn.last_step_item();
+            self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
+        }
+    }
+
+    /// Begins the item of the newest words. Words that many calls follow may no longer say what is done.
+    pub(super) fn said_last(&self) -> String {
+        match self.ledger.last_step.calls_since_words {
+            0..FEWEST_SINCE => SAID_LAST.to_owned(),
+            calls => format!("{SAID_LAST}, before {calls} more steps"),
+        }
+    }
+
+    /// What was done last for the request, while its turn is open.
+    pub(super) fn last_step(&mut self) {
+        if self.turn.is_none() && self.is_going_on() {
+            let origin = Origin::at(self.ledger.last_step.position);
+            self.pool.add(Section::InProgress, &self.last_step_item(), origin, Rank::Focus);
+        }
+    }
+
+    fn last_step_item(&self) -> String {
+        let units = (self.units / STEP_PART).max(LEAST_STEP);
+        format!("{LAST_STEP}{}", clip(&self.ledger.last_step.text, units))
+    }
+
+    /// Whether the last step is told, since its turn is open.
+    fn is_going_on(&self) -> bool {
+        let step = &self.ledger.last_step;
+        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let is_open = self.kind == SummaryKind::TurnPrefix || self.is_open();
+        !step.text.is_empty() && step.position > asked_at.max(self.ledger.answered) && is_open
     }
 
     /// The end of the newest answer.
@@ -110,13 +151,23 @@ impl<'a> Builder<'a> {
     /// are not among them, in a part of the summary.
     fn done_since(&self, since: u64) -> Vec<String> {
         let changed = self.ledger.files.iter().rev().filter(|file| file.changed_at > since);
-        let changed: Vec<String> = changed.take(MOST_CHANGED).map(|file| quote(&shown(&file.path))).collect();
+        let changed = named_files(&changed.map(|file| file.path.as_str()).collect::<Vec<_>>());
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
         let standing = standing_milestones(milestones.filter(|one| one.position > since));
         let newest = standing.iter().rev().take(MOST_LATEST);
         let mut told: Vec<(u64, String)> = newest.map(|one| (one.position, clip(&one.text, LONGEST_REPEAT))).collect();
-        let is_told = |run: &CommandRecord| standing.iter().any(|one| one.position == run.position);
+        // The last step has an item of its own.
+        let is_step = |run: &CommandRecord| run.position == self.ledger.last_step.position && self.is_going_on();
+        let is_told = |run: &CommandRecord| standing.iter().any(|one| one.position == run.position) || is_step(run);
         let runs = self.ledger.commands.iter().filter(|run| run.position > since && run.outcome != Outcome::Open);
+        // What failed and was done otherwise is no progress.
+        let is_open = |run: &CommandRecord| {
+            let subject = shown(&run.command);
+            run.outcome != Outcome::Failed
+                || self.with_turn.unresolved_errors().any(|error| error.subject.as_ref() == Some(&subject))
+        };
+        let runs = runs.filter(|run| is_open(run));
+        let runs = runs.filter(|run| !(run.is_call && is_thought(run.command.split('(').next().unwrap_or_default())));
         let runs = runs
             .filter(|run| !is_told(run) && (run.is_call || !purposes(&run.command).iter().all(|one| looks_up(one))));
         told.extend(runs.rev().take(MOST_RUNS).map(|run| (run.position, outcome(run))));
@@ -125,7 +176,7 @@ impl<'a> Builder<'a> {
         if !changed.is_empty() && !self.ledger.commands.iter().any(|run| run.position > changed_at) {
             told.push((u64::MAX, "nothing was run since".to_owned()));
         }
-        let changes = format!("changed {}", changed.join(", "));
+        let changes = format!("changed {changed}");
         let mut all = if changed.is_empty() { Vec::new() } else { vec![changes] };
         all.extend(told.into_iter().map(|(_, told)| told));
         // The newest of them say most. What was changed stays in any case.
@@ -142,7 +193,6 @@ impl<'a> Builder<'a> {
                 .count();
         let kept = all.split_off(first);
         all.truncate(usize::from(!changed.is_empty() && first > 0));
-        all.iter_mut().for_each(|one| *one = clip_middle(one, LONGEST_RUN));
         all.extend(kept);
         all
     }
@@ -192,7 +242,12 @@ impl<'a> Builder<'a> {
             .own_answer()
             .filter(|_| !self.ledger.is_waiting)
             .map(|text| text.trim_end().trim_end_matches(['*', '_']));
-        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']))
+        // The title of something that did not come says little.
+        let is_title = |text: &str| {
+            let last = text.lines().next_back().unwrap_or_default().trim();
+            last.starts_with('#') || last.starts_with("**") && !last.trim_matches('*').contains("**")
+        };
+        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']) && !is_title(end))
     }
 
     /// The words at the end of the newest answer.
@@ -203,26 +258,31 @@ impl<'a> Builder<'a> {
 
     /// The commands that a complete answer gives and nobody ran since.
     pub(super) fn commands_to_run(&mut self) {
-        if self.turn_request.is_some() || self.ledger.is_waiting {
-            return;
+        let (item, position) = match self.of_turn() {
+            Some(turn) => (turn.commands_item(), u64::MAX),
+            None => (self.commands_item(), self.ledger.newest_answer.position),
+        };
+        if let Some(item) = item {
+            self.pool.add(Section::NextSteps, &item, Origin::at(position), Rank::Focus);
         }
-        let Some(answer) = self.own_answer() else { return };
-        let is_run = |line: &str| {
+    }
+
+    fn commands_item(&self) -> Option<String> {
+        // Agents that apply the edits of a complete answer call their tools behind it.
+        let is_complete = self.ledger.answered == self.ledger.newest_answer.position;
+        let answer = self.own_answer().filter(|_| is_complete)?;
+        let is_run = |line: &String| {
             let mut runs = self.ledger.commands.iter();
-            runs.any(|run| run.position >= self.ledger.newest_answer.position && run.command.contains(line))
+            runs.any(|run| run.position >= self.ledger.newest_answer.position && run.command.contains(&one_line(line)))
         };
         let commands = commands(answer);
         let units: usize = commands.iter().map(|one| utf16_len(one)).sum();
-        if commands.is_empty()
-            || commands.len() > MOST_COMMANDS
-            || units > COMMAND_UNITS
-            || commands.iter().any(|one| is_run(one))
+        if commands.is_empty() || commands.len() > MOST_COMMANDS || units > COMMAND_UNITS || commands.iter().any(is_run)
         {
-            return;
+            return None;
         }
-        let listed: Vec<String> = commands.iter().map(|one| quote(one)).collect();
-        let item = format!("{COMMANDS}{}", listed.join(", "));
-        self.pool.add(Section::NextSteps, &item, Origin::at(self.ledger.newest_answer.position), Rank::Focus);
+        let listed: Vec<String> = commands.iter().map(|one| quote(&one_line(one))).collect();
+        Some(format!("{COMMANDS}{}", listed.join(", ")))
     }
 
     /// What the newest answer announces at its end.
@@ -273,7 +333,7 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().rev().take_while(|request| request.position > position);
         let is_recent = !std::ptr::eq(ledger, self.ledger)
             || later.filter(|request| is_substantive(&request.text)).count() <= STALE_AFTER;
-        let command = clip_middle(core_command(command), LONGEST_RUN);
+        let command = clip_middle(without_preparation(core_command(command), LONGEST_RUN), LONGEST_RUN);
         (changed_at > position && changed_at > since && is_recent).then(|| quote(&command))
     }
 }
@@ -287,10 +347,39 @@ fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
     })
 }
 
+/// Files in at most [`FILE_UNITS`] UTF-16 units, in their order: whole paths if all of them fit, otherwise with their
+/// last directories or by their names alone. Empty if there are none.
+fn named_files(paths: &[&str]) -> String {
+    let listed = |parts: usize, most: usize| {
+        let names: Vec<String> = paths.iter().take(most).map(|path| quote(&shown(end_of(path, parts)))).collect();
+        let more = paths.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        names.join(", ") + &more
+    };
+    let all = paths.len().min(MOST_CHANGED);
+    let forms = [(usize::MAX, all), (2, all), (1, all)];
+    let fewer = (1..all).rev().map(|most| (1, most));
+    let fits = |list: &String| utf16_len(list) <= FILE_UNITS;
+    forms.into_iter().chain(fewer).map(|(parts, most)| listed(parts, most)).find(fits).unwrap_or_else(|| {
+        let list = listed(1, 1);
+        clip_middle(&list, FILE_UNITS)
+    })
+}
+
+/// The last `parts` parts of a path.
+fn end_of(path: &str, parts: usize) -> &str {
+    if parts == usize::MAX {
+        return path;
+    }
+    let mut cuts = path.rmatch_indices(['/', '\\']).map(|(at, mark)| at + mark.len());
+    cuts.nth(parts - 1).map_or(path, |at| &path[at..])
+}
+
 /// A command with its outcome.
 fn outcome(run: &CommandRecord) -> String {
     let verb = if run.is_call { "called" } else { "ran" };
-    let command = quote(&clip_middle(&shown(&run.command), LONGEST_RUN));
+    let command = if run.is_call { &run.command } else { without_preparation(&run.command, LONGEST_RUN) };
+    let command = quote(&clip_middle(&shown(command), LONGEST_RUN));
     match (run.outcome, &run.last_error) {
         (Outcome::Failed, Some(error)) => format!("{command}{FAILED}{}", clip(&one_line(error), LONGEST_RUN)),
         (Outcome::Failed, None) => format!("{command} failed"),
@@ -340,17 +429,42 @@ fn is_item(line: &str) -> bool {
         || without_marker(line).len() < line.len() && line.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// The commands between the fences of shells in an answer, line by line.
-fn commands(answer: &str) -> Vec<&str> {
-    let (mut commands, mut is_shell, mut is_fenced) = (Vec::new(), false, false);
+/// The commands between the fences of shells in an answer: its lines, and several of them where a quote or a mark at the
+/// end goes on.
+fn commands(answer: &str) -> Vec<String> {
+    let (mut commands, mut is_shell, mut is_fenced) = (Vec::<String>::new(), false, false);
+    let mut goes_on = false;
     for line in answer.lines() {
         let line = line.trim();
         if let Some(language) = line.strip_prefix("```") {
             is_fenced = !is_fenced;
             is_shell = is_fenced && SHELLS.contains(&language.trim().to_lowercase().as_str());
-        } else if is_shell && !line.is_empty() && !line.starts_with('#') {
-            commands.push(line.strip_prefix("$ ").unwrap_or(line));
+            goes_on = false;
+            continue;
         }
+        if !is_shell || !goes_on && (line.is_empty() || line.starts_with('#')) {
+            continue;
+        }
+        match commands.last_mut().filter(|_| goes_on) {
+            Some(last) => {
+                *last = format!("{}\n{line}", last.trim_end_matches('\\').trim_end());
+            }
+            None => commands.push(line.strip_prefix("$ ").unwrap_or(line).to_owned()),
+        }
+        goes_on = commands.last().is_some_and(|last| is_unfinished(last));
     }
     commands
+}
+
+/// Whether a quote of a command is open, or its last line goes on with the next one.
+fn is_unfinished(command: &str) -> bool {
+    let mut open = None;
+    for mark in command.chars().filter(|one| matches!(one, '"' | '\'')) {
+        open = match open {
+            None => Some(mark),
+            Some(own) if own == mark => None,
+            own => own,
+        };
+    }
+    open.is_some() || command.ends_with('\\')
 }

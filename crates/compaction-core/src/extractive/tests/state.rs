@@ -1,0 +1,281 @@
+//! What was being done at the cut, what blocks it and what comes next.
+
+use super::*;
+
+/// The items of a section before a turn that begins with `turn`.
+fn before_turn(section: Section, history: &[Arc<Message>], turn: &[Arc<Message>]) -> Vec<String> {
+    let (history, turn) = (prepared(history), prepared(turn));
+    let with_turn = Ledger::collect(&[&history[..], &turn].concat(), None, tools());
+    let turn = Turn::of(&turn, tools()).unwrap();
+    let style = Style { turn: Some(&turn), with_turn: Some(&with_turn), ..style(ENOUGH) };
+    let text = text_of(&ExtractiveInput { style, ..super::history(&history) });
+    SummaryDocument::parse(&text).body[section].clone()
+}
+
+/// The items of a section after `messages`.
+fn after(section: Section, messages: &[Arc<Message>]) -> Vec<String> {
+    SummaryDocument::parse(&text_of(&history(&prepared(messages)))).body[section].clone()
+}
+
+#[test]
+fn the_last_step_of_an_open_turn_is_told_with_what_came_of_it() {
+    let explained = r#"{"command":"cd /home/dev/a && git log -1","description":"Find the last commit"}"#;
+    let edit = r#"{"path":"src/a.rs","oldText":"use b;\nlet x = 1;","newText":"use b;\nlet parser = Parser::new();"}"#;
+    let long = "line of a build\n".repeat(60) + "12 passed, 0 failed in 3s\n\n";
+    let question = r#"{"questions":[{"question":"Which port shall the server use?","options":[]}]}"#;
+    for (call, result, expected) in [
+        (
+            calls("1", "bash", explained),
+            returns("1", "1a2b3c4 fix: the parser", false),
+            "Find the last commit: ran `cd /home/dev/a && git log -1`: 1a2b3c4 fix: the parser",
+        ),
+        (
+            calls("1", "edit", edit),
+            returns("1", "ok", false),
+            "edited `src/a.rs`, which adds `let parser = Parser::new();`",
+        ),
+        (calls("1", "read", r#"{"path":"src/a.rs"}"#), returns("1", "fn main() {}", false), "read `src/a.rs`"),
+        (
+            calls("1", "read", r#"{"path":"/home/dev/projects/of-the-printer/src/components/layout/columns.rs"}"#),
+            returns("1", "fn main() {}", false),
+            "read `layout/columns.rs`",
+        ),
+        (runs("1", "make check"), returns("1", &long, false), "ran `make check`: \u{2026} 12 passed, 0 failed in 3s"),
+        (
+            runs("1", "make check"),
+            returns("1", "error: no rule for `;`", true),
+            "running `make check` failed: error: no rule for `;`",
+        ),
+        (
+            runs("1", "grep -n Parser src/a.rs"),
+            returns("1", "Command exited with code 1", true),
+            "ran `grep -n Parser src/a.rs`: nothing found",
+        ),
+        (
+            calls("1", "fetch_page", r#"{"url":"https://example.com/a","max":3,"prompt":"what it costs"}"#),
+            returns("1", "It costs nothing.", false),
+            "called `fetch_page(https://example.com/a, what it costs)`: It costs nothing.",
+        ),
+        (
+            calls("1", "AskUserQuestion", question),
+            returns("1", "User has answered your questions: 8080", false),
+            "asked the user: Which port shall the server use?: User has answered your questions: 8080",
+        ),
+    ] {
+        let messages = [user("Port the parser to Rust"), call, result];
+        let expected = format!("Last step: {expected}");
+        let found = after(Section::InProgress, &messages);
+        assert!(found.contains(&expected), "{expected}: {found:?}");
+        let before = [user("Write the manual of the printer"), says("The manual is written.", "stop")];
+        assert!(before_turn(Section::InProgress, &before, &messages).contains(&expected), "{expected}");
+        // A complete answer ends it.
+        let done = [&messages[..], &[says("The parser is ported.", "stop")]].concat();
+        let found = after(Section::InProgress, &done);
+        assert!(!found.iter().any(|item| item.starts_with("Last step")), "{found:?}");
+    }
+}
+
+#[test]
+fn plans_and_thoughts_are_no_steps() {
+    let messages = [
+        user("Port the parser to Rust"),
+        calls("1", "read", r#"{"path":"src/a.rs"}"#),
+        returns("1", "fn main() {}", false),
+        calls("2", "sequential_thinking", r#"{"thought":"The printer may need the parser, so it comes first."}"#),
+        returns("2", "{}", false),
+        calls("3", "todo_write", r#"{"todos":[{"content":"port the parser","status":"in_progress"}]}"#),
+        returns("3", "ok", false),
+    ];
+    let found = after(Section::InProgress, &messages);
+    assert!(found.contains(&"Last step: read `src/a.rs`".to_owned()), "{found:?}");
+    assert!(!found.iter().any(|item| item.contains("thinking")), "{found:?}");
+}
+
+#[test]
+fn words_that_many_steps_follow_are_told_as_such() {
+    let read = |id: &str| [calls(id, "read", r#"{"path":"src/a.rs"}"#), returns(id, "fn main() {}", false)];
+    let messages =
+        [&[user("Port the parser to Rust"), says("I look at the grammar first.", "toolUse")][..], &read("1")].concat();
+    let found = after(Section::InProgress, &messages);
+    assert!(found.contains(&"The assistant said last: I look at the grammar first.".to_owned()), "{found:?}");
+    let found = after(Section::InProgress, &[&messages[..], &read("2"), &read("3")].concat());
+    let expected = "The assistant said last, before 3 more steps: I look at the grammar first.".to_owned();
+    assert!(found.contains(&expected), "{found:?}");
+}
+
+#[test]
+fn a_turn_that_no_words_begin_goes_on_with_the_request_before_it() {
+    let history =
+        [user("Port the parser to Rust"), calls("1", "read", r#"{"path":"src/a.rs"}"#), returns("1", "x", false)];
+    let turn = [
+        user("[Request interrupted by user]"),
+        calls("2", "write", r#"{"path":"src/b.rs","content":"x"}"#),
+        returns("2", "ok", false),
+    ];
+    let found = before_turn(Section::InProgress, &history, &turn);
+    assert_eq!(
+        found,
+        [
+            "Working on: the latest request (done so far: changed `src/b.rs`; nothing was run since)",
+            "Last step: wrote `src/b.rs`"
+        ]
+    );
+    assert_eq!(before_turn(Section::NextSteps, &history, &turn), ["Go on with: the latest request"]);
+}
+
+#[test]
+fn many_changed_files_are_named_without_their_directories() {
+    let write = |number: usize| {
+        let path = format!("/home/dev/projects/printer/src/components/module_{number}.rs");
+        let id = number.to_string();
+        [calls(&id, "write", &format!(r#"{{"path":"{path}","content":"x"}}"#)), returns(&id, "ok", false)]
+    };
+    let messages: Vec<_> = (0..12).flat_map(write).collect();
+    let messages = [&[user("Port the printer to Rust")][..], &messages].concat();
+    let found = after(Section::InProgress, &messages);
+    let expected = "changed `module_11.rs`, `module_10.rs`, `module_9.rs`, `module_8.rs`, `module_7.rs`, `module_6.rs`, \
+                    `module_5.rs` and 5 more; nothing was run since)";
+    assert!(found[0].ends_with(expected), "{found:?}");
+}
+
+#[test]
+fn a_failure_that_was_made_up_for_is_no_progress() {
+    let messages = [
+        user("Port the parser to Rust"),
+        runs("1", "mytool run --old"),
+        returns("1", "error: no such option", true),
+        runs("2", "mytool run --new"),
+        returns("2", "", false),
+        calls("3", "read", r#"{"path":"src/a.rs"}"#),
+        returns("3", "x", false),
+    ];
+    let found = after(Section::InProgress, &messages);
+    assert_eq!(found[0], "Working on: the latest request (done so far: ran `mytool run --new`)");
+}
+
+#[test]
+fn steps_that_a_request_asks_for_are_one_item_while_it_is_worked_on() {
+    let history = [
+        user("Port the parser to Rust"),
+        says("The parser is ported.\n\nNext steps:\n- port the printer\n- write the manual of both", "stop"),
+    ];
+    let request = user("Go on with the printer until it prints the whole grammar");
+    let steps = ["port the printer", "write the manual of both"];
+    let found = before_turn(Section::NextSteps, &history, std::slice::from_ref(&request));
+    assert!(steps.iter().all(|step| found.iter().any(|item| item == step)), "nothing was done for it: {found:?}");
+    let turn = [request, calls("1", "write", r#"{"path":"src/p.rs","content":"x"}"#), returns("1", "ok", false)];
+    let expected = [
+        "Go on with: the latest request",
+        "Named before the latest request: port the printer; write the manual of both",
+    ];
+    assert_eq!(before_turn(Section::NextSteps, &history, &turn), expected);
+}
+
+#[test]
+fn an_old_plan_is_one_item() {
+    let plan =
+        plan("1", &[("port the parser", "completed"), ("port the printer", "pending"), ("test both", "pending")]);
+    let mut messages = [&[user("Port the parser and the printer")][..], &plan].concat();
+    for request in
+        ["Why is the grammar slow?", "Explain the cache to me", "Draw a logo for it", "Name the colours of it"]
+    {
+        messages.extend([user(request), says("That is done.", "stop")]);
+    }
+    let expected = "From a plan that was not updated since: port the printer; test both";
+    assert_eq!(after(Section::NextSteps, &messages), [expected]);
+}
+
+#[test]
+fn a_word_that_only_goes_on_names_the_latest_request() {
+    let history = [user("Port the parser to Rust"), says("The parser is half done. I port its tests now.", "stop")];
+    for word in ["continue", "weiter", "继续"] {
+        assert_eq!(before_turn(Section::NextSteps, &history, &[user(word)]), ["Go on with: the latest request"]);
+    }
+    let asked = [user("Port the parser to Rust"), says("Shall I port its tests, too?", "stop")];
+    let expected = "Go on with: yes (in answer to: Shall I port its tests, too?)";
+    assert_eq!(before_turn(Section::NextSteps, &asked, &[user("yes")]), [expected]);
+}
+
+#[test]
+fn only_an_error_is_told_as_the_one_that_a_request_shows() {
+    let filler = "It was written for the first version of the grammar and nobody reads it any more. ".repeat(12);
+    let palette = format!(
+        "Take these colours:\n\"error\": \"#ffb4ab\",\n\"warning\": \"#ffcc00\",\n\"info\": \"#00aaff\",\n\n{filler}"
+    );
+    let fence = format!(
+        "Set this rule before the section on errors :\n```apache\nRewriteRule ^a$ b [L]\n# Custom 404 Error\n```\n\n{filler}"
+    );
+    let history = [user("Make the page"), says("The page is made.", "stop")];
+    for request in [palette, fence] {
+        assert_eq!(before_turn(Section::NextSteps, &history, &[user(&request)]), ["Go on with: the latest request"]);
+    }
+}
+
+#[test]
+fn a_command_of_several_lines_is_one() {
+    let answer =
+        "It is ready.\n\n```sh\ngit commit -m \"feat: the printer\n- with colours\n- with tests\"\nmake \\\n  all\n```";
+    let found = after(Section::NextSteps, &[user("Prepare the release of the printer"), says(answer, "stop")]);
+    let expected = "Commands that the last answer gives: `git commit -m \"feat: the printer - with colours - with tests\"`, `make all`";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn commands_of_an_answer_come_next_though_its_edits_were_applied_behind_it() {
+    let messages = [
+        user("Add the page of the blog to the site"),
+        says("Here is the page. Then run:\n\n```bash\nnpx site sync\n```", "stop"),
+        calls("1", "edit", r#"{"path":"src/blog.astro"}"#),
+        returns("1", "Applied edit", false),
+    ];
+    let expected = "Commands that the last answer gives: `npx site sync`".to_owned();
+    assert!(after(Section::NextSteps, &messages).contains(&expected));
+    let history = [user("Make the page"), says("The page is made.", "stop")];
+    assert!(before_turn(Section::NextSteps, &history, &messages).contains(&expected));
+}
+
+#[test]
+fn a_title_at_the_end_of_an_answer_announces_nothing() {
+    let messages =
+        [user("Where do we stand?"), says("I looked at all of the tasks.\n\n**State of the project:**", "stop")];
+    let found = after(Section::NextSteps, &messages);
+    assert!(!found.iter().any(|item| item.contains("announced")), "{found:?}");
+}
+
+#[test]
+fn a_reported_problem_is_over_once_it_was_worked_on_and_the_person_went_on() {
+    let fix = |id: &str| [calls(id, "write", r#"{"path":"src/a.rs","content":"x"}"#), returns(id, "ok", false)];
+    let messages = [&[user("The export of the list is broken since yesterday")][..], &fix("1")].concat();
+    let report = "The user reports: The export of the list is broken since yesterday";
+    assert_eq!(after(Section::Blocked, &messages), [report]);
+    let on = [&messages[..], &[says("Its cause was the cache.", "stop"), user("go on")], &fix("2")].concat();
+    assert_eq!(after(Section::Blocked, &on), [""; 0]);
+}
+
+#[test]
+fn a_call_of_another_tool_does_not_wait_for_files() {
+    let messages = [
+        user("Note the state of the work and port the parser"),
+        calls("1", "notes__add", r#"{"text":"ported"}"#),
+        returns("1", "tool call error: no such note", true),
+        calls("2", "write", r#"{"path":"src/a.rs","content":"x"}"#),
+        returns("2", "ok", false),
+    ];
+    let found = after(Section::Blocked, &messages);
+    assert!(found.len() == 1 && !found[0].contains("files changed since"), "{found:?}");
+}
+
+#[test]
+fn what_was_said_and_done_last_is_no_state_of_the_next_summary() {
+    let messages = [
+        user("Port the parser to Rust"),
+        says("I look at the rules of the grammar now.", "toolUse"),
+        calls("1", "read", r#"{"path":"src/a.rs"}"#),
+        returns("1", "fn main() {}", false),
+    ];
+    let first = text_of(&history(&prepared(&messages)));
+    let later = prepared(&[user("Now write the manual of the printer")]);
+    let text = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&later) });
+    assert!(first.contains("Last step") && !text.contains("Last step") && !text.contains("said last"), "{text}");
+    assert!(text.contains("I look at the rules of the grammar now."), "{text}");
+}

@@ -1,0 +1,268 @@
+//! The last step: the newest calls of tools, why they were made, and what came of them.
+
+use std::collections::HashSet;
+
+use super::actions::{ActionKind, shown, subject_of};
+use super::commands::{only_looks, without_preparation};
+use super::errors::{NO_OUTPUT, error_line, is_trailer};
+use super::notes::FAILED;
+use super::outcomes::counted_line;
+use super::person::is_refusal;
+use super::text::{clip, clip_middle, one_line, quote};
+use crate::json::Json;
+use crate::message::{Body, Message, ToolCall};
+use crate::text::{prefix_utf16, utf16_len};
+use crate::tools::{FileTools, ToolAction, added_lines, classify, has_failed, printed_text};
+
+/// Most calls of one message that are told.
+const MOST_CALLS: usize = 3;
+/// Most UTF-16 units of a command or a call, of what came of it, and of its purpose.
+const LONGEST_TARGET: usize = 100;
+const LONGEST_RESULT: usize = 160;
+const LONGEST_PURPOSE: usize = 100;
+/// UTF-16 units at the beginning of an output that are read for a short one.
+const LONGEST_READ: usize = 400;
+/// Lines at the end of an output that are read.
+const LAST_LINES: usize = 12;
+/// Arguments in which agents say why they make a call.
+const PURPOSES: [&str; 4] = ["description", "explanation", "justification", "purpose"];
+/// Most UTF-16 units of a path that is told whole, and the last parts of a longer one that are told.
+const LONGEST_PATH: usize = 60;
+const PARTS: usize = 2;
+/// Most values of a call, and UTF-16 units of one.
+const MOST_VALUES: usize = 3;
+const LONGEST_VALUE: usize = 60;
+/// Arguments with the text that an edit replaces, with the one that replaces it, and with a patch.
+const OLD_TEXTS: [&str; 5] = ["old_string", "old_str", "oldText", "old_text", "search"];
+const NEW_TEXTS: [&str; 6] = ["new_string", "new_str", "newText", "new_text", "replace", "text"];
+const PATCHES: [&str; 3] = ["patch", "input", "diff"];
+/// UTF-16 units of an edit that are read, fewest letters of a line of it that tells something, and most UTF-16 units of
+/// that line.
+const MOST_ADDED: usize = 20_000;
+const FEWEST_LETTERS: usize = 8;
+const LONGEST_ADDED: usize = 80;
+/// What came of a search without a match.
+const NOTHING_FOUND: &str = ": nothing found";
+/// Parts of names of tools that only hold thoughts.
+const THINKING: [&str; 2] = ["think", "thought"];
+
+/// The newest step of the model. It is not stored: the messages behind a stored ledger have their own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastStep {
+    /// What was done and what came of it, on one line; empty if nothing was done.
+    pub(crate) text: String,
+    /// Position of its last result, or of the call if there is none; 0 for none.
+    pub(crate) position: u64,
+    /// Messages with calls that came after the newest words of the model.
+    pub(crate) calls_since_words: u64,
+}
+
+impl PartialEq for LastStep {
+    /// It is no fact of its own, so it does not affect equality of ledgers.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// The messages of the newest step. They are read when all messages are known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NewestCalls<'a> {
+    calls: Option<&'a Message>,
+    results: Vec<&'a Message>,
+    position: u64,
+    since_words: u64,
+}
+
+impl<'a> NewestCalls<'a> {
+    /// Records words of the model.
+    pub(super) fn note_words(&mut self) {
+        self.since_words = 0;
+    }
+
+    /// Records a message with calls of tools that do more than plan and think. `has_words` says whether the model
+    /// spoke in it.
+    pub(super) fn note_calls(&mut self, message: &'a Message, position: u64, has_words: bool) {
+        self.calls = Some(message);
+        self.results.clear();
+        self.position = position;
+        self.since_words += u64::from(!has_words);
+    }
+
+    /// Records a result.
+    pub(super) fn note_result(&mut self, message: &'a Message, position: u64) {
+        if self.calls.is_some() {
+            self.results.push(message);
+            self.position = position;
+        }
+    }
+
+    /// Records words of a person, which begin something new.
+    pub(super) fn end_turn(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn finish(self, tools: &FileTools) -> LastStep {
+        // A call that waits for its result is listed as such.
+        let Some(message) = self.calls.filter(|_| !self.results.is_empty()) else { return LastStep::default() };
+        let results: Vec<_> = self.results.iter().map(|result| result.read_body()).collect();
+        let result_of = |id: &str| {
+            results.iter().find_map(|body| match &**body {
+                Body::ToolResult { tool_call_id, content, is_error, .. } if tool_call_id == id => {
+                    Some((content.text("\n"), *is_error))
+                }
+                _ => None,
+            })
+        };
+        let body = message.read_body();
+        let Body::Assistant(answer) = &*body else { return LastStep::default() };
+        let telling = answer.tool_calls().filter(|call| tells(call, &classify(call, tools)));
+        let calls: Vec<&ToolCall> = telling.collect();
+        let first = calls.len().saturating_sub(MOST_CALLS);
+        let told = calls[first..].iter().map(|call| {
+            let result = result_of(&call.id);
+            step(call, result.as_ref().map(|(text, is_error)| (text.as_ref(), *is_error)), tools)
+        });
+        let mut told: Vec<String> = told.collect();
+        told.dedup();
+        if first > 0 {
+            told.insert(0, format!("{first} more calls"));
+        }
+        LastStep { text: told.join("; "), position: self.position, calls_since_words: self.since_words }
+    }
+}
+
+/// Whether a call is a step of the work. A plan is told by its tasks, and a thought changes nothing.
+pub(super) fn tells(call: &ToolCall, action: &ToolAction) -> bool {
+    !matches!(action, ToolAction::Plan(_) | ToolAction::Finish(_)) && !is_thought(&call.name)
+}
+
+/// Whether a tool only holds thoughts, by its name.
+pub(crate) fn is_thought(tool: &str) -> bool {
+    let name = tool.to_lowercase();
+    THINKING.iter().any(|part| name.contains(part))
+}
+
+/// A call with its purpose and what came of it.
+fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> String {
+    let action = classify(call, tools);
+    let (kind, target) = subject_of(call, &action);
+    let has_failed = result.is_some_and(|(output, is_error)| is_error || has_failed(&action, output, is_error));
+    let came = result.and_then(|(output, _)| outcome(kind, &action, output, has_failed)).unwrap_or_default();
+    let adds = || if has_failed { String::new() } else { added(call) };
+    let verb = |kind: ActionKind| match (has_failed && !is_empty_look(&came), kind) {
+        (true, ActionKind::Read) => "reading",
+        (true, ActionKind::Write) => "writing",
+        (true, ActionKind::Edit) => "editing",
+        (true, ActionKind::Run) => "running",
+        (true, ActionKind::Call) => "calling",
+        (false, ActionKind::Read) => "read",
+        (false, ActionKind::Write) => "wrote",
+        (false, ActionKind::Edit) => "edited",
+        (false, ActionKind::Run) => "ran",
+        (false, ActionKind::Call) => "called",
+    };
+    let done = match &action {
+        ToolAction::Ask(questions) => {
+            format!("asked the user: {}", clip(&one_line(&questions.join(" ")), LONGEST_RESULT))
+        }
+        ToolAction::OpenFile(access) => format!("{} the open file{}", verb(ActionKind::of_file(*access)), adds()),
+        _ if kind == ActionKind::Edit => format!("{} {}{}", verb(kind), told_path(&target), adds()),
+        _ if kind == ActionKind::Run => {
+            let purpose = purpose(call).map(|purpose| format!("{purpose}: ")).unwrap_or_default();
+            format!("{purpose}{} {}", verb(kind), told(without_preparation(&target, LONGEST_TARGET)))
+        }
+        _ if kind == ActionKind::Call => format!("{} {}", verb(kind), told(&with_values(call))),
+        _ => format!("{} {}", verb(kind), told_path(&target)),
+    };
+    done + &came
+}
+
+fn is_empty_look(came: &str) -> bool {
+    came == NOTHING_FOUND
+}
+
+fn told(target: &str) -> String {
+    quote(&clip_middle(&shown(target), LONGEST_TARGET))
+}
+
+/// A path, or its last parts if it is long.
+fn told_path(path: &str) -> String {
+    let end = path.rmatch_indices(['/', '\\']).nth(PARTS - 1).map_or(path, |(at, mark)| &path[at + mark.len()..]);
+    told(if utf16_len(path) > LONGEST_PATH { end } else { path })
+}
+
+/// A call with the values of its arguments: `fetch(https://example.com, what it costs)`.
+fn with_values(call: &ToolCall) -> String {
+    let mut values = Vec::new();
+    if let Some(Json::Object(members)) = &call.arguments {
+        let texts = members.iter().filter_map(|(_, value)| value.as_str());
+        values.extend(texts.filter(|text| !text.is_empty()).map(|text| clip(&one_line(text), LONGEST_VALUE)));
+    }
+    values.truncate(MOST_VALUES);
+    format!("{}({})", one_line(&call.name), values.join(", "))
+}
+
+/// The first line that an edit adds and that tells something.
+fn added(call: &ToolCall) -> String {
+    let Some(arguments) = &call.arguments else { return String::new() };
+    let text = |names: &[&str]| names.iter().find_map(|name| arguments.get(name)?.as_str());
+    // Some agents call a shell with the patch as its last word.
+    let last_word = || match arguments.get("command")? {
+        Json::Array(words) => words.last()?.as_str(),
+        _ => None,
+    };
+    let new = text(&NEW_TEXTS).or_else(|| text(&PATCHES)).or_else(last_word);
+    let old = text(&OLD_TEXTS).unwrap_or_default();
+    let Some(new) = new.map(|new| prefix_utf16(new, MOST_ADDED)) else { return String::new() };
+    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let letters = |line: &str| line.chars().filter(|one| one.is_alphabetic()).count();
+    let mut lines = added_lines(new).into_iter().map(str::trim).filter(|line| !known.contains(line));
+    let telling = lines.find(|line| letters(line) >= FEWEST_LETTERS);
+    telling.map(|line| format!(", which adds {}", quote(&clip(&shown(line), LONGEST_ADDED)))).unwrap_or_default()
+}
+
+/// Why a call is made, if it says so.
+fn purpose(call: &ToolCall) -> Option<String> {
+    let arguments = call.arguments.as_ref()?;
+    let said = PURPOSES.iter().find_map(|name| arguments.get(name)?.as_str())?.trim();
+    let is_line = !said.is_empty() && !said.contains('\n') && utf16_len(said) <= LONGEST_PURPOSE;
+    is_line.then(|| one_line(said.trim_end_matches('.')))
+}
+
+/// What came of a call, behind it.
+fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool) -> Option<String> {
+    if has_failed && is_refusal(output) {
+        return Some(" (the user refused it)".to_owned());
+    }
+    let printed = printed_text(output);
+    let is_look = matches!(action, ToolAction::Run { command, .. } if only_looks(command));
+    let reason = if has_failed { error_line(&printed) } else { String::new() };
+    if has_failed && is_look && (reason == NO_OUTPUT || is_trailer(&reason)) {
+        return Some(NOTHING_FOUND.to_owned());
+    }
+    if has_failed {
+        return Some(format!("{FAILED}{}", clip(&reason, LONGEST_RESULT)));
+    }
+    if kind.is_of_file() {
+        return None;
+    }
+    let printed = printed.trim();
+    let is_data = printed.starts_with(['{', '[', '<']);
+    let short = one_line(prefix_utf16(printed, LONGEST_READ));
+    if !printed.is_empty() && utf16_len(&short) <= LONGEST_RESULT && printed.len() <= LONGEST_READ {
+        return (kind == ActionKind::Run || !is_data).then(|| format!(": {short}"));
+    }
+    match action {
+        _ if printed.is_empty() => Some(": no output".to_owned()),
+        ToolAction::Ask(_) => Some(format!(": {}", clip(&short, LONGEST_RESULT))),
+        ToolAction::Run { .. } if !is_look => {
+            let last = || printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
+            let line = counted_line(printed).or_else(|| last().find(|line| !is_trailer(line)).map(one_line));
+            line.map(|line| format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)))
+        }
+        ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other if !is_data => {
+            Some(format!(": {}", clip(&short, LONGEST_RESULT)))
+        }
+        _ => counted_line(printed).map(|line| format!(": \u{2026} {line}")),
+    }
+}
