@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
@@ -439,13 +440,17 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     {
         return None;
     }
-    let is_made = is_chosen || has_reason && has_name(sentence);
+    if is_undecided(sentence, &words) {
+        return None;
+    }
+    let describes = || !has_unspaced(COMPARING_UNSPACED) && !has_agent(&words);
+    let is_made = is_chosen || has_reason && has_name(sentence) && !describes();
     let item = if is_made { reasoned.unwrap_or(plain) } else { plain };
     Some(Choice { item, has_reason, is_made })
 }
 
 /// Whether a sentence has a name in backticks or one that is known by its shape.
-fn has_name(sentence: &str) -> bool {
+pub(crate) fn has_name(sentence: &str) -> bool {
     let mut has_name = quoted(sentence).next().is_some();
     scan(sentence, |_, _| has_name = true);
     has_name
