@@ -6,6 +6,7 @@
 //! when an earlier compaction comes from a program that stores no ledger.
 
 pub(crate) mod actions;
+mod answers;
 pub(crate) mod choices;
 mod claims;
 mod collect;
@@ -13,9 +14,11 @@ pub(crate) mod commands;
 pub(crate) mod constraints;
 mod coverage;
 pub(crate) mod cues;
+mod deciding;
 mod earlier_summary;
 mod errors;
 pub(crate) mod finder;
+mod frames;
 pub(crate) mod last_step;
 mod loss;
 mod measure;
@@ -24,6 +27,7 @@ pub(crate) mod notes;
 mod outcomes;
 mod person;
 pub(crate) mod problems;
+mod reasons;
 mod requests;
 pub(crate) mod results;
 pub(crate) mod selection;
@@ -354,6 +358,12 @@ impl Ledger {
     /// The person's last request.
     pub fn last_request(&self) -> Option<&Request> {
         self.requests.last()
+    }
+
+    /// Whether a person said something after the message at `start` and not after the one at `end`.
+    pub(crate) fn has_request_between(&self, start: u64, end: u64) -> bool {
+        let after = self.requests.partition_point(|request| request.position <= start);
+        self.requests.get(after).is_some_and(|request| request.position <= end)
     }
 
     /// Errors that are still unresolved.

@@ -288,6 +288,10 @@ fn cost(section: Section, item: &str) -> usize {
     utf16_len(&render_item(section, 999, item)) + 1
 }
 
+/// Most bytes of a heading that stands before items.
+const LONGEST_FRAME: usize = 100;
+/// Separates sentences of two messages in an item.
+const BETWEEN: &str = " \u{2026} ";
 /// UTF-16 units of an item after which a new one begins.
 const LONGEST_ITEM: usize = 700;
 
@@ -304,6 +308,8 @@ struct Item {
     label: &'static str,
     position: u64,
     text: String,
+    /// The statement that was added last.
+    newest: String,
     entry: Option<EntryId>,
 }
 
@@ -315,7 +321,7 @@ impl Digest<'_> {
         let chosen = selection.choose(self.ledger, others);
         let mut items: Vec<Item> = Vec::new();
         for statement in chosen.into_iter().map(|index| &self.ledger.statements[index]) {
-            match items.last_mut().filter(|last| last.takes(statement)) {
+            match items.last_mut().filter(|last| last.takes(statement, self.ledger)) {
                 Some(last) => last.push(statement),
                 None => items.push(Item::of(statement)),
             }
@@ -328,19 +334,35 @@ impl Item {
     fn of(statement: &Statement) -> Self {
         let label = label(statement.voice);
         let text = format!("{label}{}", statement.text);
-        Self { label, position: statement.position, text, entry: statement.sources.ids().first().cloned() }
+        let (position, newest) = (statement.position, statement.text.clone());
+        Self { label, position, text, newest, entry: statement.sources.ids().first().cloned() }
     }
 
-    /// Whether a statement continues the item. Each message of a person is an item of its own.
-    fn takes(&self, statement: &Statement) -> bool {
-        let is_own = statement.position == self.position || statement.voice != Voice::Person;
+    /// Whether a statement continues the item. Each message of a person is an item of its own, and so is what was said
+    /// after one.
+    fn takes(&self, statement: &Statement, ledger: &Ledger) -> bool {
+        let is_own = statement.position == self.position
+            || statement.voice != Voice::Person && !ledger.has_request_between(self.position, statement.position);
         is_own
             && label(statement.voice) == self.label
             && utf16_len(&self.text) + utf16_len(&statement.text) < LONGEST_ITEM
     }
 
     fn push(&mut self, statement: &Statement) {
-        join(&mut self.text, &statement.text);
+        // Sentences of two messages are not read as one thought.
+        if statement.position > self.position && self.label == label(Voice::Report) {
+            self.text.push_str(BETWEEN);
+            self.text.push_str(&statement.text);
+        } else {
+            // A heading that stands before several items is said once.
+            let own = if statement.is_of_model() { own_words(&self.newest, &statement.text) } else { &statement.text };
+            let is_under = own.len() < statement.text.len() && statement.text.starts_with(self.newest.as_str());
+            if is_under && !self.newest.ends_with(':') {
+                self.text.push(':');
+            }
+            join(&mut self.text, own);
+        }
+        self.newest.clone_from(&statement.text);
         self.position = statement.position;
     }
 
@@ -350,6 +372,17 @@ impl Item {
             None => self.text,
         }
     }
+}
+
+/// A statement without what it repeats of the one before it: a heading that stands before both, or is that one.
+fn own_words<'a>(before: &str, statement: &'a str) -> &'a str {
+    let heading = before.trim_end_matches(':');
+    if let Some(own) = statement.strip_prefix(heading).and_then(|rest| rest.strip_prefix(": ")) {
+        return own;
+    }
+    let same = before.bytes().zip(statement.bytes()).take(LONGEST_FRAME).take_while(|(one, other)| one == other);
+    let end = memchr::memmem::rfind(&before.as_bytes()[..same.count()], b": ").map_or(0, |at| at + 2);
+    &statement[end..]
 }
 
 /// The texts, one after the other.

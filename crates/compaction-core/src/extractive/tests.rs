@@ -494,8 +494,7 @@ fn decisions_have_reasons() {
         &[says(answer, "stop")],
         expect![[r#"
             Decisions: **I picked `nom`**: it is small.
-            CriticalContext: We read whole files rather than lines.
-            CriticalContext: Assistant: I picked `nom` because it is small. The problem is clear. I bet the cache is stale because of it. The parser keeps spans so that errors have lines. The root cause is a missing lock in the store. `a` → `b`. Unit tests are slow → run them last.
+            CriticalContext: Assistant: I picked `nom` because it is small. The problem is clear. I bet the cache is stale because of it. The parser keeps spans so that errors have lines. We read whole files rather than lines. The root cause is a missing lock in the store. `a` → `b`. Unit tests are slow → run them last.
         "#]],
     );
 }
@@ -1548,4 +1547,22 @@ fn an_answer_that_ends_with_a_colon_announces_the_next_step() {
     let step =
         "NextSteps: The assistant announced: The cache is stale. Dann lese ich jetzt die Konfiguration des Druckers:";
     assert!(text.contains(step) && text.contains("InProgress: Working on: the latest request"), "{text}");
+}
+
+#[test]
+fn messages_of_the_digest_stand_apart() {
+    let answer = "The parser reads all of the tables.\n\nNot covered:\n- nested tables\n- merged cells";
+    let messages = [
+        user("Port the parser to Rust and tell me what is left"),
+        says("The lexer makes tokens of words.", "toolUse"),
+        says(answer, "stop"),
+        user("<task-notification>\n<task-id>b1</task-id>\n</task-notification>"),
+        says("The printer is next in line after that.", "stop"),
+        user("hm"),
+        says("The menu shows every page of the manual.", "stop"),
+    ];
+    let text = text_of(&history(&prepared(&messages)));
+    let expected = "- Assistant: The lexer makes tokens of words. \u{2026} The parser reads all of the tables. Not covered: \
+                    nested tables; merged cells \u{2026} The printer is next in line after that.";
+    assert!(text.contains(expected), "{text}");
 }

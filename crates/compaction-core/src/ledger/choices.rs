@@ -1,7 +1,7 @@
 //! Choices: the options that an answer offers, and the one that a person takes.
 
 use super::statements::{prose, sentences, without_marker};
-use super::text::{clip, one_line};
+use super::text::{clip, normalised, one_line};
 use crate::text::utf16_len;
 
 /// Fewest and most options of an answer.
@@ -14,10 +14,33 @@ const LONGEST_WHOLE: usize = 300;
 const LONGEST_WORD: usize = 24;
 /// Last sentences of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 4;
+/// Sentences before the first option among which it may ask it, too: the label and a heading stand between.
+const ASKED_BEFORE: usize = 3;
 /// Most UTF-16 units of a message that only chooses.
 const LONGEST_CHOICE: usize = 60;
 /// Most words before the label in such a message.
 const MOST_WORDS: usize = 6;
+/// Nouns of options, also as they are typed without accents.
+const OPTION_NOUNS: &[&str] = &[
+    "option",
+    "choice",
+    "variant",
+    "alternative",
+    "m\u{f6}glichkeit",
+    "variante",
+    "op\u{e7}\u{e3}o",
+    "op\u{e7}ao",
+    "opcao",
+    "opci\u{f3}n",
+    "opcion",
+    "alternativa",
+    "opzione",
+    "вариант",
+];
+/// Fewest words of an option that a message repeats, and the fewest and most letters of a word that are compared.
+const FEWEST_NAMED: usize = 2;
+const SHORTEST_STEM: usize = 4;
+const LONGEST_STEM: usize = 5;
 /// Words that join labels or end a message.
 const JOINING: &[&str] = &[
     "and",
@@ -41,12 +64,7 @@ const SEPARATOR: &str = " | ";
 /// The options that an answer offers, with their labels, if it asks which one to take: `1. Use files | 2. Use SQLite`.
 /// A label is a number or a capital letter, perhaps behind a word that all options have.
 pub(super) fn offered(answer: &str) -> Option<String> {
-    let ends_with_question = |text: &str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']);
-    let all: Vec<&str> = sentences(answer).collect();
-    if !all.iter().rev().take(ASKED_WITHIN).any(|sentence| ends_with_question(sentence)) {
-        return None;
-    }
-    let options = options(answer)?;
+    let options = Some(answer).filter(|answer| asks(answer)).and_then(options)?;
     // Titles of what is told below them are no options, unless each has a word such as `Option`.
     let is_title = |(label, text): &(Label<'_>, &str)| {
         label.word.is_empty() && text.trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}'])
@@ -56,6 +74,25 @@ pub(super) fn offered(answer: &str) -> Option<String> {
     }
     let items: Vec<String> = options.iter().map(item).collect();
     Some(items.join(SEPARATOR))
+}
+
+/// The options that an answer offers as they stand in it, without their labels; none if it does not ask.
+pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
+    let options = Some(answer).filter(|answer| asks(answer)).and_then(options);
+    options.unwrap_or_default().into_iter().map(|(_, text)| text).collect()
+}
+
+/// Whether an answer ends with a question, or asks one right before its options.
+fn asks(answer: &str) -> bool {
+    let is_question = |text: &&str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']);
+    let all: Vec<&str> = sentences(answer).collect();
+    if all.iter().rev().take(ASKED_WITHIN).any(is_question) {
+        return true;
+    }
+    let options = options(answer).unwrap_or_default();
+    let Some((_, first)) = options.first() else { return false };
+    let before = all.partition_point(|sentence| sentence.as_ptr() < first.as_ptr());
+    all[before.saturating_sub(ASKED_BEFORE)..before].iter().any(is_question)
 }
 
 /// The option that an answer takes itself: the one whose word and label stand alone in a sentence behind the options.
@@ -115,7 +152,7 @@ fn options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
 
 /// The options among `offered` that a short message names by their labels.
 pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
-    let message = message.trim();
+    let message = named_first(message.trim()).unwrap_or(message.trim());
     if message.is_empty() || utf16_len(message) > LONGEST_CHOICE || message.contains(['?', '\u{ff1f}']) {
         return None;
     }
@@ -140,6 +177,46 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     let is_taken = |option: &&str| option.split_once(". ").is_some_and(|(sign, _)| is_named(sign));
     let taken: Vec<&str> = offered.split(SEPARATOR).filter(is_taken).collect();
     (!taken.is_empty()).then(|| taken.join("; "))
+}
+
+/// The option among `offered` whose words a message repeats: most of those before its first mark, and of no other.
+pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
+    let title = |option: &'_ str| {
+        let text = option.split_once(". ").map_or(option, |(_, text)| text);
+        let end = [" - ", " \u{2014} ", " \u{2013} ", ": ", " ("].iter().filter_map(|mark| text.find(mark)).min();
+        stems(&text[..end.unwrap_or(text.len())])
+    };
+    let said = stems(message);
+    if message.contains(['?', '\u{ff1f}']) && !sentences(message).any(|one| !one.ends_with(['?', '\u{ff1f}'])) {
+        return None;
+    }
+    let is_named = |option: &&str| {
+        let title = title(option);
+        let shared = title.iter().filter(|stem| said.contains(*stem)).count();
+        shared >= FEWEST_NAMED && shared * 3 >= title.len() * 2
+    };
+    let mut found = offered.split(SEPARATOR).filter(is_named);
+    found.next().filter(|_| found.next().is_none()).map(str::to_owned)
+}
+
+/// The beginnings of the telling words of a text, without duplicates.
+fn stems(text: &str) -> Vec<String> {
+    let words = normalised(text);
+    let telling = words.split_whitespace().filter(|word| word.chars().count() >= SHORTEST_STEM);
+    let mut stems: Vec<String> = telling.map(|word| word.chars().take(LONGEST_STEM).collect()).collect();
+    stems.sort_unstable();
+    stems.dedup();
+    stems
+}
+
+/// The label with its noun with which a message begins: `Option 2`.
+fn named_first(message: &str) -> Option<&str> {
+    let (noun, rest) = message.split_once(' ')?;
+    let noun = noun.to_lowercase();
+    let label = rest.trim_start().split(|one: char| !one.is_alphanumeric()).next()?;
+    let is_label = matches!(label.len(), 1..=2) && (label.len() == 1 || label.bytes().all(|one| one.is_ascii_digit()));
+    let end = label.as_ptr() as usize - message.as_ptr() as usize + label.len();
+    (is_label && OPTION_NOUNS.contains(&noun.as_str())).then(|| &message[..end])
 }
 
 /// The label of an option.
@@ -193,6 +270,10 @@ mod tests {
                 "\u{65b9}\u{6848}A\u{ff1a}\u{7f13}\u{5b58}\n\u{65b9}\u{6848}B\u{ff1a}\u{6570}\u{636e}\u{5e93}\n\u{9009}\u{54ea}\u{4e2a}\u{ff1f}",
                 Some("A. \u{7f13}\u{5b58} | B. \u{6570}\u{636e}\u{5e93}"),
             ),
+            (
+                "Which way?\n1. Use files\n- slow\n2. Use SQLite\n- fast\n\nBoth work. Files are simpler. SQLite is safer. Both are small. Take your time.",
+                Some("1. Use files | 2. Use SQLite"),
+            ),
             ("Done:\n1. Fixed it\n2. Tested it", None),
             ("1. Only one\nOk?", None),
             (
@@ -228,6 +309,7 @@ mod tests {
             ("2", numbers, Some("2. Use SQLite")),
             ("option 2 please", numbers, Some("2. Use SQLite")),
             ("1 and 2", numbers, Some("1. Use files; 2. Use SQLite")),
+            ("Option 2 and then write down all of it in the manual for the others", numbers, Some("2. Use SQLite")),
             ("do 2, then test", numbers, Some("2. Use SQLite")),
             ("add 2 more tests", numbers, None),
             ("bump it to 0.2", numbers, None),
@@ -239,6 +321,18 @@ mod tests {
             ("go on", numbers, None),
         ] {
             assert_eq!(chosen(message, offered).as_deref(), expected, "{message}");
+        }
+    }
+    #[test]
+    fn a_message_chooses_by_the_words_of_an_option() {
+        let offered = "1. Compare checksums - slow but exact | 2. Track file dates - fast | 3. Copy all";
+        for (message, expected) in [
+            ("ok, then tracking the date of each file", Some("2. Track file dates - fast")),
+            ("compare the checksums and tell me when you are done", Some("1. Compare checksums - slow but exact")),
+            ("how do we compare checksums?", None),
+            ("copy the manual", None),
+        ] {
+            assert_eq!(named(message, offered).as_deref(), expected, "{message}");
         }
     }
 }

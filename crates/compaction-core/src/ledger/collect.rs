@@ -6,6 +6,7 @@ use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
 use super::cues::is_substantive;
 use super::errors::Errors;
+use super::frames::frames;
 use super::last_step::NewestCalls;
 use super::names::NameKind;
 use super::names::Names;
@@ -207,8 +208,8 @@ impl<'a> Collector<'a> {
         let text = blocks_text(&assistant.content, "\n");
         let is_final = assistant.stop_reason.as_deref() == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
-        self.statements.add_model(place, &parts, is_final);
-        self.dialogue.add_decisions(place, &parts, &mut self.notes);
+        self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);
+        self.dialogue.add_decisions(place, &parts, is_final, &mut self.notes);
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);

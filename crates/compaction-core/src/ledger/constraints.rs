@@ -40,16 +40,29 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if !is_sized(sentence) || sentence.ends_with(['?', '\u{ff1f}', '\u{61f}']) {
         return false;
     }
+    let sentence = without_answer(sentence);
+    // What introduces a list of steps or findings demands nothing by itself.
+    if sentence.ends_with([':', '\u{ff1a}']) && !lasts(sentence) {
+        return false;
+    }
     if is_constraint_in_a_script(sentence) {
         return true;
     }
     let words = normalised(sentence);
+    if invites(&words) || finds_nothing(&words) {
+        return false;
+    }
     // The text has a space at both ends, so fewer than three are at most one word.
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
+    if has_any(&words, OBJECTING) {
+        return true;
+    }
     let signals = signals(&words);
-    signals.demands & !signals.reports != 0 || orders(sentence, !signals.reports)
+    signals.reports == 0 && uses_and_denies(sentence)
+        || signals.demands & !signals.reports != 0
+        || orders(sentence, !signals.reports)
 }
 
 /// Words of demands that hold for more than the request which they are part of: what says for how long or for what
@@ -215,11 +228,226 @@ const LASTING_UNSPACED: &[&str] = &[
 /// Answers that a demand may follow. They forbid nothing.
 const ANSWERS: &[&str] = &["no", "nope", "nein", "non", "não"];
 
+/// Words among them that only forbid. Beside a task in the same sentence they hold for that task.
+const FORBIDDING: &[&str] = &[
+    "not", "don't", "dont", "doesn't", "mustn't", "can't", "cannot", "no", "without", "nicht", "kein", "keine",
+    "keinen", "keinem", "keiner", "ohne", "pas", "aucun", "aucune", "sans", "sin", "ningún", "ninguna", "não",
+    "nenhum", "nenhuma", "sem", "non", "nessun", "nessuna", "senza", "не", "без",
+];
+/// Words among them that hold beyond a task.
+static BEYOND: LazyLock<Vec<&str>> =
+    LazyLock::new(|| LASTING.iter().filter(|word| !FORBIDDING.contains(word)).copied().collect());
+/// First words of a clause that gives a task.
+const TASKS: &[&str] = &[
+    "add",
+    "build",
+    "check",
+    "create",
+    "fix",
+    "find",
+    "look",
+    "move",
+    "open",
+    "put",
+    "run",
+    "show",
+    "start",
+    "test",
+    "try",
+    "update",
+    "write",
+    "baue",
+    "erstelle",
+    "füge",
+    "korrigiere",
+    "prüfe",
+    "schau",
+    "starte",
+    "teste",
+    "zeig",
+    "zeige",
+    "ajoute",
+    "ajoutez",
+    "corrige",
+    "corrigez",
+    "crée",
+    "créez",
+    "lance",
+    "lancez",
+    "montre",
+    "montrez",
+    "regarde",
+    "regardez",
+    "vérifie",
+    "vérifiez",
+    "agrega",
+    "añade",
+    "comprueba",
+    "crea",
+    "ejecuta",
+    "mira",
+    "muestra",
+    "prueba",
+    "revisa",
+    "adicione",
+    "corrija",
+    "crie",
+    "execute",
+    "mostre",
+    "olhe",
+    "rode",
+    "verifique",
+    "aggiungi",
+    "controlla",
+    "esegui",
+    "guarda",
+    "mostra",
+    "prova",
+    "verifica",
+    "добавь",
+    "запусти",
+    "исправь",
+    "покажи",
+    "посмотри",
+    "проверь",
+    "создай",
+];
+/// Phrases that invite a person to say more, as models end their answers, which people paste.
+const INVITING: &[&str] = &[
+    "don't hesitate",
+    "do not hesitate",
+    "feel free",
+    "let me know",
+    "zögern sie nicht",
+    "zögere nicht",
+    "n'hésitez pas",
+    "n'hésite pas",
+    "no dudes en",
+    "no dude en",
+    "não hesite",
+    "non esitare",
+    "non esiti",
+    "не стесняйтесь",
+    "не стесняйся",
+];
+/// First words of fragments without a verb that deny something, and words with which these only report.
+const DENIALS: &[&str] = &[
+    "no", "kein", "keine", "keinen", "aucun", "aucune", "ningún", "ninguna", "nenhum", "nenhuma", "nessun", "nessuna",
+];
+const FINDINGS: &[&str] = &[
+    "needed",
+    "required",
+    "necessary",
+    "found",
+    "detected",
+    "nötig",
+    "notwendig",
+    "erforderlich",
+    "gefunden",
+    "requis",
+    "requise",
+    "nécessaire",
+    "trouvé",
+    "trouvée",
+    "détecté",
+    "détectée",
+    "necesario",
+    "necesaria",
+    "requerido",
+    "requerida",
+    "encontrado",
+    "encontrada",
+    "necessário",
+    "necessária",
+    "necessario",
+    "necessaria",
+    "richiesto",
+    "richiesta",
+    "trovato",
+    "trovata",
+];
+
+/// Words with which a person objects to what was done without being asked for.
+const OBJECTING: &[&str] = &[
+    "never said to",
+    "never asked you to",
+    "never told you to",
+    "didn't ask you to",
+    "did not ask you to",
+    "didn't tell you to",
+    "didn't say to",
+    "nie gesagt dass du",
+    "nicht gesagt dass du",
+    "nicht darum gebeten",
+    "jamais demandé de",
+    "pas demandé de",
+    "no te pedí que",
+    "nunca te pedí",
+    "não pedi para",
+    "nunca pedi para",
+    "non ti ho chiesto di",
+    "я не просил",
+];
+/// Words of a clause that says what to use.
+const USING: &[&str] = &[
+    "use",
+    "using",
+    "keep",
+    "only",
+    "verwende",
+    "nutze",
+    "benutze",
+    "nimm",
+    "nur",
+    "utilise",
+    "utilisez",
+    "prends",
+    "garde",
+    "usa",
+    "usad",
+    "usar",
+    "utiliza",
+    "utilize",
+    "usate",
+    "используй",
+    "используйте",
+];
+
+/// Whether one clause of a sentence says what to use and another one begins with what not to use.
+fn uses_and_denies(sentence: &str) -> bool {
+    let mut clauses = sentence.split([',', ';']).map(normalised).collect::<Vec<_>>();
+    let denies = |clause: &String| starts_with_any(clause, DENIALS);
+    let at = clauses.iter().skip(1).position(denies).map(|at| at + 1);
+    at.is_some_and(|at| {
+        clauses.truncate(at);
+        clauses.iter().any(|clause| has_any(clause, USING))
+    })
+}
+
+/// A sentence without the answer with which it begins.
+fn without_answer(sentence: &str) -> &str {
+    let is_answer = |(first, _): &(&str, &str)| ANSWERS.contains(&first.trim().to_lowercase().as_str());
+    sentence.split_once(',').filter(is_answer).map_or(sentence, |(_, own)| own.trim_start())
+}
+
+fn invites(words: &str) -> bool {
+    has_any(words, INVITING)
+}
+
+/// Whether a fragment only says that something is not needed or was not found.
+fn finds_nothing(words: &str) -> bool {
+    starts_with_any(words, DENIALS) && words.split_whitespace().next_back().is_some_and(|last| FINDINGS.contains(&last))
+}
+
 /// Whether a demand holds for more than the request which it is part of.
 pub(crate) fn lasts(demand: &str) -> bool {
-    let is_answer = |(first, _): &(&str, &str)| ANSWERS.contains(&first.trim().to_lowercase().as_str());
-    let own = demand.split_once(',').filter(is_answer).map_or(demand, |(_, own)| own);
-    has_any(&normalised(own), LASTING) || LASTING_UNSPACED.iter().any(|words| own.contains(words))
+    let own = without_answer(demand);
+    let words = normalised(own);
+    if has_any(&words, &BEYOND) || LASTING_UNSPACED.iter().any(|words| own.contains(words)) {
+        return true;
+    }
+    let gives_task = |clause: &str| starts_with_any(&normalised(clause), TASKS);
+    has_any(&words, FORBIDDING) && !own.split([',', ';']).any(gives_task)
 }
 
 /// Whether a sentence in one of the languages of [`SCRIPT_TABLES`] is a constraint.
@@ -571,9 +799,16 @@ mod tests {
         ] {
             assert!(lasts(demand), "{demand}");
         }
-        for wish in ["Make sure the title is blue.", "no, the block should stay as is", "Le nom doit être court."] {
+        for wish in [
+            "Make sure the title is blue.",
+            "no, the block should stay as is",
+            "Le nom doit être court.",
+            "it should be wider, don't change the menu, look into the page",
+            "prüfe das Menü, ändere nicht die Seite",
+        ] {
             assert!(!lasts(wish), "{wish}");
         }
+        assert!(lasts("never change the menu, look into the page"));
     }
 
     /// What people ask to hold throughout.
@@ -595,7 +830,10 @@ mod tests {
         "Refrain from adding dependencies.",
         "All changes are to be logged at all times.",
         "No new dependencies.",
+        "please use real names in the tables, no numbers!",
+        "I never said to delete that page, it was there to read.",
         // German.
+        "Nimm echte Namen in den Tabellen, keine Nummern.",
         "Bitte niemals die Datei `lohn.cfg` ändern.",
         "Verwende immer UTC in `Zeitstempel.java` und niemals Lokalzeit.",
         "Füge keine neuen Abhängigkeiten hinzu.",
@@ -734,6 +972,12 @@ mod tests {
         "サーバーが起動しません。",
         "なぜ動かないですか？",
         "絶対にバグだと思う。",
+        "no, that is the wrong page.",
+        "No changes needed.",
+        "Aucune modification requise.",
+        "Keine Anpassung nötig.",
+        "Si vous avez des questions, n'hésitez pas à me le dire !",
+        "Follow these steps to solve it:",
         "파서를 Rust로 옮겨 주세요.",
         "항상 실패합니다.",
         "서버가 시작되지 않습니다.",

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
@@ -450,16 +451,20 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     if !is_chosen && !has(&COMPARING, COMPARING_UNSPACED) || MUSINGS.starts(&words) || GUESSES.is_in(&words) {
         return None;
     }
+    if is_undecided(sentence, &words) {
+        return None;
+    }
     let plain = sentence.trim().replace("**", "");
     let reasoned = with_reason(&plain);
     let has_reason = reasoned.is_some() || OTHER_REASONS.is_in(&words) || has_unspaced(REASONS_UNSPACED);
-    let is_made = is_chosen || has_reason && has_name(sentence);
+    let describes = || !has_unspaced(COMPARING_UNSPACED) && !has_agent(&words);
+    let is_made = is_chosen || has_reason && has_name(sentence) && !describes();
     let item = if is_made { reasoned.unwrap_or(plain) } else { plain };
     Some(Choice { item, has_reason, is_made })
 }
 
 /// Whether a sentence has a name in backticks or one that is known by its shape.
-fn has_name(sentence: &str) -> bool {
+pub(crate) fn has_name(sentence: &str) -> bool {
     let mut has_name = quoted(sentence).next().is_some();
     scan(sentence, |_, _| has_name = true);
     has_name

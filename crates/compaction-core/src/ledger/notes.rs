@@ -244,6 +244,13 @@ pub(crate) const CHOSE: &str = "The user chose: ";
 /// Starts what a person decided in their own words, and what they answered to a question of a tool.
 pub(crate) const DECIDED: &str = "The user: ";
 pub(crate) const ANSWERED: &str = "The user answered: ";
+/// Start the decision of a person who only agreed to what the model asked or advised, or only refused it.
+pub(crate) const AGREED: &str = "The user agreed to: ";
+pub(crate) const REFUSED: &str = "The user refused: ";
+/// The decision of a person who answered a question of the model in a few words.
+pub(crate) fn answered_to(words: &str, question: &str) -> String {
+    format!("The user answered \"{words}\" to: {question}")
+}
 /// Starts the decision of an answer for one of its own options.
 pub(crate) const TOOK: &str = "The assistant chose: ";
 /// Starts the item of a withdrawn constraint or decision.

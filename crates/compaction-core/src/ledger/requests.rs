@@ -4,13 +4,16 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::choices::{chosen, offered, taken, whole};
+use super::answers::answered;
+use super::choices::{chosen, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial};
+use super::deciding::is_advice;
 use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
-use super::statements::{Part, is_prose, sentences};
+use super::reasons::{change_of_plan, with_subject};
+use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
-use super::text::{clip_middle, has_any, normalised, starts_with_any};
+use super::text::{clip, clip_middle, has_any, normalised, one_line, starts_with_any};
 use super::{Request, RequestWeight};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -228,6 +231,8 @@ const FEWEST_QUOTED: usize = 3;
 const LONGEST_TYPED: usize = 420;
 /// Sentences at either end of a message with pasted text that a person may have written.
 const TYPED_AROUND: usize = 2;
+/// Most UTF-16 units of a demand with its list.
+const LONGEST_LIST: usize = 300;
 /// Most sentences of one message that are checked for withdrawals.
 const MOST_WITHDRAWING: usize = 200;
 /// Latest answers whose plans still count.
@@ -297,11 +302,25 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
         if number < MOST_WITHDRAWING {
             notes.withdraw(sentence, place);
         }
-        constraints(sentence).for_each(|constraint| notes.add(NoteKind::Constraint, constraint, place, false));
+        for constraint in constraints(sentence) {
+            let list = list_behind(text, constraint);
+            notes.add(NoteKind::Constraint, list.as_deref().unwrap_or(constraint), place, false);
+        }
         if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
             notes.add(NoteKind::Decision, &format!("{DECIDED}{}", choice.item), place, false);
         }
     }
+}
+
+/// A sentence of `text` that ends with a colon, with the list that it introduces.
+fn list_behind(text: &str, sentence: &str) -> Option<String> {
+    if !sentence.ends_with([':', '\u{ff1a}']) {
+        return None;
+    }
+    let behind = text.get(sentence.as_ptr() as usize - text.as_ptr() as usize + sentence.len()..)?;
+    let lines = behind.lines().map(str::trim).filter(|line| !line.is_empty());
+    let items: Vec<&str> = lines.map_while(|line| Some(without_marker(line)).filter(|item| *item != line)).collect();
+    Some(clip(&one_line(&format!("{sentence} {}", items.join("; "))), LONGEST_LIST)).filter(|_| !items.is_empty())
 }
 
 /// A message without the lines that quote somebody else, as in an e-mail.
@@ -376,18 +395,30 @@ impl<'a> Dialogue<'a> {
         });
     }
 
-    /// Adds what a person chose among the options of the newest answer.
+    /// Adds what a person chose among the options of the newest answer, or what they answered to its question.
     fn read_choice(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
-        let Some(options) =
-            newest.filter(|_| utf16_len(text) <= LONGEST_TYPED).and_then(|answer| offered(&answer.text))
-        else {
-            return;
-        };
-        if let Some(option) = chosen(text, &options) {
-            let option = newest.and_then(|answer| whole(&answer.text, &option)).unwrap_or(option);
+        let Some(newest) = newest.filter(|_| utf16_len(text) <= LONGEST_TYPED) else { return };
+        let options = offered(&newest.text);
+        let option = options.and_then(|options| chosen(text, &options).or_else(|| named(text, &options)));
+        if let Some(option) = option {
+            let option = whole(&newest.text, &option).unwrap_or(option);
             notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
+            return;
+        }
+        // A question of the person between the two leaves the question of the model open.
+        let mut asked_at = asked_at;
+        for answer in self.answers.iter().rev() {
+            let is_newest = std::ptr::eq(answer, newest);
+            if let Some(answered) = answered(text, &answer.text).filter(|one| is_newest || one.is_verdict) {
+                return notes.add(NoteKind::Decision, &answered.item, place, answered.is_bare);
+            }
+            if answer.place.position > asked_at {
+                let between = self.requests.iter().rev().find(|request| request.position < answer.place.position);
+                let Some(between) = between.filter(|one| one.text.trim().ends_with(['?', '\u{ff1f}'])) else { return };
+                asked_at = between.position;
+            }
         }
     }
 
@@ -414,11 +445,32 @@ impl<'a> Dialogue<'a> {
         notes.add(NoteKind::Fact, &goal_line(first), place, true);
     }
 
-    /// Adds the decisions in an answer, and the findings that compare what is with what should be.
-    pub(super) fn add_decisions(&self, place: SourcePosition<'a>, parts: &[Part<'_>], notes: &mut NoteList) {
-        for choice in parts.iter().flat_map(Part::sentences).filter_map(choice) {
-            let kind = if choice.is_made { NoteKind::Decision } else { NoteKind::Fact };
-            notes.add(kind, &choice.item, place, !choice.has_reason);
+    /// Adds the decisions in an answer, and the findings that compare what is with what should be. What a final answer
+    /// advises or offers is no decision.
+    pub(super) fn add_decisions(
+        &self,
+        place: SourcePosition<'_>,
+        parts: &[Part<'_>],
+        is_final: bool,
+        notes: &mut NoteList,
+    ) {
+        let mut before: Option<&str> = None;
+        for part in parts {
+            for sentence in part.sentences() {
+                let plan = || before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
+                let choice = choice(sentence);
+                let made = choice.as_ref().is_some_and(|choice| choice.is_made);
+                if let Some(plan) = Some(()).filter(|()| !made).and_then(|()| plan()) {
+                    notes.add(NoteKind::Decision, &plan, place, true);
+                } else if let Some(choice) = choice.filter(|choice| choice.is_made || choice.has_reason) {
+                    let kind = if choice.is_made { NoteKind::Decision } else { NoteKind::Fact };
+                    let is_offer = choice.is_made && is_final && is_advice(sentence, &normalised(sentence));
+                    if let Some(item) = with_subject(&choice.item, sentence, before).filter(|_| !is_offer) {
+                        notes.add(kind, &item, place, !choice.has_reason);
+                    }
+                }
+                before = Some(sentence);
+            }
         }
     }
 
@@ -509,6 +561,67 @@ mod tests {
         read_constraints(SourcePosition { position: 1, entry: None }, text, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch the store."]);
+    }
+
+    /// The decisions of a person after an answer and other messages.
+    fn decided(answer: &str, messages: &[(&str, &str)], last: &str) -> Vec<String> {
+        let place = |position| SourcePosition { position, entry: None };
+        let (mut dialogue, mut notes) = (Dialogue::default(), NoteList::default());
+        dialogue.read_model(place(1), Cow::Borrowed(answer), Some("stop"));
+        for (at, (asked, told)) in messages.iter().enumerate() {
+            let position = 2 + 2 * at as u64;
+            dialogue.read_person(place(position), asked, &mut notes);
+            dialogue.read_model(place(position + 1), Cow::Borrowed(told), Some("stop"));
+        }
+        dialogue.read_person(place(90), last, &mut notes);
+        notes.finish().into_iter().filter(|note| note.kind == NoteKind::Decision).map(|note| note.text).collect()
+    }
+
+    #[test]
+    fn a_question_stays_open_while_the_person_asks_back() {
+        let asks = "The menu may be sorted by name. Shall I sort the menu by date or by name?";
+        let back = ("what is the menu made of?", "It is made of a table with all of the pages.");
+        let expected = ["The user answered \"yes, by date\" to: Shall I sort the menu by date or by name?"];
+        assert_eq!(decided(asks, &[], "yes, by date"), expected);
+        assert_eq!(decided(asks, &[back], "yes, by date"), expected);
+        assert_eq!(decided(asks, &[back], "sort the date column of the table"), Vec::<String>::new());
+        let told = ("port the parser", "The parser is in Rust now, with all of its tests.");
+        assert_eq!(decided(asks, &[told], "yes, by date"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_an_answer_advises_is_no_decision() {
+        let decisions = |text: &str, is_final: bool| {
+            let (dialogue, mut notes) = (Dialogue::default(), NoteList::default());
+            let parts: Vec<Part<'_>> = super::super::statements::parts(text).collect();
+            dialogue.add_decisions(SourcePosition { position: 1, entry: None }, &parts, is_final, &mut notes);
+            let made = notes.finish().into_iter().filter(|note| note.kind == NoteKind::Decision);
+            made.map(|note| note.text).collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(decisions("I'd go with `nom` because it is small.", true), none);
+        assert_eq!(decisions("Decision: either take `nom` or write a parser by hand.", true), none);
+        assert_eq!(decisions("`read` returns nil instead of an error because the lock is late.", true), none);
+        assert_eq!(decisions("It was chosen over `pest` because it is small.", true), none, "it has no subject");
+        let parser = "The parser is built with `nom`. It was chosen over `pest` because it is small.";
+        assert_eq!(
+            decisions(parser, true),
+            ["The parser is built with `nom` \u{2013} **It was chosen over `pest`**: it is small."]
+        );
+        assert_eq!(decisions("I picked `nom` because it is small.", true), ["**I picked `nom`**: it is small."]);
+        assert_eq!(
+            decisions("`flock` is not there. I'll use a lock file instead.", false),
+            ["**I'll use a lock file instead**: `flock` is not there."]
+        );
+    }
+
+    #[test]
+    fn a_demand_comes_with_the_list_that_it_introduces() {
+        let mut notes = NoteList::default();
+        let text = "Never touch these files:\n- the lock\n- the log\nThen port the parser.";
+        read_constraints(SourcePosition { position: 1, entry: None }, text, &mut notes);
+        let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
+        assert_eq!(texts, ["Never touch these files: the lock; the log"]);
     }
 
     #[test]

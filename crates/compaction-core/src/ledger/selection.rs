@@ -10,6 +10,8 @@ use std::hash::BuildHasherDefault;
 use std::sync::{Arc, OnceLock};
 
 use super::Ledger;
+use super::cues::has_name;
+use super::reasons::begins_with_pronoun;
 use super::statements::{Statement, Voice};
 use super::terms::{
     ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, HashedAlready, SEED, SIGN, SLASH, SMALL, TextHashing, Token, UNDERSCORE,
@@ -44,6 +46,9 @@ const FOCUS: f32 = 8.0;
 /// these terms look rarer than they were.
 const EARLIER: f32 = 0.65;
 
+/// Factors for sentences that need others: those that introduce something, and those whose subject stands before them.
+const INTRODUCTION: f32 = 0.6;
+const PRONOUN: f32 = 0.85;
 /// Bytes of a short answer, which makes no sense without its question.
 const SHORT_ANSWER: usize = 60;
 
@@ -195,7 +200,14 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
     };
     // A short answer makes no sense without its question.
     let answered = next.is_some_and(|next| next.voice == Voice::Person && next.text.len() <= SHORT_ANSWER);
-    voice * place * if answered && statement.is_of_model() { 1.5 } else { 1.0 }
+    let answer = if answered && statement.is_of_model() { 1.5 } else { 1.0 };
+    // What introduces a list or code says little without it unless it names something, and a pronoun needs its noun.
+    let alone = match statement.is_of_model() {
+        true if statement.text.ends_with([':', '\u{ff1a}']) && !has_name(&statement.text) => INTRODUCTION,
+        true if statement.number > 0 && begins_with_pronoun(&statement.text) => PRONOUN,
+        _ => 1.0,
+    };
+    voice * place * answer * alone
 }
 
 impl Candidate<'_> {
@@ -457,4 +469,29 @@ fn is_name(token: &str) -> bool {
         has_capital |= at > 0 && byte.is_ascii_uppercase();
     }
     has_digit && bytes.len() > 1 || has_mark || has_capital && has_small
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Sources;
+
+    #[test]
+    fn sentences_that_need_others_weigh_less() {
+        let texts =
+            ["All is well.", "The parts are:", "It is slow.", "The store is slow.", "The parts of `a.rs`:", "End."];
+        let statements: Vec<Statement> = (0..)
+            .zip(texts)
+            .map(|(number, text)| Statement {
+                voice: Voice::Report,
+                text: text.to_owned(),
+                number: number + 2,
+                position: 1,
+                sources: Sources::default(),
+            })
+            .collect();
+        let weights: Vec<f32> = (0..5).map(|index| weight_of(&statements, index)).collect();
+        assert!(weights[1] < weights[2] && weights[2] < weights[3], "{weights:?}");
+        assert!(weights[4] >= weights[3], "it names something: {weights:?}");
+    }
 }

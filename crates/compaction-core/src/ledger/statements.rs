@@ -23,7 +23,7 @@ const CODE_BYTES: usize = 1024;
 /// Most bytes of all statements while messages are read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Most statements of one message.
-const MOST_OF_ONE: usize = 160;
+pub(super) const MOST_OF_ONE: usize = 160;
 
 /// Fewest marks of code in a line of code, and most of one word that count.
 const FEWEST_MARKS: usize = 2;
@@ -113,11 +113,18 @@ impl Statements {
             self.push(Voice::Person, line.into_owned(), 0, place);
             return;
         }
-        self.add_parts(place, parts(text), |sentence| if is_prose(sentence) { Voice::Person } else { Voice::Quote });
+        let voice = |sentence: &str| if is_prose(sentence) { Voice::Person } else { Voice::Quote };
+        self.add_parts(place, parts(text), &[], voice);
     }
 
-    /// Adds an answer of the model.
-    pub(super) fn add_model(&mut self, place: SourcePosition<'_>, parts: &[Part<'_>], is_final: bool) {
+    /// Adds an answer of the model. `frames` has what stands before each of its parts.
+    pub(super) fn add_model(
+        &mut self,
+        place: SourcePosition<'_>,
+        parts: &[Part<'_>],
+        frames: &[Option<String>],
+        is_final: bool,
+    ) {
         self.newest = self.list.len();
         let voice = |sentence: &str| match is_announcement(sentence) {
             _ if is_code(sentence) => Voice::Quote,
@@ -125,7 +132,7 @@ impl Statements {
             false if is_final => Voice::Report,
             false => Voice::Remark,
         };
-        self.add_parts(place, parts.iter().copied(), voice);
+        self.add_parts(place, parts.iter().copied(), frames, voice);
     }
 
     /// Adds a line of a call, a result or an earlier summary.
@@ -148,10 +155,11 @@ impl Statements {
         &mut self,
         place: SourcePosition<'_>,
         parts: impl Iterator<Item = Part<'a>>,
+        frames: &[Option<String>],
         voice: impl Fn(&str) -> Voice,
     ) {
         let mut number = 0;
-        for part in parts.take(MOST_OF_ONE) {
+        for (at, part) in parts.take(MOST_OF_ONE).enumerate() {
             let (own, line) = match part {
                 Part::Sentence(sentence) | Part::Heading(sentence) => {
                     let mut line = as_line(without_edges(sentence));
@@ -170,6 +178,10 @@ impl Statements {
                 continue;
             }
             if own != Voice::Person {
+                let line = match frames.get(at) {
+                    Some(Some(frame)) => Cow::Owned(format!("{frame}{line}")),
+                    _ => line,
+                };
                 self.push(own, clip_middle(&line, LONGEST), number, place);
                 number += 1;
                 continue;

@@ -610,7 +610,7 @@ fn what_was_taken_back_is_marked_and_told_as_such() {
         notes.map(|note| note.text.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(constraints(true), ["Never touch db/schema.sql.", "Always use Redis for the cache."]);
-    assert_eq!(constraints(false), ["Always use UTC.", "No, drop Redis.", "Use SQLite."]);
+    assert_eq!(constraints(false), ["Always use UTC.", "Use SQLite."]);
     assert_eq!(ledger.requests.len(), 2, "what is said with a refusal is no request");
     assert_eq!(Ledger::read(&stored(&ledger, STORED_BYTES)).expect("it is stored").notes, ledger.notes);
 
@@ -623,13 +623,13 @@ fn what_was_taken_back_is_marked_and_told_as_such() {
     let report =
         LossReport::of(&Check { ledger: &ledger, summary: "", evicted: &messages, previous_summary: None, kept: &[] });
     let missing: Vec<&str> = report.constraints.iter().map(|note| note.text.as_str()).collect();
-    assert_eq!(missing, ["Use SQLite.", "No, drop Redis.", "Always use UTC."]);
+    assert_eq!(missing, ["Use SQLite.", "Always use UTC."]);
 
     // What is asked for again holds again.
     let again = prepared(vec![user("Never touch db/schema.sql.")]);
     let ledger = Ledger::collect(&again, Some(&ledger), &FileTools::default());
     let standing: Vec<&str> = ledger.standing(NoteKind::Constraint).map(|note| note.text.as_str()).collect();
-    assert_eq!(standing, ["Always use UTC.", "No, drop Redis.", "Use SQLite.", "Never touch db/schema.sql."]);
+    assert_eq!(standing, ["Always use UTC.", "Use SQLite.", "Never touch db/schema.sql."]);
 }
 
 #[test]

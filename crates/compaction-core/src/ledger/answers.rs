@@ -1,0 +1,493 @@
+//! Answers: what a person says in a few words to a question or an advice of the model. Neither half makes sense alone,
+//! so they become one decision. Words of several languages tell an assent and a refusal.
+
+use super::cues::{has_name, is_sized};
+use super::notes::{AGREED, REFUSED, answered_to};
+use super::statements::sentences;
+use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
+use crate::text::utf16_len;
+
+/// Most UTF-16 units of the words of a person, and of what they answer.
+const LONGEST_REPLY: usize = 160;
+const LONGEST_QUESTION: usize = 260;
+/// Last sentences of an answer among which it asks its question.
+const ASKED_WITHIN: usize = 3;
+/// Most words, or characters of a script without spaces, of an answer that says nothing but yes or no.
+const BARE_WORDS: usize = 2;
+const BARE_CHARACTERS: usize = 3;
+/// Fewest words of a sentence to which a person may object.
+const FEWEST_OBJECTED: usize = 5;
+/// Most words of a question whose subject stands in the sentence before it.
+const POINTING_WORDS: usize = 9;
+/// Most words of a question that only asks whether to go on.
+const ROUTINE_WORDS: usize = 9;
+/// Fewest letters of a word that names one of two things in a question.
+const SHORTEST_NAME: usize = 4;
+
+/// First words of an assent.
+const ASSENTS: &[&str] = &[
+    "yes",
+    "yep",
+    "yeah",
+    "yup",
+    "sure",
+    "ok",
+    "okay",
+    "please do",
+    "do it",
+    "do that",
+    "do both",
+    "both",
+    "go ahead",
+    "go for it",
+    "proceed",
+    "agreed",
+    "sounds good",
+    "let's do",
+    "let's go",
+    "ja",
+    "jo",
+    "gerne",
+    "klar",
+    "einverstanden",
+    "mach das",
+    "mach es",
+    "passt",
+    "oui",
+    "d'accord",
+    "vas y",
+    "allez y",
+    "bien sûr",
+    "sí",
+    "si",
+    "vale",
+    "claro",
+    "de acuerdo",
+    "adelante",
+    "hazlo",
+    "sim",
+    "pode ser",
+    "pode fazer",
+    "isso",
+    "faça",
+    "certo",
+    "va bene",
+    "certo",
+    "d'accordo",
+    "да",
+    "хорошо",
+    "давай",
+    "ладно",
+    "согласен",
+];
+/// First words of a refusal. Who does it alone refuses the offer, too.
+const REFUSALS: &[&str] = &[
+    "no",
+    "nope",
+    "nah",
+    "not now",
+    "not yet",
+    "don't",
+    "do not",
+    "neither",
+    "never mind",
+    "i'll do it",
+    "i will do it",
+    "i'll do that",
+    "leave it",
+    "nein",
+    "nee",
+    "lieber nicht",
+    "noch nicht",
+    "nicht",
+    "weder",
+    "mache ich selbst",
+    "das mache ich",
+    "non",
+    "pas maintenant",
+    "pas encore",
+    "ni",
+    "je m'en occupe",
+    "je le fais",
+    "ahora no",
+    "todavía no",
+    "aún no",
+    "lo hago yo",
+    "não",
+    "agora não",
+    "ainda não",
+    "eu faço",
+    "deixa",
+    "nem",
+    "non ora",
+    "lo faccio io",
+    "нет",
+    "не надо",
+    "не сейчас",
+    "пока не",
+    "я сам",
+];
+/// The same in languages without spaces between words.
+const ASSENTS_UNSPACED: &[&str] = &[
+    "はい",
+    "うん",
+    "ええ",
+    "お願い",
+    "おねがい",
+    "いいね",
+    "いいよ",
+    "そうして",
+    "そうしよう",
+    "じゃあそう",
+    "それで",
+    "了解",
+    "好",
+    "是的",
+    "可以",
+    "行",
+    "同意",
+    "没问题",
+    "네",
+    "예",
+    "응",
+    "좋아",
+];
+const REFUSALS_UNSPACED: &[&str] =
+    &["いいえ", "いや", "やめ", "まだ", "だめ", "不", "别", "先不", "暂时不", "算了", "아니", "하지 마", "나중에"];
+/// Words of questions that only ask whether to go on with what was planned.
+const ROUTINE: &[&str] = &[
+    "commit",
+    "push",
+    "merge",
+    "proceed",
+    "continue",
+    "start",
+    "begin",
+    "go on",
+    "go ahead",
+    "committen",
+    "pushen",
+    "fortfahren",
+    "weitermachen",
+    "anfangen",
+    "beginnen",
+    "loslegen",
+    "commiter",
+    "committer",
+    "pousser",
+    "continuer",
+    "poursuivre",
+    "commencer",
+    "continuar",
+    "seguir",
+    "empezar",
+    "comenzar",
+    "prosseguir",
+    "começar",
+    "commitar",
+    "proseguire",
+    "continuare",
+    "iniziare",
+    "продолжить",
+    "продолжать",
+    "начать",
+    "закоммитить",
+    "запушить",
+];
+const ROUTINE_UNSPACED: &[&str] = &[
+    "コミット",
+    "プッシュ",
+    "push",
+    "マージ",
+    "進め",
+    "続け",
+    "始め",
+    "提交",
+    "推送",
+    "合并",
+    "继续",
+    "开始",
+    "커밋",
+    "푸시",
+    "계속",
+    "시작",
+];
+/// Words between two things of which a question lets a person choose one.
+const EITHER: &[&str] = &["or", "oder", "ou", "o bien", "oppure", "или", "versus", "vs"];
+const EITHER_UNSPACED: &[&str] = &["还是", "還是", "それとも", "または", "どちら", "どっち", "아니면"];
+/// Words of the model's own advice.
+const ADVISING: &[&str] = &[
+    "i'd",
+    "i would",
+    "i recommend",
+    "i suggest",
+    "i propose",
+    "i'd suggest",
+    "recommended",
+    "my recommendation",
+    "my suggestion",
+    "better approach",
+    "ich würde",
+    "ich empfehle",
+    "ich schlage",
+    "mein vorschlag",
+    "meine empfehlung",
+    "je recommande",
+    "je propose",
+    "je suggère",
+    "je conseille",
+    "ma recommandation",
+    "recomiendo",
+    "sugiero",
+    "propongo",
+    "mi recomendación",
+    "recomendo",
+    "sugiro",
+    "proponho",
+    "minha recomendação",
+    "minha sugestão",
+    "consiglio",
+    "suggerisco",
+    "рекомендую",
+    "предлагаю",
+    "советую",
+];
+const ADVISING_UNSPACED: &[&str] =
+    &["建议", "建議", "推荐", "推薦", "おすすめ", "お勧め", "推奨", "提案", "ベスト", "추천", "제안"];
+/// Words that stand for something said before.
+const POINTING: &[&str] = &[
+    "this",
+    "that",
+    "it",
+    "these",
+    "those",
+    "them",
+    "so",
+    "both",
+    "das",
+    "dies",
+    "diese",
+    "dieses",
+    "es",
+    "dafür",
+    "beides",
+    "ça",
+    "cela",
+    "ceci",
+    "ces",
+    "cette",
+    "esto",
+    "eso",
+    "estos",
+    "esta",
+    "isso",
+    "isto",
+    "essa",
+    "esse",
+    "questo",
+    "questi",
+    "ciò",
+    "это",
+    "этого",
+    "этот",
+];
+const POINTING_UNSPACED: &[&str] = &["これ", "それ", "この", "その", "这", "那", "它", "이", "그"];
+/// What a person says to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Assent,
+    Refusal,
+}
+
+/// An answer of a person with what it answers.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answered {
+    pub(super) item: String,
+    /// Whether it agrees and says nothing else.
+    pub(super) is_bare: bool,
+    /// Whether it agrees or refuses.
+    pub(super) is_verdict: bool,
+}
+
+/// The decision in a short message to `answer`, whose end asks or advises; `None` if it asks itself, says something
+/// else, or only agrees to go on.
+pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
+    let first = sentences(message).next()?;
+    let words =
+        if utf16_len(message.trim()) <= LONGEST_REPLY && !is_question(message.trim()) { message } else { first };
+    if is_question(first) || utf16_len(words) > LONGEST_REPLY {
+        return None;
+    }
+    let plain = normalised(words);
+    let says_more = plain.split_whitespace().count() > BARE_WORDS || unspaced(&plain) > BARE_CHARACTERS;
+    let verdict = verdict(first);
+    let all: Vec<&str> = sentences(answer).collect();
+    let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
+    let at = match (asked, verdict) {
+        (Some(at), Some(Verdict::Assent)) if is_routine(all[at]) => return None,
+        (Some(at), Some(_)) => at,
+        (Some(at), None) if names_one(words, all[at]) => at,
+        (None, Some(verdict)) => {
+            let advice = all.iter().rposition(|sentence| advises(sentence) && is_sized(sentence));
+            // Who objects to what was said or done says what is wrong with it.
+            let objected = || all.iter().rposition(|sentence| is_sized(sentence) && says_something(sentence));
+            advice.or_else(|| objected().filter(|_| verdict == Verdict::Refusal && says_more))?
+        }
+        _ => return None,
+    };
+    // Who agrees to an advice agrees to what the answer says first, too.
+    let before = match (asked, verdict) {
+        (None, Some(Verdict::Assent)) => Some(0),
+        _ => at.checked_sub(1).filter(|_| points_back(all[at])),
+    };
+    let before = before.filter(|before| *before < at).map(|before| all[before]);
+    let question = one_line(all[at]).replace("**", "");
+    let question = match before.filter(|before| is_sized(before) && !is_question(before)) {
+        Some(before) => format!("{} {question}", one_line(before).replace("**", "")),
+        None => question,
+    };
+    let question = clip_middle(&question, LONGEST_QUESTION);
+    let item = match verdict.filter(|_| !says_more) {
+        Some(Verdict::Assent) => format!("{AGREED}{question}"),
+        Some(Verdict::Refusal) => format!("{REFUSED}{question}"),
+        None => answered_to(&one_line(words), &question),
+    };
+    let is_bare = verdict == Some(Verdict::Assent) && !says_more;
+    Some(Answered { item, is_bare, is_verdict: verdict.is_some() })
+}
+
+/// Whether a sentence gives the model's own advice.
+pub(super) fn advises(sentence: &str) -> bool {
+    has_any(&normalised(sentence), ADVISING) || has_piece(sentence, ADVISING_UNSPACED)
+}
+
+fn has_piece(sentence: &str, pieces: &[&str]) -> bool {
+    !sentence.is_ascii() && pieces.iter().any(|piece| sentence.contains(piece))
+}
+
+fn is_question(text: &str) -> bool {
+    text.trim_end_matches(['*', ' ', ')', '`']).ends_with(['?', '\u{ff1f}', '\u{61f}'])
+        || text.starts_with('\u{bf}')
+        || text.ends_with("ですか\u{3002}")
+        || text.ends_with("ますか\u{3002}")
+}
+
+fn verdict(sentence: &str) -> Option<Verdict> {
+    let words = normalised(sentence);
+    let begins = |list: &[&str], unspaced: &[&str]| {
+        starts_with_any(&words, list) || unspaced.iter().any(|start| sentence.starts_with(start))
+    };
+    match (begins(REFUSALS, REFUSALS_UNSPACED), begins(ASSENTS, ASSENTS_UNSPACED)) {
+        (true, _) => Some(Verdict::Refusal),
+        (false, true) => Some(Verdict::Assent),
+        (false, false) => None,
+    }
+}
+
+/// Whether a sentence is more than a greeting or a word of agreement.
+fn says_something(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    words.split_whitespace().count() + unspaced(&words) / 3 >= FEWEST_OBJECTED
+}
+
+/// The number of characters of scripts without spaces between words.
+fn unspaced(text: &str) -> usize {
+    text.chars().filter(|one| ('\u{2E80}'..='\u{FFDC}').contains(one)).count()
+}
+
+/// Whether a question only asks whether to go on.
+fn is_routine(question: &str) -> bool {
+    let words = normalised(question);
+    let count = words.split_whitespace().count() + unspaced(&words) / 3;
+    count <= ROUTINE_WORDS
+        && !has_name(question)
+        && (has_any(&words, ROUTINE) || ROUTINE_UNSPACED.iter().any(|piece| words.contains(piece)))
+}
+
+/// Whether a message names one of the things between which a question lets a person choose.
+fn names_one(message: &str, question: &str) -> bool {
+    let asked = normalised(question);
+    if !has_any(&asked, EITHER) {
+        return has_piece(question, EITHER_UNSPACED);
+    }
+    let words = normalised(message);
+    let is_telling = |word: &&str| word.chars().count() >= SHORTEST_NAME || word.chars().any(char::is_numeric);
+    words.split_whitespace().filter(is_telling).any(|word| has_any(&asked, &[word]))
+}
+
+/// Whether a question makes no sense without the sentence before it.
+fn points_back(question: &str) -> bool {
+    let words = normalised(question);
+    let points = has_any(&words, POINTING) || has_piece(question, POINTING_UNSPACED);
+    points && !has_name(question) && words.split_whitespace().count() <= POINTING_WORDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_stands_with_its_question() {
+        for (message, answer, expected) in [
+            (
+                "yes please",
+                "The import takes a minute.\n\nWant me to add a progress bar to the import?",
+                Some("The user agreed to: Want me to add a progress bar to the import?"),
+            ),
+            (
+                "no, keep the old one",
+                "Shall I replace the parser?",
+                Some("The user answered \"no, keep the old one\" to: Shall I replace the parser?"),
+            ),
+            (
+                "minor, users will see it",
+                "Should it be a patch, minor or major release?",
+                Some(
+                    "The user answered \"minor, users will see it\" to: Should it be a patch, minor or major release?",
+                ),
+            ),
+            (
+                "ja gerne",
+                "Der Index kann beim Start geladen werden. Soll ich das einbauen?",
+                Some("The user agreed to: Der Index kann beim Start geladen werden. Soll ich das einbauen?"),
+            ),
+            (
+                "ok, let's go",
+                "There are three names. I'd take `--write` since it is short.",
+                Some(
+                    "The user answered \"ok, let's go\" to: There are three names. I'd take `--write` since it is short.",
+                ),
+            ),
+            ("うん", "一覧に日付の列を追加しますか？", Some("The user agreed to: 一覧に日付の列を追加しますか？")),
+            ("不用了", "要不要加一个缓存？", Some("The user refused: 要不要加一个缓存？")),
+            (
+                "oui",
+                "Voulez-vous un cache pour les images ?",
+                Some("The user agreed to: Voulez-vous un cache pour les images ?"),
+            ),
+            (
+                "sí",
+                "¿Quieres que use una tabla para los permisos?",
+                Some("The user agreed to: ¿Quieres que use una tabla para los permisos?"),
+            ),
+            (
+                "no, the border stays",
+                "Done! Both the title and the border are blue now.",
+                Some("The user answered \"no, the border stays\" to: Both the title and the border are blue now."),
+            ),
+            ("no, they stay", "You're right!", None),
+            ("no", "Both the title and the border are blue now.", None),
+            ("no", "Shall I drop the cache?", Some("The user refused: Shall I drop the cache?")),
+            ("yes", "Want me to commit and push this?", None),
+            ("yes", "コミットしますか？", None),
+            ("what does it cost?", "Want me to add a progress bar?", None),
+            ("now rename the widget", "Want me to add a progress bar?", None),
+            ("yes", "The import is done.", None),
+        ] {
+            let item = answered(message, answer).map(|answered| answered.item);
+            assert_eq!(item.as_deref(), expected, "{message} | {answer}");
+        }
+        let refused = answered("I'll do it.", "Would you like me to push the commit?").expect("it is refused");
+        assert!(!refused.is_bare);
+    }
+}

@@ -1,0 +1,372 @@
+//! Frames: words around a part of an answer without which it reads as something else. An option that nobody took reads
+//! as a plan, and an item of what is missing as something that is there.
+
+use super::choices::offered_texts;
+use super::statements::{MOST_OF_ONE, Part};
+use super::text::{has_any, normalised, one_line};
+use crate::text::utf16_len;
+
+/// Most UTF-16 units of a heading or an introduction that is put before its items.
+const LONGEST_HEADING: usize = 48;
+/// Most bytes before the first sentence of an item.
+const LONGEST_MARKER: usize = 12;
+/// Starts an option of an answer.
+const OPTION: &str = "Option: ";
+/// Words of headings that turn the meaning of their items: they are not so, not yet so, no longer so, or only may be so.
+const TURNING: &[&str] = &[
+    "not",
+    "no",
+    "without",
+    "never",
+    "cannot",
+    "can't",
+    "doesn't",
+    "don't",
+    "isn't",
+    "wasn't",
+    "missing",
+    "remaining",
+    "pending",
+    "todo",
+    "open",
+    "problem",
+    "problems",
+    "issue",
+    "issues",
+    "bug",
+    "bugs",
+    "risk",
+    "risks",
+    "limitation",
+    "limitations",
+    "cons",
+    "concerns",
+    "gap",
+    "gaps",
+    "before",
+    "old",
+    "previously",
+    "removed",
+    "deleted",
+    "dropped",
+    "rejected",
+    "optional",
+    "option",
+    "options",
+    "alternative",
+    "alternatives",
+    "suggestions",
+    "suggestion",
+    "recommendations",
+    "recommended",
+    "could",
+    "would",
+    "should",
+    "if",
+    "example",
+    "examples",
+    "later",
+    "future",
+    "out of scope",
+    "failed",
+    "failing",
+    "broken",
+    "blocked",
+    "wrong",
+    "nicht",
+    "kein",
+    "keine",
+    "ohne",
+    "fehlt",
+    "fehlend",
+    "fehlende",
+    "offen",
+    "offene",
+    "probleme",
+    "fehler",
+    "risiken",
+    "nachteile",
+    "vorher",
+    "alt",
+    "entfernt",
+    "gel\u{f6}scht",
+    "verworfen",
+    "optionen",
+    "alternativen",
+    "vorschl\u{e4}ge",
+    "empfehlungen",
+    "wenn",
+    "falls",
+    "beispiele",
+    "sp\u{e4}ter",
+    "fehlgeschlagen",
+    "ne",
+    "pas",
+    "sans",
+    "manque",
+    "manquant",
+    "restant",
+    "probl\u{e8}me",
+    "probl\u{e8}mes",
+    "erreurs",
+    "risques",
+    "inconv\u{e9}nients",
+    "avant",
+    "ancien",
+    "supprim\u{e9}",
+    "supprim\u{e9}s",
+    "rejet\u{e9}",
+    "facultatif",
+    "suggestions",
+    "recommandations",
+    "si",
+    "exemple",
+    "exemples",
+    "plus tard",
+    "sin",
+    "falta",
+    "faltan",
+    "pendiente",
+    "pendientes",
+    "problema",
+    "problemas",
+    "errores",
+    "riesgos",
+    "desventajas",
+    "antes",
+    "eliminado",
+    "descartado",
+    "opcional",
+    "opciones",
+    "alternativas",
+    "sugerencias",
+    "recomendaciones",
+    "ejemplos",
+    "m\u{e1}s tarde",
+    "n\u{e3}o",
+    "sem",
+    "faltam",
+    "pendente",
+    "pendentes",
+    "erros",
+    "riscos",
+    "desvantagens",
+    "removido",
+    "descartado",
+    "op\u{e7}\u{f5}es",
+    "sugest\u{f5}es",
+    "recomenda\u{e7}\u{f5}es",
+    "se",
+    "exemplos",
+    "depois",
+    "non",
+    "senza",
+    "manca",
+    "mancano",
+    "problemi",
+    "rischi",
+    "prima",
+    "rimosso",
+    "opzioni",
+    "alternative",
+    "suggerimenti",
+    "esempi",
+    "не",
+    "нет",
+    "без",
+    "проблемы",
+    "ошибки",
+    "риски",
+    "раньше",
+    "удалено",
+    "варианты",
+    "если",
+    "примеры",
+];
+const TURNING_UNSPACED: &[&str] = &[
+    "不",
+    "没",
+    "沒",
+    "未",
+    "无",
+    "無",
+    "缺",
+    "问题",
+    "問題",
+    "风险",
+    "风險",
+    "之前",
+    "旧",
+    "删除",
+    "選択肢",
+    "选项",
+    "选择",
+    "建议",
+    "可选",
+    "如果",
+    "例",
+    "なし",
+    "ない",
+    "課題",
+    "欠点",
+    "リスク",
+    "以前",
+    "削除",
+    "候補",
+    "案",
+    "もし",
+    "場合",
+    "今後",
+    "안",
+    "없",
+    "문제",
+    "위험",
+    "이전",
+    "삭제",
+    "옵션",
+    "만약",
+    "예",
+];
+
+/// What has to stand before each of the parts of `text`, if anything.
+pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
+    let options = offered_texts(text);
+    let mut heading: Option<Heading<'_>> = None;
+    let mut line = Line::default();
+    let mut frames = Vec::with_capacity(parts.len());
+    for part in parts.iter().take(MOST_OF_ONE) {
+        let (Part::Sentence(own) | Part::Heading(own)) = *part else {
+            frames.push(None);
+            continue;
+        };
+        let place = line.place(text, own);
+        if matches!(part, Part::Heading(_)) {
+            heading = Some(Heading { text: own, is_section: place.line.trim_start().starts_with('#') });
+            frames.push(None);
+            continue;
+        }
+        if !place.is_item && !place.is_row && heading.is_some_and(|heading| !heading.is_section) {
+            heading = None;
+        }
+        let is_option = options.iter().any(|option| std::ptr::eq(option.as_ptr(), own.as_ptr()));
+        let introduced = heading.filter(|_| place.is_item && place.is_first && !place.is_inner);
+        let frame = match introduced.and_then(|heading| heading.turning()) {
+            _ if is_option => Some(OPTION.to_owned()),
+            framed => framed,
+        };
+        frames.push(frame);
+        if own.ends_with([':', '\u{ff1a}']) {
+            heading = Some(Heading { text: own, is_section: false });
+        }
+    }
+    frames
+}
+
+/// A heading, or a sentence that introduces a list.
+#[derive(Debug, Clone, Copy)]
+struct Heading<'a> {
+    text: &'a str,
+    /// Whether it stands over all that follows, and not only over a list.
+    is_section: bool,
+}
+
+impl Heading<'_> {
+    /// Its words as they stand before an item, if they turn the meaning of the item.
+    fn turning(&self) -> Option<String> {
+        let words = normalised(self.text);
+        let turns = has_any(&words, TURNING)
+            || !self.text.is_ascii() && TURNING_UNSPACED.iter().any(|piece| self.text.contains(piece));
+        let bare = one_line(self.text).replace("**", "");
+        let is_mark = |one: char| !one.is_alphanumeric() && one != '`';
+        // What stands in brackets says how long or how important, not what.
+        let bare = bare.trim_start_matches(is_mark);
+        let end = [" (", " ["].iter().filter_map(|open| bare.find(open)).min().unwrap_or(bare.len());
+        let bare = bare[..end].trim_end_matches(is_mark);
+        (turns && !bare.is_empty() && utf16_len(bare) <= LONGEST_HEADING).then(|| format!("{bare}: "))
+    }
+}
+
+/// Where a sentence stands.
+struct Place<'a> {
+    line: &'a str,
+    /// Whether the line is an item of a list, perhaps of one within another, or a row of a table.
+    is_item: bool,
+    is_inner: bool,
+    is_row: bool,
+    /// Whether the sentence is the first one of the line.
+    is_first: bool,
+}
+
+/// The line of the newest sentence. Sentences of one line come one after the other.
+#[derive(Debug, Default)]
+struct Line {
+    start: usize,
+    end: usize,
+}
+
+impl Line {
+    fn place<'a>(&mut self, text: &'a str, own: &str) -> Place<'a> {
+        let at = own.as_ptr() as usize - text.as_ptr() as usize;
+        if at < self.start || self.end <= at {
+            self.start = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1);
+            self.end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end);
+        }
+        let line = &text[self.start..self.end];
+        let bare = line.trim_start();
+        let digits = bare.trim_start_matches(|one: char| one.is_ascii_digit());
+        let is_numbered = digits.len() < bare.len() && (digits.starts_with(". ") || digits.starts_with(") "));
+        let is_item = is_numbered || ["- ", "* ", "+ ", "\u{2022}"].iter().any(|mark| bare.starts_with(mark));
+        let before = &text[self.start..at];
+        let is_first = before.len() <= LONGEST_MARKER && !before.contains(char::is_alphabetic);
+        Place { line, is_item, is_inner: line.len() > bare.len() + 1, is_row: bare.starts_with('|'), is_first }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::statements::parts;
+
+    /// The parts of an answer with their frames.
+    fn framed(text: &str) -> Vec<String> {
+        let parts: Vec<Part<'_>> = parts(text).collect();
+        let frames = frames(text, &parts);
+        let text = |part: &Part<'_>| match part {
+            Part::Sentence(own) | Part::Heading(own) | Part::Code(own) => (*own).to_owned(),
+        };
+        parts.iter().zip(frames).map(|(part, frame)| frame.unwrap_or_default() + &text(part)).collect()
+    }
+
+    #[test]
+    fn items_whose_heading_turns_their_meaning_come_with_it() {
+        let answer = "## Not covered\n- exports of tables\n- the menu. It is slow.\n\nDone today:\n- the parser\n\n\
+                      What is missing:\n- tests\n  - of the menu\nThe rest works.\n- fast";
+        assert_eq!(
+            framed(answer),
+            [
+                "Not covered",
+                "Not covered: exports of tables",
+                "Not covered: the menu.",
+                "It is slow.",
+                "Done today:",
+                "the parser",
+                "What is missing:",
+                "What is missing: tests",
+                "of the menu",
+                "The rest works.",
+                "fast"
+            ]
+        );
+        assert_eq!(framed("## [!] Later (2 h) [x]\n- tests")[1], "Later: tests");
+        assert_eq!(framed("Was fehlt:\n- Tests")[1], "Was fehlt: Tests");
+        assert_eq!(framed("未完成：\n- 测试")[1], "未完成: 测试");
+    }
+
+    #[test]
+    fn options_that_an_answer_offers_say_so() {
+        let answer = "Two ways:\n1. Use files. They are simple.\n2. Use a table\n\nWhich one?";
+        let expected = ["Two ways:", "Option: Use files.", "They are simple.", "Option: Use a table", "Which one?"];
+        assert_eq!(framed(answer), expected);
+        assert_eq!(framed("Done:\n1. files\n2. tables\nAll is well.")[1], "files");
+    }
+}

@@ -1,0 +1,172 @@
+//! Reasons: what a sentence of the model needs from the one before it to be a decision that can be understood: its
+//! subject, or the reason for a change of plan.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::cues::{has_name, is_announcement, is_sized};
+use super::deciding::has_agent;
+use super::finder::automaton;
+use super::text::{clip, first_words, has_any, normalised, one_line, starts_with_any};
+
+/// Most UTF-16 units of the sentence that names a subject or a reason.
+const LONGEST_BEFORE: usize = 200;
+/// First words of sentences whose subject stands in the sentence before.
+const PRONOUNS: &[&str] = &[
+    "it", "it's", "its", "this", "that", "that's", "these", "those", "they", "they're", "he", "she", "both", "es",
+    "er", "sie", "das", "dies", "diese", "dieser", "dieses", "dadurch", "deshalb", "il", "elle", "ils", "elles", "ce",
+    "c'est", "cela", "ça", "ceci", "esto", "eso", "este", "esta", "ello", "isso", "isto", "ele", "ela", "questo",
+    "ciò", "это", "он", "она", "они", "этот", "эта",
+];
+const PRONOUNS_UNSPACED: &[&str] = &[
+    "これ", "それ", "この", "その", "这个", "这是", "这样", "这会", "这更", "這個", "這是", "它", "那个", "那是",
+    "이것", "그것",
+];
+
+/// Words of sentences in which the model changes its plan.
+const SWITCHING: &[&str] = &[
+    "instead",
+    "rather than",
+    "i'll use",
+    "i will use",
+    "let me use",
+    "let's use",
+    "switching to",
+    "i'll switch",
+    "i'll keep",
+    "stattdessen",
+    "plutôt",
+    "à la place",
+    "en su lugar",
+    "en cambio",
+    "em vez disso",
+    "no lugar",
+    "invece",
+    "вместо этого",
+];
+const SWITCHING_UNSPACED: &[&str] = &["改用", "换成", "換成", "代わりに", "ことにし", "대신"];
+/// Finds a piece of each of these words. Most sentences have none.
+static SWITCHING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let pieces = [
+        "instead",
+        "rather",
+        " use",
+        "switch",
+        "keep",
+        "stattdessen",
+        "plut",
+        "la place",
+        "en su lugar",
+        "en cambio",
+        "em vez disso",
+        "no lugar",
+        "invece",
+        "вместо этого",
+        "Вместо этого",
+    ];
+    automaton(pieces.iter().chain(SWITCHING_UNSPACED).copied(), true)
+});
+/// Words of such sentences that do not say what the new plan is.
+const VAGUE: &[&str] = &[
+    "try",
+    "different approach",
+    "another approach",
+    "different way",
+    "another way",
+    "check",
+    "look",
+    "see",
+    "find",
+    "anderen ansatz",
+    "autre approche",
+    "otro enfoque",
+    "outra abordagem",
+    "altro approccio",
+];
+
+/// Whether a sentence begins with a word for something that was named before it.
+pub(crate) fn begins_with_pronoun(sentence: &str) -> bool {
+    let words = first_words(sentence, 1);
+    starts_with_any(&words, PRONOUNS)
+        || !sentence.is_ascii() && PRONOUNS_UNSPACED.iter().any(|start| sentence.starts_with(start))
+}
+
+/// A sentence with the one that names its subject, if it needs one; `None` if it needs one and there is none.
+pub(super) fn with_subject(item: &str, sentence: &str, before: Option<&str>) -> Option<String> {
+    if !begins_with_pronoun(sentence) {
+        return Some(item.to_owned());
+    }
+    let before = before.filter(|before| !begins_with_pronoun(before) && before.contains(char::is_alphanumeric))?;
+    let named = one_line(before).replace("**", "");
+    Some(format!(
+        "{} \u{2013} {item}",
+        clip(named.trim_end_matches([':', ' ', '.', '\u{ff1a}', '\u{3002}']), LONGEST_BEFORE)
+    ))
+}
+
+/// The decision in a sentence of the model that changes its plan, with the sentence before it as the reason.
+pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
+    if !SWITCHING_PIECES.is_match(sentence) {
+        return None;
+    }
+    let words = normalised(sentence);
+    let is_wide = !sentence.is_ascii() && SWITCHING_UNSPACED.iter().any(|piece| sentence.contains(piece));
+    let switches = is_wide || has_any(&words, SWITCHING) && has_agent(&words) && !has_any(&words, VAGUE);
+    let is_reason = is_sized(before)
+        && !before.ends_with([':', '?', '\u{ff1a}', '\u{ff1f}'])
+        && !is_announcement(before)
+        && !begins_with_pronoun(before);
+    if !switches || !is_reason || !is_sized(sentence) || sentence.ends_with(['?', '\u{ff1f}']) {
+        return None;
+    }
+    if !has_name(sentence) && !has_name(before) {
+        return None;
+    }
+    let plan = one_line(sentence).replace("**", "");
+    let plan = plan.trim_end_matches(['.', ':', '\u{3002}', '\u{ff1a}']);
+    Some(format!("**{plan}**: {}", clip(&one_line(before).replace("**", ""), LONGEST_BEFORE)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_without_a_subject_takes_the_one_before() {
+        let item = "**It is better than a lock**: readers never wait.";
+        let sentence = "It is better than a lock because readers never wait.";
+        assert_eq!(
+            with_subject(item, sentence, Some("The store uses a snapshot.")).as_deref(),
+            Some("The store uses a snapshot \u{2013} **It is better than a lock**: readers never wait.")
+        );
+        assert_eq!(with_subject(item, sentence, None), None);
+        assert_eq!(with_subject(item, sentence, Some("This is fast.")), None, "it has no subject either");
+        assert_eq!(with_subject("a", "We chose a.", None).as_deref(), Some("a"));
+        for sentence in ["Das ist besser.", "C'est plus simple.", "Isso é melhor.", "这更快。", "それは速い。"]
+        {
+            assert!(begins_with_pronoun(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_plan_has_the_sentence_before_as_its_reason() {
+        assert_eq!(
+            change_of_plan("I'll use a lock file instead.", "`flock` is not there on this system.").as_deref(),
+            Some("**I'll use a lock file instead**: `flock` is not there on this system.")
+        );
+        assert!(change_of_plan("Ich nehme stattdessen eine Datei.", "`flock` gibt es hier nicht.").is_some());
+        assert!(change_of_plan("改用文件锁。", "系统没有`flock`命令可用。").is_some());
+        for (sentence, before) in [
+            ("I'll try another approach instead.", "`flock` is not there on this system."),
+            ("I'll use a lock file instead.", "Let me look at `flock`:"),
+            ("It shows three rows instead of one.", "`limit` is read too late."),
+            ("I'll use a lock file instead.", "This is not there."),
+        ] {
+            assert_eq!(change_of_plan(sentence, before), None, "{sentence}");
+        }
+        for phrase in SWITCHING.iter().chain(SWITCHING_UNSPACED) {
+            assert!(SWITCHING_PIECES.is_match(phrase), "{phrase}");
+        }
+    }
+}
