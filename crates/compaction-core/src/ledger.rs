@@ -6,6 +6,7 @@
 //! when an earlier compaction comes from a program that stores no ledger.
 
 pub(crate) mod actions;
+pub(crate) mod answers;
 pub(crate) mod choices;
 mod claims;
 mod collect;
@@ -23,7 +24,8 @@ pub(crate) mod notes;
 mod outcomes;
 mod person;
 pub(crate) mod problems;
-mod requests;
+pub(crate) mod repository;
+pub(crate) mod requests;
 pub(crate) mod selection;
 mod shown;
 pub(crate) mod statements;
@@ -133,8 +135,17 @@ pub struct Request {
     pub position: u64,
     /// Its role in the conversation.
     pub weight: RequestWeight,
+    /// Whether a complete answer came before the next request, which did not refuse it.
+    pub is_answered: bool,
     /// Where it comes from.
     pub sources: Sources,
+}
+
+impl Request {
+    /// Whether it asks for something and can be understood alone.
+    pub(crate) fn asks_for_work(&self) -> bool {
+        self.weight != RequestWeight::Reply && cues::is_substantive(&self.text)
+    }
 }
 
 /// The role of a person's message in a conversation, most important first.

@@ -4,8 +4,8 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES,
-    RESOLVED, WORKING_ON,
+    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT,
+    PATHS, REPLIES, RESOLVED, THEN, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -34,9 +34,9 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
         for section in Section::ALL {
             for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
                 match item.strip_prefix(LATEST) {
-                    Some(request) => latest = Some(request.to_owned()),
+                    Some(request) => latest = Some(request.strip_suffix(DONE_WITH).unwrap_or(request).to_owned()),
                     None => {
-                        let item = item.strip_prefix(AT_FIRST).unwrap_or(item);
+                        let item = item.strip_prefix(AT_FIRST).or_else(|| item.strip_prefix(THEN)).unwrap_or(item);
                         add_item(section.in_history(), item, SourcePosition::EARLIER, collector);
                     }
                 }
@@ -99,6 +99,7 @@ fn push_request(text: &str, collector: &mut Collector<'_>) {
         text: text.to_owned(),
         position: 0,
         weight,
+        is_answered: false,
         sources: Default::default(),
     });
 }
