@@ -135,7 +135,7 @@ pub struct Request {
     pub position: u64,
     /// Its role in the conversation.
     pub weight: RequestWeight,
-    /// Whether a complete answer came before the next request, which did not refuse it.
+    /// Whether a complete answer came before the next request, which neither refuses it nor lets the model go on.
     pub is_answered: bool,
     /// Where it comes from.
     pub sources: Sources,

@@ -1138,7 +1138,7 @@ fn the_goal_is_what_the_newest_work_is_about() {
     messages.push(user("Go on with the second chapter of it"));
     messages.push(says("The second chapter is in Danish as well.", "stop"));
     let cleared = expect![[r#"
-        Goal: At first: Translate the manual into Danish, chapter by chapter
+        Goal: Translate the manual into Danish, chapter by chapter
         Goal: Latest request: Go on with the second chapter of it (after the answer: The first chapter of the manual is in Danish now.) (answered)
     "#]];
     cleared.assert_eq(&state_before(&messages, None));

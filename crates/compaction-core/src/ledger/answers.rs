@@ -336,7 +336,7 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
 }
 
 /// Whether a message of a person says that the answer before it did not do what was asked.
-pub(crate) fn refuses(message: &str) -> bool {
+pub(super) fn refuses(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
     let words = normalised(start);
     let has_unspaced = |list: &[&str]| !start.is_ascii() && list.iter().any(|word| start.contains(word));
@@ -346,6 +346,46 @@ pub(crate) fn refuses(message: &str) -> bool {
         || has_any(&words, UNDOING)
         || has_unspaced(UNDOING_UNSPACED)
         || persists() && reported(message).is_some()
+}
+
+/// Beginnings of messages by which a person lets the model go on with what they asked for.
+const CONTINUING: &[&str] = &[
+    "continue",
+    "go on",
+    "keep going",
+    "carry on",
+    "proceed",
+    "resume",
+    "finish",
+    "weiter",
+    "mach weiter",
+    "fahr fort",
+    "continuez",
+    "poursuis",
+    "poursuivez",
+    "continúa",
+    "continua",
+    "sigue",
+    "prosigue",
+    "prossiga",
+    "prosseguir",
+    "segue",
+    "avanti",
+    "prosegui",
+    "procedi",
+    "продолжай",
+    "продолжайте",
+    "дальше",
+];
+const CONTINUING_UNSPACED: &[&str] = &["続け", "つづけ", "継続", "继续", "繼續", "接着", "계속"];
+
+/// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model
+/// go on with it.
+pub(crate) fn accepts(message: &str) -> bool {
+    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
+    let continues = starts_with_any(&normalised(start), CONTINUING)
+        || !start.is_ascii() && CONTINUING_UNSPACED.iter().any(|word| start.starts_with(word));
+    !continues && !refuses(message)
 }
 
 #[cfg(test)]
@@ -366,7 +406,11 @@ mod tests {
             "that broke the page. i undid your changes, read the whole file",
             "もう一度やってください",
         ] {
-            assert!(refuses(message), "{message}");
+            assert!(refuses(message) && !accepts(message), "{message}");
+        }
+        for message in ["continue until all tasks are done", "Mach weiter mit dem Rest", "続けてください、残りも"]
+        {
+            assert!(!refuses(message) && !accepts(message), "{message}");
         }
         for message in [
             "Nothing else, thanks. Now write the manual",
@@ -374,7 +418,7 @@ mod tests {
             "Now add a menu",
             "Notiz: weiter mit dem Menü",
         ] {
-            assert!(!refuses(message), "{message}");
+            assert!(accepts(message), "{message}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
-use super::answers::{Asked, answered_item, refuses, said_first};
+use super::answers::{Asked, accepts, answered_item, refuses, said_first};
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::names::NameKind;
@@ -194,7 +194,7 @@ impl<'a> Collector<'a> {
         let asked = std::mem::take(&mut self.asked);
         let mut requests = self.dialogue.requests.iter_mut().rev();
         let Some(request) = requests.find(|request| request.position == asked.position) else { return };
-        if asked.answers().is_empty() || refuses(next) {
+        if asked.answers().is_empty() || !accepts(next) {
             return;
         }
         request.is_answered = true;

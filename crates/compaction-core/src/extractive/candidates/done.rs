@@ -23,7 +23,7 @@ use crate::text::utf16_len;
 const MOST_COMPARED: usize = 64;
 
 /// Part of a summary that the items of answered requests may take before all that was said.
-const ANSWERED_PART: usize = 25;
+const ANSWERED_PART: usize = 32;
 
 /// What later milestones say about the files of a ledger.
 #[derive(Debug, Default)]

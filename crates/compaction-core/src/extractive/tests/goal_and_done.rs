@@ -128,3 +128,17 @@ fn a_turn_that_repeats_the_answer_stands_for_the_request() {
     let goal = state_before(&messages, Some(answer));
     assert!(goal.contains("Latest request: The build does not find the blog"), "{goal}");
 }
+
+#[test]
+fn a_request_that_the_model_shall_go_on_with_stays_the_aim() {
+    let mut messages = vec![
+        user("Work through the tasks of the import, one after the other"),
+        says("The first task of the import is done, and its tests pass. Two are left.", "stop"),
+        user("continue until all tasks of it are done"),
+    ];
+    let goal = section(&messages, Section::Goal);
+    assert_eq!(goal[0], "Work through the tasks of the import, one after the other");
+    assert!(!section(&messages, Section::Done).iter().any(|item| item.contains("Work through")));
+    messages[2] = user("now write down what is left of the tasks");
+    assert!(section(&messages, Section::Goal)[0].starts_with("At first: "));
+}
