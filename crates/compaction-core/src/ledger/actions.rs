@@ -29,6 +29,8 @@ const MOST_COMMANDS: usize = 400;
 const LONGEST_FAILED: usize = 100;
 /// Most files that are kept: the newest ones.
 const MOST_FILES: usize = 2000;
+/// Most commands that rename files whose names are compared with all files.
+const MOST_RENAMINGS: usize = 256;
 /// Most lines of an edit that are compared with the edits after it.
 const MOST_ADDED: usize = 400;
 /// Deepest level of nested arguments that is searched for these lines.
@@ -72,6 +74,8 @@ pub(super) struct Actions<'a> {
     switched_at: u64,
     /// Position of the latest change of a file.
     changed_at: u64,
+    /// Commands that gave a file another name.
+    renamings: usize,
     lookups: u64,
     /// What open calls change in files, by the ids of the calls.
     adding: HashMap<String, Change<'a>, TextHashing>,
@@ -284,8 +288,12 @@ impl<'a> Actions<'a> {
             statements.retain(|(_, line)| !line.starts_with(RESET_TO) && !line.starts_with(MOVED_BACK));
         }
         // Only the names of files that the tools worked on matter.
-        let is_known = |name: &str| self.files.keys().any(|path| is_named(path, name));
-        statements.retain(|(_, line)| renaming(line).is_none_or(|(old, _)| is_known(old)));
+        if statements.iter().any(|(_, line)| renaming(line).is_some()) {
+            self.renamings += 1;
+            let may_compare = self.renamings <= MOST_RENAMINGS;
+            let is_known = |name: &str| may_compare && self.files.keys().any(|path| is_named(path, name));
+            statements.retain(|(_, line)| renaming(line).is_none_or(|(old, _)| is_known(old)));
+        }
     }
 
     /// Hashes of the lines that a call adds. They are read only where an edit failed.

@@ -177,6 +177,8 @@ fn steps(command: &str) -> Vec<Vec<String>> {
     let mut characters = command.chars();
     while let Some(character) = characters.next() {
         match (quote, character) {
+            // What a here document holds is no command.
+            (None, '<') if characters.as_str().starts_with('<') => break,
             (None, '"' | '\'') => (quote, is_word) = (Some(character), true),
             (Some(open), _) if character == open => quote = None,
             (Some('\''), _) => word.push(character),
@@ -260,6 +262,7 @@ mod tests {
             ("gh pr merge 12 --auto", ""),
             ("git worktree remove ../wt/a", ""),
             ("echo 'git stash'", "git stash"),
+            ("cat > undo.sh <<'EOF'\ngit checkout -- a.rs\nEOF", ""),
             ("mv *.rs src", ""),
         ] {
             assert!(all(command, output).is_empty(), "{command}");
