@@ -9,6 +9,7 @@ pub(crate) mod actions;
 mod answers;
 pub(crate) mod choices;
 mod claims;
+pub(crate) mod closed_requests;
 mod collect;
 pub(crate) mod commands;
 pub(crate) mod constraints;
@@ -28,7 +29,8 @@ mod outcomes;
 mod person;
 pub(crate) mod problems;
 mod reasons;
-mod requests;
+pub(crate) mod repository;
+pub(crate) mod requests;
 pub(crate) mod results;
 pub(crate) mod selection;
 mod shown;
@@ -144,8 +146,17 @@ pub struct Request {
     pub position: u64,
     /// Its role in the conversation.
     pub weight: RequestWeight,
+    /// Whether a complete answer came before the next request, which neither refuses it nor lets the model go on.
+    pub is_answered: bool,
     /// Where it comes from.
     pub sources: Sources,
+}
+
+impl Request {
+    /// Whether it asks for something and can be understood alone.
+    pub(crate) fn asks_for_work(&self) -> bool {
+        self.weight != RequestWeight::Reply && cues::is_substantive(&self.text)
+    }
 }
 
 /// The role of a person's message in a conversation, most important first.

@@ -1,11 +1,13 @@
 //! The candidates of a ledger for the sections of a summary.
 
 mod blocked;
+mod done;
+mod goal;
 mod next_steps;
 mod state;
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -14,21 +16,22 @@ use super::Style;
 use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
-use crate::ledger::commands::purposes;
 use crate::ledger::constraints::lasts;
-use crate::ledger::cues::{goal_line, is_substantive, typed};
+use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AMENDED, AND_THEN, AT_FIRST, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, INSTEAD_OF, LATEST, LEFT_BRANCH, LOOKED_UP,
-    OFFERED, PUSHED, PUSHED_NEW, RESET_TO, REVERT, UNDID, WITHDRAWN, WORKING_ON,
+    AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, RESET_TO, TOOK_BACK,
+    WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
-use crate::ledger::text::{clip, clip_middle, first_words, one_line, quote};
+use crate::ledger::text::{clip, first_words, one_line, quote};
 use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::PlanStatus;
+use done::{FileStates, is_answered_item, standing_milestones};
+use goal::asked;
 
 /// Most UTF-16 units of a repeated request.
 const LONGEST_REPEAT: usize = 120;
@@ -43,6 +46,8 @@ const PROGRESS_PART: usize = 50;
 /// stands in full behind the history.
 const TURN_PART: usize = 60;
 const TURN_UNITS: (usize, usize) = (160, 400);
+/// The same part for Goal, which is read alone.
+const TURN_IN_GOAL: usize = 30;
 /// Most UTF-16 units of the first request of a conversation whose topic has moved.
 const LONGEST_FIRST: usize = 160;
 /// Commands that begin a new conversation.
@@ -82,11 +87,12 @@ impl Candidates {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
         let turn = style.turn.filter(|_| kind == SummaryKind::History);
-        let turn_request = turn.map(|turn| turn.request.as_str()).filter(|request| !request.trim().is_empty());
+        let turn_request = turn.map(|turn| Self::request_of(turn, ledger)).filter(|request| !request.trim().is_empty());
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
         let turn = turn.map(|turn| &turn.ledger);
-        let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, pool };
+        let states = FileStates::of(&ledger.statements);
+        let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, states, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
@@ -116,6 +122,8 @@ struct Builder<'a> {
     turn: Option<&'a Ledger>,
     /// UTF-16 units that the summary may take.
     units: usize,
+    /// What became of the files.
+    states: FileStates<'a>,
     pool: Pool,
 }
 
@@ -123,9 +131,8 @@ impl<'a> Builder<'a> {
     /// The first request, and the last one with the question that it answers. The digest has the
     /// requests in between.
     fn requests(&mut self) {
-        let first = self.first_request();
         if self.kind == SummaryKind::TurnPrefix {
-            if let Some(first) = first {
+            if let Some(first) = self.first_request() {
                 let text = typed(&first.text, MOST_UNITS);
                 self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
             }
@@ -135,21 +142,11 @@ impl<'a> Builder<'a> {
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn));
         let newest = of_turn.or(latest.map(|latest| latest.text.as_str()));
         let is_latest = |request: &Request| newest.is_some_and(|newest| one_line(newest) == one_line(&request.text));
-        if let Some(first) = first.filter(|first| !is_latest(first)) {
-            let whole = typed(&first.text, MOST_UNITS);
-            self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
-        }
-        if let Some(begun) = self.requests_since_reset().iter().find(|request| is_substantive(&request.text))
-            && first.is_some_and(|first| first.position != begun.position)
-            && !is_latest(begun)
-        {
-            let item = format!("{AT_FIRST}{}", clip(&typed(&begun.text, MOST_UNITS), LONGEST_FIRST));
-            self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
-        }
+        self.earlier_goals(is_latest);
         if let Some(turn) = of_turn {
             let origin = Origin::at(u64::MAX);
             let (fewest, most) = TURN_UNITS;
-            let line = clip_middle(&typed(turn, MOST_UNITS), (self.units / TURN_PART).clamp(fewest, most));
+            let line = asked(turn, (self.units / TURN_IN_GOAL).clamp(fewest, most));
             let item = match self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
                 Some(answered) => format!("{LATEST}{line} ({answered})"),
                 None => format!("{LATEST}{line}"),
@@ -165,6 +162,7 @@ impl<'a> Builder<'a> {
                 Some(question) => format!("{LATEST}{line} ({question})"),
                 None => format!("{LATEST}{line}"),
             };
+            let item = format!("{item}{}", self.answered_mark());
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
             if self.is_open() {
                 let item = self.working_on(latest.position);
@@ -286,6 +284,7 @@ impl<'a> Builder<'a> {
         let (repeated, stressed) = repeated(&self.ledger.notes);
         let question = self.waiting_question();
         let mut before = Vec::new();
+        let answered_from = self.answered_from();
         for note in &self.ledger.notes {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
@@ -296,6 +295,7 @@ impl<'a> Builder<'a> {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision => Section::Decisions,
+                NoteKind::Done if self.is_undone(note) => continue,
                 NoteKind::Done => Section::Done,
                 NoteKind::Open => Section::InProgress,
                 NoteKind::Blocked => Section::Blocked,
@@ -316,6 +316,7 @@ impl<'a> Builder<'a> {
             };
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
             let rank = match note.is_minor {
+                _ if is_answered_item(note) && note.position < answered_from => Rank::Least,
                 _ if note.text == LOOKED_UP || repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
                 // It is among the statements.
                 _ if note.kind == NoteKind::Constraint
@@ -376,7 +377,10 @@ impl<'a> Builder<'a> {
         let milestones = self.ledger.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
         let last = standing_milestones(milestones);
         let changed_at = self.ledger.changed_at();
-        for statement in last {
+        let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
+        // The next commit shows what stands.
+        let is_over = |one: &&Statement| one.text.starts_with(TOOK_BACK) && one.position < committed_at;
+        for statement in last.into_iter().filter(|one| !is_over(one)) {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let is_run = statement.text.starts_with('`');
             let item = match is_run && changed_at > statement.position {
@@ -394,7 +398,9 @@ impl<'a> Builder<'a> {
         let committed_at = milestones.filter(|one| is_clean(&one.text)).map(|one| one.position).max();
         let is_changed = |file: &&FileRecord| committed_at.is_some_and(|commit| file.changed_at > commit);
         let changed = self.ledger.files.iter().rev().filter(is_changed).filter(|file| !file.path.starts_with("/tmp/"));
-        let changed: Vec<String> = changed.take(MOST_CHANGED).map(|file| quote(&shown(&file.path))).collect();
+        let changed = changed.filter(|file| !self.states.is_file_taken_back(file));
+        let changed: Vec<String> =
+            changed.take(MOST_CHANGED).map(|file| quote(&shown(&self.states.name(file)))).collect();
         if let Some(newest) = self.ledger.files.last().filter(|_| !changed.is_empty()) {
             let item = format!("Changed since the last commit, not committed yet: {}", changed.join(", "));
             self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);
@@ -497,10 +503,17 @@ impl<'a> Builder<'a> {
         let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().filter(|_| !self.pool.has_focus());
         let oldest = oldest.unwrap_or_default();
         for file in files().filter(|file| file.position >= oldest) {
-            let actions = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
+            let is_standing = u64::from(!self.states.is_file_taken_back(file));
+            let (written, edited) = (file.written * is_standing, file.edited * is_standing);
+            let actions = [("Read", file.read), ("Wrote", written), ("Edited", edited)];
             for (verb, times) in actions.into_iter().filter(|(_, times)| *times > 0) {
                 let origin = Origin { position: file.position, times, sources: Some(&file.sources) };
-                self.pool.add(Section::Done, &format!("{verb} {}", quote(&shown(&file.path))), origin, Rank::Least);
+                self.pool.add(
+                    Section::Done,
+                    &format!("{verb} {}", quote(&shown(&self.states.name(file)))),
+                    origin,
+                    Rank::Least,
+                );
             }
         }
         for command in commands().filter(|command| command.position >= oldest) {
@@ -541,116 +554,6 @@ fn asks(request: &str) -> bool {
 
 fn is_question(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}']) || text.starts_with('\u{bf}')
-}
-
-/// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch,
-/// and the commits that were neither amended nor replaced by a push.
-fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> Vec<&'a Statement> {
-    let mut standing: Vec<Option<&Statement>> = Vec::new();
-    let mut by_purpose: HashMap<String, usize> = HashMap::new();
-    // The places of commits, by their branch and by the beginning of their hash.
-    let mut of_branch: HashMap<&str, Vec<usize>> = HashMap::new();
-    let mut of_hash: HashMap<&str, Vec<usize>> = HashMap::new();
-    let beginning = |hash: &'a str| hash.get(..HASH_BEGINNING).unwrap_or(hash);
-    for statement in milestones {
-        let text = statement.text.as_str();
-        if let Some((hash, subject)) = named_commit(text, RESET_TO) {
-            take_back_since(hash, subject, &mut standing);
-        } else if let Some((hash, _)) = named_commit(text, UNDID) {
-            let is_it = |commit: Commit<'_>| are_one(commit.hash, hash);
-            for at in of_hash.get_mut(beginning(hash)).into_iter().flatten() {
-                standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_it));
-            }
-        }
-        let commit = Commit::of(text);
-        let command = text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
-        let purpose = match (&commit, command) {
-            (Some(commit), _) => format!("{} {}", commit.branch, commit.subject),
-            (None, Some((command, _))) => purposes(command).pop().unwrap_or_default(),
-            (None, None) => pushed_branch(text).map_or_else(|| text.to_owned(), |branch| format!("{PUSHED}{branch}")),
-        };
-        let reverted = commit.as_ref().and_then(|commit| commit.subject.strip_prefix(REVERT)?.strip_suffix('"'));
-        if let Some(subject) = reverted {
-            let is_it = |one: &mut &Statement| Commit::of(&one.text).is_some_and(|commit| commit.subject == subject);
-            standing.iter_mut().rev().find_map(|one| one.take_if(is_it));
-        }
-        if let Some(commit) = commit.as_ref().filter(|commit| commit.is_amended) {
-            let commits = of_branch.entry(commit.branch).or_default();
-            while commits.pop().is_some_and(|at| standing[at].take().is_none()) {}
-        }
-        if let Some((_, old)) = text.split_once(INSTEAD_OF).filter(|_| text.starts_with(PUSHED)) {
-            let is_old = |commit: Commit<'_>| are_one(commit.hash, old);
-            let alike = of_hash.get_mut(beginning(old)).into_iter().flatten();
-            for at in alike {
-                standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_old));
-            }
-        }
-        if purpose.is_empty() {
-            continue;
-        }
-        if let Some(commit) = commit {
-            of_branch.entry(commit.branch).or_default().push(standing.len());
-            of_hash.entry(beginning(commit.hash)).or_default().push(standing.len());
-        }
-        if let Some(replaced) = by_purpose.insert(purpose, standing.len()) {
-            standing[replaced] = None;
-        }
-        standing.push(Some(statement));
-    }
-    standing.into_iter().flatten().collect()
-}
-
-/// The hash and the subject behind the beginning of a milestone.
-fn named_commit<'a>(milestone: &'a str, start: &str) -> Option<(&'a str, &'a str)> {
-    milestone.strip_prefix(start)?.split_once(": ")
-}
-
-/// Whether two hashes, perhaps shortened, are of one commit.
-fn are_one(one: &str, other: &str) -> bool {
-    one.starts_with(other) || other.starts_with(one)
-}
-
-/// Takes the commits of the latest branch that came after the one with `hash`, or with `subject` after a rebase. Older
-/// ones are not among the milestones, so all of them came after an unknown one. What was run on them tells nothing any
-/// more.
-fn take_back_since<'a>(hash: &str, subject: &str, standing: &mut [Option<&'a Statement>]) {
-    let commit = |one: &Option<&'a Statement>| one.and_then(|one| Commit::of(&one.text));
-    let Some(branch) = standing.iter().rev().find_map(commit).map(|latest| latest.branch.to_owned()) else { return };
-    let is_hash = |commit: &Commit<'_>| are_one(commit.hash, hash);
-    let kept = standing.iter().rposition(|one| commit(one).is_some_and(|commit| is_hash(&commit)));
-    let is_subject = |one: &Option<&'a Statement>| commit(one).is_some_and(|commit| commit.subject == subject);
-    let kept = kept.or_else(|| standing.iter().rposition(is_subject));
-    for one in &mut standing[kept.map_or(0, |kept| kept + 1)..] {
-        one.take_if(|one| Commit::of(&one.text).map_or(one.text.starts_with('`'), |commit| commit.branch == branch));
-    }
-}
-
-/// Letters of a hash that all ways of shortening it keep.
-const HASH_BEGINNING: usize = 4;
-
-/// A commit as its milestone names it.
-struct Commit<'a> {
-    hash: &'a str,
-    /// Empty if the program did not name it.
-    branch: &'a str,
-    subject: &'a str,
-    /// Whether it replaced the one before it.
-    is_amended: bool,
-}
-
-impl<'a> Commit<'a> {
-    fn of(milestone: &'a str) -> Option<Self> {
-        let (place, subject) = milestone.strip_prefix(COMMITTED)?.split_once(": ")?;
-        let (hash, branch) = place.split_once(" on ").unwrap_or((place, ""));
-        let bare = subject.strip_suffix(AMENDED);
-        Some(Self { hash, branch, subject: bare.unwrap_or(subject), is_amended: bare.is_some() })
-    }
-}
-
-/// The branch of the milestone of a push.
-fn pushed_branch(milestone: &str) -> Option<&str> {
-    let named = milestone.strip_prefix(PUSHED_NEW);
-    named.or_else(|| milestone.strip_prefix(PUSHED)?.split_once(" to ")?.1.split(' ').next())
 }
 
 /// Whether a step asks the person something.

@@ -1,3 +1,5 @@
+mod goal_and_done;
+
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
@@ -390,7 +392,7 @@ fn a_branch_keeps_its_answers() {
     check_branch(
         &[user("Which port?"), says("It is `4711`. More words. Ask the gate.", "stop")],
         expect![[r#"
-            Goal: Latest request: Which port?
+            Goal: Latest request: Which port? (answered)
             Done: Answered: It is `4711`. Ask the gate.
             Decisions: Assistant: More words.
         "#]],
@@ -1081,7 +1083,7 @@ fn the_request_of_a_split_turn_leads_the_history() {
 
     let next = text(Some("Now write the manual page of the panels instead, please"));
     for line in [
-        "- Rename the widgets to panels in all of the sources",
+        "- At first: Rename the widgets to panels in all of the sources",
         "- Latest request: Now write the manual page of the panels instead, please",
         "- [ ] Working on: the latest request\n",
     ] {
@@ -1126,7 +1128,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
         (
             "write it down",
             expect![[r#"
-                Goal: Port the parser to Rust, please
+                Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
                 InProgress: Working on: the latest request
                 NextSteps: Go on with: the latest request
@@ -1135,8 +1137,8 @@ fn the_request_of_a_split_turn_is_the_next_step() {
         (
             wishes.as_str(),
             expect![[r#"
-                Goal: Port the parser to Rust, please
-                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first ver … rst version of the grammar that was written for the first version of the grammar is old.
+                Goal: At first: Port the parser to Rust, please
+                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was wr … mmar that was written for the first version of the grammar is old.
                 InProgress: Working on: the latest request
                 NextSteps: Go on with: the latest request
             "#]],
@@ -1169,8 +1171,8 @@ fn the_goal_is_what_the_newest_work_is_about() {
     }
     let moved = expect![[r#"
         Goal: At first: Why is the lint red on the build?
-        Goal: Write a viewer for session archives that lists every branch with its author
-        Goal: Latest request: the viewer also needs notes for each branch
+        Goal: Then: Write a viewer for session archives that lists every branch with its author
+        Goal: Latest request: the viewer also needs notes for each branch (answered)
     "#]];
     moved.assert_eq(&state_before(&messages, None));
     messages.extend([user("/clear"), user("Translate the manual into Danish, chapter by chapter")]);
@@ -1179,7 +1181,7 @@ fn the_goal_is_what_the_newest_work_is_about() {
     messages.push(says("The second chapter is in Danish as well.", "stop"));
     let cleared = expect![[r#"
         Goal: Translate the manual into Danish, chapter by chapter
-        Goal: Latest request: Go on with the second chapter of it (after the answer: The first chapter of the manual is in Danish now.)
+        Goal: Latest request: Go on with the second chapter of it (after the answer: The first chapter of the manual is in Danish now.) (answered)
     "#]];
     cleared.assert_eq(&state_before(&messages, None));
 }
@@ -1206,7 +1208,7 @@ fn a_choice_stands_with_the_option_that_it_takes() {
     let mut later = messages.to_vec();
     later.extend([user("2"), says("The sessions are in SQLite now.", "stop")]);
     let after = expect![[r#"
-        Goal: Latest request: Where shall the sessions be kept?
+        Goal: Latest request: Where shall the sessions be kept? (answered)
         Goal: The user then wrote: 2 (2. SQLite)
         Decisions: The user chose: 2. SQLite
     "#]];

@@ -8,10 +8,11 @@ use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
 use super::last_step::tells;
-use super::notes::{COMMITTED, FAILED, LOOKED_UP, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
+use super::notes::{COMMITTED, FAILED, LOOKED_UP, MOVED_BACK, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
 use super::person::{is_refusal, words_in_result};
+use super::repository::{is_named, renaming};
 use super::results::{Results, ShownResults};
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
@@ -30,6 +31,8 @@ const MOST_COMMANDS: usize = 400;
 const LONGEST_FAILED: usize = 100;
 /// Most files that are kept: the newest ones.
 const MOST_FILES: usize = 2000;
+/// Most commands that rename files whose names are compared with all files.
+const MOST_RENAMINGS: usize = 256;
 /// Most lines of an edit that are compared with the edits after it.
 const MOST_ADDED: usize = 400;
 /// Deepest level of nested arguments that is searched for these lines.
@@ -73,6 +76,10 @@ pub(super) struct Actions<'a> {
     tells_failures: bool,
     committed_at: u64,
     switched_at: u64,
+    /// Position of the latest change of a file.
+    changed_at: u64,
+    /// Commands that gave a file another name.
+    renamings: usize,
     lookups: u64,
     /// What open calls change in files, by the ids of the calls.
     adding: HashMap<String, Change<'a>, TextHashing>,
@@ -315,7 +322,14 @@ impl<'a> Actions<'a> {
             self.switched_at = position;
         }
         if self.switched_at > self.committed_at {
-            statements.retain(|(_, line)| !line.starts_with(RESET_TO));
+            statements.retain(|(_, line)| !line.starts_with(RESET_TO) && !line.starts_with(MOVED_BACK));
+        }
+        // Only the names of files that the tools worked on matter.
+        if statements.iter().any(|(_, line)| renaming(line).is_some()) {
+            self.renamings += 1;
+            let may_compare = self.renamings <= MOST_RENAMINGS;
+            let is_known = |name: &str| may_compare && self.files.keys().any(|path| is_named(path, name));
+            statements.retain(|(_, line)| renaming(line).is_none_or(|(old, _)| is_known(old)));
         }
     }
 
@@ -461,6 +475,7 @@ impl<'a> Actions<'a> {
             command.succeeded = command.succeeded.saturating_add(times);
             command.outcome = Outcome::Succeeded;
         } else {
+            self.note_change(kind, place);
             let file = self.touch(&core, place);
             if kind != ActionKind::Read {
                 file.changed_at = file.changed_at.max(place.position);
@@ -498,6 +513,7 @@ impl<'a> Actions<'a> {
 
     /// Records a file from a list.
     pub(super) fn note_listed(&mut self, kind: ActionKind, path: &str, place: SourcePosition<'_>) {
+        self.note_change(kind, place);
         let file = self.touch(path, place);
         let is_told = file.read + file.written + file.edited > 0;
         if kind != ActionKind::Read {
@@ -508,6 +524,17 @@ impl<'a> Actions<'a> {
             ActionKind::Edit if !file.is_modified() => file.edited = 1,
             _ => {}
         }
+    }
+
+    fn note_change(&mut self, kind: ActionKind, place: SourcePosition<'_>) {
+        if kind != ActionKind::Read {
+            self.changed_at = self.changed_at.max(place.position);
+        }
+    }
+
+    /// Position of the latest change of a file; 0 for none.
+    pub(super) fn changed_at(&self) -> u64 {
+        self.changed_at
     }
 
     fn touch(&mut self, path: &str, place: SourcePosition<'_>) -> &mut FileRecord {

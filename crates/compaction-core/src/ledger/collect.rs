@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
+use super::closed_requests::{Asked, accepts, answered_item, refuses, said_first};
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::frames::frames;
@@ -20,7 +21,7 @@ use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
 use super::text::clip_middle;
-use super::{Ledger, LeftOut, Places, Voice, earlier_summary};
+use super::{Ledger, LeftOut, Places, Request, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
@@ -53,6 +54,7 @@ pub struct Collector<'a> {
     newest_calls: NewestCalls<'a>,
     pinned: Vec<EntryId>,
     left_out: LeftOut,
+    asked: Asked,
 }
 
 impl Ledger {
@@ -84,6 +86,7 @@ impl<'a> Collector<'a> {
             newest_calls: NewestCalls::default(),
             pinned: Vec::new(),
             left_out: LeftOut::default(),
+            asked: Asked::default(),
         };
         match (previous, previous_summary) {
             (Some(previous), _) => collector.restore(previous),
@@ -107,6 +110,11 @@ impl<'a> Collector<'a> {
         self.names.restore(NameKind::Identifier, &previous.identifiers);
         self.pinned = previous.pinned.clone();
         self.left_out = previous.left_out.clone();
+        if let Some(open) = previous.requests.iter().rev().find(|request| request.asks_for_work()) {
+            let answers = Some(previous.answered).filter(|answered| *answered > open.position);
+            self.asked = Asked::at(open.position);
+            answers.into_iter().for_each(|answered| self.asked.answer(answered, 0));
+        }
     }
 
     /// Reads the next message.
@@ -175,12 +183,38 @@ impl<'a> Collector<'a> {
             let since = if self.dialogue.is_waiting { u64::MAX } else { self.asked_at() };
             self.errors.note_request(since, &self.dialogue.newest_answers());
         }
-        if !words.trim().is_empty() {
+        if words.trim().is_empty() {
+            self.asked.remind(place.position);
+        } else {
             self.errors.go_on();
             self.newest_calls.end_turn();
         }
         self.dialogue.read_person(place, words, &mut self.notes);
+        let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
+        if self.dialogue.requests.last().is_some_and(is_request) {
+            self.end_request(words);
+            self.asked = Asked::at(place.position);
+        } else if is_substantive(words) && refuses(words) {
+            self.asked.refuse();
+        }
         self.statements.add_person(place, words);
+    }
+
+    /// Records that the open request was answered, if it was. `next` is the request that follows it.
+    fn end_request(&mut self, next: &str) {
+        let asked = std::mem::take(&mut self.asked);
+        let mut requests = self.dialogue.requests.iter_mut().rev();
+        let Some(request) = requests.find(|request| request.position == asked.position) else { return };
+        if asked.answers().is_empty() || !accepts(next) {
+            return;
+        }
+        request.is_answered = true;
+        if let Some(said) = said_first(self.statements.list(), asked.answers()) {
+            let has_changed = self.actions.changed_at() > asked.position;
+            let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
+            let item = answered_item(&request.text, &said.text, has_changed);
+            self.notes.add(NoteKind::Done, &item, place, true);
+        }
     }
 
     /// Position of the last request.
@@ -247,6 +281,7 @@ impl<'a> Collector<'a> {
         }
         if is_final {
             self.actions.end_turn(&mut self.errors);
+            self.asked.answer(place.position, self.actions.last_call());
         }
         self.note_failure(assistant, place);
     }

@@ -4,8 +4,8 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, FOCUS, GO_ON, IDENTIFIERS, LAST_STEP, LATEST, LEFT_BRANCH, NAMED_BEFORE,
-    NO_RESULT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, WORKING_ON,
+    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, LAST_STEP, LATEST, LEFT_BRANCH,
+    NAMED_BEFORE, NO_RESULT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, THEN, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -44,9 +44,9 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
             }
             for item in items().filter(|item| !is_of_its_time(item) && words_of_its_time(item).is_none()) {
                 match item.strip_prefix(LATEST) {
-                    Some(request) => latest = Some(request.to_owned()),
+                    Some(request) => latest = Some(request.strip_suffix(DONE_WITH).unwrap_or(request).to_owned()),
                     None => {
-                        let item = item.strip_prefix(AT_FIRST).unwrap_or(item);
+                        let item = item.strip_prefix(AT_FIRST).or_else(|| item.strip_prefix(THEN)).unwrap_or(item);
                         add_item(section.in_history(), item, SourcePosition::EARLIER, collector);
                     }
                 }
@@ -109,6 +109,7 @@ fn push_request(text: &str, collector: &mut Collector<'_>) {
         text: text.to_owned(),
         position: 0,
         weight,
+        is_answered: false,
         sources: Default::default(),
     });
 }

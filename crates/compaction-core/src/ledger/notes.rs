@@ -216,6 +216,10 @@ pub(crate) fn split_times(line: &str) -> (&str, Option<u64>) {
 pub(crate) const LATEST: &str = "Latest request: ";
 /// Starts the item of the first request, if the topic has moved since.
 pub(crate) const AT_FIRST: &str = "At first: ";
+/// Starts the item of the request that began what the newest statements are about, if it is answered.
+pub(crate) const THEN: &str = "Then: ";
+/// Ends the item of the latest request if nothing of it is open.
+pub(crate) const DONE_WITH: &str = " (answered)";
 /// Starts the item of a later message that is no request by itself.
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the milestone of a commit.
@@ -229,6 +233,24 @@ pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
 pub(crate) const INSTEAD_OF: &str = " instead of ";
 /// Starts the milestone of a branch that was moved back to an older commit, with what came after it thrown away.
 pub(crate) const RESET_TO: &str = "Reset the branch to ";
+/// Starts and ends the milestone of one that was moved back while the files kept the changes.
+pub(crate) const MOVED_BACK: &str = "Moved the branch back to ";
+pub(crate) const KEPT_CHANGES: &str = " and kept the changes";
+/// Starts the milestone of files whose changes were taken back, and names all of them.
+pub(crate) const TOOK_BACK: &str = "Took back the changes of ";
+pub(crate) const ALL_CHANGES: &str = "all files that were not committed";
+/// The milestones of changes that were set aside, brought back, and thrown away.
+pub(crate) const SET_ASIDE: &str = "Set aside the changes that were not committed";
+pub(crate) const BROUGHT_BACK: &str = "Brought back the changes that were set aside";
+pub(crate) const THREW_AWAY: &str = "Threw away the changes that were set aside";
+/// Start the milestones of a branch or tag that was deleted, of a merge, and of the push of a tag.
+pub(crate) const DELETED: &str = "Deleted ";
+pub(crate) const ON_SERVER: &str = " on the server";
+pub(crate) const MERGED: &str = "Merged ";
+pub(crate) const PUSHED_TAG: &str = "Pushed the new tag ";
+/// Starts the milestone of a file with a new name, and separates the two names.
+pub(crate) const RENAMED: &str = "Renamed ";
+pub(crate) const RENAMED_TO: &str = " to ";
 /// Starts the milestone of a commit that a program took back.
 pub(crate) const UNDID: &str = "Took back the commit ";
 /// Starts the subject of a commit that takes back another one.
@@ -298,6 +320,10 @@ pub(crate) const SAID_LAST: &str = "The assistant said last";
 pub(crate) const NOTHING_YET: &str = "nothing was done for it yet";
 /// Starts what a complete answer to the latest request says first.
 pub(crate) const ANSWER: &str = "Answered: ";
+/// Starts the item of a request for which files were changed and whose answer is complete.
+pub(crate) const FINISHED: &str = "Done: ";
+/// Stands between a request and what its answer says first.
+pub(crate) const ANSWERED_BY: &str = " -> ";
 /// Starts what a complete answer announces at its end.
 pub(crate) const ANNOUNCED: &str = "The assistant announced: ";
 /// Starts the commands that a complete answer gives.

@@ -12,6 +12,7 @@ use super::commands::{looks_up, purposes, without_filter};
 use super::errors::{NO_OUTPUT, Worth, error_line, worth};
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
+use super::repository::effects;
 use super::statements::sentences;
 use super::text::{as_line, clip_middle, one_line};
 use crate::json::Json;
@@ -137,12 +138,17 @@ pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str,
         ToolAction::Run { command, .. } => {
             let output = printed_text(output);
             let saved = saved(command, &output);
+            let (before, after) = if is_failed { Default::default() } else { effects(command, &output) };
+            let milestones = |lines: Vec<String>| lines.into_iter().map(|line| (Voice::Milestone, line));
             if !saved.is_empty() {
-                return Outcomes { statements: saved, failure: None };
+                let statements = milestones(before).chain(saved).chain(milestones(after)).collect();
+                return Outcomes { statements, failure: None };
             }
             let is_piped = without_filter(command.trim()).len() < command.trim().len();
             let is_told = has_failed.is_some() && !is_piped;
-            return of_command(command, &output, is_failed, is_told);
+            let mut outcomes = of_command(command, &output, is_failed, is_told);
+            outcomes.statements.splice(0..0, milestones(before).chain(milestones(after)));
+            return outcomes;
         }
         ToolAction::Other if !is_failed => of_call(target, output).into_iter().collect(),
         _ if !is_failed && action.changes_files() => {

@@ -187,14 +187,18 @@ impl Topics {
             return RequestWeight::Reply;
         }
         let words = topic_words(text);
-        let is_telling = weight(&normalised(prefix_utf16(text, TOPIC_UNITS))) >= TELLING_WORDS;
-        let begins_topic = is_telling && !words.is_empty() && words.is_disjoint(&self.topic);
+        let begins_topic = is_telling(text) && !words.is_empty() && words.is_disjoint(&self.topic);
         if begins_topic {
             self.topic.clear();
         }
         self.topic.extend(words);
         if begins_topic { RequestWeight::Topic } else { RequestWeight::Work }
     }
+}
+
+/// Whether a message has enough words to name a topic.
+pub(crate) fn is_telling(text: &str) -> bool {
+    weight(&normalised(prefix_utf16(text, TOPIC_UNITS))) >= TELLING_WORDS
 }
 
 /// Whether a message asks for something: it is neither a fragment nor an answer to the model.
@@ -340,7 +344,7 @@ fn is_command(text: &str) -> bool {
 
 /// Whether a text is most of a long `answer`: all of its lines stand there, in this order. A smaller part may
 /// be a choice between the options that the answer names.
-fn is_quoted(text: &str, answer: &str) -> bool {
+pub(crate) fn is_quoted(text: &str, answer: &str) -> bool {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_most = text.len() * 4 >= answer.trim().len() * 3;
     if !is_most || text.len() < SHORTEST_QUOTED || lines().count() < FEWEST_QUOTED {
@@ -391,6 +395,7 @@ impl<'a> Dialogue<'a> {
             text: text.to_owned(),
             position: place.position,
             weight,
+            is_answered: false,
             sources: place.sources(),
         });
     }

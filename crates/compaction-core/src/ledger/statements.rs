@@ -204,6 +204,11 @@ impl Statements {
         self.list.push(Statement { voice, text, number, position: place.position, sources: place.sources() });
     }
 
+    /// The statements so far, in order.
+    pub(super) fn list(&self) -> &[Statement] {
+        &self.list
+    }
+
     pub(super) fn finish(self) -> Vec<Statement> {
         self.list
     }

@@ -321,7 +321,8 @@ fn request(request: &Request) -> String {
         RequestWeight::Work => "work",
         RequestWeight::Reply => "reply",
     };
-    Members::default().text("text", &request.text).text("weight", weight).at(request.position, &request.sources)
+    let members = Members::default().text("text", &request.text).text("weight", weight);
+    members.flag("isAnswered", request.is_answered).at(request.position, &request.sources)
 }
 
 fn note(note: &Note) -> String {
@@ -504,7 +505,8 @@ fn read_request(json: &Json<'_>) -> Option<Request> {
         Some("reply") => RequestWeight::Reply,
         _ => RequestWeight::Work,
     };
-    Some(Request { text: text(json, "text")?, weight, position: number(json, "at"), sources: sources(json) })
+    let (position, is_answered) = (number(json, "at"), flag(json, "isAnswered"));
+    Some(Request { text: text(json, "text")?, weight, position, is_answered, sources: sources(json) })
 }
 
 /// The statements, which are stored message by message.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Builder, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, SHORT_REQUEST, STALE_AFTER, is_question,
+    Builder, FileStates, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, SHORT_REQUEST, STALE_AFTER,
     standing_milestones,
 };
 use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::choices::whole;
+use crate::ledger::closed_requests::said_first;
 use crate::ledger::commands::{core_command, looks_up, purposes, without_preparation};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::last_step::is_thought;
@@ -53,6 +54,7 @@ impl<'a> Builder<'a> {
             turn_request: None,
             kind: self.kind,
             units: self.units,
+            states: FileStates::of(&ledger.statements),
             pool,
         })
     }
@@ -151,7 +153,9 @@ impl<'a> Builder<'a> {
     /// are not among them, in a part of the summary.
     fn done_since(&self, since: u64) -> Vec<String> {
         let changed = self.ledger.files.iter().rev().filter(|file| file.changed_at > since);
-        let changed = named_files(&changed.map(|file| file.path.as_str()).collect::<Vec<_>>());
+        let changed = changed.filter(|file| !self.states.is_file_taken_back(file)).map(|file| self.states.name(file));
+        let changed: Vec<String> = changed.collect();
+        let changed = named_files(&changed.iter().map(String::as_str).collect::<Vec<_>>());
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
         let standing = standing_milestones(milestones.filter(|one| one.position > since));
         let newest = standing.iter().rev().take(MOST_LATEST);
@@ -199,24 +203,18 @@ impl<'a> Builder<'a> {
 
     /// What the newest answer reports, if it ends the turn of the latest request.
     pub(super) fn result(&mut self) {
+        if self.turn_request.is_some_and(is_substantive) && self.kind != SummaryKind::TurnPrefix {
+            return self.answered_before_turn();
+        }
         if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || self.is_open() {
             return;
         }
         let Some(newest) = self.newest_of_model().next().filter(|_| self.ledger.last_request().is_some()) else {
             return;
         };
-        let all = self.ledger.statements.iter().filter(|one| one.position == newest.position);
-        let mut said: Vec<&str> = Vec::new();
-        let tells = |text: &str| !is_question(text) && !text.ends_with([':', '\u{ff1a}']) && is_substantive(text);
-        for one in all.filter(|one| one.voice == Voice::Report && tells(&one.text)) {
-            said.push(&one.text);
-            if utf16_len(&joined(&said)) >= SHORT_REQUEST {
-                break;
-            }
-        }
-        if !said.is_empty() {
+        if let Some(said) = said_first(&self.ledger.statements, &[(newest.position, newest.position)]) {
             let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
-            let item = format!("{ANSWER}{}", clip(&joined(&said), LONGEST_RESULT));
+            let item = format!("{ANSWER}{}", clip(&said.text, LONGEST_RESULT));
             self.pool.add(Section::Done, &item, origin, Rank::Focus);
         }
     }

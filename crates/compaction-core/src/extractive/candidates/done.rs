@@ -1,0 +1,293 @@
+//! What was done and still stands: the milestones that no later one replaced, and the files whose changes were not
+//! taken back.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Builder;
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::FileRecord;
+use crate::ledger::closed_requests::{answered_item, said_first};
+use crate::ledger::commands::purposes;
+use crate::ledger::notes::{
+    ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DELETED, FINISHED, INSTEAD_OF, KEPT_CHANGES,
+    MERGED, MOVED_BACK, ON_SERVER, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK,
+    UNDID,
+};
+use crate::ledger::repository::{is_named, renaming};
+use crate::ledger::text::quoted;
+use crate::ledger::{Note, NoteKind, Statement, Voice};
+use crate::summary::Section;
+use crate::text::utf16_len;
+
+/// Newest milestones about changes that were taken back, and about new names, that are compared with files.
+const MOST_COMPARED: usize = 64;
+
+/// Part of a summary that the items of answered requests may take before all that was said.
+const ANSWERED_PART: usize = 32;
+
+/// What later milestones say about the files of a ledger.
+#[derive(Debug, Default)]
+pub(super) struct FileStates<'a> {
+    /// Positions of the standing commits, in order.
+    committed: Vec<u64>,
+    /// Positions at which changes were taken back, with the names of their files; none of them stands for all files.
+    taken_back: Vec<(u64, Vec<&'a str>)>,
+    /// Positions of renamings with the old and the new name, in order.
+    renamed: Vec<(u64, &'a str, &'a str)>,
+}
+
+impl<'a> FileStates<'a> {
+    pub(super) fn of(statements: &'a [Statement]) -> Self {
+        let milestones = || statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let standing = standing_milestones(milestones());
+        let committed = standing.iter().filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).collect();
+        let took_back = |one: &&'a Statement| {
+            let files = match one.text.strip_prefix(TOOK_BACK) {
+                Some(ALL_CHANGES) => Vec::new(),
+                Some(files) => quoted(files).collect(),
+                None if [RESET_TO, SET_ASIDE, THREW_AWAY].iter().any(|start| one.text.starts_with(start)) => Vec::new(),
+                None => return None,
+            };
+            Some((one.position, files))
+        };
+        let renamed = |one: &'a Statement| renaming(&one.text).map(|(old, new)| (one.position, old, new));
+        let mut taken_back: Vec<_> = standing.iter().rev().filter_map(took_back).take(MOST_COMPARED).collect();
+        let mut renamed: Vec<_> = milestones().rev().filter_map(renamed).take(MOST_COMPARED).collect();
+        taken_back.reverse();
+        renamed.reverse();
+        Self { committed, taken_back, renamed }
+    }
+
+    /// Whether what was done at `position` was taken back later, before a commit kept it. `is_meant` says whether the
+    /// names of files mean it.
+    fn is_taken_back(&self, position: u64, is_meant: impl Fn(&[&str]) -> bool) -> bool {
+        let first = self.taken_back.iter().find(|(at, files)| *at > position && is_meant(files));
+        let is_kept = |at: u64| self.committed.iter().any(|commit| (position..=at).contains(commit));
+        first.is_some_and(|(at, _)| !is_kept(*at))
+    }
+
+    /// Whether the last changes of a file were taken back.
+    pub(super) fn is_file_taken_back(&self, file: &FileRecord) -> bool {
+        let is_meant = |files: &[&str]| files.is_empty() || files.iter().any(|name| is_named(&file.path, name));
+        file.changed_at > 0 && self.is_taken_back(file.changed_at, is_meant)
+    }
+
+    /// The name that a file has now.
+    pub(super) fn name(&self, file: &FileRecord) -> String {
+        let mut name = file.path.clone();
+        for (_, old, new) in self.renamed.iter().filter(|(at, ..)| *at >= file.position) {
+            let old = old.trim_start_matches("./");
+            if let Some(rest) = name.strip_suffix(old).filter(|rest| rest.is_empty() || rest.ends_with('/')) {
+                name = if new.starts_with('/') { (*new).to_owned() } else { format!("{rest}{new}") };
+            }
+        }
+        name
+    }
+}
+
+/// Whether a note is the item of a request that was answered.
+pub(super) fn is_answered_item(note: &Note) -> bool {
+    [ANSWER, FINISHED].iter().any(|start| note.text.starts_with(start)) && note.text.contains(ANSWERED_BY)
+}
+
+impl Builder<'_> {
+    /// Whether a note says that a request was done whose changes were taken back as a whole.
+    pub(super) fn is_undone(&self, note: &Note) -> bool {
+        note.text.starts_with(FINISHED) && self.states.is_taken_back(note.position, |files| files.is_empty())
+    }
+
+    /// Position from which the items of answered requests fit into their part of the summary. Older ones are listed
+    /// where room is left.
+    pub(super) fn answered_from(&self) -> u64 {
+        let mut room = self.units / ANSWERED_PART;
+        let mut newest = self.ledger.notes_of(NoteKind::Done).rev().filter(|note| is_answered_item(note));
+        let first_without = newest.find(|note| {
+            let cost = utf16_len(&note.text);
+            let has_room = cost <= room;
+            room = room.saturating_sub(cost);
+            !has_room
+        });
+        first_without.map_or(0, |note| note.position + 1)
+    }
+
+    /// The last request of a history that the request of a turn follows, if it was answered.
+    pub(super) fn answered_before_turn(&mut self) {
+        let ledger = self.ledger;
+        let Some(request) = ledger.requests.iter().rev().find(|request| request.asks_for_work()) else { return };
+        if !self.is_answered(request) {
+            return;
+        }
+        if let Some(said) = said_first(&ledger.statements, &[(ledger.answered, ledger.answered)]) {
+            let item = answered_item(&request.text, &said.text, ledger.changed_at() > request.position);
+            let origin = Origin { position: ledger.answered, times: 1, sources: Some(&said.first.sources) };
+            self.pool.add(Section::Done, &item, origin, Rank::Low);
+        }
+    }
+}
+
+/// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch,
+/// and the commits that were neither amended, squashed, replaced by a push, nor deleted with a branch that was neither
+/// pushed nor merged.
+pub(super) fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> Vec<&'a Statement> {
+    let mut standing: Vec<Option<&Statement>> = Vec::new();
+    let mut by_purpose: HashMap<String, usize> = HashMap::new();
+    // The places of commits, by their branch and by the beginning of their hash.
+    let mut of_branch: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut of_hash: HashMap<&str, Vec<usize>> = HashMap::new();
+    let beginning = |hash: &'a str| hash.get(..HASH_BEGINNING).unwrap_or(hash);
+    // Branches of which another place has the commits, and the place of the changes that are set aside.
+    let mut elsewhere: HashSet<&str> = HashSet::new();
+    let mut set_aside: Vec<usize> = Vec::new();
+    for statement in milestones {
+        let text = statement.text.as_str();
+        if let Some(to) = text.strip_prefix(MOVED_BACK).and_then(|to| to.strip_suffix(KEPT_CHANGES)) {
+            squash_since(to, &mut standing);
+        } else if let Some(name) = text.strip_prefix(DELETED) {
+            let (name, is_on_server) = name.strip_suffix(ON_SERVER).map_or((name, false), |name| (name, true));
+            if is_on_server {
+                by_purpose.remove(&format!("{PUSHED}{name}")).into_iter().for_each(|at| standing[at] = None);
+            } else if !elsewhere.contains(name) {
+                for at in of_branch.remove(name).unwrap_or_default() {
+                    standing[at] = None;
+                }
+            }
+            continue;
+        } else if text == BROUGHT_BACK || text == THREW_AWAY {
+            if let Some(at) = set_aside.pop() {
+                standing[at] = None;
+            }
+            if text == BROUGHT_BACK {
+                continue;
+            }
+        }
+        elsewhere.extend(pushed_branch(text).or_else(|| text.strip_prefix(MERGED)));
+        if let Some((hash, subject)) = named_commit(text, RESET_TO) {
+            take_back_since(hash, subject, &mut standing);
+        } else if let Some((hash, _)) = named_commit(text, UNDID) {
+            let is_it = |commit: Commit<'_>| are_one(commit.hash, hash);
+            for at in of_hash.get_mut(beginning(hash)).into_iter().flatten() {
+                standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_it));
+            }
+        }
+        let commit = Commit::of(text);
+        let command = text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+        let purpose = match (&commit, command) {
+            (Some(commit), _) => format!("{} {}", commit.branch, commit.subject),
+            (None, Some((command, _))) => purposes(command).pop().unwrap_or_default(),
+            (None, None) => pushed_branch(text).map_or_else(|| text.to_owned(), |branch| format!("{PUSHED}{branch}")),
+        };
+        let reverted = commit.as_ref().and_then(|commit| commit.subject.strip_prefix(REVERT)?.strip_suffix('"'));
+        if let Some(subject) = reverted {
+            let is_it = |one: &mut &Statement| Commit::of(&one.text).is_some_and(|commit| commit.subject == subject);
+            standing.iter_mut().rev().find_map(|one| one.take_if(is_it));
+        }
+        if let Some(commit) = commit.as_ref().filter(|commit| commit.is_amended) {
+            let commits = of_branch.entry(commit.branch).or_default();
+            while commits.pop().is_some_and(|at| standing[at].take().is_none()) {}
+        }
+        if let Some((_, old)) = text.split_once(INSTEAD_OF).filter(|_| text.starts_with(PUSHED)) {
+            let is_old = |commit: Commit<'_>| are_one(commit.hash, old);
+            let alike = of_hash.get_mut(beginning(old)).into_iter().flatten();
+            for at in alike {
+                standing[*at].take_if(|one| Commit::of(&one.text).is_some_and(is_old));
+            }
+        }
+        if purpose.is_empty() {
+            continue;
+        }
+        if text == SET_ASIDE {
+            set_aside.push(standing.len());
+            standing.push(Some(statement));
+            continue;
+        }
+        if let Some(commit) = commit {
+            // The changes that a soft reset kept are in it.
+            standing.iter_mut().rev().take(MOST_COMPARED).for_each(|one| {
+                one.take_if(|one| one.text.starts_with(MOVED_BACK));
+            });
+            of_branch.entry(commit.branch).or_default().push(standing.len());
+            of_hash.entry(beginning(commit.hash)).or_default().push(standing.len());
+        }
+        if let Some(replaced) = by_purpose.insert(purpose, standing.len()) {
+            standing[replaced] = None;
+        }
+        standing.push(Some(statement));
+    }
+    standing.into_iter().flatten().collect()
+}
+
+/// The hash and the subject behind the beginning of a milestone.
+fn named_commit<'a>(milestone: &'a str, start: &str) -> Option<(&'a str, &'a str)> {
+    milestone.strip_prefix(start)?.split_once(": ")
+}
+
+/// Whether two hashes, perhaps shortened, are of one commit.
+fn are_one(one: &str, other: &str) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// Takes the commits of the latest branch that came after the one with `hash`, or with `subject` after a rebase. Older
+/// ones are not among the milestones, so all of them came after an unknown one. What was run on them tells nothing any
+/// more.
+fn take_back_since<'a>(hash: &str, subject: &str, standing: &mut [Option<&'a Statement>]) {
+    let commit = |one: &Option<&'a Statement>| one.and_then(|one| Commit::of(&one.text));
+    let Some(branch) = standing.iter().rev().find_map(commit).map(|latest| latest.branch.to_owned()) else { return };
+    let is_hash = |commit: &Commit<'_>| are_one(commit.hash, hash);
+    let kept = standing.iter().rposition(|one| commit(one).is_some_and(|commit| is_hash(&commit)));
+    let is_subject = |one: &Option<&'a Statement>| commit(one).is_some_and(|commit| commit.subject == subject);
+    let kept = kept.or_else(|| standing.iter().rposition(is_subject));
+    for one in &mut standing[kept.map_or(0, |kept| kept + 1)..] {
+        one.take_if(|one| Commit::of(&one.text).map_or(one.text.starts_with('`'), |commit| commit.branch == branch));
+    }
+}
+
+/// Takes the commits of the latest branch back to `to`, whose changes the files kept: the next commit has them.
+fn squash_since(to: &str, standing: &mut [Option<&Statement>]) {
+    fn commit<'a>(one: &Option<&'a Statement>) -> Option<Commit<'a>> {
+        one.and_then(|one| Commit::of(&one.text))
+    }
+    let Some(branch) = standing.iter().rev().find_map(commit).map(|latest| latest.branch.to_owned()) else { return };
+    let is_own = |one: &Option<&Statement>| commit(one).is_some_and(|commit| commit.branch == branch);
+    let count = match to.trim_start_matches("HEAD").trim_start_matches('@').split_at_checked(1) {
+        Some(("~", "")) => 1,
+        Some(("~", number)) => number.parse().unwrap_or(0),
+        Some(("^", more)) if more.bytes().all(|byte| byte == b'^') => 1 + more.len(),
+        // The commits behind the one with this hash.
+        _ => {
+            let is_to = |one: &Option<&Statement>| commit(one).is_some_and(|commit| are_one(commit.hash, to));
+            let kept = standing.iter().rposition(is_to).map_or(0, |at| at + 1);
+            standing[kept..].iter().filter(|one| is_own(one)).count()
+        }
+    };
+    for one in standing.iter_mut().rev().filter(|one| is_own(one)).take(count) {
+        *one = None;
+    }
+}
+
+/// Letters of a hash that all ways of shortening it keep.
+const HASH_BEGINNING: usize = 4;
+
+/// A commit as its milestone names it.
+struct Commit<'a> {
+    hash: &'a str,
+    /// Empty if the program did not name it.
+    branch: &'a str,
+    subject: &'a str,
+    /// Whether it replaced the one before it.
+    is_amended: bool,
+}
+
+impl<'a> Commit<'a> {
+    fn of(milestone: &'a str) -> Option<Self> {
+        let (place, subject) = milestone.strip_prefix(COMMITTED)?.split_once(": ")?;
+        let (hash, branch) = place.split_once(" on ").unwrap_or((place, ""));
+        let bare = subject.strip_suffix(AMENDED);
+        Some(Self { hash, branch, subject: bare.unwrap_or(subject), is_amended: bare.is_some() })
+    }
+}
+
+/// The branch of the milestone of a push.
+fn pushed_branch(milestone: &str) -> Option<&str> {
+    let named = milestone.strip_prefix(PUSHED_NEW).or_else(|| milestone.strip_prefix(PUSHED_TAG));
+    named.or_else(|| milestone.strip_prefix(PUSHED)?.split_once(" to ")?.1.split(' ').next())
+}

@@ -1,0 +1,144 @@
+//! What Goal and Done say of requests that are answered, and of work that was taken back.
+
+use super::*;
+
+/// The items of a section of the history's summary.
+fn section(messages: &[Arc<Message>], section: Section) -> Vec<String> {
+    let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+    document.body[section].iter().map(|item| item.to_string()).collect()
+}
+
+fn does(id: &str, command: &str, output: &str) -> [Arc<Message>; 2] {
+    [runs(id, command), returns(id, output, false)]
+}
+
+fn edits(id: &str, path: &str) -> [Arc<Message>; 2] {
+    let arguments = format!("{{\"path\":\"{path}\",\"oldText\":\"old line\",\"newText\":\"a new line of it {id}\"}}");
+    [calls(id, "edit", &arguments), returns(id, "ok", false)]
+}
+
+#[test]
+fn an_answered_request_is_one_line_of_done() {
+    let mut messages = vec![user("Add a menu to the start page of the shop")];
+    messages.extend(edits("1", "menu.html"));
+    messages.push(says("Great!\n\nI added the menu with four entries to the page. It closes by itself.", "stop"));
+    messages.push(user("Which browsers does the menu support today?"));
+    messages.push(says("It supports every browser with the grid layout, and so all newer than 2017.", "stop"));
+    messages.push(user("No, I meant the printed page of the menu"));
+    messages.push(says("Printed pages keep the menu at their top in all of the browsers.", "stop"));
+    messages.push(user("Now write the manual page of the menu"));
+    let done = section(&messages, Section::Done);
+    let answered = "Answered: Which browsers does the menu support today? -> Printed pages keep the menu at their top in \
+                    all of the browsers.";
+    assert!(done.iter().any(|item| item == answered), "the person refused the first answer: {done:?}");
+    let finished = "Done: Add a menu to the start page of the shop -> I added the menu with four entries to the page. ";
+    assert!(done.iter().any(|item| item.starts_with(finished)), "files changed for it: {done:?}");
+}
+
+#[test]
+fn a_request_that_is_answered_is_not_the_goal() {
+    let mut messages = vec![
+        user("Explain how the import of the old shop works"),
+        says("The import reads each table of the old shop once and writes it as one file.", "stop"),
+        user("Add a button that starts the export of all orders"),
+        says("First I look at the page", "aborted"),
+        user("The button of the orders belongs below the table, please"),
+    ];
+    let goal = section(&messages, Section::Goal);
+    let expected = [
+        "At first: Explain how the import of the old shop works",
+        "Add a button that starts the export of all orders",
+        "Latest request: The button of the orders belongs below the table, please",
+    ];
+    assert_eq!(goal, expected, "the second one has no answer, so it is the aim of the third");
+    messages.push(says("The button stands below the table and starts the export.", "stop"));
+    assert!(section(&messages, Section::Goal)[2].ends_with(" (answered)"));
+    messages.push(says("The button stands there. Shall I test it too?", "stop"));
+    assert!(!section(&messages, Section::Goal)[2].ends_with(" (answered)"), "a question waits");
+}
+
+#[test]
+fn work_that_was_taken_back_is_not_done() {
+    let task = [user("Make the parser of the shop faster")];
+    let work = [edits("1", "src/parser.rs"), edits("2", "src/printer.rs")].concat();
+    let report = [says("The parser reads each file only once now and is faster.", "stop")];
+    let next = [user("Now look at the printer of the shop")];
+    let done =
+        |back: &[Arc<Message>]| section(&[&task[..], &work, &report, &next, back].concat(), Section::Done).join("\n");
+    assert!(done(&[]).contains("Edited `src/parser.rs`") && done(&[]).contains("Done: Make the parser"));
+    let one = done(&does("3", "git checkout -- src/parser.rs", ""));
+    assert!(!one.contains("Edited `src/parser.rs`") && one.contains("Edited `src/printer.rs`"), "{one}");
+    for command in ["git restore .", "git stash"] {
+        let all = done(&does("3", command, ""));
+        assert!(!all.contains("Edited") && !all.contains("Done: Make the parser"), "{command}: {all}");
+    }
+    let back = done(&[does("3", "git stash", ""), does("4", "git stash pop", "Dropped")].concat());
+    assert!(back.contains("Edited `src/parser.rs`") && !back.contains("aside"), "{back}");
+    let kept = [does("3", "git commit -am x", "[dev 1a2b3c4] faster"), does("4", "git restore .", "")].concat();
+    assert!(done(&kept).contains("Edited `src/parser.rs`"), "a commit kept it");
+    let moved = done(&does("3", "git mv src/parser.rs src/reader.rs", ""));
+    assert!(moved.contains("Edited `src/reader.rs`") && !moved.contains("Edited `src/parser.rs`"), "{moved}");
+}
+
+#[test]
+fn squashed_commits_and_those_of_deleted_branches_are_not_done() {
+    let commit = |id: &str, hash: &str, branch: &str, subject: &str| {
+        does(id, "git commit -am x", &format!("[{branch} {hash}] {subject}\n 1 file changed"))
+    };
+    let first = [
+        vec![user("Build the importer in three steps")],
+        commit("1", "1a2b3c4", "dev", "feat: a").to_vec(),
+        commit("2", "2b3c4d5", "dev", "feat: b").to_vec(),
+        commit("3", "3c4d5e6", "dev", "feat: c").to_vec(),
+    ]
+    .concat();
+    let done = |later: &[Arc<Message>]| -> Vec<String> {
+        let items = section(&[&first[..], later].concat(), Section::Done);
+        items.into_iter().filter(|item| !item.starts_with("Ran ")).collect()
+    };
+    let squash = does("4", "git reset --soft HEAD~2 && git commit -m all", "[dev 4d5e6f7] feat: b and c");
+    assert_eq!(done(&squash), ["Committed 1a2b3c4 on dev: feat: a", "Committed 4d5e6f7 on dev: feat: b and c"]);
+    let reset = done(&does("4", "git reset HEAD~1", ""));
+    assert!(reset.len() == 3 && reset[2] == "Moved the branch back to HEAD~1 and kept the changes", "{reset:?}");
+    let delete = does("5", "git branch -D dev", "Deleted branch dev (was 3c4d5e6).");
+    assert!(done(&delete).is_empty());
+    let merge = does("4", "git merge dev", "Updating 1a2b3c4..3c4d5e6\nFast-forward");
+    assert_eq!(done(&[merge.to_vec(), delete.to_vec()].concat()).len(), 4, "they are merged");
+    let push = does("4", "git push -u origin dev", " * [new branch]      dev -> dev");
+    assert_eq!(done(&[push.to_vec(), delete.to_vec()].concat()).len(), 4, "they are on the server");
+    let gone = does("6", "git push origin --delete dev", "To host:a/b\n - [deleted]         dev");
+    assert_eq!(done(&[push, gone].concat()).len(), 3, "the push is gone");
+}
+
+#[test]
+fn a_long_request_of_a_turn_keeps_what_it_asks() {
+    let filler = "The page was made long before the others and nobody has looked at it since then. ".repeat(12);
+    let request = format!("The list of the orders is too long. {filler}Can you split it into pages of fifty orders?");
+    let goal = state_before(&[], Some(&request));
+    let line = goal.lines().find(|line| line.contains("Latest request")).unwrap_or_default();
+    assert!(line.contains("The list of the orders is too long.") && line.ends_with("pages of fifty orders?"), "{line}");
+    assert!(line.contains("\u{2026} Can you split it"), "only whole sentences are kept: {line}");
+}
+
+#[test]
+fn a_turn_that_repeats_the_answer_stands_for_the_request() {
+    let answer = "Here is how the blog can be found again by the build of the page.\n\n1. The settings name the folder \
+                  of the blog.\n2. The page of the blog reads all of its texts.\n3. Each text has a title, an author and a date.\n";
+    let messages = [user("The build does not find the blog, please look at its settings"), says(answer, "stop")];
+    let goal = state_before(&messages, Some(answer));
+    assert!(goal.contains("Latest request: The build does not find the blog"), "{goal}");
+}
+
+#[test]
+fn a_request_that_the_model_shall_go_on_with_stays_the_aim() {
+    let mut messages = vec![
+        user("Work through the tasks of the import, one after the other"),
+        says("The first task of the import is done, and its tests pass. Two are left.", "stop"),
+        user("continue until all tasks of it are done"),
+    ];
+    let goal = section(&messages, Section::Goal);
+    assert_eq!(goal[0], "Work through the tasks of the import, one after the other");
+    assert!(!section(&messages, Section::Done).iter().any(|item| item.contains("Work through")));
+    messages[2] = user("now write down what is left of the tasks");
+    assert!(section(&messages, Section::Goal)[0].starts_with("At first: "));
+}

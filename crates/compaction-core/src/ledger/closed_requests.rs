@@ -1,0 +1,424 @@
+//! Closed requests: which requests are answered, and what the answers say of them.
+
+use super::cues::{is_substantive, typed};
+use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
+use super::problems::reported;
+use super::statements::{Statement, Voice};
+use super::text::{clip, clip_middle, first_words, has_any, normalised, starts_with_any};
+use crate::text::{prefix_utf16, utf16_len};
+
+/// UTF-16 units from which the beginning of an answer says enough.
+const ENOUGH: usize = 60;
+/// Fewest UTF-16 units of a sentence before a list that says something by itself.
+const LEADING: usize = 48;
+/// Fewest words of a sentence that says what came of the work, without names and numbers.
+const FEWEST_WORDS: usize = 4;
+/// Beginnings of sentences that take note of the request or offer more, and their most words.
+const FILLERS: &[&str] = &[
+    "i understand",
+    "i see",
+    "understood",
+    "got it",
+    "thanks",
+    "thank you",
+    "if you",
+    "let me know",
+    "feel free",
+    "ich verstehe",
+    "verstanden",
+    "alles klar",
+    "wenn du",
+    "wenn sie",
+    "falls du",
+    "falls sie",
+    "je comprends",
+    "je vois",
+    "d'accord",
+    "si vous",
+    "si tu",
+    "n'hésitez",
+    "n'hésite",
+    "entiendo",
+    "entendido",
+    "de acuerdo",
+    "si quieres",
+    "si necesitas",
+    "entendi",
+    "certo",
+    "se quiser",
+    "se você",
+    "se precisar",
+    "capisco",
+    "ho capito",
+    "se vuoi",
+    "понимаю",
+    "понял",
+    "поняла",
+    "если вы",
+    "если ты",
+];
+const FILLERS_UNSPACED: &[&str] = &[
+    "了解",
+    "承知",
+    "わかりました",
+    "分かりました",
+    "なるほど",
+    "何かあれば",
+    "明白",
+    "收到",
+    "我理解",
+    "好的",
+    "如果你",
+    "如果您",
+    "알겠습니다",
+    "네,",
+];
+const FILLER_WORDS: usize = 3;
+/// Most UTF-16 units of a request and of its answer in an item.
+const LONGEST_REQUEST: usize = 72;
+const LONGEST_ANSWER: usize = 120;
+/// Most answers of one request that are searched for one that says enough, newest first.
+const MOST_ANSWERS: usize = 8;
+/// Leading UTF-16 units of a message that are searched for a refusal of the last answer.
+const REFUSED_WITHIN: usize = 240;
+/// Beginnings of messages that refuse the last answer or take its work back.
+const REFUSING: &[&str] = &[
+    "no",
+    "nope",
+    "wrong",
+    "undo",
+    "revert",
+    "roll back",
+    "that's wrong",
+    "that is wrong",
+    "that's not",
+    "that is not",
+    "this is wrong",
+    "this is not",
+    "not what",
+    "nein",
+    "falsch",
+    "das ist falsch",
+    "das stimmt nicht",
+    "mach das rückgängig",
+    "rückgängig",
+    "non",
+    "annule",
+    "c'est faux",
+    "ce n'est pas",
+    "deshaz",
+    "eso no",
+    "eso está mal",
+    "incorrecto",
+    "não",
+    "errado",
+    "desfaz",
+    "desfaça",
+    "isso não",
+    "isso está errado",
+    "annulla",
+    "sbagliato",
+    "нет",
+    "не то",
+    "отмени",
+    "верни",
+];
+/// The same in languages without spaces between words.
+const REFUSING_UNSPACED: &[&str] = &[
+    "不对",
+    "不是",
+    "错了",
+    "撤销",
+    "撤回",
+    "不要",
+    "いや",
+    "いいえ",
+    "違",
+    "ちがう",
+    "元に戻",
+    "取り消",
+    "아니",
+    "되돌려",
+];
+
+/// Phrases that refuse the last answer in any position.
+const UNDOING: &[&str] = &[
+    "i undid",
+    "i've undone",
+    "i reverted",
+    "i've reverted",
+    "try again",
+    "do it again",
+    "not what i asked",
+    "not what i wanted",
+    "not what i meant",
+    "habe es rückgängig",
+    "versuch es nochmal",
+    "versuch es noch einmal",
+    "nicht was ich wollte",
+    "réessaie",
+    "recommence",
+    "j'ai annulé",
+    "pas ce que j'ai demandé",
+    "pas ce que je voulais",
+    "inténtalo de nuevo",
+    "deshice",
+    "no es lo que pedí",
+    "no es lo que quería",
+    "tente novamente",
+    "tente de novo",
+    "desfiz",
+    "não foi o que pedi",
+    "não é o que eu queria",
+    "riprova",
+    "non è quello che",
+    "попробуй ещё раз",
+    "попробуй еще раз",
+    "я откатил",
+];
+const UNDOING_UNSPACED: &[&str] = &["やり直し", "もう一度やって", "重新做", "重做", "再试", "不是我要", "다시 해"];
+/// Words by which a reported problem is that of the last answer.
+const PERSISTING: &[&str] = &[
+    "still",
+    "again",
+    "same",
+    "immer noch",
+    "weiterhin",
+    "wieder",
+    "gleiche",
+    "gleichen",
+    "toujours",
+    "encore",
+    "même",
+    "sigue",
+    "siguen",
+    "todavía",
+    "mismo",
+    "misma",
+    "de nuevo",
+    "ainda",
+    "continua",
+    "mesmo",
+    "mesma",
+    "de novo",
+    "ancora",
+    "stesso",
+    "stessa",
+    "ещё",
+    "еще",
+    "опять",
+    "снова",
+];
+const PERSISTING_UNSPACED: &[&str] = &["まだ", "また", "同じ", "还是", "仍", "同样", "依然", "여전히", "아직"];
+
+/// The request that the conversation is about, with the complete answers that came since.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Asked {
+    /// Which message it was; 0 for none.
+    pub(super) position: u64,
+    /// The positions of the answers. Some agents write one answer as several messages, of which the first and the last
+    /// one count.
+    answers: Vec<(u64, u64)>,
+    /// Position of a message that a harness sent after the first answer; 0 for none. What answers it is not for the
+    /// person, unless the model works for it.
+    reminded_at: u64,
+}
+
+impl Asked {
+    /// A request without an answer.
+    pub(super) fn at(position: u64) -> Self {
+        Self { position, ..Self::default() }
+    }
+
+    /// Adds a complete answer after `last_call`, which is the position of the latest call of a tool.
+    pub(super) fn answer(&mut self, position: u64, last_call: u64) {
+        if last_call < self.reminded_at {
+            return;
+        }
+        match self.answers.last_mut() {
+            Some((_, last)) if last_call < *last => *last = position,
+            _ => self.answers.push((position, position)),
+        }
+    }
+
+    /// Records a message that a harness wrote in the name of the person.
+    pub(super) fn remind(&mut self, position: u64) {
+        if !self.answers.is_empty() {
+            self.reminded_at = position;
+        }
+    }
+
+    /// Forgets the answers, which the person refused.
+    pub(super) fn refuse(&mut self) {
+        self.answers.clear();
+    }
+
+    /// The answers so far, in order, each with the positions of its first and last message.
+    pub(super) fn answers(&self) -> &[(u64, u64)] {
+        &self.answers
+    }
+}
+
+/// What an answer says first: whole sentences up to [`ENOUGH`] UTF-16 units, without questions and announcements.
+#[derive(Debug, Clone)]
+pub(crate) struct Said<'a> {
+    pub(crate) text: String,
+    /// Its first statement.
+    pub(crate) first: &'a Statement,
+}
+
+/// What the newest of `answers` that says enough says first, or else the newest one that says anything. `statements`
+/// and `answers` are in order; each answer is the positions of its first and last message.
+pub(crate) fn said_first<'a>(statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
+    let mut short = None;
+    for answer in answers.iter().rev().take(MOST_ANSWERS) {
+        let Some(said) = said_in(statements, *answer) else { continue };
+        if utf16_len(&said.text) >= ENOUGH {
+            return Some(said);
+        }
+        short.get_or_insert(said);
+    }
+    short
+}
+
+fn said_in(statements: &[Statement], (first, last): (u64, u64)) -> Option<Said<'_>> {
+    let start = statements.partition_point(|one| one.position < first);
+    let own = statements[start..].iter().take_while(|one| one.position <= last);
+    let said = own.filter(|one| one.voice == Voice::Report && is_statement(&one.text));
+    // A short answer has nothing else.
+    joined(said.clone().filter(|one| tells(&one.text))).or_else(|| joined(said))
+}
+
+fn joined<'a>(mut said: impl Iterator<Item = &'a Statement>) -> Option<Said<'a>> {
+    let first = said.next()?;
+    let mut text = first.text.clone();
+    for one in said {
+        if utf16_len(&text) >= ENOUGH {
+            break;
+        }
+        text.push_str(if text.ends_with(ENDS) { " " } else { "; " });
+        text.push_str(&one.text);
+    }
+    Some(Said { text, first })
+}
+
+/// Marks that end a sentence or lead to the next one.
+const ENDS: [char; 11] = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}', '\u{2026}'];
+
+/// Whether a sentence of an answer is no question and leads to nothing but itself. One that leads to a list says more
+/// than its items if it is long enough.
+fn is_statement(sentence: &str) -> bool {
+    let is_question = sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}');
+    let leads = sentence.ends_with([':', '\u{ff1a}']);
+    !is_question && (!leads || utf16_len(sentence) >= LEADING) && is_substantive(sentence)
+}
+
+/// Whether such a sentence says what came of the work.
+fn tells(sentence: &str) -> bool {
+    if sentence.contains('|') || sentence.starts_with(['[', '<', '"']) {
+        return false;
+    }
+    let is_name = |word: &str| word.contains(['/', '\\', '`', '=', '{', '#']) || !word.contains(char::is_alphabetic);
+    let spaced = sentence.split_whitespace().filter(|word| !is_name(word)).count();
+    let unspaced = sentence.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    let words = first_words(sentence, FILLER_WORDS);
+    spaced.max(unspaced / 2) >= FEWEST_WORDS
+        && !starts_with_any(&words, FILLERS)
+        && !FILLERS_UNSPACED.iter().any(|word| sentence.starts_with(word))
+}
+
+/// The item of a request that was answered. `has_changed` says whether files changed for it.
+pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> String {
+    let start = if has_changed { FINISHED } else { ANSWER };
+    let request = clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST);
+    let answer = answer.trim_end_matches([':', '\u{ff1a}', ' ']);
+    format!("{start}{request}{ANSWERED_BY}{}", clip(answer, LONGEST_ANSWER))
+}
+
+/// Whether a message of a person says that the answer before it did not do what was asked.
+pub(super) fn refuses(message: &str) -> bool {
+    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
+    let words = normalised(start);
+    let has_unspaced = |list: &[&str]| !start.is_ascii() && list.iter().any(|word| start.contains(word));
+    let persists = || has_any(&words, PERSISTING) || has_unspaced(PERSISTING_UNSPACED);
+    starts_with_any(&words, REFUSING)
+        || !start.is_ascii() && REFUSING_UNSPACED.iter().any(|word| start.starts_with(word))
+        || has_any(&words, UNDOING)
+        || has_unspaced(UNDOING_UNSPACED)
+        || persists() && reported(message).is_some()
+}
+
+/// Beginnings of messages by which a person lets the model go on with what they asked for.
+const CONTINUING: &[&str] = &[
+    "continue",
+    "go on",
+    "keep going",
+    "carry on",
+    "proceed",
+    "resume",
+    "finish",
+    "weiter",
+    "mach weiter",
+    "fahr fort",
+    "continuez",
+    "poursuis",
+    "poursuivez",
+    "continúa",
+    "continua",
+    "sigue",
+    "prosigue",
+    "prossiga",
+    "prosseguir",
+    "segue",
+    "avanti",
+    "prosegui",
+    "procedi",
+    "продолжай",
+    "продолжайте",
+    "дальше",
+];
+const CONTINUING_UNSPACED: &[&str] = &["続け", "つづけ", "継続", "继续", "繼續", "接着", "계속"];
+
+/// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model
+/// go on with it.
+pub(crate) fn accepts(message: &str) -> bool {
+    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
+    let continues = starts_with_any(&normalised(start), CONTINUING)
+        || !start.is_ascii() && CONTINUING_UNSPACED.iter().any(|word| start.starts_with(word));
+    !continues && !refuses(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_known_by_its_beginning() {
+        for message in [
+            "No, the other file",
+            "/undo\n\nuse another way",
+            "Nein, so nicht",
+            "Non, garde l'ancien",
+            "Não, o outro",
+            "いや、それは違う",
+            "不对，应该是另一个文件",
+            "the import still fails on my side",
+            "that broke the page. i undid your changes, read the whole file",
+            "もう一度やってください",
+        ] {
+            assert!(refuses(message) && !accepts(message), "{message}");
+        }
+        for message in ["continue until all tasks are done", "Mach weiter mit dem Rest", "続けてください、残りも"]
+        {
+            assert!(!refuses(message) && !accepts(message), "{message}");
+        }
+        for message in [
+            "Nothing else, thanks. Now write the manual",
+            "The export fails on Windows",
+            "Now add a menu",
+            "Notiz: weiter mit dem Menü",
+        ] {
+            assert!(accepts(message), "{message}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! What commands of `git` and its servers do to work that is there: they take it back, set it aside, merge it, or
+//! give it another name. Each becomes a milestone that summaries read again.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::finder::automaton;
+use super::notes::{
+    ALL_CHANGES, BROUGHT_BACK, DELETED, KEPT_CHANGES, MERGED, MOVED_BACK, ON_SERVER, PUSHED_TAG, RENAMED, RENAMED_TO,
+    SET_ASIDE, THREW_AWAY, TOOK_BACK,
+};
+use super::text::{one_line, quote, quoted};
+
+/// Commands of which each that is read here has one.
+const READ: [&str; 10] = [
+    "git checkout",
+    "git restore",
+    "git stash",
+    "git reset",
+    "git clean",
+    "git branch",
+    "git worktree",
+    "git merge",
+    "git push",
+    "git mv",
+];
+const OTHERS: [&str; 6] = ["gh pr merge", "glab mr merge", "mv ", "git tag", "git -C", "git rm"];
+static COMMANDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(READ.into_iter().chain(OTHERS), false));
+/// Beginnings of lines with which these commands fail.
+const FAILURES: [&str; 4] = ["fatal:", "error:", "CONFLICT", "Aborting"];
+/// Most files that one milestone names.
+const MOST_FILES: usize = 12;
+/// Most steps of one command that are read.
+const MOST_STEPS: usize = 64;
+
+/// The milestones of a command that did not fail, in order. Those before a commit of the same command come first, those
+/// behind it second.
+pub(super) fn effects(command: &str, output: &str) -> (Vec<String>, Vec<String>) {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    if !COMMANDS.is_match(command) || output.lines().any(|line| FAILURES.iter().any(|start| line.starts_with(start))) {
+        return (before, after);
+    }
+    let mut has_committed = false;
+    for step in steps(command).into_iter().take(MOST_STEPS) {
+        let words: Vec<&str> = step.iter().map(String::as_str).collect();
+        let effect = match words.as_slice() {
+            ["git", "-C", _, rest @ ..] | ["git", rest @ ..] => of_git(rest, output),
+            ["gh", "pr", "merge", rest @ ..] | ["glab", "mr", "merge", rest @ ..] => merged_request(rest),
+            ["mv", rest @ ..] => renamed(rest),
+            _ => None,
+        };
+        has_committed |= words.contains(&"commit");
+        let list = if has_committed { &mut after } else { &mut before };
+        list.extend(effect);
+    }
+    after.extend(deleted_on_server(output));
+    after.extend(pushed_tag(output));
+    (before, after)
+}
+
+fn of_git(words: &[&str], output: &str) -> Option<String> {
+    let (verb, rest) = words.split_first()?;
+    let has = |option: &str| rest.contains(&option);
+    match *verb {
+        "checkout" => {
+            let files = match rest.iter().position(|word| *word == "--") {
+                Some(at) => &rest[at + 1..],
+                // Without the mark, the output tells files from branches.
+                None if has(".") || output.contains(" from the index") => rest,
+                None => return None,
+            };
+            took_back(files)
+        }
+        "restore" if has("--staged") && !has("--worktree") => None,
+        "restore" => took_back(rest),
+        "clean" if rest.iter().any(|word| word.starts_with('-') && word.contains('f')) => None,
+        "stash" => match rest.first() {
+            Some(&"pop" | &"apply") => Some(BROUGHT_BACK.to_owned()),
+            Some(&"drop" | &"clear") => Some(THREW_AWAY.to_owned()),
+            Some(&"list" | &"show" | &"branch" | &"create" | &"store") => None,
+            _ if output.contains("No local changes to save") => None,
+            _ => Some(SET_ASIDE.to_owned()),
+        },
+        "reset" if !has("--hard") && !has("--") => {
+            let to = rest.iter().find(|word| !word.starts_with('-'))?;
+            let is_alone = rest.iter().filter(|word| !word.starts_with('-')).count() == 1;
+            let is_older = to.starts_with("HEAD~") || to.starts_with("HEAD^") || to.starts_with("@~") || is_hash(to);
+            (is_alone && is_older).then(|| format!("{MOVED_BACK}{to}{KEPT_CHANGES}"))
+        }
+        "branch" if has("-D") || has("-d") || has("--delete") => {
+            let name = output.lines().find_map(|line| line.strip_prefix("Deleted branch ")?.split(' ').next());
+            name.map(|name| format!("{DELETED}{name}"))
+        }
+        "worktree" if has("remove") && (has("--force") || has("-f")) => {
+            let path = rest.iter().skip(1).find(|word| !word.starts_with('-'))?;
+            Some(format!("{TOOK_BACK}{}", quote(path.trim_end_matches('/'))))
+        }
+        "merge" if !rest.iter().any(|word| ["--abort", "--quit"].contains(word)) => {
+            let has_merged =
+                ["Fast-forward", "Merge made by", "Squash commit"].iter().any(|words| output.contains(words));
+            let branch = rest.iter().find(|word| !word.starts_with('-')).filter(|_| has_merged)?;
+            Some(format!("{MERGED}{branch}"))
+        }
+        "mv" => renamed(rest),
+        _ => None,
+    }
+}
+
+/// The milestone of files whose changes were taken back.
+fn took_back(files: &[&str]) -> Option<String> {
+    let files = files.iter().filter(|word| !word.starts_with('-') && !word.is_empty());
+    let files: Vec<&str> = files.copied().collect();
+    if files.is_empty() {
+        return None;
+    }
+    let is_all = files.iter().any(|file| matches!(*file, "." | ":/" | "*" | "./"));
+    if is_all || files.len() > MOST_FILES {
+        return Some(format!("{TOOK_BACK}{ALL_CHANGES}"));
+    }
+    let files: Vec<String> = files.iter().map(|file| quote(&one_line(file))).collect();
+    Some(format!("{TOOK_BACK}{}", files.join(", ")))
+}
+
+/// The milestone of a pull request that was merged at once.
+fn merged_request(words: &[&str]) -> Option<String> {
+    let waits = ["--auto", "--disable-auto", "--help", "--auto-merge", "--when-pipeline-succeeds"];
+    if words.iter().any(|word| waits.contains(word)) {
+        return None;
+    }
+    let named = words.iter().find(|word| word.bytes().all(|byte| byte.is_ascii_digit()) || word.contains("://"));
+    Some(match named {
+        Some(name) if name.contains("://") => format!("{MERGED}the pull request {name}"),
+        Some(number) => format!("{MERGED}the pull request #{number}"),
+        None => format!("{MERGED}the pull request of the branch"),
+    })
+}
+
+/// The milestone of one file with a new name.
+fn renamed(words: &[&str]) -> Option<String> {
+    let mut names = words.iter().filter(|word| !word.starts_with('-'));
+    let (from, to, None) = (names.next()?, names.next()?, names.next()) else { return None };
+    let is_one = |name: &str| !name.contains(['*', '?', '{', '$', '`']) && !name.is_empty();
+    if !is_one(from) || !is_one(to) || to.starts_with("/tmp/") {
+        return None;
+    }
+    let from = from.trim_end_matches('/');
+    let to = match to.strip_suffix('/') {
+        Some(directory) => format!("{directory}/{}", from.rsplit('/').next().unwrap_or(from)),
+        None => (*to).to_owned(),
+    };
+    Some(format!("{RENAMED}{}{RENAMED_TO}{}", quote(&one_line(from)), quote(&one_line(&to))))
+}
+
+/// ` - [deleted]         dev` as git reports what it deleted on a server.
+fn deleted_on_server(output: &str) -> Option<String> {
+    let mut lines = output.lines().filter_map(|line| line.trim().strip_prefix("- [deleted]"));
+    let name = lines.next()?.trim();
+    (!name.is_empty() && !name.contains(' ')).then(|| format!("{DELETED}{name}{ON_SERVER}"))
+}
+
+/// ` * [new tag]         v1 -> v1`
+fn pushed_tag(output: &str) -> Option<String> {
+    output.lines().any(|line| line.starts_with("To ")).then_some(())?;
+    let (_, tag) = output.lines().find_map(|line| line.trim().strip_prefix("* [new tag]")?.split_once(" -> "))?;
+    Some(format!("{PUSHED_TAG}{}", tag.trim()))
+}
+
+fn is_hash(text: &str) -> bool {
+    (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The steps of a command line, each as its words without quotes.
+fn steps(command: &str) -> Vec<Vec<String>> {
+    let (mut steps, mut words, mut word) = (Vec::new(), Vec::new(), String::new());
+    let (mut quote, mut is_word) = (None, false);
+    let mut characters = command.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            // What a here document holds is no command.
+            (None, '<') if characters.as_str().starts_with('<') => break,
+            (None, '"' | '\'') => (quote, is_word) = (Some(character), true),
+            (Some(open), _) if character == open => quote = None,
+            (Some('\''), _) => word.push(character),
+            (_, '\\') => word.extend(characters.next()),
+            (Some(_), _) => word.push(character),
+            (None, '|' | ';' | '&' | '\n') => {
+                words.extend((is_word || !word.is_empty()).then(|| std::mem::take(&mut word)));
+                steps.extend((!words.is_empty()).then(|| std::mem::take(&mut words)));
+                is_word = false;
+            }
+            (None, _) if character.is_whitespace() => {
+                words.extend((is_word || !word.is_empty()).then(|| std::mem::take(&mut word)));
+                is_word = false;
+            }
+            (None, _) => word.push(character),
+        }
+    }
+    words.extend((is_word || !word.is_empty()).then_some(word));
+    steps.extend((!words.is_empty()).then_some(words));
+    // Redirections such as `2>/dev/null` are no names.
+    steps.iter_mut().for_each(|step| step.retain(|word| !word.contains('>')));
+    steps
+}
+
+/// Whether `path` is the file `name` or lies in the directory `name`, of which one may be relative.
+pub(crate) fn is_named(path: &str, name: &str) -> bool {
+    let name = name.trim_start_matches("./").trim_end_matches('/');
+    let ends = |path: &str| path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+    let lies_in = || {
+        let mut places = path.match_indices(name).map(|(at, found)| (&path[..at], &path[at + found.len()..]));
+        places.any(|(rest, below)| (rest.is_empty() || rest.ends_with('/')) && below.starts_with('/'))
+    };
+    !name.is_empty() && (ends(path) || lies_in())
+}
+
+/// The old and the new name in the milestone of a file that was renamed.
+pub(crate) fn renaming(milestone: &str) -> Option<(&str, &str)> {
+    let mut names = quoted(milestone.strip_prefix(RENAMED)?);
+    Some((names.next()?, names.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(command: &str, output: &str) -> Vec<String> {
+        let (before, after) = effects(command, output);
+        [before, after].concat()
+    }
+
+    #[test]
+    fn commands_take_back_set_aside_merge_and_rename() {
+        for (command, output, expected) in [
+            ("git checkout -- src/a.rs 'my file.rs'", "", "Took back the changes of `src/a.rs`, `my file.rs`"),
+            ("cd x && git checkout src/a.rs", "Updated 1 path from the index", "Took back the changes of `src/a.rs`"),
+            ("git restore .", "", "Took back the changes of all files that were not committed"),
+            ("git stash", "Saved working directory", "Set aside the changes that were not committed"),
+            ("git stash pop", "Dropped refs/stash@{0}", "Brought back the changes that were set aside"),
+            ("git stash drop", "Dropped stash@{0}", "Threw away the changes that were set aside"),
+            ("git branch -D dev", "Deleted branch dev (was 1a2b3c4).", "Deleted dev"),
+            ("git worktree remove --force ../wt/a", "", "Took back the changes of `../wt/a`"),
+            ("git merge dev", "Updating 1a2b3c4..2b3c4d5\nFast-forward", "Merged dev"),
+            ("gh pr merge 12 --squash", "", "Merged the pull request #12"),
+            ("git mv src/a.rs src/b.rs", "", "Renamed `src/a.rs` to `src/b.rs`"),
+            ("mv a.rs src/", "", "Renamed `a.rs` to `src/a.rs`"),
+            ("git reset --soft HEAD~3", "", "Moved the branch back to HEAD~3 and kept the changes"),
+            ("git push origin v1", "To host:a/b\n * [new tag]         v1 -> v1", "Pushed the new tag v1"),
+            ("git push origin :v1", "To host:a/b\n - [deleted]         v1", "Deleted v1 on the server"),
+        ] {
+            assert_eq!(all(command, output), [expected], "{command}");
+        }
+        for (command, output) in [
+            ("git checkout main", "Switched to branch 'main'"),
+            ("git checkout -b dev", ""),
+            ("git restore --staged a.rs", ""),
+            ("git checkout -- a.rs", "error: pathspec 'a.rs' did not match any file(s) known to git"),
+            ("git stash", "No local changes to save"),
+            ("git stash list", ""),
+            ("git reset HEAD a.rs", ""),
+            ("git merge dev", "Already up to date."),
+            ("gh pr merge 12 --auto", ""),
+            ("git worktree remove ../wt/a", ""),
+            ("echo 'git stash'", "git stash"),
+            ("cat > undo.sh <<'EOF'\ngit checkout -- a.rs\nEOF", ""),
+            ("mv *.rs src", ""),
+        ] {
+            assert!(all(command, output).is_empty(), "{command}");
+        }
+        let (before, after) =
+            effects("git reset --soft HEAD~2 && git commit -m x && git branch -D y", "Deleted branch y (was 1)");
+        assert_eq!((before.len(), after.len()), (1, 1), "a commit lies between them");
+    }
+
+    #[test]
+    fn a_path_is_named_whole_or_by_its_end() {
+        assert!(is_named("/home/a/src/b.rs", "src/b.rs") && is_named("src/b.rs", "./src") && is_named("b.rs", "b.rs"));
+        assert!(!is_named("src/ab.rs", "b.rs") && !is_named("src/b.rs", "sr") && !is_named("src/b.rs", ""));
+    }
+}
