@@ -13,11 +13,11 @@ use super::errors::{Worth, worth};
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::statements::sentences;
-use super::text::{as_line, clip_middle, one_line};
+use super::text::{as_line, clip_middle, may_be_unspaced, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
-use crate::tools::{ToolAction, printed_text};
+use crate::tools::ToolAction;
 
 /// UTF-16 units of the longest result that is used whole.
 const SHORT_RESULT: usize = 240;
@@ -130,19 +130,19 @@ pub(super) struct Outcomes {
     pub(super) failure: Option<String>,
 }
 
-/// The outcomes of a call. `has_failed` is what its exit code or its agent says, if they do.
+/// The outcomes of a call, by the text that it printed. `has_failed` is what its exit code or its agent says, if they
+/// do.
 pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str, has_failed: Option<bool>) -> Outcomes {
     let is_failed = has_failed == Some(true);
     let statements = match action {
         ToolAction::Run { command, .. } => {
-            let output = printed_text(output);
-            let saved = saved(command, &output);
+            let saved = saved(command, output);
             if !saved.is_empty() {
                 return Outcomes { statements: saved, failure: None };
             }
             let is_piped = without_filter(command.trim()).len() < command.trim().len();
             let is_told = has_failed.is_some() && !is_piped;
-            return of_command(command, &output, is_failed, is_told);
+            return of_command(command, output, is_failed, is_told);
         }
         ToolAction::Other if !is_failed => of_call(target, output).into_iter().collect(),
         _ if !is_failed && action.changes_files() => {
@@ -419,7 +419,7 @@ fn is_prose(text: &str) -> bool {
 /// The number of words, or at least [`FEWEST_WORDS`]. A character of a script without spaces counts half a word.
 fn words(text: &str) -> usize {
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
-    let unspaced = if text.is_ascii() { 0 } else { text.chars().filter(is_unspaced).count() };
+    let unspaced = if may_be_unspaced(text) { text.chars().filter(is_unspaced).count() } else { 0 };
     text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).take(FEWEST_WORDS).count() + unspaced / 2
 }
 
