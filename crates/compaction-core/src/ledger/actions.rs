@@ -1,5 +1,6 @@
 //! What tools did: calls paired with results, and the state of files and commands that follows.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
@@ -21,8 +22,8 @@ use crate::json::Json;
 use crate::message::{BashExecution, Body, Message, ToolCall};
 use crate::tools::FileTools;
 use crate::tools::{
-    FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed, failed_edits, files_done, has_failed,
-    is_listed, plan_items, printed_text, proposed_edits, reported_edits, unapplied,
+    FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
+    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits, unapplied,
 };
 
 /// Most commands that are kept: the newest and the most frequent ones.
@@ -236,14 +237,21 @@ impl<'a> Actions<'a> {
         let Some((_, subject, action)) = self.open.remove(call_id) else { return Vec::new() };
         let added = self.adding.remove(call_id);
         let is_run = matches!(action, ToolAction::Run { .. });
-        let told = if is_run { failed(output, is_error) } else { None };
+        let (printed, told) = match is_run {
+            true => printed_and_failed(output, is_error),
+            false => (Cow::Borrowed(output), None),
+        };
         let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {
             let said = words_in_result(output, false);
             errors.refuse(&shown(&core_of(subject.0, &subject.1)), said.as_deref(), place);
             return Vec::new();
         }
-        let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
+        let known = || -> Box<dyn Iterator<Item = &str>> { Box::new(self.files.keys().map(String::as_str)) };
+        let files = match &action {
+            ToolAction::Run { files, .. } => files_of_run(files, &printed, known),
+            _ => files_done(&action, output, || has_failed, known),
+        };
         let undoes = added.as_ref().is_some_and(|added| added.undoes);
         let gone = files.iter().filter(|file| undoes || file.access == FileAccess::Delete);
         gone.for_each(|file| errors.resolve_naming(&file.path));
@@ -263,13 +271,16 @@ impl<'a> Actions<'a> {
                 _ => {}
             }
         }
-        let outcomes = outcomes(&action, &subject, output, is_told.then_some(has_failed));
+        let outcomes = outcomes(&action, &subject, &printed, is_told.then_some(has_failed));
         let mut statements = outcomes.statements;
         self.follow_branches(place.position, &action, output, &mut statements);
         if let Some(line) = outcomes.failure {
             self.fail(place, subject, &line, errors);
         } else if has_failed {
-            let line = error_line(&printed_text(output));
+            let line = match is_run {
+                true => error_line(&printed),
+                false => error_line(&printed_text(output)),
+            };
             let failed =
                 || (Voice::Action, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
             if statements.is_empty() && line != NO_OUTPUT && !is_trailer(&line) {

@@ -99,8 +99,8 @@ fn read_sentence(sentence: &str, ledger: &Ledger, found: &mut impl FnMut(Suspici
         return;
     }
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
-    let all: Vec<String> = words(&lower);
-    if all.iter().any(|word| HEDGES.contains(&word.as_str())) || lower.contains("do not ") || lower.contains("to be ") {
+    let all: Vec<&str> = words(&lower);
+    if all.iter().any(|word| HEDGES.contains(word)) || lower.contains("do not ") || lower.contains("to be ") {
         return;
     }
     let fails = all.iter().any(|word| word.starts_with("fail"));
@@ -111,7 +111,7 @@ fn read_sentence(sentence: &str, ledger: &Ledger, found: &mut impl FnMut(Suspici
             read_runs(&words, ledger, found);
         }
     }
-    let is_denied = all.iter().any(|word| DENIALS.contains(&word.as_str()) || word.starts_with("no"));
+    let is_denied = all.iter().any(|word| DENIALS.contains(word) || word.starts_with("no"));
     if !fails && !is_denied {
         read_command(sentence, &all, ledger, found);
     }
@@ -126,11 +126,10 @@ fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     parts.flat_map(|part| part.split(" while ")).flat_map(|part| part.split(" although "))
 }
 
-fn words(text: &str) -> Vec<String> {
+fn words(text: &str) -> Vec<&str> {
     let is_mark = |character: char| !character.is_alphanumeric() && !matches!(character, '/' | '\\' | '~');
     // A mark at the beginning of a name belongs to it.
-    let word = |word: &str| word.trim_matches(is_mark).to_owned();
-    text.split_whitespace().map(word).filter(|word| !word.is_empty()).collect()
+    text.split_whitespace().map(|word| word.trim_matches(is_mark)).filter(|word| !word.is_empty()).collect()
 }
 
 /// The only file that a word can name.
@@ -146,7 +145,7 @@ fn file<'a>(word: &str, ledger: &'a Ledger) -> Option<&'a FileRecord> {
     files.next().filter(|_| files.next().is_none())
 }
 
-fn read_files(clause: &str, words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+fn read_files(clause: &str, words: &[&str], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
     for (at, word) in words.iter().enumerate() {
         if let Some(named) = file(word, ledger) {
             let is_set_off = is_set_off(clause, word);
@@ -154,17 +153,15 @@ fn read_files(clause: &str, words: &[String], ledger: &Ledger, found: &mut impl 
                 judge(named, is_changed, ledger, found);
             }
         }
-        let before: Vec<&str> = words[..at].iter().map(String::as_str).collect();
-        let is_done =
-            CHANGED.contains(&word.as_str()) && before.iter().all(|word| WORKERS.contains(word) || *word == "the");
-        let is_denied = CHANGE.contains(&word.as_str()) && before.last().is_some_and(|last| DENIALS.contains(last));
-        let is_none = matches!(word.as_str(), "changes" | "edits" | "modifications") && before.last() == Some(&"no");
+        let before = &words[..at];
+        let is_done = CHANGED.contains(word) && before.iter().all(|word| WORKERS.contains(word) || *word == "the");
+        let is_denied = CHANGE.contains(word) && before.last().is_some_and(|last| DENIALS.contains(last));
+        let is_none = matches!(*word, "changes" | "edits" | "modifications") && before.last() == Some(&"no");
         if is_done || is_denied || is_none {
-            let articles = |word: &&String| {
-                ARTICLES.contains(&word.as_str()) || is_none && matches!(word.as_str(), "to" | "in" | "were" | "made")
-            };
+            let articles =
+                |word: &&&str| ARTICLES.contains(*word) || is_none && matches!(**word, "to" | "in" | "were" | "made");
             let objects = words[at + 1..].iter().skip_while(articles);
-            let objects = objects.take_while(|word| word.as_str() == "and" || file(word, ledger).is_some());
+            let objects = objects.take_while(|word| **word == "and" || file(word, ledger).is_some());
             objects.filter_map(|word| file(word, ledger)).for_each(|named| judge(named, is_done, ledger, found));
         }
     }
@@ -178,14 +175,14 @@ fn is_set_off(clause: &str, name: &str) -> bool {
 }
 
 /// Whether the words after a name say that it was changed; `None` if they say neither.
-fn claim_after(words: &[String], is_set_off: bool, ledger: &Ledger) -> Option<bool> {
+fn claim_after(words: &[&str], is_set_off: bool, ledger: &Ledger) -> Option<bool> {
     let (mut is_bound, mut is_denied, mut is_left, mut is_only) = (false, false, false, false);
     for (at, word) in words.iter().enumerate() {
-        let word = word.as_str();
+        let word = *word;
         is_denied |= word != "no" && DENIALS.contains(&word);
         is_left |= word == "left";
         is_only |= word == "only";
-        let is_by_other = words.get(at + 1).is_some_and(|next| next == "by");
+        let is_by_other = words.get(at + 1).is_some_and(|next| *next == "by");
         match word {
             _ if UNCHANGED.contains(&word) => return (is_bound || is_set_off && at == 0).then_some(is_denied),
             "touched" if is_bound && is_denied => return Some(false),
@@ -231,19 +228,19 @@ const BEHIND_SUCCESS: &[&str] = &["now", "again", "with", "without", "locally", 
 const SUCCEEDS: &[&str] = &["pass", "passes", "passing", "succeed", "succeeds", "green", "clean", "compiles", "builds"];
 const SUCCEEDED: &[&str] = &["passed", "succeeded", "compiled", "built"];
 
-fn read_runs(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
-    let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
+fn read_runs(words: &[&str], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+    let is_in = |list: &[&str], word: &str| list.contains(&word);
     for (names, purposes) in RUNS {
         let Some(at) = words.iter().position(|word| is_in(names, word)) else { continue };
-        let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
         if !words[..at].iter().all(|word| is_in(BEFORE_RUNS, word) || is_number(word)) {
             continue;
         }
         let Some(verb) = words[at + 1..].iter().position(|word| !is_in(BEFORE_SUCCESS, word)) else { continue };
         let verb = at + 1 + verb;
-        let is_now = is_in(SUCCEEDS, &words[verb]);
+        let is_now = is_in(SUCCEEDS, words[verb]);
         let is_plain = words.get(verb + 1).is_none_or(|next| is_in(BEHIND_SUCCESS, next));
-        if is_plain && (is_now || is_in(SUCCEEDED, &words[verb])) {
+        if is_plain && (is_now || is_in(SUCCEEDED, words[verb])) {
             last_run(ledger, purposes)
                 .filter(|last| is_reverse(last, is_now))
                 .into_iter()
@@ -273,8 +270,8 @@ fn failed(command: &CommandRecord, found: &mut impl FnMut(Suspicion)) {
 }
 
 /// `` `make test` passes ``
-fn read_command(sentence: &str, words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+fn read_command(sentence: &str, words: &[&str], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let (is_now, was) = (has(SUCCEEDS), has(SUCCEEDED));
     if !is_now && !was {
         return;
@@ -288,23 +285,19 @@ fn read_command(sentence: &str, words: &[String], ledger: &Ledger, found: &mut i
         .for_each(|command| failed(command, found));
 }
 
-fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+fn read_commits(words: &[&str], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
     const BEFORE: &[&str] = &["is", "are", "was", "were", "been", "i", "we", "and", "already", "now"];
     const WORK: &[&str] = &["changes", "everything", "work", "fix", "all", "commit", "commits", "branch", "code"];
     const PLACES: &[&str] =
         &["origin", "main", "master", "remote", "upstream", "github", "gitlab", "branch", "repository"];
     let is_claimed = |verb: &str| {
-        let at = words.iter().position(|word| word == verb)?;
-        let is_done = at == 0 || BEFORE.contains(&words[at - 1].as_str());
+        let at = words.iter().position(|word| *word == verb)?;
+        let is_done = at == 0 || BEFORE.contains(&words[at - 1]);
         let rest = &words[at + 1..];
         let is_to = rest.first().is_some_and(|next| next.starts_with("to") || next.starts_with("onto"));
         let is_place = rest.iter().take(3).any(|word| PLACES.contains(&word.split('/').next().unwrap_or_default()));
-        let is_of_work = words[..at].iter().any(|word| WORK.contains(&word.as_str()));
-        let is_known = if verb == "pushed" {
-            is_place || is_of_work || words.iter().any(|word| word == "committed")
-        } else {
-            true
-        };
+        let is_of_work = words[..at].iter().any(|word| WORK.contains(word));
+        let is_known = if verb == "pushed" { is_place || is_of_work || words.contains(&"committed") } else { true };
         (is_done && is_known && (!is_to || is_place)).then_some(())
     };
     if is_claimed("committed").is_some() && !was_done(ledger, "commit") {
@@ -396,6 +389,14 @@ fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<b
     };
     let ledger = check.ledger;
     check.previous_summary.into_iter().for_each(|text| read(&mut finder, text));
+    // The ledger has nearly all of them, and its texts need not be parsed.
+    let notes = ledger.notes.iter().map(|note| &note.text);
+    let own = notes.chain(ledger.commands.iter().map(|command| &command.command));
+    let own = own.chain(ledger.errors.iter().map(|error| &error.line));
+    let own = own.chain(ledger.requests.iter().map(|request| &request.text));
+    let own = own.chain(ledger.statements.iter().map(|statement| &statement.text));
+    let own = own.chain(ledger.plan.items.iter().map(|item| &item.text));
+    own.for_each(|text| read(&mut finder, text));
     for prepared in check.evicted.iter().chain(check.kept) {
         // The body of a long message would be parsed for nothing.
         if finder.is_done() {
@@ -403,13 +404,6 @@ fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<b
         }
         texts(&prepared.message, &mut |text| read(&mut finder, text));
     }
-    let notes = ledger.notes.iter().map(|note| &note.text);
-    let texts = notes.chain(ledger.commands.iter().map(|command| &command.command));
-    let texts = texts.chain(ledger.errors.iter().map(|error| &error.line));
-    let texts = texts.chain(ledger.requests.iter().map(|request| &request.text));
-    let texts = texts.chain(ledger.statements.iter().map(|statement| &statement.text));
-    let texts = texts.chain(ledger.plan.items.iter().map(|item| &item.text));
-    texts.for_each(|text| read(&mut finder, text));
     finder.found()
 }
 

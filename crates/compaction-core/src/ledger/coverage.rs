@@ -8,8 +8,9 @@ use super::Statement;
 use super::statements::sentences;
 use super::terms::{
     ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, SEED, SIGN, SLASH, SMALL, Token, UNDERSCORE, hash_of_ascii, is_unspaced,
-    mixed, tokens, trimmed,
+    mixed_ignoring_case, tokens, trimmed,
 };
+use super::text::may_be_unspaced;
 use crate::text::utf16_len;
 
 /// UTF-16 units of a window over lines, and from the start of one window to the next.
@@ -294,7 +295,7 @@ fn read_token(token: Token<'_>, found: &mut impl FnMut(Term)) {
     if token.is_empty() {
         return;
     }
-    if !is_ascii && token.chars().any(is_unspaced) {
+    if !is_ascii && may_be_unspaced(token) && token.chars().any(is_unspaced) {
         let characters: Vec<char> = token.chars().collect();
         for pair in characters.windows(2) {
             found(Term {
@@ -349,7 +350,7 @@ fn hash(word: &str) -> u64 {
 }
 
 fn hash_of_others(characters: impl Iterator<Item = char>) -> u64 {
-    characters.flat_map(char::to_lowercase).map(u64::from).fold(SEED, mixed)
+    characters.fold(SEED, mixed_ignoring_case)
 }
 
 #[cfg(test)]

@@ -392,8 +392,9 @@ pub(crate) fn is_sized(sentence: &str) -> bool {
 
 /// Whether a sentence of the model only announces what it will do.
 pub(crate) fn is_announcement(sentence: &str) -> bool {
-    let words = first_words(prefix_utf16(sentence, ANNOUNCED_WITHIN), ANNOUNCEMENT_WORDS);
-    ANNOUNCEMENTS.starts(&words) || !sentence.is_ascii() && is_unspaced_announcement(sentence)
+    let start = prefix_utf16(sentence, ANNOUNCED_WITHIN);
+    ANNOUNCEMENTS.may_start(start) && ANNOUNCEMENTS.starts(&first_words(start, ANNOUNCEMENT_WORDS))
+        || !sentence.is_ascii() && is_unspaced_announcement(sentence)
 }
 
 fn is_unspaced_announcement(sentence: &str) -> bool {

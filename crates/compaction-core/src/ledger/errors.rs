@@ -6,6 +6,7 @@ mod remarks;
 mod words;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::ErrorRecord;
@@ -226,12 +227,13 @@ impl Errors {
         if self.open.is_empty() {
             return;
         }
-        let answers: Vec<(u64, String)> =
-            answers.iter().map(|(position, text)| (*position, text.to_lowercase())).collect();
+        let lower: Vec<OnceCell<String>> = vec![OnceCell::new(); answers.len()];
+        let names =
+            |text: &str, lower: &OnceCell<String>, error: &_| names(lower.get_or_init(|| text.to_lowercase()), error);
         self.close(|error, open| {
-            let mut later = answers.iter().filter(|(position, _)| *position > error.position).peekable();
+            let mut later = answers.iter().zip(&lower).filter(|((at, _), _)| *at > error.position).peekable();
             let is_of_turn = error.position > since && later.peek().is_some();
-            let is_passed_over = is_of_turn && !later.any(|(_, answer)| names(answer, error));
+            let is_passed_over = is_of_turn && !later.any(|((_, text), lower)| names(text, lower, error));
             is_passed_over || requests - open.requests >= REQUESTS_WITHOUT
         });
     }

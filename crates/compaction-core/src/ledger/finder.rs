@@ -12,8 +12,12 @@ const SHORT: usize = 4;
 /// Long patterns have this many windows at their end, so that only every fourth position of the
 /// searched text has to be examined.
 const STEP: usize = 4;
+/// Bytes of the shortest patterns that have so many.
+const LONG_STEPPED: usize = LONG + STEP - 1;
+const SHORT_STEPPED: usize = SHORT + STEP - 1;
 /// Bits of the hash of a window.
 const FILTER_BITS: u32 = 16;
+const FILTER_WORDS: usize = (1 << FILTER_BITS) / 64;
 /// So few patterns are searched for one after the other.
 const FEW: usize = 6;
 /// The end of a chain of windows.
@@ -48,6 +52,7 @@ pub(crate) struct Finder<'a> {
     short_words: Table,
     /// Patterns that may end anywhere.
     long: Table,
+    middle: Table,
     short: Table,
     /// Patterns that are searched for one after the other.
     few: Vec<(usize, memmem::Finder<'a>)>,
@@ -61,7 +66,7 @@ struct Table {
     heads: Vec<u32>,
     shift: u32,
     /// One bit for each hash of a window.
-    filter: Vec<u64>,
+    filter: Box<[u64; FILTER_WORDS]>,
 }
 
 #[derive(Debug)]
@@ -81,11 +86,11 @@ impl Table {
             .map(|(window, pattern, following)| Window { hash: hash(window), pattern, following, next: END })
             .collect();
         if windows.is_empty() {
-            return Self { windows, heads: Vec::new(), shift: 0, filter: Vec::new() };
+            return Self { windows, heads: Vec::new(), shift: 0, filter: Box::new([0; FILTER_WORDS]) };
         }
         let size = (2 * windows.len()).next_power_of_two();
         let shift = 64 - size.ilog2();
-        let (mut heads, mut filter) = (vec![END; size], vec![0; (1 << FILTER_BITS) / 64]);
+        let (mut heads, mut filter) = (vec![END; size], Box::new([0; FILTER_WORDS]));
         for (index, window) in (0..).zip(&mut windows) {
             let (word, bit) = slot(window.hash);
             filter[word] |= bit;
@@ -123,7 +128,8 @@ impl<'a> Finder<'a> {
     pub(crate) fn new(patterns: Vec<Pattern<'a>>) -> Self {
         let found: Vec<bool> = patterns.iter().map(|pattern| pattern.text.is_empty()).collect();
         let left = found.iter().filter(|is_found| !**is_found).count();
-        let (mut long_words, mut short_words, mut long, mut short) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut long_words, mut short_words) = (Vec::new(), Vec::new());
+        let (mut long, mut middle, mut short) = (Vec::new(), Vec::new(), Vec::new());
         let mut few = Vec::new();
         for (index, pattern) in patterns.iter().enumerate() {
             let ends_word = pattern.is_word && pattern.text.bytes().next_back().is_some_and(is_of_word);
@@ -132,11 +138,12 @@ impl<'a> Finder<'a> {
                 1..SHORT => few.push(index),
                 SHORT..LONG if ends_word => short_words.push(index),
                 _ if ends_word => long_words.push(index),
-                length if length >= LONG + STEP - 1 => long.push(index),
+                length if length >= LONG_STEPPED => long.push(index),
+                length if length >= SHORT_STEPPED => middle.push(index),
                 _ => short.push(index),
             }
         }
-        for list in [&mut long_words, &mut short_words, &mut long, &mut short] {
+        for list in [&mut long_words, &mut short_words, &mut long, &mut middle, &mut short] {
             if list.len() <= FEW {
                 few.append(list);
             }
@@ -145,14 +152,18 @@ impl<'a> Finder<'a> {
         let at_end = |list: Vec<usize>, read: fn(&[u8]) -> u64| {
             Table::new(list.into_iter().map(|index| (read(bytes(index)), index, 0)))
         };
-        let before_end = |index: usize| {
-            let bytes = bytes(index);
-            (0..STEP).map(move |following| (read_long(&bytes[..bytes.len() - following]), index, following))
+        let before_end = |list: Vec<usize>, read: fn(&[u8]) -> u64| {
+            let windows = |index: usize| {
+                let bytes = bytes(index);
+                (0..STEP).map(move |following| (read(&bytes[..bytes.len() - following]), index, following))
+            };
+            Table::new(list.into_iter().flat_map(windows))
         };
         Self {
             long_words: at_end(long_words, read_long),
             short_words: at_end(short_words, read_short),
-            long: Table::new(long.into_iter().flat_map(before_end)),
+            long: before_end(long, read_long),
+            middle: before_end(middle, read_short),
             short: at_end(short, read_short),
             few: few.into_iter().map(|index| (index, memmem::Finder::new(patterns[index].text))).collect(),
             patterns,
@@ -175,6 +186,14 @@ impl<'a> Finder<'a> {
                 let window = read_long(&bytes[..end]);
                 if self.long.may_have(window) {
                     compare(&self.long, window, bytes, end, &self.patterns, &mut self.found, &mut self.left);
+                }
+            }
+        }
+        if !self.middle.is_empty() {
+            for end in (SHORT..=bytes.len()).step_by(STEP) {
+                let window = read_short(&bytes[..end]);
+                if self.middle.may_have(window) {
+                    compare(&self.middle, window, bytes, end, &self.patterns, &mut self.found, &mut self.left);
                 }
             }
         }

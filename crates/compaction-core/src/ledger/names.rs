@@ -215,6 +215,9 @@ const FILE_ENDINGS: &[&str] = &[
     "ts", "tsv", "tsx", "txt", "vim", "vue", "wasm", "xml", "yaml", "yml", "zig", "zip", "zsh",
 ];
 
+/// Bytes of the longest of them.
+const LONGEST_ENDING: usize = 7;
+
 const LOWER: u8 = 1;
 const UPPER: u8 = 2;
 const DIGIT: u8 = 4;
@@ -308,7 +311,7 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
         // It has no separators.
         if marks & !LOWER != 0 && is_identifier(run) {
             found(NameKind::Identifier, run);
-        } else if !run.is_ascii() {
+        } else if marks & !LOWER != 0 && !run.is_ascii() {
             read_parts(run, found);
         }
         return;
@@ -419,7 +422,9 @@ fn is_drive(run: &str) -> bool {
 
 /// The ending of a file's name, if it is a known one.
 pub(super) fn ending(name: &str) -> Option<&str> {
-    let (stem, ending) = name.rsplit_once('.')?;
+    let bytes = name.as_bytes();
+    let dot = bytes.iter().rev().take(LONGEST_ENDING + 1).position(|byte| *byte == b'.')?;
+    let (stem, ending) = (&name[..name.len() - dot - 1], &name[name.len() - dot..]);
     (!stem.is_empty() && FILE_ENDINGS.binary_search(&ending).is_ok()).then_some(ending)
 }
 
@@ -477,6 +482,10 @@ pub(super) fn is_identifier(word: &str) -> bool {
     if !(3..=LONGEST_IDENTIFIER).contains(&bytes.len()) {
         return false;
     }
+    // Nearly all words are small letters behind the first one, and no identifiers.
+    if bytes[0].is_ascii_alphabetic() && small_letters(bytes, 1) + 1 == bytes.len() {
+        return false;
+    }
     let (mut upper, mut lower, mut digits, mut has_hump) = (0, 0, 0, false);
     // The marks of the two bytes before.
     let mut before = [0_u8; 2];
@@ -514,6 +523,7 @@ mod tests {
     #[test]
     fn endings_are_sorted() {
         assert!(FILE_ENDINGS.is_sorted(), "{FILE_ENDINGS:?}");
+        assert_eq!(FILE_ENDINGS.iter().map(|ending| ending.len()).max(), Some(LONGEST_ENDING));
     }
 
     #[test]

@@ -14,11 +14,11 @@ use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
 use super::statements::sentences;
-use super::text::{as_line, clip_middle, one_line};
+use super::text::{as_line, clip_middle, may_be_unspaced, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
-use crate::tools::{ToolAction, printed_text};
+use crate::tools::ToolAction;
 
 /// UTF-16 units of the longest result that is used whole.
 const SHORT_RESULT: usize = 240;
@@ -131,14 +131,14 @@ pub(super) struct Outcomes {
     pub(super) failure: Option<String>,
 }
 
-/// The outcomes of a call. `has_failed` is what its exit code or its agent says, if they do.
+/// The outcomes of a call, by the text that it printed. `has_failed` is what its exit code or its agent says, if they
+/// do.
 pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str, has_failed: Option<bool>) -> Outcomes {
     let is_failed = has_failed == Some(true);
     let statements = match action {
         ToolAction::Run { command, .. } => {
-            let output = printed_text(output);
-            let saved = saved(command, &output);
-            let (before, after) = if is_failed { Default::default() } else { effects(command, &output) };
+            let saved = saved(command, output);
+            let (before, after) = if is_failed { Default::default() } else { effects(command, output) };
             let milestones = |lines: Vec<String>| lines.into_iter().map(|line| (Voice::Milestone, line));
             if !saved.is_empty() {
                 let statements = milestones(before).chain(saved).chain(milestones(after)).collect();
@@ -146,7 +146,7 @@ pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str,
             }
             let is_piped = without_filter(command.trim()).len() < command.trim().len();
             let is_told = has_failed.is_some() && !is_piped;
-            let mut outcomes = of_command(command, &output, is_failed, is_told);
+            let mut outcomes = of_command(command, output, is_failed, is_told);
             outcomes.statements.splice(0..0, milestones(before).chain(milestones(after)));
             return outcomes;
         }
@@ -456,7 +456,7 @@ fn is_prose(text: &str) -> bool {
 /// The number of words, or at least [`FEWEST_WORDS`]. A character of a script without spaces counts half a word.
 fn words(text: &str) -> usize {
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
-    let unspaced = if text.is_ascii() { 0 } else { text.chars().filter(is_unspaced).count() };
+    let unspaced = if may_be_unspaced(text) { text.chars().filter(is_unspaced).count() } else { 0 };
     text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).take(FEWEST_WORDS).count() + unspaced / 2
 }
 

@@ -46,6 +46,8 @@ const HARNESS_ELEMENTS: &[&str] = &[
 /// Elements around words of the person. The tags are removed, the words stay.
 const PERSON_ELEMENTS: &[&str] =
     &["user_query", "user_message", "task", "feedback", "answer", "command-args", "command-name", "bash-input"];
+/// Most bytes of the name of an element.
+const LONGEST_ELEMENT: usize = 32;
 /// Beginnings of whole lines that a harness writes.
 const HARNESS_LINES: &[&str] = &[
     "[Request interrupted by user",
@@ -179,12 +181,18 @@ fn behind_editor(text: &str) -> &str {
     request.map_or(text, |(_, request)| request.trim_start())
 }
 
-/// The offsets of the end tags of a text, behind their `</`.
+/// The offsets of the end tags of a text that a harness may have written, behind their `</`.
 struct EndTags(Vec<usize>);
 
 impl EndTags {
     fn of(text: &str) -> Self {
-        Self(memchr::memmem::find_iter(text.as_bytes(), b"</").map(|at| at + 2).collect())
+        let is_known = |at: &usize| {
+            let rest = &text.as_bytes()[*at..];
+            let end = memchr::memchr(b'>', &rest[..rest.len().min(LONGEST_ELEMENT + 1)]);
+            let name = end.map_or(&[][..], |end| &rest[..end]);
+            HARNESS_ELEMENTS.iter().chain(PERSON_ELEMENTS).any(|element| element.as_bytes() == name)
+        };
+        Self(memchr::memmem::find_iter(text.as_bytes(), b"</").map(|at| at + 2).filter(is_known).collect())
     }
 
     /// Whether `text`, which they are from, has the end tag of `name`.
@@ -341,6 +349,12 @@ pub(super) fn is_refusal(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_name_of_an_element_is_too_long() {
+        let mut elements = HARNESS_ELEMENTS.iter().chain(PERSON_ELEMENTS);
+        assert!(elements.all(|element| element.len() <= LONGEST_ELEMENT));
+    }
 
     #[test]
     fn the_harness_is_no_person() {

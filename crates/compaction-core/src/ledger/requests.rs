@@ -347,7 +347,7 @@ fn is_command(text: &str) -> bool {
 pub(crate) fn is_quoted(text: &str, answer: &str) -> bool {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_most = text.len() * 4 >= answer.trim().len() * 3;
-    if !is_most || text.len() < SHORTEST_QUOTED || lines().count() < FEWEST_QUOTED {
+    if !is_most || text.len() < SHORTEST_QUOTED || lines().nth(FEWEST_QUOTED - 1).is_none() {
         return false;
     }
     let mut rest = answer;

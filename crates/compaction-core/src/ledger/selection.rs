@@ -15,8 +15,9 @@ use super::reasons::begins_with_pronoun;
 use super::statements::{Statement, Voice};
 use super::terms::{
     ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, HashedAlready, SEED, SIGN, SLASH, SMALL, TextHashing, Token, UNDERSCORE,
-    hash_of_ascii, is_unspaced, mixed, tokens, trimmed,
+    hash_of_ascii, is_unspaced, mixed, mixed_ignoring_case, tokens, trimmed,
 };
+use super::text::may_be_unspaced;
 use crate::text::utf16_len;
 
 /// UTF-16 units of the separator before a statement.
@@ -446,14 +447,13 @@ fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
             }
             continue;
         }
-        let folded = token.chars().flat_map(char::to_lowercase).map(u64::from);
-        if !token.chars().any(is_unspaced) {
+        if !may_be_unspaced(token) || !token.chars().any(is_unspaced) {
             if token.chars().count() >= 3 {
-                found(folded.fold(SEED, mixed), is_name(token));
+                found(token.chars().fold(SEED, mixed_ignoring_case), is_name(token));
             }
             continue;
         }
-        let characters: Vec<u64> = folded.collect();
+        let characters: Vec<u64> = token.chars().flat_map(char::to_lowercase).map(u64::from).collect();
         characters.windows(2).for_each(|pair| found(mixed(mixed(SEED, pair[0]), pair[1]), false));
     }
 }

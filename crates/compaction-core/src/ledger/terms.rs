@@ -42,6 +42,18 @@ pub(super) fn mixed(hash: u64, character: u64) -> u64 {
     (hash.rotate_left(5) ^ character).wrapping_mul(FACTOR)
 }
 
+/// [`mixed`] with a character in lower case.
+pub(super) fn mixed_ignoring_case(hash: u64, character: char) -> u64 {
+    match character {
+        // Most letters are small already, and the search for others takes longer.
+        '\0'..='\u{7F}' => mixed(hash, character.to_ascii_lowercase().into()),
+        '\u{DF}'..='\u{F6}' | '\u{F8}'..='\u{FF}' | '\u{430}'..='\u{45F}' | '\u{4E00}'..='\u{9FFF}' => {
+            mixed(hash, character.into())
+        }
+        _ => character.to_lowercase().map(u64::from).fold(hash, mixed),
+    }
+}
+
 /// The hash of a token of ASCII characters, ignoring case.
 pub(super) fn hash_of_ascii(token: &[u8]) -> u64 {
     let (chunks, rest) = token.as_chunks::<8>();
@@ -293,6 +305,12 @@ mod tests {
     fn letters_are_those_of_the_standard_library() {
         let differing = ('\u{80}'..=char::MAX).find(|character| is_letter(*character) != character.is_alphanumeric());
         assert_eq!(differing, None);
+    }
+
+    #[test]
+    fn letters_are_mixed_in_lower_case() {
+        let lower = |one: char| one.to_lowercase().map(u64::from).fold(SEED, mixed);
+        assert_eq!(('\0'..=char::MAX).find(|one| mixed_ignoring_case(SEED, *one) != lower(*one)), None);
     }
 
     #[test]

@@ -219,6 +219,20 @@ impl<'a> WordList<'a> {
         self.is_at(normalised.trim_start().as_bytes())
     }
 
+    /// Whether a text that is not normalised may start with one of them. Most texts do not, by their first two bytes.
+    pub(crate) fn may_start(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let is_of_word = |byte: &u8| LOWER[*byte as usize] != 0 || !byte.is_ascii();
+        let Some(start) = bytes.iter().position(is_of_word) else { return false };
+        let lower = |at: usize| bytes.get(at).map_or(0, |byte| LOWER[*byte as usize]);
+        if !bytes[start].is_ascii() || bytes.get(start + 1).is_some_and(|byte| !byte.is_ascii()) {
+            return true;
+        }
+        let second = if lower(start + 1) == 0 { b' ' } else { lower(start + 1) };
+        let (slot, bit) = beginning(&[lower(start), second]);
+        self.begins[slot] & bit != 0
+    }
+
     fn is_at(&self, rest: &[u8]) -> bool {
         let (slot, bit) = beginning(rest);
         self.begins[slot] & bit != 0 && self.words.iter().any(|word| is_word_at(rest, word.as_bytes()))
@@ -248,10 +262,11 @@ pub(crate) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
     words.iter().any(|word| is_word_at(text, word.as_bytes()))
 }
 
-/// Whether `text` may have letters of a script without spaces between words. They begin with such a byte.
+/// Whether `text` may have characters from U+2E80 on, such as the letters of scripts without spaces between words. They
+/// begin with such a byte.
 pub(crate) fn may_be_unspaced(text: &str) -> bool {
     // The loop is compiled to vector instructions.
-    text.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE3))
+    text.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE2))
 }
 
 /// The first and the last sentence of an answer, where answers state their outcome.
@@ -339,6 +354,13 @@ mod tests {
             if !text.contains('Σ') {
                 proptest::prop_assert_eq!(normalised(&text), plain_words(&text));
             }
+        }
+
+        #[test]
+        fn what_starts_a_text_may_start_it(text in "[ .]{0,3}[aBé'\u{2019}]{0,3}[ aB'é,]{0,6}", word in "[ab']{1,3}( [ab]{1,2})?") {
+            let words = [word.as_str()];
+            let list = WordList::new(&words);
+            proptest::prop_assert!(list.may_start(&text) || !list.starts(&normalised(&text)));
         }
 
         #[test]

@@ -36,6 +36,16 @@ const STARTS: &[&str] = &[
     "completed with exit",
     "failed with exit",
 ];
+/// Whether one of them begins with a byte.
+const BEGINS: [bool; 256] = {
+    let mut begins = [false; 256];
+    let mut at = 0;
+    while at < STARTS.len() {
+        begins[STARTS[at].as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    begins
+};
 /// Text directly before an exit code.
 const PHRASES: &[&str] = &[
     "exit code",
@@ -67,10 +77,27 @@ const MISSING: &[&str] =
 /// output means nothing.
 pub fn failed(output: &str, is_error: bool) -> Option<bool> {
     let output = without_mark(output);
+    reports(output, is_error, || parsed(output).as_ref().and_then(|json| in_json(json, output)))
+}
+
+/// What [`failed`] and [`printed_text`] say of a result, which is parsed once for both.
+pub(crate) fn printed_and_failed(output: &str, is_error: bool) -> (Cow<'_, str>, Option<bool>) {
+    let output = without_mark(output);
+    let json = parsed(output);
+    let failed = reports(output, is_error, || json.as_ref().and_then(|json| in_json(json, output)));
+    (printed(json.and_then(Result::ok), output), failed)
+}
+
+/// The JSON of a result, if it may be an object.
+fn parsed(output: &str) -> Option<Result<Json<'_>, ()>> {
+    output.starts_with('{').then(|| Json::parse(output).map_err(|_| ()))
+}
+
+fn reports(output: &str, is_error: bool, in_json: impl FnOnce() -> Option<bool>) -> Option<bool> {
     if is_error || begins(output, Failing::Refused) || begins(output, Failing::Call) {
         return Some(true);
     }
-    in_json(output).or_else(|| in_lines(output))
+    in_json().or_else(|| in_lines(output))
 }
 
 /// Whether a call that does `action` failed with this result.
@@ -120,7 +147,10 @@ fn counts_failed(lower: &str) -> bool {
 /// The output of a tool, extracted from a result such as `{"output": "…", "metadata": …}`.
 pub fn printed_text(output: &str) -> Cow<'_, str> {
     let output = without_mark(output);
-    let json = output.starts_with('{').then(|| Json::parse(output).ok()).flatten();
+    printed(parsed(output).and_then(Result::ok), output)
+}
+
+fn printed<'a>(json: Option<Json<'_>>, output: &'a str) -> Cow<'a, str> {
     let printed = json.and_then(|mut json| match json.take("output") {
         Some(Json::String(text)) => Some(Cow::Owned(text.into_owned())),
         _ => None,
@@ -139,17 +169,9 @@ pub fn files_done<'a>(
     has_failed: impl FnOnce() -> bool,
     known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
 ) -> Vec<FileUse> {
-    let spelled = |file: &FileUse| {
-        let mut ends = known().filter(|path| is_end(path, &file.path));
-        let one = ends.next().filter(|one| ends.all(|other| other == *one));
-        FileUse { access: file.access, path: one.unwrap_or(&file.path).to_owned() }
-    };
     match action {
         ToolAction::Run { files, .. } if files.is_empty() => Vec::new(),
-        ToolAction::Run { files, .. } => {
-            let output = printed_text(output);
-            files.iter().filter(|file| !denies_file(&output, &file.path)).map(spelled).collect()
-        }
+        ToolAction::Run { files, .. } => files_of_run(files, &printed_text(output), known),
         _ if has_failed() || is_listing(output) => Vec::new(),
         ToolAction::OpenFile(access) => {
             let Some(path) = file_in_result(output) else { return Vec::new() };
@@ -158,6 +180,21 @@ pub fn files_done<'a>(
         }
         _ => action.files().to_vec(),
     }
+}
+
+/// The files of a command line that its output does not deny, as [`files_done`] spells them. `printed` is the text
+/// of the output.
+pub(crate) fn files_of_run<'a>(
+    files: &[FileUse],
+    printed: &str,
+    known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
+) -> Vec<FileUse> {
+    let spelled = |file: &FileUse| {
+        let mut ends = known().filter(|path| is_end(path, &file.path));
+        let one = ends.next().filter(|one| ends.all(|other| other == *one));
+        FileUse { access: file.access, path: one.unwrap_or(&file.path).to_owned() }
+    };
+    files.iter().filter(|file| !denies_file(printed, &file.path)).map(spelled).collect()
 }
 
 /// Whether `path` ends with `end`. `end` must include a directory, because a bare name matches too many
@@ -195,6 +232,10 @@ fn from_directory<'a>(output: &str, path: &'a str) -> Option<&'a str> {
 /// The result without the first line in which some agents name the call.
 fn without_mark(output: &str) -> &str {
     let output = output.trim_start();
+    // Other results may be one long line.
+    if !output.starts_with(['O', 'E', '[']) {
+        return output;
+    }
     let (first, rest) = output.split_once('\n').unwrap_or((output, ""));
     let first = first.trim_end();
     let is_mark = first == "OBSERVATION:"
@@ -236,11 +277,9 @@ fn is_listing(output: &str) -> bool {
 }
 
 /// Reads an exit code or error flag from JSON such as `{"output": "…", "metadata": {"exit_code": 1}}`.
-fn in_json(output: &str) -> Option<bool> {
-    if !output.starts_with('{') {
-        return None;
-    }
-    let Ok(json) = Json::parse(output) else {
+/// Of JSON that is cut, only the end is read.
+fn in_json(json: &Result<Json<'_>, ()>, output: &str) -> Option<bool> {
+    let Ok(json) = json else {
         return ["\"exit_code\":", "\"exitCode\":"].into_iter().find_map(|name| {
             let (_, rest) = suffix_utf16(output, UNITS).rsplit_once(name)?;
             number(rest).map(|code| code != 0)
@@ -250,7 +289,7 @@ fn in_json(output: &str) -> Option<bool> {
         let codes = ["exit_code", "exitCode", "returncode", "return_code", "exit"].into_iter();
         codes.filter_map(|name| json.get(name)?.as_f64()).next()
     };
-    let code = code(&json).or_else(|| ["metadata", "extras"].into_iter().find_map(|name| code(json.get(name)?)));
+    let code = code(json).or_else(|| ["metadata", "extras"].into_iter().find_map(|name| code(json.get(name)?)));
     let flag = |name| json.get(name).and_then(Json::as_bool);
     let error = json.get("error").and_then(Json::as_str).is_some_and(|error| !error.is_empty());
     let marked = flag("isError").or_else(|| flag("is_error")).or_else(|| flag("success").map(|success| !success));
@@ -283,7 +322,8 @@ fn exit_code(line: &str) -> Option<i64> {
         return None;
     }
     let line = line.trim().trim_start_matches(['[', '(', '<', '>', '*', ' ']);
-    if !STARTS.iter().any(|start| starts_ignoring_case(line, start)) {
+    let may_start = line.bytes().next().is_some_and(|first| BEGINS[first.to_ascii_lowercase() as usize]);
+    if !may_start || !STARTS.iter().any(|start| starts_ignoring_case(line, start)) {
         return None;
     }
     let lower = line.to_lowercase();
