@@ -294,8 +294,6 @@ fn records_the_focus_and_prefers_it() {
         Constraints: Focus asked for this summary: focus on caching
         InProgress: Working on: the latest request (nothing was done for it yet)
         NextSteps: Go on with: the latest request
-        CriticalContext: User: request 40 about tests
-        CriticalContext: User: request 41 about tests
         CriticalContext: User: request 42 about tests
         CriticalContext: User: request 43 about tests
         CriticalContext: User: request 44 about tests

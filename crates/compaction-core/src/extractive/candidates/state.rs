@@ -30,8 +30,9 @@ const LONGEST_RESULT: usize = 240;
 const MOST_RUNS: usize = 2;
 /// Most UTF-16 units of such a command, and of the error that it ended with.
 const LONGEST_RUN: usize = 80;
-/// Most UTF-16 units of a list of changed files.
-const FILE_UNITS: usize = 120;
+/// Part of a summary that a list of changed files may take, and its fewest and most UTF-16 units.
+const FILES_PART: usize = 60;
+const FILE_UNITS: (usize, usize) = (60, 120);
 /// Steps after the newest words from which the words may no longer say what is done.
 const FEWEST_SINCE: u64 = 2;
 /// Part of a summary that the last step may take, and its fewest UTF-16 units.
@@ -155,7 +156,7 @@ impl<'a> Builder<'a> {
         let changed = self.ledger.files.iter().rev().filter(|file| file.changed_at > since);
         let changed = changed.filter(|file| !self.states.is_file_taken_back(file)).map(|file| self.states.name(file));
         let changed: Vec<String> = changed.collect();
-        let changed = named_files(&changed.iter().map(String::as_str).collect::<Vec<_>>());
+        let changed = named_files(&changed.iter().map(String::as_str).collect::<Vec<_>>(), self.units / FILES_PART);
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
         let standing = standing_milestones(milestones.filter(|one| one.position > since));
         let newest = standing.iter().rev().take(MOST_LATEST);
@@ -345,9 +346,10 @@ fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
     })
 }
 
-/// Files in at most [`FILE_UNITS`] UTF-16 units, in their order: whole paths if all of them fit, otherwise with their
+/// Files in `units` UTF-16 units within [`FILE_UNITS`], in their order: whole paths if all of them fit, otherwise with their
 /// last directories or by their names alone. Empty if there are none.
-fn named_files(paths: &[&str]) -> String {
+fn named_files(paths: &[&str], units: usize) -> String {
+    let units = units.clamp(FILE_UNITS.0, FILE_UNITS.1);
     let listed = |parts: usize, most: usize| {
         let names: Vec<String> = paths.iter().take(most).map(|path| quote(&shown(end_of(path, parts)))).collect();
         let more = paths.len() - names.len();
@@ -357,10 +359,10 @@ fn named_files(paths: &[&str]) -> String {
     let all = paths.len().min(MOST_CHANGED);
     let forms = [(usize::MAX, all), (2, all), (1, all)];
     let fewer = (1..all).rev().map(|most| (1, most));
-    let fits = |list: &String| utf16_len(list) <= FILE_UNITS;
+    let fits = |list: &String| utf16_len(list) <= units;
     forms.into_iter().chain(fewer).map(|(parts, most)| listed(parts, most)).find(fits).unwrap_or_else(|| {
         let list = listed(1, 1);
-        clip_middle(&list, FILE_UNITS)
+        clip_middle(&list, units)
     })
 }
 
