@@ -92,8 +92,8 @@ pub struct Ledger {
     pub plan: LatestPlan,
     /// Files that tools read or changed.
     pub files: Vec<FileRecord>,
-    /// What the newest calls showed or changed. It is not stored.
-    pub(crate) results: results::ShownResults,
+    /// What the newest calls showed or changed.
+    pub(crate) results: Vec<results::ShownResult>,
     /// Commands that ran.
     pub commands: Vec<CommandRecord>,
     /// What failed.

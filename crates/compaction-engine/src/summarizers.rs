@@ -90,13 +90,15 @@ impl SummaryJob {
         messages.saturating_add(self.previous_summary.as_deref().map_or(0, estimate_text))
     }
 
-    /// Most tokens of a summary that is written without a model: it must be clearly smaller than what it replaces. The
-    /// request of a turn still has room, since it is what the work goes on with.
+    /// Most tokens of a summary that is written without a model: it must be clearly smaller than what it replaces. What
+    /// an earlier compaction kept does not lose half of its room again with each new one. The request of a turn still
+    /// has room, since it is what the work goes on with.
     fn most_local_tokens(&self) -> u64 {
         let whole = self.tokens();
+        let previous = self.previous_summary.as_deref().map_or(0, estimate_text);
         let request = self.messages.first().filter(|_| self.kind == RequestKind::TurnPrefix);
         let request = request.map_or(0, |prepared| prepared.message.tokens().min(MOST_REQUEST_TOKENS));
-        (whole / 2).max((request + request / 3).min(whole / 4 * 3))
+        (previous + (whole - previous) / 2).max((request + request / 3).min(whole / 4 * 3))
     }
 
     /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.

@@ -246,7 +246,7 @@ impl Chooser<'_> {
     /// Takes what the newest calls showed or changed, where statements leave room, unless another item says it.
     fn take_results(&mut self, ledger: &Ledger) {
         let mut results = Vec::new();
-        for result in ledger.results.0.iter().rev() {
+        for result in ledger.results.iter().rev() {
             let label = if result.is_change { CHANGED } else { SHOWED };
             let item = format!("{label}{}: {}", quote(&result.target), result.text);
             let cost = cost(Section::CriticalContext, &item);

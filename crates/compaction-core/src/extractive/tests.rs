@@ -141,6 +141,28 @@ fn calls_are_told_with_what_they_showed_where_little_is_said() {
             "- Changed `app.toml`: port = 8080",
         ]
     );
+    // They are stored, and a result of the same call replaces the older one.
+    let first = Ledger::collect(&prepared(&messages), None, tools());
+    let stored = format!("{{\"compactd\":{{\"ledger\":{}}}}}", first.to_json(24_576));
+    let stored = Ledger::read(&stored).expect("the ledger is stored");
+    let later = [
+        runs("d", "curl -s https://releases.example/latest"),
+        returns(
+            "d",
+            "NEWEST=4.18.0\nOLDER=4.17.2\nlisted by the mirror in the north\nlisted by the mirror in the east",
+            false,
+        ),
+    ];
+    let again = Ledger::collect(&prepared(&later), Some(&stored), tools());
+    let texts: Vec<&str> = again.results.iter().map(|result| result.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "app.toml:3:port = 80 | README.md:9:the port | docs/z.md:7:ports",
+            "port = 8080",
+            "NEWEST=4.18.0 | OLDER=4.17.2 | listed by the mirror in the east",
+        ]
+    );
     // What is said goes first: a summary without room for all of it has no results.
     let talk =
         (0..40).map(|n| says(&format!("Finding {n}: the module part{n} reads its limit{n} from table{n}."), "stop"));

@@ -14,10 +14,10 @@ use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
 use super::person::{is_refusal, words_in_result};
 use super::repository::{is_named, renaming};
-use super::results::{Results, ShownResults};
+use super::results::{Results, ShownResult};
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
-use super::{CommandRecord, FileRecord, Outcome, Voice};
+use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
 use crate::json::Json;
 use crate::message::{BashExecution, Body, Message, ToolCall};
 use crate::tools::FileTools;
@@ -155,9 +155,10 @@ impl FailedEdit {
 }
 
 impl<'a> Actions<'a> {
-    pub(super) fn restore(&mut self, files: &[FileRecord], commands: &[CommandRecord]) {
-        self.files.extend(files.iter().map(|file| (file.path.clone(), file.clone())));
-        self.commands.extend(commands.iter().map(|command| (command.command.clone(), command.clone())));
+    pub(super) fn restore(&mut self, previous: &Ledger) {
+        self.files.extend(previous.files.iter().map(|file| (file.path.clone(), file.clone())));
+        self.commands.extend(previous.commands.iter().map(|command| (command.command.clone(), command.clone())));
+        self.results.restore(&previous.results);
     }
 
     /// Records a call in `message`. Returns its sentences, its plan, and whether it changes files.
@@ -645,7 +646,7 @@ impl<'a> Actions<'a> {
     }
 
     /// What the newest calls showed or changed.
-    pub(super) fn take_results(&mut self) -> ShownResults {
+    pub(super) fn take_results(&mut self) -> Vec<ShownResult> {
         std::mem::take(&mut self.results).finish()
     }
 

@@ -15,7 +15,7 @@ use super::notes::{ANSWERED, NoteKind, NoteList, SourcePosition};
 use super::outcomes::reported_commits;
 use super::person;
 use super::requests::{Dialogue, read_constraints};
-use super::results::{ShownResults, TALKATIVE};
+use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
 use super::statements::Statements;
 use super::statements::{Part, parts};
@@ -101,7 +101,7 @@ impl<'a> Collector<'a> {
         self.dialogue.answered = previous.answered;
         self.dialogue.earlier = previous.messages;
         self.dialogue.is_waiting = previous.is_waiting;
-        self.actions.restore(&previous.files, &previous.commands);
+        self.actions.restore(previous);
         self.errors.restore(&previous.errors);
         self.notes.restore(&previous.notes);
         self.statements.restore(&previous.statements);
@@ -348,7 +348,7 @@ impl<'a> Collector<'a> {
         let (paths, identifiers) = self.names.finish(self.position, |path| self.actions.is_file(path));
         let statements = self.statements.finish();
         let is_quiet = statements.iter().map(|one| one.text.len()).sum::<usize>() < TALKATIVE;
-        let results = if is_quiet { self.actions.take_results() } else { ShownResults::default() };
+        let results = if is_quiet { self.actions.take_results() } else { Vec::new() };
         let (files, commands) = self.actions.finish();
         Ledger {
             messages: self.position,

@@ -1,5 +1,5 @@
 //! What the newest calls showed or changed, a line for each. Summaries of conversations in which little is said have room
-//! for it. It is not stored: recall finds the results themselves.
+//! for it. A stored ledger has those that its other lists leave room for; recall finds the results themselves.
 
 use std::collections::VecDeque;
 
@@ -22,19 +22,8 @@ const FEWEST_BYTES: usize = 16;
 pub(super) const TALKATIVE: usize = 80_000;
 const SEPARATOR: &str = " | ";
 
-/// The calls of a ledger.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ShownResults(pub(crate) Vec<ShownResult>);
-
-impl PartialEq for ShownResults {
-    /// They are not stored, so they do not affect equality of ledgers.
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 /// What a call showed or changed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShownResult {
     /// The command, the call or the path.
     pub(crate) target: String,
@@ -44,10 +33,19 @@ pub(crate) struct ShownResult {
     pub(crate) text: String,
 }
 
+impl ShownResult {
+    /// A stored one. Any program may have stored it.
+    pub(super) fn restored(target: &str, text: &str, is_change: bool) -> Self {
+        Self { target: clip(&shown(target), LONGEST_CALL), text: clip(&one_line(text), LONGEST), is_change }
+    }
+}
+
 /// The newest calls, with the messages that hold what they showed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Results<'a> {
     newest: VecDeque<Call<'a>>,
+    /// Those of earlier compactions.
+    earlier: Vec<ShownResult>,
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +58,10 @@ struct Call<'a> {
 }
 
 impl<'a> Results<'a> {
+    pub(super) fn restore(&mut self, earlier: &[ShownResult]) {
+        self.earlier = earlier.to_vec();
+    }
+
     /// Records a result that arrived.
     pub(super) fn note_output(&mut self, target: &str, message: &'a Message) {
         self.note(Call { target: shown(target), message, change: None });
@@ -79,14 +81,18 @@ impl<'a> Results<'a> {
         self.newest.push_back(call);
     }
 
-    /// What the calls showed, in order, without those that showed nothing.
-    pub(super) fn finish(self) -> ShownResults {
+    /// What the newest calls showed, in order, without those that showed nothing.
+    pub(super) fn finish(self) -> Vec<ShownResult> {
         let results = self.newest.into_iter().map(|call| ShownResult {
             text: call.text(),
             target: clip(&call.target, LONGEST_CALL),
             is_change: call.change.is_some(),
         });
-        ShownResults(results.filter(|result| !result.text.is_empty()).collect())
+        let mut newest: Vec<ShownResult> = results.filter(|result| !result.text.is_empty()).collect();
+        let is_newer = |known: &ShownResult| newest.iter().any(|one| one.target == known.target && !known.is_change);
+        let mut all: Vec<ShownResult> = self.earlier.into_iter().filter(|known| !is_newer(known)).collect();
+        all.append(&mut newest);
+        all.split_off(all.len().saturating_sub(MOST_CALLS))
     }
 }
 

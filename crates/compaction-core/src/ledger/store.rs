@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::LastStep;
 use super::NewestAnswer;
-use super::results::ShownResults;
+use super::results::ShownResult;
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
 use super::statements::LONGEST;
@@ -29,7 +29,7 @@ const PINNED_BYTES: usize = 64 * 16;
 
 /// Percent of the bytes that each list may use at first. The remaining bytes are then given out in this
 /// order.
-pub(super) const SHARES: [(&str, usize); 14] = [
+pub(super) const SHARES: [(&str, usize); 15] = [
     ("requests", 8),
     ("statements", 58),
     ("errors", 4),
@@ -44,6 +44,7 @@ pub(super) const SHARES: [(&str, usize); 14] = [
     ("blocked", 1),
     ("done", 0),
     ("facts", 1),
+    ("results", 0),
 ];
 
 /// The items of one list, which become JSON while there is room for them.
@@ -229,6 +230,11 @@ impl Ledger {
                 "identifiers" => (each(&self.identifiers, name_item), first(self.identifiers.len())),
                 "paths" => (each(&self.paths, name_item), first(self.paths.len())),
                 "commands" => (each(&self.commands, command), newest(self.commands.len())),
+                "results" => {
+                    // The calls themselves are among the files and commands.
+                    list.idle = first(self.results.len());
+                    (each(&self.results, result), newest(self.results.len()))
+                }
                 name => {
                     let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
                     let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
@@ -348,6 +354,11 @@ fn command(command: &CommandRecord) -> String {
         members = members.text("lastError", error);
     }
     members.at(command.position, &command.sources)
+}
+
+fn result(result: &ShownResult) -> String {
+    let members = Members::default().text("of", &result.target).text("text", &result.text);
+    members.flag("isChange", result.is_change).open() + "}"
 }
 
 fn error(error: &ErrorRecord) -> String {
@@ -476,7 +487,7 @@ impl Ledger {
             identifiers: list(json, "identifiers", read_name),
             pinned: ids(json, "pinned"),
             statements: read_statements(json),
-            results: ShownResults::default(),
+            results: list(json, "results", read_result),
             vocabulary: SharedVocabulary::default(),
             newest_answer: NewestAnswer::default(),
             last_step: LastStep::default(),
@@ -591,6 +602,10 @@ fn read_command(json: &Json<'_>) -> Option<CommandRecord> {
         position: number(json, "at"),
         sources: sources(json),
     })
+}
+
+fn read_result(json: &Json<'_>) -> Option<ShownResult> {
+    Some(ShownResult::restored(&text(json, "of")?, &text(json, "text")?, flag(json, "isChange")))
 }
 
 fn read_error(json: &Json<'_>) -> Option<ErrorRecord> {

@@ -549,12 +549,12 @@ fn any_json() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_details_can_be_read_and_built_upon(
-        lists in prop::collection::vec((0usize..14, any_json()), 0..8),
+        lists in prop::collection::vec((0usize..15, any_json()), 0..8),
         at in prop::sample::select(vec!["0", "7", "1e300", "18446744073709551615"]),
     ) {
         let names = ["requests", "errors", "constraints", "files", "identifiers", "paths", "commands", "decisions",
-            "steps", "open", "blocked", "done", "facts", "pinned"];
-        let members: String = lists.iter().map(|(index, json)| format!(",\"{}\":[{json},{{\"text\":\"t\",\"path\":\"p\",\"name\":\"n\",\"line\":\"l\",\"command\":\"c\",\"at\":{at}}}]", names[*index])).collect();
+            "steps", "open", "blocked", "done", "facts", "results", "pinned"];
+        let members: String = lists.iter().map(|(index, json)| format!(",\"{}\":[{json},{{\"text\":\"t\",\"path\":\"p\",\"name\":\"n\",\"line\":\"l\",\"command\":\"c\",\"of\":\"o\",\"at\":{at}}}]", names[*index])).collect();
         let details = format!("{{\"compactd\":{{\"ledger\":{{\"version\":1,\"messages\":{at}{members}}}}}}}");
         let ledger = Ledger::read(&details);
         prop_assert!(ledger.is_some(), "{}", details);
