@@ -9,6 +9,8 @@ use crate::text::utf16_len;
 
 /// Most UTF-16 units of the words of a person, and of what they answer.
 const LONGEST_REPLY: usize = 160;
+/// Most UTF-16 units of words that only name one of two things. Longer ones ask for something of their own.
+const LONGEST_CHOICE: usize = 60;
 const LONGEST_QUESTION: usize = 260;
 /// Last sentences of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 3;
@@ -326,7 +328,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let at = match (asked, verdict) {
         (Some(at), Some(Verdict::Assent)) if is_routine(all[at]) => return None,
         (Some(at), Some(_)) => at,
-        (Some(at), None) if names_one(words, all[at]) => at,
+        (Some(at), None) if utf16_len(words) <= LONGEST_CHOICE && names_one(words, all[at]) => at,
         (None, Some(verdict)) => {
             let advice = all.iter().rposition(|sentence| advises(sentence) && is_sized(sentence));
             // Who objects to what was said or done says what is wrong with it.

@@ -327,12 +327,25 @@ fn tells(sentence: &str) -> bool {
         && !FILLERS_UNSPACED.iter().any(|word| sentence.starts_with(word))
 }
 
-/// The item of a request that was answered. `has_changed` says whether files changed for it.
+/// The item of a request that was answered. `has_changed` says whether files changed for it. A report of a problem is
+/// answered and not done: the person says whether it is solved.
 pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> String {
-    let start = if has_changed { FINISHED } else { ANSWER };
+    let is_done = has_changed && reported(request).is_none();
+    let start = if is_done { FINISHED } else { ANSWER };
     let request = clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST);
     let answer = answer.trim_end_matches([':', '\u{ff1a}', ' ']);
     format!("{start}{request}{ANSWERED_BY}{}", clip(answer, LONGEST_ANSWER))
+}
+
+/// Most words of a command of the harness, such as `/add src/main.rs`, which asks the model for nothing.
+const COMMAND_WORDS: usize = 3;
+
+/// Whether a message is a command of the harness with little else.
+pub(super) fn is_command(message: &str) -> bool {
+    let mut words = message.split_whitespace();
+    let name = words.next().and_then(|first| first.strip_prefix('/'));
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    name.is_some_and(is_name) && words.count() < COMMAND_WORDS
 }
 
 /// Whether a message of a person says that the answer before it did not do what was asked.

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
-use super::closed_requests::{Asked, accepts, answered_item, refuses, said_first};
+use super::closed_requests::{Asked, accepts, answered_item, is_command, refuses, said_first};
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::frames::frames;
 use super::last_step::NewestCalls;
 use super::names::NameKind;
 use super::names::Names;
-use super::notes::{ANSWERED, NoteKind, NoteList, SourcePosition};
+use super::notes::{ANSWERED, COMMITTED, NoteKind, NoteList, SourcePosition, UNDID};
 use super::outcomes::reported_commits;
 use super::person;
 use super::requests::{Dialogue, read_constraints};
@@ -29,6 +29,8 @@ use crate::projection::PreparedMessage;
 use crate::tools::FileTools;
 use crate::tools::names_path;
 
+/// The command by which a person has aider take back its newest commit.
+const UNDO: &str = "/undo";
 /// Deepest level of nested arguments that is searched for names.
 const DEEPEST: usize = 64;
 /// Most UTF-16 units of a person's answer to a question of a tool that counts as a decision.
@@ -125,6 +127,9 @@ impl<'a> Collector<'a> {
             Body::User { content } => {
                 let text = content.text("\n");
                 let words = person::words(&text);
+                if words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO) {
+                    self.take_back_commit(place);
+                }
                 if self.dialogue.is_repeated(&words) {
                     return;
                 }
@@ -200,6 +205,22 @@ impl<'a> Collector<'a> {
         self.statements.add_person(place, words);
     }
 
+    /// Records that the newest commit was taken back, as aider does when a person tells it to.
+    fn take_back_commit(&mut self, place: SourcePosition<'a>) {
+        let milestones = self.statements.list().iter().filter(|one| one.voice == Voice::Milestone);
+        let texts: Vec<&str> = milestones.map(|one| one.text.as_str()).collect();
+        let is_undone =
+            |hash: &str| texts.iter().any(|text| text.strip_prefix(UNDID).is_some_and(|own| own.starts_with(hash)));
+        let newest = texts.iter().rev().find_map(|text| {
+            let (place, subject) = text.strip_prefix(COMMITTED)?.split_once(": ")?;
+            let hash = place.split(' ').next().unwrap_or(place);
+            (!is_undone(hash)).then(|| format!("{UNDID}{hash}: {subject}"))
+        });
+        if let Some(undone) = newest {
+            self.statements.add_line(Voice::Milestone, place, &undone);
+        }
+    }
+
     /// Records that the open request was answered, if it was. `next` is the request that follows it.
     fn end_request(&mut self, next: &str) {
         let asked = std::mem::take(&mut self.asked);
@@ -209,7 +230,7 @@ impl<'a> Collector<'a> {
             return;
         }
         request.is_answered = true;
-        if let Some(said) = said_first(self.statements.list(), asked.answers()) {
+        if let Some(said) = said_first(self.statements.list(), asked.answers()).filter(|_| !is_command(&request.text)) {
             let has_changed = self.actions.changed_at() > asked.position;
             let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
             let item = answered_item(&request.text, &said.text, has_changed);

@@ -229,6 +229,15 @@ fn purpose(call: &ToolCall) -> Option<String> {
     is_line.then(|| one_line(said.trim_end_matches('.')))
 }
 
+/// Beginnings of lines that programs add to their output about something else, in lower case.
+const NOTICES: [&str; 5] = ["[notice]", "npm notice", "npm warn", "warning:", "hint:"];
+
+/// Whether a program adds a line to its output about something else.
+pub(super) fn is_notice(line: &str) -> bool {
+    let line = line.trim_start();
+    NOTICES.iter().any(|start| line.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start)))
+}
+
 /// What came of a call, behind it.
 fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool) -> Option<String> {
     if has_failed && is_refusal(output) {
@@ -257,7 +266,9 @@ fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool
         ToolAction::Ask(_) => Some(format!(": {}", clip(&short, LONGEST_RESULT))),
         ToolAction::Run { .. } if !is_look => {
             let last = || printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
-            let line = counted_line(printed).or_else(|| last().find(|line| !is_trailer(line)).map(one_line));
+            let verdict = || last().find(|line| line.to_lowercase().contains("success")).map(one_line);
+            let is_told = |line: &&str| !is_trailer(line) && !is_notice(line);
+            let line = counted_line(printed).or_else(verdict).or_else(|| last().find(is_told).map(one_line));
             line.map(|line| format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)))
         }
         ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other if !is_data => {

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::actions::{added_by, shown};
+use super::last_step::is_notice;
 use super::text::{clip, one_line};
 use crate::message::{Body, Message};
 use crate::tools::printed_text;
@@ -124,7 +125,7 @@ fn telling(output: &str) -> String {
         let line = line.trim();
         let is_remark = line.starts_with('[') && line.ends_with(']') && line.contains("...");
         let is_count = line.strip_prefix("total ").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
-        line.contains(char::is_alphanumeric) && !is_remark && !is_count
+        line.contains(char::is_alphanumeric) && !is_remark && !is_count && !is_notice(line)
     };
     let mut lines = output.lines().filter(is_telling);
     let mut told: Vec<&str> = lines.by_ref().take(MOST_LINES - 1).collect();

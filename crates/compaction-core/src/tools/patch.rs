@@ -85,10 +85,17 @@ pub fn failed_edits(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
+/// Whether a text is a diff without a header: all its lines have a mark, and one of them is added.
+fn is_bare_diff(text: &str) -> bool {
+    let mut lines = text.lines();
+    lines.all(|line| line.is_empty() || line.starts_with([' ', '+', '-', '@']))
+        && text.lines().any(|line| line.starts_with('+'))
+}
+
 /// The lines that a patch or the blocks of an edit add to files. Any other text is added as a whole.
 pub fn added_lines(text: &str) -> Vec<&str> {
     let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    if has(BEGIN) || has("\n@@ ") {
+    if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) {
         let added = text.lines().filter_map(|line| line.strip_prefix('+')).filter(|line| !line.starts_with("++"));
         return added.map(str::trim).collect();
     }
@@ -162,6 +169,8 @@ mod tests {
         assert_eq!(added_lines(patch), ["new"]);
         assert_eq!(added_lines("<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE"), ["new"]);
         assert_eq!(added_lines("one\n  two"), ["one", "two"]);
+        assert_eq!(added_lines(" fn a() {\n-    old();\n+    new();\n }"), ["new();"]);
+        assert_eq!(added_lines("    one();\n    two();"), ["one();", "two();"]);
         let text = "## Error: This SEARCH block failed to exactly match lines in a.rs\n<<<<<<< SEARCH";
         let failed = ("a.rs", "Error: This SEARCH block failed to exactly match lines in a.rs");
         assert_eq!(failed_edits(text).collect::<Vec<_>>(), [failed]);

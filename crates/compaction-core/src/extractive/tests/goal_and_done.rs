@@ -142,3 +142,33 @@ fn a_request_that_the_model_shall_go_on_with_stays_the_aim() {
     messages[2] = user("now write down what is left of the tasks");
     assert!(section(&messages, Section::Goal)[0].starts_with("At first: "));
 }
+
+#[test]
+fn a_reported_problem_is_answered_and_not_done() {
+    let mut messages = vec![user("The export works, but the button does not work on the start page")];
+    messages.extend(edits("1", "button.html"));
+    messages.push(says("I added lines to the log, which show whether the button is pressed. Try it again.", "stop"));
+    messages.push(user("/add docs/export.md"));
+    messages.push(says("I see the page of the export and its three sections now.", "stop"));
+    messages.push(user("Describe the formats there"));
+    let done = section(&messages, Section::Done);
+    assert!(done.iter().any(|item| item.starts_with("Answered: The export works, but")), "{done:?}");
+    assert!(!done.iter().any(|item| item.contains("/add")), "a command of the harness asks nothing: {done:?}");
+}
+
+#[test]
+fn a_person_takes_back_commits_one_by_one() {
+    let commit = |id: &str, hash: &str| does(id, "git commit -am x", &format!("[dev {hash}] change {id}"));
+    let done = |undone: usize| {
+        let mut messages = vec![user("Draw the chart of the releases with lines")];
+        messages.extend(commit("1", "1a2b3c4"));
+        messages.extend(commit("2", "2b3c4d5"));
+        messages.push(says("The chart has lines now, one for each release.", "stop"));
+        messages.extend((0..undone).map(|_| user("/undo")));
+        messages.push(user("Show the percentage of each release in the chart"));
+        section(&messages, Section::Done).into_iter().filter(|item| item.starts_with("Committed")).collect::<Vec<_>>()
+    };
+    assert_eq!(done(0), ["Committed 1a2b3c4 on dev: change 1", "Committed 2b3c4d5 on dev: change 2"]);
+    assert_eq!(done(1), ["Committed 1a2b3c4 on dev: change 1"]);
+    assert_eq!(done(2), [""; 0]);
+}
