@@ -250,9 +250,12 @@ impl Chooser<'_> {
             let label = if result.is_change { CHANGED } else { SHOWED };
             let item = format!("{label}{}: {}", quote(&result.target), result.text);
             let cost = cost(Section::CriticalContext, &item);
+            if cost > self.left {
+                continue;
+            }
             let is_told = self.chosen.iter().any(|(_, candidate)| candidate.text.contains(&result.text))
                 || self.digest.iter().any(|told| told.contains(&result.text));
-            if !is_told && cost <= self.left {
+            if !is_told {
                 self.left -= cost;
                 results.push(item);
             }

@@ -20,8 +20,8 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, RESET_TO, TOOK_BACK,
-    WITHDRAWN, WORKING_ON,
+    AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, RESET_TO, STILL_OPEN,
+    TOOK_BACK, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
@@ -451,7 +451,11 @@ impl<'a> Builder<'a> {
                 PlanStatus::Cancelled => continue,
             };
             let rank = if is_stale || section == Section::Done { Rank::Low } else { Rank::Normal };
-            self.pool.add(section, &item.text, Origin::at(plan.position), rank);
+            // The progress of a turn has what was done, too.
+            match self.kind == SummaryKind::TurnPrefix && section == Section::InProgress {
+                true => self.pool.add(section, &format!("{STILL_OPEN}{}", item.text), Origin::at(plan.position), rank),
+                false => self.pool.add(section, &item.text, Origin::at(plan.position), rank),
+            }
         }
     }
 

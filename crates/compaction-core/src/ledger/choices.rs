@@ -1,7 +1,7 @@
 //! Choices: the options that an answer offers, and the one that a person takes.
 
 use super::statements::{prose, sentences, without_marker};
-use super::text::{clip, normalised, one_line};
+use super::text::{clip, has_any, normalised, one_line};
 use crate::text::utf16_len;
 
 /// Fewest and most options of an answer.
@@ -78,13 +78,55 @@ pub(super) fn offered(answer: &str) -> Option<String> {
 
 /// The options that an answer offers as they stand in it, without their labels; none if it does not ask.
 pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
-    let options = Some(answer).filter(|answer| asks(answer)).and_then(options);
+    let options = Some(answer).filter(|answer| asks_with(answer, asks_which)).and_then(options);
     options.unwrap_or_default().into_iter().map(|(_, text)| text).collect()
 }
 
 /// Whether an answer ends with a question, or asks one right before its options.
 fn asks(answer: &str) -> bool {
-    let is_question = |text: &&str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']);
+    asks_with(answer, |_| true)
+}
+
+/// Words of questions that ask for one of several things.
+const WHICH: &[&str] = &[
+    "which",
+    "or",
+    "prefer",
+    "option",
+    "options",
+    "welche",
+    "welcher",
+    "welches",
+    "oder",
+    "lieber",
+    "quel",
+    "quelle",
+    "laquelle",
+    "lequel",
+    "ou",
+    "cuál",
+    "o",
+    "prefieres",
+    "opción",
+    "qual",
+    "prefere",
+    "opção",
+    "quale",
+    "preferisci",
+    "или",
+    "какой",
+    "какую",
+];
+const WHICH_UNSPACED: &[&str] = &["どれ", "どの", "どちら", "どっち", "哪", "还是", "還是", "어느", "어떤"];
+
+fn asks_which(question: &str) -> bool {
+    has_any(&normalised(question), WHICH) || WHICH_UNSPACED.iter().any(|piece| question.contains(piece))
+}
+
+/// Whether an answer ends with a question that is `meant`, or asks one right before its options.
+fn asks_with(answer: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+    let is_question =
+        |text: &&str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']) && is_meant(text);
     let all: Vec<&str> = sentences(answer).collect();
     if all.iter().rev().take(ASKED_WITHIN).any(is_question) {
         return true;

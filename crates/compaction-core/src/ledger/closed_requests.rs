@@ -327,11 +327,9 @@ fn tells(sentence: &str) -> bool {
         && !FILLERS_UNSPACED.iter().any(|word| sentence.starts_with(word))
 }
 
-/// The item of a request that was answered. `has_changed` says whether files changed for it. A report of a problem is
-/// answered and not done: the person says whether it is solved.
+/// The item of a request that was answered. `has_changed` says whether files changed for it.
 pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> String {
-    let is_done = has_changed && reported(request).is_none();
-    let start = if is_done { FINISHED } else { ANSWER };
+    let start = if has_changed { FINISHED } else { ANSWER };
     let request = clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST);
     let answer = answer.trim_end_matches([':', '\u{ff1a}', ' ']);
     format!("{start}{request}{ANSWERED_BY}{}", clip(answer, LONGEST_ANSWER))
@@ -340,8 +338,14 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
 /// Most words of a command of the harness, such as `/add src/main.rs`, which asks the model for nothing.
 const COMMAND_WORDS: usize = 3;
 
+/// Whether an answer settles a message. A report of a problem is settled by the person alone, and a command of the
+/// harness asks for nothing.
+pub(crate) fn is_settled_by_answer(message: &str) -> bool {
+    reported(message).is_none() && !is_command(message)
+}
+
 /// Whether a message is a command of the harness with little else.
-pub(super) fn is_command(message: &str) -> bool {
+fn is_command(message: &str) -> bool {
     let mut words = message.split_whitespace();
     let name = words.next().and_then(|first| first.strip_prefix('/'));
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');

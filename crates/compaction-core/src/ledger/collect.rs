@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
-use super::closed_requests::{Asked, accepts, answered_item, is_command, refuses, said_first};
+use super::closed_requests::{Asked, accepts, answered_item, is_settled_by_answer, refuses, said_first};
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::frames::frames;
@@ -230,7 +230,9 @@ impl<'a> Collector<'a> {
             return;
         }
         request.is_answered = true;
-        if let Some(said) = said_first(self.statements.list(), asked.answers()).filter(|_| !is_command(&request.text)) {
+        if let Some(said) =
+            said_first(self.statements.list(), asked.answers()).filter(|_| is_settled_by_answer(&request.text))
+        {
             let has_changed = self.actions.changed_at() > asked.position;
             let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
             let item = answered_item(&request.text, &said.text, has_changed);

@@ -283,6 +283,8 @@ pub(crate) const LEFT_BRANCH: &str = "On a branch that was left: ";
 pub(crate) const FOCUS: &str = "Focus asked for this summary: ";
 /// Starts what blocks the work among the progress of a turn.
 pub(crate) const BLOCKED: &str = "Blocked: ";
+/// Starts a task that is in progress among what was done in a turn.
+pub(crate) const STILL_OPEN: &str = "Not finished: ";
 /// Separates what failed from its error.
 pub(crate) const FAILED: &str = " failed: ";
 /// Start lists of names, which count as names and not as statements.

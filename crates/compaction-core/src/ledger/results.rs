@@ -118,14 +118,15 @@ impl Call<'_> {
     }
 }
 
-/// The first lines and the last one of an output. Remarks in brackets are not part of it, and the first line of a long
+/// The first lines and the last one of an output. Remarks in brackets or parentheses are not part of it, and the first line of a long
 /// listing counts its blocks.
 fn telling(output: &str) -> String {
     let is_telling = |line: &&str| {
         let line = line.trim();
         let is_remark = line.starts_with('[') && line.ends_with(']') && line.contains("...");
+        let is_aside = line.starts_with('(') && line.ends_with(')');
         let is_count = line.strip_prefix("total ").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
-        line.contains(char::is_alphanumeric) && !is_remark && !is_count && !is_notice(line)
+        line.contains(char::is_alphanumeric) && !is_remark && !is_aside && !is_count && !is_notice(line)
     };
     let mut lines = output.lines().filter(is_telling);
     let mut told: Vec<&str> = lines.by_ref().take(MOST_LINES - 1).collect();

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::FileRecord;
-use crate::ledger::closed_requests::{answered_item, said_first};
+use crate::ledger::closed_requests::{answered_item, is_settled_by_answer, said_first};
 use crate::ledger::commands::purposes;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DELETED, FINISHED, INSTEAD_OF, KEPT_CHANGES,
@@ -114,7 +114,7 @@ impl Builder<'_> {
     pub(super) fn answered_before_turn(&mut self) {
         let ledger = self.ledger;
         let Some(request) = ledger.requests.iter().rev().find(|request| request.asks_for_work()) else { return };
-        if !self.is_answered(request) {
+        if !self.is_answered(request) || !is_settled_by_answer(&request.text) {
             return;
         }
         if let Some(said) = said_first(&ledger.statements, &[(ledger.answered, ledger.answered)]) {
