@@ -98,7 +98,10 @@ impl SummaryJob {
         let previous = self.previous_summary.as_deref().map_or(0, estimate_text);
         let request = self.messages.first().filter(|_| self.kind == RequestKind::TurnPrefix);
         let request = request.map_or(0, |prepared| prepared.message.tokens().min(MOST_REQUEST_TOKENS));
-        (previous + (whole - previous) / 2).max((request + request / 3).min(whole / 4 * 3))
+        (previous + (whole - previous) / 2)
+            .min(whole / 4 * 3)
+            .max(whole / 2)
+            .max((request + request / 3).min(whole / 4 * 3))
     }
 
     /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.

@@ -208,14 +208,6 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_of_the_engine_is_known() {
-        for path in paths() {
-            let layer = path.rsplit('.').fold(json!({}), |inner, name| json!({ name: inner }));
-            assert_eq!(settings(&layer), [], "{path}");
-        }
-    }
-
-    #[test]
     fn a_name_is_reported_once() {
         let reported = ReportedNames::default();
         let name = || vec![UnknownName { path: "x".to_owned(), nearest: None }];

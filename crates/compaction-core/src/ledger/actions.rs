@@ -266,7 +266,8 @@ impl<'a> Actions<'a> {
                 (Some(added), Some((_, path)), _) => {
                     self.results.note_change(path, added.message, call_id);
                 }
-                (None, _, Some(message)) if is_shown => {
+                // A file can be read again, and an environment has secrets that no rule knows.
+                (None, None, Some(message)) if is_shown && !prints_environment(&subject.1) => {
                     self.results.note_output(&subject.1, message);
                 }
                 _ => {}
@@ -653,6 +654,12 @@ impl<'a> Actions<'a> {
     pub(super) fn is_file(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
+}
+
+/// Whether a command prints an environment.
+fn prints_environment(command: &str) -> bool {
+    let mut words = command.split(|character: char| character.is_whitespace() || ";&|".contains(character));
+    words.any(|word| matches!(word, "env" | "printenv") || word.contains(".env"))
 }
 
 /// The purposes of a successful action: the programs of a command, or the tool.

@@ -379,6 +379,9 @@ fn verdict(sentence: &str) -> Option<Verdict> {
     let begins = |list: &[&str], unspaced: &[&str]| {
         starts_with_any(&words, list) || unspaced.iter().any(|start| sentence.starts_with(start))
     };
+    if is_no_refusal(sentence) {
+        return None;
+    }
     match (begins(REFUSALS, REFUSALS_UNSPACED), begins(ASSENTS, ASSENTS_UNSPACED)) {
         (true, _) => Some(Verdict::Refusal),
         (false, true) => Some(Verdict::Assent),
@@ -417,6 +420,36 @@ fn names_one(message: &str, question: &str) -> bool {
     words.split_whitespace().filter(is_telling).any(|word| has_any(&asked, &[word]))
 }
 
+/// Beginnings of messages that look like a refusal or an assent and are none, in lower case.
+const NO_REFUSALS: &[&str] = &[
+    "no problem",
+    "no worries",
+    "no objection",
+    "no idea",
+    "no need",
+    "no-",
+    "non-",
+    "kein problem",
+    "不错",
+    "不客气",
+    "不客氣",
+    "不过",
+    "不過",
+    "不要忘",
+    "예외",
+    "好吗",
+    "好嗎",
+];
+
+/// Whether a message begins with the word of a refusal or an assent and means something else.
+pub(super) fn is_no_refusal(message: &str) -> bool {
+    let start: String = message.trim_start().chars().take(LONGEST_START).collect::<String>().to_lowercase();
+    NO_REFUSALS.iter().any(|words| start.starts_with(words))
+}
+
+/// Characters at the beginning of a message that tell such words.
+const LONGEST_START: usize = 16;
+
 /// Whether a question makes no sense without the sentence before it.
 fn points_back(question: &str) -> bool {
     let words = normalised(question);
@@ -427,6 +460,18 @@ fn points_back(question: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_only_look_like_a_verdict_are_none() {
+        let asked = "Should the reads be blocking or non-blocking?";
+        for message in ["no problem", "No worries", "不错", "예외"] {
+            assert!(answered(message, "Want me to add a cache to the store?").is_none(), "{message}");
+        }
+        assert!(!answered("non-blocking", asked).is_some_and(|one| one.item.starts_with(REFUSED)));
+        assert!(
+            answered("no", "Want me to add a cache to the store?").is_some_and(|one| one.item.starts_with(REFUSED))
+        );
+    }
 
     #[test]
     fn an_answer_stands_with_its_question() {

@@ -1,5 +1,6 @@
 //! Closed requests: which requests are answered, and what the answers say of them.
 
+use super::answers::is_no_refusal;
 use super::cues::{is_substantive, typed};
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
 use super::problems::reported;
@@ -352,13 +353,31 @@ fn is_command(message: &str) -> bool {
     name.is_some_and(is_name) && words.count() < COMMAND_WORDS
 }
 
+/// Words among which a sentence that only refuses ends, and those of a subject that is the answer itself.
+const EARLY: usize = 4;
+const MEANING_IT: &[&str] = &["it", "that", "this", "the last", "your", "das", "es", "ça", "cela", "eso", "lo", "isso"];
+
+/// Whether a message that begins with a refusal is one: its first words end a clause, are all of it, or name what was
+/// done. `Wrong import path in a.rs, fix it` asks for work.
+fn ends_early(message: &str) -> bool {
+    let marks = [',', '.', '!', ';', ':', '\n', '\u{2014}', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}'];
+    let clause = message.split(marks).next().unwrap_or_default();
+    let words = normalised(clause);
+    let first = words.split_whitespace().count();
+    first <= 1
+        || clause.len() == message.len() && first <= EARLY
+        || has_any(&words, MEANING_IT)
+        || starts_with_any(&words, &["that's", "that is", "this is", "not what"])
+}
+
 /// Whether a message of a person says that the answer before it did not do what was asked.
 pub(super) fn refuses(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
     let words = normalised(start);
     let has_unspaced = |list: &[&str]| !start.is_ascii() && list.iter().any(|word| start.contains(word));
     let persists = || has_any(&words, PERSISTING) || has_unspaced(PERSISTING_UNSPACED);
-    starts_with_any(&words, REFUSING)
+    let is_verdict = || !is_no_refusal(start) && starts_with_any(&words, REFUSING) && ends_early(start);
+    is_verdict()
         || !start.is_ascii() && REFUSING_UNSPACED.iter().any(|word| start.starts_with(word))
         || has_any(&words, UNDOING)
         || has_unspaced(UNDOING_UNSPACED)
@@ -434,6 +453,11 @@ mod tests {
             "The export fails on Windows",
             "Now add a menu",
             "Notiz: weiter mit dem Menü",
+            "No problem, thanks. Now write the manual",
+            "No need for tests; add a menu to the page",
+            "Non-ASCII names crash the export, fix it",
+            "Wrong import path in a.rs, fix it",
+            "不错，现在写文档",
         ] {
             assert!(accepts(message), "{message}");
         }

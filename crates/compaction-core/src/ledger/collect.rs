@@ -11,7 +11,7 @@ use super::frames::frames;
 use super::last_step::NewestCalls;
 use super::names::NameKind;
 use super::names::Names;
-use super::notes::{ANSWERED, COMMITTED, NoteKind, NoteList, SourcePosition, UNDID};
+use super::notes::{ANSWERED, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID};
 use super::outcomes::reported_commits;
 use super::person;
 use super::requests::{Dialogue, read_constraints};
@@ -31,6 +31,8 @@ use crate::tools::names_path;
 
 /// The command by which a person has aider take back its newest commit.
 const UNDO: &str = "/undo";
+/// Newest milestones among which the commit is looked for.
+const MOST_MILESTONES: usize = 256;
 /// Deepest level of nested arguments that is searched for names.
 const DEEPEST: usize = 64;
 /// Most UTF-16 units of a person's answer to a question of a tool that counts as a decision.
@@ -38,8 +40,8 @@ const LONGEST_ANSWER: usize = 240;
 
 /// Collects a ledger, message by message.
 ///
-/// Messages are read once, in order. Tool results are searched only for errors, since files can be read
-/// and commands run again.
+/// Messages are read once, in order. Tool results are searched only for what the page says, since files can be read and
+/// commands run again.
 #[derive(Debug, Clone)]
 pub struct Collector<'a> {
     tools: &'a FileTools,
@@ -205,17 +207,26 @@ impl<'a> Collector<'a> {
         self.statements.add_person(place, words);
     }
 
-    /// Records that the newest commit was taken back, as aider does when a person tells it to.
+    /// Records that the newest commit was taken back, as aider does when a person tells it to. It does not take back what
+    /// was pushed.
     fn take_back_commit(&mut self, place: SourcePosition<'a>) {
-        let milestones = self.statements.list().iter().filter(|one| one.voice == Voice::Milestone);
-        let texts: Vec<&str> = milestones.map(|one| one.text.as_str()).collect();
-        let is_undone =
-            |hash: &str| texts.iter().any(|text| text.strip_prefix(UNDID).is_some_and(|own| own.starts_with(hash)));
-        let newest = texts.iter().rev().find_map(|text| {
-            let (place, subject) = text.strip_prefix(COMMITTED)?.split_once(": ")?;
-            let hash = place.split(' ').next().unwrap_or(place);
-            (!is_undone(hash)).then(|| format!("{UNDID}{hash}: {subject}"))
-        });
+        let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
+        let mut undone: HashSet<&str> = HashSet::new();
+        let mut newest = None;
+        for text in milestones.map(|one| one.text.as_str()).take(MOST_MILESTONES) {
+            if text.starts_with(PUSHED) {
+                break;
+            }
+            if let Some((hash, _)) = text.strip_prefix(UNDID).and_then(|rest| rest.split_once(": ")) {
+                undone.insert(hash);
+            } else if let Some((place, subject)) = text.strip_prefix(COMMITTED).and_then(|rest| rest.split_once(": ")) {
+                let hash = place.split(' ').next().unwrap_or(place);
+                if !undone.contains(hash) {
+                    newest = Some(format!("{UNDID}{hash}: {subject}"));
+                    break;
+                }
+            }
+        }
         if let Some(undone) = newest {
             self.statements.add_line(Voice::Milestone, place, &undone);
         }

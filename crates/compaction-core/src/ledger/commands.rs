@@ -68,12 +68,17 @@ pub(crate) fn core_command(command: &str) -> &str {
     }
 }
 
+/// Most bytes of a command whose preparation is looked for. Each step is split off from all that follows.
+const MOST_PREPARED: usize = 4096;
+
 /// The command without the steps of a chain that only set up the shell, such as a change of the directory, if it has more
 /// than `units` UTF-16 units. A shorter one stays whole.
 pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
     let mut rest = command;
-    while utf16_len(command) > units {
-        let Some(step) = split_outside_quotes(rest, "&&").next().filter(|step| step.len() < rest.len()) else { break };
+    if command.len() > MOST_PREPARED || utf16_len(command) <= units {
+        return command;
+    }
+    while let Some(step) = split_outside_quotes(rest, "&&").next().filter(|step| step.len() < rest.len()) {
         let name = step.trim().rsplit(['/', '\\', ' ']).next().unwrap_or_default().to_lowercase();
         if !name.starts_with("activate") && !program(step).is_some_and(|program| SETTING_UP.contains(&program)) {
             break;
@@ -370,6 +375,8 @@ mod tests {
         assert_eq!(without_preparation(long, 400), long);
         assert_eq!(without_preparation("make a && make b", 4), "make a && make b");
         assert_eq!(without_preparation("cd /home/a", 4), "cd /home/a");
+        let endless = "cd a && ".repeat(100_000);
+        assert_eq!(without_preparation(&endless, 4), endless);
     }
 
     #[test]

@@ -13,22 +13,21 @@ use super::notes::{
 use super::text::{one_line, quote, quoted};
 
 /// Commands of which each that is read here has one.
-const READ: [&str; 10] = [
+const READ: [&str; 9] = [
     "git checkout",
     "git restore",
     "git stash",
     "git reset",
-    "git clean",
     "git branch",
     "git worktree",
     "git merge",
     "git push",
     "git mv",
 ];
-const OTHERS: [&str; 6] = ["gh pr merge", "glab mr merge", "mv ", "git tag", "git -C", "git rm"];
+const OTHERS: [&str; 3] = ["gh pr merge", "glab mr merge", "mv "];
 static COMMANDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(READ.into_iter().chain(OTHERS), false));
 /// Beginnings of lines with which these commands fail.
-const FAILURES: [&str; 4] = ["fatal:", "error:", "CONFLICT", "Aborting"];
+const FAILURES: [&str; 5] = ["fatal:", "error:", "CONFLICT", "Aborting", "mv: "];
 /// Most files that one milestone names.
 const MOST_FILES: usize = 12;
 /// Most steps of one command that are read.
@@ -45,7 +44,9 @@ pub(super) fn effects(command: &str, output: &str) -> (Vec<String>, Vec<String>)
     for step in steps(command).into_iter().take(MOST_STEPS) {
         let words: Vec<&str> = step.iter().map(String::as_str).collect();
         let effect = match words.as_slice() {
-            ["git", "-C", _, rest @ ..] | ["git", rest @ ..] => of_git(rest, output),
+            // Another directory has files of its own.
+            ["git", "-C", ..] => None,
+            ["git", rest @ ..] => of_git(rest, output),
             ["gh", "pr", "merge", rest @ ..] | ["glab", "mr", "merge", rest @ ..] => merged_request(rest),
             ["mv", rest @ ..] => renamed(rest),
             _ => None,
@@ -64,6 +65,9 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
     let has = |option: &str| rest.contains(&option);
     match *verb {
         "checkout" => {
+            if output.contains("Updated 0 paths") {
+                return None;
+            }
             let files = match rest.iter().position(|word| *word == "--") {
                 Some(at) => &rest[at + 1..],
                 // Without the mark, the output tells files from branches.
@@ -72,14 +76,15 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
             };
             took_back(files)
         }
-        "restore" if has("--staged") && !has("--worktree") => None,
+        "restore" if (has("--staged") || has("-S")) && !has("--worktree") && !has("-W") => None,
         "restore" => took_back(rest),
-        "clean" if rest.iter().any(|word| word.starts_with('-') && word.contains('f')) => None,
         "stash" => match rest.first() {
             Some(&"pop" | &"apply") => Some(BROUGHT_BACK.to_owned()),
             Some(&"drop" | &"clear") => Some(THREW_AWAY.to_owned()),
             Some(&"list" | &"show" | &"branch" | &"create" | &"store") => None,
             _ if output.contains("No local changes to save") => None,
+            // Some files are set aside, which a later pop does not tell.
+            Some(&"push") if rest[1..].iter().any(|word| !word.starts_with('-')) => None,
             _ => Some(SET_ASIDE.to_owned()),
         },
         "reset" if !has("--hard") && !has("--") => {
@@ -88,7 +93,8 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
             let is_older = to.starts_with("HEAD~") || to.starts_with("HEAD^") || to.starts_with("@~") || is_hash(to);
             (is_alone && is_older).then(|| format!("{MOVED_BACK}{to}{KEPT_CHANGES}"))
         }
-        "branch" if has("-D") || has("-d") || has("--delete") => {
+        // Without force, the commits of the branch are merged.
+        "branch" if has("-D") || (has("-d") || has("--delete")) && (has("-f") || has("--force")) => {
             let name = output.lines().find_map(|line| line.strip_prefix("Deleted branch ")?.split(' ').next());
             name.map(|name| format!("{DELETED}{name}"))
         }

@@ -107,6 +107,7 @@ impl<'a> Builder<'a> {
         let is_done = last > 0
             && !self.ledger.unresolved_errors().any(|error| error.position > last)
             && !self.ledger.notes_of(NoteKind::Step).any(is_newer)
+            && !self.ledger.notes_of(NoteKind::Open).any(|note| note.position >= last)
             && self.ledger.plan.in_state(PlanStatus::Pending).next().is_none()
             && self.turn_request.is_none()
             && !self.is_open()
