@@ -20,6 +20,7 @@ use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
 use crate::json::Json;
 use crate::message::{BashExecution, Body, Message, ToolCall};
+use crate::text::prefix_utf16;
 use crate::tools::FileTools;
 use crate::tools::{
     FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
@@ -120,7 +121,7 @@ impl<'a> AddedLines<'a> {
                 let lines = by_call.entry(call.id.clone()).or_default();
                 let hashing = TextHashing::default();
                 call.arguments.iter().for_each(|arguments| {
-                    added_by(arguments, &mut |line| {
+                    added_by(arguments, usize::MAX, &mut |line| {
                         if lines.len() < MOST_ADDED {
                             lines.push(hashing.hash_one(line));
                         }
@@ -671,21 +672,23 @@ fn purposes_of(kind: ActionKind, target: &str) -> Vec<String> {
     }
 }
 
-/// Passes on the lines that the arguments of a call add to files. Short lines, such as brackets, are in most edits and are
-/// left out.
-pub(super) fn added_by(arguments: &Json<'_>, on_line: &mut dyn FnMut(&str)) {
-    added_within(arguments, DEEPEST, on_line);
+/// Passes on the lines that the arguments of a call add to files, of at most `units` UTF-16 units of each text. Short
+/// lines, such as brackets, are in most edits and are left out.
+pub(super) fn added_by(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnMut(&str)) {
+    added_within(arguments, DEEPEST, units, on_line);
 }
 
-fn added_within(value: &Json<'_>, depth: usize, on_line: &mut dyn FnMut(&str)) {
+fn added_within(value: &Json<'_>, depth: usize, units: usize, on_line: &mut dyn FnMut(&str)) {
     match value {
-        Json::String(text) => added_lines(text).into_iter().filter(|line| line.len() > 3).for_each(on_line),
+        Json::String(text) => {
+            added_lines(prefix_utf16(text, units)).into_iter().filter(|line| line.len() > 3).for_each(on_line)
+        }
         Json::Array(items) if depth > 0 => {
             // A patch may be an argument of a program, whose name is beside it.
             let is_text = |item: &Json<'_>| item.as_str().is_some_and(|text| text.contains('\n'));
             let has_text = items.iter().any(is_text);
             let items = items.iter().filter(|item| !has_text || item.as_str().is_none() || is_text(item));
-            items.for_each(|item| added_within(item, depth - 1, on_line));
+            items.for_each(|item| added_within(item, depth - 1, units, on_line));
         }
         Json::Object(members) if depth > 0 => {
             let is_replaced = |name: &str, value: &Json<'_>| {
@@ -694,7 +697,7 @@ fn added_within(value: &Json<'_>, depth: usize, on_line: &mut dyn FnMut(&str)) {
                 value.as_str().is_some_and(|text| begins(REPLACED) || begins(ABOUT) && !text.contains('\n'))
             };
             let added = members.iter().filter(|(name, value)| !is_replaced(name, value));
-            added.for_each(|(_, value)| added_within(value, depth - 1, on_line));
+            added.for_each(|(_, value)| added_within(value, depth - 1, units, on_line));
         }
         _ => {}
     }

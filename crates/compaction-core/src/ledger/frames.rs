@@ -10,6 +10,8 @@ use crate::text::utf16_len;
 const LONGEST_HEADING: usize = 48;
 /// Most bytes before the first sentence of an item.
 const LONGEST_MARKER: usize = 12;
+/// Bytes at the beginning of a line among which its marker stands.
+const LONGEST_INDENT: usize = 64;
 /// Starts an option of an answer.
 const OPTION: &str = "Option: ";
 /// Words of headings that turn the meaning of their items: they are not so, not yet so, no longer so, or only may be so.
@@ -194,7 +196,7 @@ const TURNING_UNSPACED: &[&str] = &[
     "问题",
     "問題",
     "风险",
-    "风險",
+    "風險",
     "之前",
     "旧",
     "删除",
@@ -217,7 +219,6 @@ const TURNING_UNSPACED: &[&str] = &[
     "もし",
     "場合",
     "今後",
-    "안",
     "없",
     "문제",
     "위험",
@@ -225,7 +226,6 @@ const TURNING_UNSPACED: &[&str] = &[
     "삭제",
     "옵션",
     "만약",
-    "예",
 ];
 
 /// What has to stand before each of the parts of `text`, if anything.
@@ -311,7 +311,8 @@ impl Line {
             self.start = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1);
             self.end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end);
         }
-        let line = &text[self.start..self.end];
+        // Each sentence of a line asks again, and a line may be long.
+        let line = &text[self.start..text.floor_char_boundary(self.end.min(self.start + LONGEST_INDENT))];
         let bare = line.trim_start();
         let digits = bare.trim_start_matches(|one: char| one.is_ascii_digit());
         let is_numbered = digits.len() < bare.len() && (digits.starts_with(". ") || digits.starts_with(") "));

@@ -161,6 +161,7 @@ mod tests {
             ("I'll try another approach instead.", "`flock` is not there on this system."),
             ("I'll use a lock file instead.", "Let me look at `flock`:"),
             ("It shows three rows instead of one.", "`limit` is read too late."),
+            ("It shows three rows on the page instead of one.", "`limit` is read too late."),
             ("I'll use a lock file instead.", "This is not there."),
         ] {
             assert_eq!(change_of_plan(sentence, before), None, "{sentence}");

@@ -17,9 +17,11 @@ const LONGEST_LINE: usize = 120;
 const LONGEST: usize = 240;
 /// Most lines: the first ones and the last one of an output, the first ones of a change.
 const MOST_LINES: usize = 3;
+/// UTF-16 units of a change that are read.
+const MOST_READ: usize = 4_000;
 /// Fewest bytes of an output without a digit that says more than that the call is done.
 const FEWEST_BYTES: usize = 16;
-/// Fewest UTF-16 units of statements that leave no room in any summary of usual size.
+/// Fewest bytes of statements that leave no room in any summary of usual size.
 pub(super) const TALKATIVE: usize = 80_000;
 const SEPARATOR: &str = " | ";
 
@@ -104,7 +106,7 @@ impl Call<'_> {
                 let call = answer.tool_calls().find(|call| call.id == *id);
                 let mut added: Vec<String> = Vec::new();
                 if let Some(arguments) = call.and_then(|call| call.arguments.as_ref()) {
-                    added_by(arguments, &mut |line| {
+                    added_by(arguments, MOST_READ, &mut |line| {
                         if added.len() < MOST_LINES {
                             added.push(clip(&one_line(line), LONGEST_LINE));
                         }
