@@ -125,6 +125,9 @@ impl Builder<'_> {
     }
 }
 
+/// Newest milestones that are compared. Each that moves a branch back looks at all before it.
+const MOST_MILESTONES: usize = 2048;
+
 /// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch,
 /// and the commits that were neither amended, squashed, replaced by a push, nor deleted with a branch that was neither
 /// pushed nor merged.
@@ -138,7 +141,8 @@ pub(super) fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a State
     // Branches of which another place has the commits, and the place of the changes that are set aside.
     let mut elsewhere: HashSet<&str> = HashSet::new();
     let mut set_aside: Vec<usize> = Vec::new();
-    for statement in milestones {
+    let milestones: Vec<&Statement> = milestones.collect();
+    for statement in milestones.into_iter().rev().take(MOST_MILESTONES).rev() {
         let text = statement.text.as_str();
         if let Some(to) = text.strip_prefix(MOVED_BACK).and_then(|to| to.strip_suffix(KEPT_CHANGES)) {
             squash_since(to, &mut standing);
