@@ -1,5 +1,121 @@
 //! Tables of phrases: one text for each language. A line with a name in brackets begins a list. The lines after it
 //! hold its phrases, between commas, in lower case.
+//!
+//! The tables of this folder (`phrases/*.txt`) hold the words that the modules of the crate look for, as lists with the
+//! name of their module: `[answers: refusals]`. They are read while the crate is compiled. A new language is a new table
+//! in [`SPACED`] or [`UNSPACED`] and in [`EVERY`].
+
+/// A table: its lists by their names, each with the text of its phrases.
+type Table = &'static [(&'static str, &'static str)];
+
+/// The table in a file of this folder.
+macro_rules! table {
+    ($file:literal) => {{
+        const TEXT: &str = include_str!(concat!("phrases/", $file));
+        const LISTS: [(&str, &str); lists::<0>(TEXT).1] = lists(TEXT).0;
+        &LISTS
+    }};
+}
+
+pub(crate) const ENGLISH: Table = table!("english.txt");
+pub(crate) const GERMAN: Table = table!("german.txt");
+pub(crate) const FRENCH: Table = table!("french.txt");
+pub(crate) const SPANISH: Table = table!("spanish.txt");
+pub(crate) const PORTUGUESE: Table = table!("portuguese.txt");
+pub(crate) const ITALIAN: Table = table!("italian.txt");
+pub(crate) const RUSSIAN: Table = table!("russian.txt");
+pub(crate) const DUTCH: Table = table!("dutch.txt");
+/// Languages of which few words are known.
+const OTHERS: Table = table!("others.txt");
+const CHINESE: Table = table!("chinese.txt");
+const JAPANESE: Table = table!("japanese.txt");
+const KOREAN: Table = table!("korean.txt");
+
+/// The languages with spaces between words.
+pub(crate) const SPACED: [Table; 9] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS];
+/// The languages without, or with long endings. Their phrases are searched for as pieces of text.
+pub(crate) const UNSPACED: [Table; 3] = [CHINESE, JAPANESE, KOREAN];
+/// All languages.
+pub(crate) const EVERY: [Table; 12] =
+    [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS, CHINESE, JAPANESE, KOREAN];
+
+/// The phrases of a list in some of the tables, as a constant `&[&str]`. A list that none of them has does not compile.
+macro_rules! listed {
+    ($tables:expr, $list:literal) => {{
+        const COUNT: usize = $crate::phrases::read::<0>(&$tables, $list).1;
+        const { assert!(COUNT > 0, "no table has this list") };
+        const PHRASES: [&str; COUNT] = $crate::phrases::read(&$tables, $list).0;
+        &PHRASES
+    }};
+}
+pub(crate) use listed;
+
+/// The first `N` phrases of a list in `tables`, and the number of all.
+pub(crate) const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'static str; N], usize) {
+    let (mut phrases, mut count, mut table) = ([""; N], 0, 0);
+    while table < tables.len() {
+        let mut rest = phrases_of(tables[table], list);
+        while !rest.is_empty() {
+            let (phrase, behind) = split(rest, b',', b'\n');
+            let phrase = phrase.trim_ascii();
+            if !phrase.is_empty() {
+                if count < N {
+                    phrases[count] = phrase;
+                }
+                count += 1;
+            }
+            rest = behind;
+        }
+        table += 1;
+    }
+    (phrases, count)
+}
+
+/// The text of the phrases of a list; empty if the table has no such list.
+const fn phrases_of(table: Table, list: &str) -> &'static str {
+    let mut at = 0;
+    while at < table.len() {
+        if is_same(table[at].0, list) {
+            return table[at].1;
+        }
+        at += 1;
+    }
+    ""
+}
+
+/// The first `N` lists of a table, and the number of all.
+const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
+    let (mut lists, mut count, mut rest) = ([("", ""); N], 0, split(table, b'[', b'[').1);
+    while !rest.is_empty() {
+        let (list, behind) = split(rest, b'[', b'[');
+        if count < N {
+            lists[count] = split(list, b']', b']');
+        }
+        count += 1;
+        rest = behind;
+    }
+    (lists, count)
+}
+
+/// The text before the first of two ASCII characters, and the text behind it.
+const fn split(text: &'static str, one: u8, other: u8) -> (&'static str, &'static str) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() && bytes[at] != one && bytes[at] != other {
+        at += 1;
+    }
+    let (before, behind) = text.split_at(at);
+    (before, if behind.is_empty() { "" } else { behind.split_at(1).1 })
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while one.len() == other.len() && at < one.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && one.len() == other.len()
+}
 
 /// A phrase of a table, and the list that contains it.
 pub(crate) type Listed<T> = (T, &'static str);
@@ -36,7 +152,48 @@ fn is_phrase(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+
+    /// The texts of the files with an ending in a folder and those within it.
+    fn texts(folder: &Path, ending: &str) -> Vec<String> {
+        let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let read = |path: std::path::PathBuf| match path.extension() {
+            _ if path.is_dir() => texts(&path, ending),
+            Some(found) if found == ending => vec![fs::read_to_string(path).unwrap()],
+            _ => Vec::new(),
+        };
+        paths.flat_map(read).collect()
+    }
+
+    #[test]
+    fn tables_are_well_formed_and_every_list_of_them_is_used() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let sources = texts(&folder, "rs").concat();
+        let tables = texts(&folder.join("phrases"), "txt");
+        assert_eq!(tables.len(), EVERY.len());
+        for table in tables {
+            let mut names = HashSet::new();
+            let is_used = |name: &str| sources.contains(&format!("\"{name}\")")).then_some(());
+            let wrong: Vec<usize> = phrases(table.clone().leak(), is_used).filter_map(Result::err).collect();
+            let again: Vec<&str> = table.lines().filter(|line| line.starts_with('[') && !names.insert(*line)).collect();
+            assert!(wrong.is_empty() && again.is_empty(), "lines {wrong:?} are wrong or of unused lists, {again:?}");
+        }
+    }
+
+    #[test]
+    fn lists_of_several_tables_are_joined_in_their_order() {
+        const ONE: Table = &[("a: words", "\ntake, go for,\npick\n\n"), ("a: more", "\nno longer\n")];
+        const OTHER: Table = &[("a: words", "\nnimm\n")];
+        assert_eq!(listed!([ONE, OTHER], "a: words"), &["take", "go for", "pick", "nimm"]);
+        assert_eq!(listed!([ONE, OTHER], "a: more"), &["no longer"]);
+        assert_eq!(read::<1>(&[OTHER], "a: more"), ([""], 0));
+        let text = "[a: words]\ntake, go for,\npick\n\n[a: more]\nno longer\n";
+        assert_eq!(lists::<2>(text), ([ONE[0], ONE[1]], 2));
+    }
 
     fn list(name: &str) -> Option<u8> {
         ["verbs", "no more"].into_iter().zip(1..).find_map(|(known, list)| (known == name).then_some(list))

@@ -6,6 +6,7 @@ use crate::entry::EntryId;
 use crate::ledger::Sources;
 use crate::ledger::notes::{key, split_times};
 use crate::ledger::text::{normalised, one_line};
+use crate::phrases::{SPACED, listed};
 use crate::summary::Section;
 use crate::text::prefix_utf16;
 
@@ -75,30 +76,7 @@ struct List {
 }
 
 /// Words of instructions that do not identify a subject.
-const COMMON_WORDS: [&str; 22] = [
-    "about",
-    "also",
-    "and",
-    "especially",
-    "everything",
-    "focus",
-    "from",
-    "have",
-    "into",
-    "keep",
-    "make",
-    "more",
-    "please",
-    "preserve",
-    "remember",
-    "summary",
-    "sure",
-    "that",
-    "the",
-    "them",
-    "this",
-    "with",
-];
+const COMMON_WORDS: &[&str] = listed!(SPACED, "pool: common words");
 
 /// Most words of instructions that are searched for.
 const MOST_FOCUS_WORDS: usize = 64;

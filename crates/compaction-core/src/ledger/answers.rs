@@ -5,6 +5,7 @@ use super::cues::{has_name, is_sized};
 use super::notes::{AGREED, REFUSED, answered_to};
 use super::statements::sentences;
 use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
+use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Most UTF-16 units of the words of a person, and of what they answer.
@@ -27,273 +28,24 @@ const ROUTINE_WORDS: usize = 9;
 const SHORTEST_NAME: usize = 4;
 
 /// First words of an assent.
-const ASSENTS: &[&str] = &[
-    "yes",
-    "yep",
-    "yeah",
-    "yup",
-    "sure",
-    "ok",
-    "okay",
-    "please do",
-    "do it",
-    "do that",
-    "do both",
-    "both",
-    "go ahead",
-    "go for it",
-    "proceed",
-    "agreed",
-    "sounds good",
-    "let's do",
-    "let's go",
-    "ja",
-    "jo",
-    "gerne",
-    "klar",
-    "einverstanden",
-    "mach das",
-    "mach es",
-    "passt",
-    "oui",
-    "d'accord",
-    "vas y",
-    "allez y",
-    "bien sûr",
-    "sí",
-    "si",
-    "vale",
-    "claro",
-    "de acuerdo",
-    "adelante",
-    "hazlo",
-    "sim",
-    "pode ser",
-    "pode fazer",
-    "isso",
-    "faça",
-    "certo",
-    "va bene",
-    "certo",
-    "d'accordo",
-    "да",
-    "хорошо",
-    "давай",
-    "ладно",
-    "согласен",
-];
+const ASSENTS: &[&str] = listed!(SPACED, "answers: assents");
 /// First words of a refusal. Who does it alone refuses the offer, too.
-const REFUSALS: &[&str] = &[
-    "no",
-    "nope",
-    "nah",
-    "not now",
-    "not yet",
-    "don't",
-    "do not",
-    "neither",
-    "never mind",
-    "i'll do it",
-    "i will do it",
-    "i'll do that",
-    "leave it",
-    "nein",
-    "nee",
-    "lieber nicht",
-    "noch nicht",
-    "nicht",
-    "weder",
-    "mache ich selbst",
-    "das mache ich",
-    "non",
-    "pas maintenant",
-    "pas encore",
-    "ni",
-    "je m'en occupe",
-    "je le fais",
-    "ahora no",
-    "todavía no",
-    "aún no",
-    "lo hago yo",
-    "não",
-    "agora não",
-    "ainda não",
-    "eu faço",
-    "deixa",
-    "nem",
-    "non ora",
-    "lo faccio io",
-    "нет",
-    "не надо",
-    "не сейчас",
-    "пока не",
-    "я сам",
-];
+const REFUSALS: &[&str] = listed!(SPACED, "answers: refusals");
 /// The same in languages without spaces between words.
-const ASSENTS_UNSPACED: &[&str] = &[
-    "はい",
-    "うん",
-    "ええ",
-    "お願い",
-    "おねがい",
-    "いいね",
-    "いいよ",
-    "そうして",
-    "そうしよう",
-    "じゃあそう",
-    "それで",
-    "了解",
-    "好",
-    "是的",
-    "可以",
-    "行",
-    "同意",
-    "没问题",
-    "네",
-    "예",
-    "응",
-    "좋아",
-];
-const REFUSALS_UNSPACED: &[&str] =
-    &["いいえ", "いや", "やめ", "まだ", "だめ", "不", "别", "先不", "暂时不", "算了", "아니", "하지 마", "나중에"];
+const ASSENTS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: assents");
+const REFUSALS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: refusals");
 /// Words of questions that only ask whether to go on with what was planned.
-const ROUTINE: &[&str] = &[
-    "commit",
-    "push",
-    "merge",
-    "proceed",
-    "continue",
-    "start",
-    "begin",
-    "go on",
-    "go ahead",
-    "committen",
-    "pushen",
-    "fortfahren",
-    "weitermachen",
-    "anfangen",
-    "beginnen",
-    "loslegen",
-    "commiter",
-    "committer",
-    "pousser",
-    "continuer",
-    "poursuivre",
-    "commencer",
-    "continuar",
-    "seguir",
-    "empezar",
-    "comenzar",
-    "prosseguir",
-    "começar",
-    "commitar",
-    "proseguire",
-    "continuare",
-    "iniziare",
-    "продолжить",
-    "продолжать",
-    "начать",
-    "закоммитить",
-    "запушить",
-];
-const ROUTINE_UNSPACED: &[&str] = &[
-    "コミット",
-    "プッシュ",
-    "push",
-    "マージ",
-    "進め",
-    "続け",
-    "始め",
-    "提交",
-    "推送",
-    "合并",
-    "继续",
-    "开始",
-    "커밋",
-    "푸시",
-    "계속",
-    "시작",
-];
+const ROUTINE: &[&str] = listed!(SPACED, "answers: routine");
+const ROUTINE_UNSPACED: &[&str] = listed!(UNSPACED, "answers: routine");
 /// Words between two things of which a question lets a person choose one.
-const EITHER: &[&str] = &["or", "oder", "ou", "o bien", "oppure", "или", "versus", "vs"];
-const EITHER_UNSPACED: &[&str] = &["还是", "還是", "それとも", "または", "どちら", "どっち", "아니면"];
+const EITHER: &[&str] = listed!(SPACED, "answers: either");
+const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
 /// Words of the model's own advice.
-const ADVISING: &[&str] = &[
-    "i'd",
-    "i would",
-    "i recommend",
-    "i suggest",
-    "i propose",
-    "i'd suggest",
-    "recommended",
-    "my recommendation",
-    "my suggestion",
-    "better approach",
-    "ich würde",
-    "ich empfehle",
-    "ich schlage",
-    "mein vorschlag",
-    "meine empfehlung",
-    "je recommande",
-    "je propose",
-    "je suggère",
-    "je conseille",
-    "ma recommandation",
-    "recomiendo",
-    "sugiero",
-    "propongo",
-    "mi recomendación",
-    "recomendo",
-    "sugiro",
-    "proponho",
-    "minha recomendação",
-    "minha sugestão",
-    "consiglio",
-    "suggerisco",
-    "рекомендую",
-    "предлагаю",
-    "советую",
-];
-const ADVISING_UNSPACED: &[&str] =
-    &["建议", "建議", "推荐", "推薦", "おすすめ", "お勧め", "推奨", "提案", "ベスト", "추천", "제안"];
+const ADVISING: &[&str] = listed!(SPACED, "answers: advising");
+const ADVISING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: advising");
 /// Words that stand for something said before.
-const POINTING: &[&str] = &[
-    "this",
-    "that",
-    "it",
-    "these",
-    "those",
-    "them",
-    "so",
-    "both",
-    "das",
-    "dies",
-    "diese",
-    "dieses",
-    "es",
-    "dafür",
-    "beides",
-    "ça",
-    "cela",
-    "ceci",
-    "ces",
-    "cette",
-    "esto",
-    "eso",
-    "estos",
-    "esta",
-    "isso",
-    "isto",
-    "essa",
-    "esse",
-    "questo",
-    "questi",
-    "ciò",
-    "это",
-    "этого",
-    "этот",
-];
-const POINTING_UNSPACED: &[&str] = &["これ", "それ", "この", "その", "这", "那", "它", "이", "그"];
+const POINTING: &[&str] = listed!(SPACED, "answers: pointing");
+const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: pointing");
 /// What a person says to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -421,25 +173,7 @@ fn names_one(message: &str, question: &str) -> bool {
 }
 
 /// Beginnings of messages that look like a refusal or an assent and are none, in lower case.
-const NO_REFUSALS: &[&str] = &[
-    "no problem",
-    "no worries",
-    "no objection",
-    "no idea",
-    "no need",
-    "no-",
-    "non-",
-    "kein problem",
-    "不错",
-    "不客气",
-    "不客氣",
-    "不过",
-    "不過",
-    "不要忘",
-    "예외",
-    "好吗",
-    "好嗎",
-];
+const NO_REFUSALS: &[&str] = listed!(EVERY, "answers: no refusals");
 
 /// Whether a message begins with the word of a refusal or an assent and means something else.
 pub(super) fn is_no_refusal(message: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use super::statements::{prose, sentences, without_marker};
 use super::text::{clip, has_any, normalised, one_line};
+use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Fewest and most options of an answer.
@@ -21,43 +22,13 @@ const LONGEST_CHOICE: usize = 60;
 /// Most words before the label in such a message.
 const MOST_WORDS: usize = 6;
 /// Nouns of options, also as they are typed without accents.
-const OPTION_NOUNS: &[&str] = &[
-    "option",
-    "choice",
-    "variant",
-    "alternative",
-    "m\u{f6}glichkeit",
-    "variante",
-    "op\u{e7}\u{e3}o",
-    "op\u{e7}ao",
-    "opcao",
-    "opci\u{f3}n",
-    "opcion",
-    "alternativa",
-    "opzione",
-    "вариант",
-];
+const OPTION_NOUNS: &[&str] = listed!(SPACED, "choices: option nouns");
 /// Fewest words of an option that a message repeats, and the fewest and most letters of a word that are compared.
 const FEWEST_NAMED: usize = 2;
 const SHORTEST_STEM: usize = 4;
 const LONGEST_STEM: usize = 5;
 /// Words that join labels or end a message.
-const JOINING: &[&str] = &[
-    "and",
-    "or",
-    "please",
-    "und",
-    "oder",
-    "bitte",
-    "et",
-    "ou",
-    "y",
-    "e",
-    "o",
-    "por",
-    "\u{438}",
-    "\u{438}\u{43b}\u{438}",
-];
+const JOINING: &[&str] = listed!(SPACED, "choices: joining");
 /// Separates options.
 const SEPARATOR: &str = " | ";
 
@@ -88,36 +59,8 @@ fn asks(answer: &str) -> bool {
 }
 
 /// Words of questions that ask for one of several things.
-const WHICH: &[&str] = &[
-    "which",
-    "or",
-    "prefer",
-    "option",
-    "options",
-    "welche",
-    "welcher",
-    "welches",
-    "oder",
-    "lieber",
-    "quel",
-    "quelle",
-    "laquelle",
-    "lequel",
-    "ou",
-    "cuál",
-    "o",
-    "prefieres",
-    "opción",
-    "qual",
-    "prefere",
-    "opção",
-    "quale",
-    "preferisci",
-    "или",
-    "какой",
-    "какую",
-];
-const WHICH_UNSPACED: &[&str] = &["どれ", "どの", "どちら", "どっち", "哪", "还是", "還是", "어느", "어떤"];
+const WHICH: &[&str] = listed!(SPACED, "choices: which");
+const WHICH_UNSPACED: &[&str] = listed!(UNSPACED, "choices: which");
 
 fn asks_which(question: &str) -> bool {
     has_any(&normalised(question), WHICH) || WHICH_UNSPACED.iter().any(|piece| question.contains(piece))

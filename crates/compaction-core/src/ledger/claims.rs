@@ -15,51 +15,25 @@ use super::names::{NameKind, ending, scan};
 use super::statements::{sentences, without_marker};
 use super::text::quoted;
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
+use crate::phrases::{SPACED, listed};
 
 /// Words of sentences that claim nothing: demands, questions, conditions, plans.
-const HEDGES: &[&str] = &[
-    "if", "when", "once", "whether", "should", "must", "shall", "will", "would", "could", "may", "might", "can",
-    "need", "needs", "want", "wants", "wanted", "ensure", "ensures", "please", "next", "todo", "until", "before",
-    "unless", "never", "keep", "keeps", "plan", "sure", "asked", "asks", "don't", "to-do", "except", "supposed",
-    "expected", "unclear", "goal",
-];
+const HEDGES: &[&str] = listed!(SPACED, "claims: hedges");
 /// Words that say that something was changed.
-const CHANGED: &[&str] = &[
-    "changed",
-    "modified",
-    "edited",
-    "updated",
-    "rewritten",
-    "rewrote",
-    "refactored",
-    "extended",
-    "patched",
-    "wrote",
-    "created",
-];
+const CHANGED: &[&str] = listed!(SPACED, "claims: changed");
 /// Their forms after a negation.
-const CHANGE: &[&str] =
-    &["change", "modify", "edit", "touch", "update", "rewrite", "changing", "modifying", "editing", "touching"];
+const CHANGE: &[&str] = listed!(SPACED, "claims: change");
 /// Words that say that something was not changed.
-const UNCHANGED: &[&str] = &["unchanged", "unmodified", "untouched"];
-const DENIALS: &[&str] =
-    &["not", "isn't", "wasn't", "weren't", "aren't", "hasn't", "haven't", "didn't", "without", "no"];
+const UNCHANGED: &[&str] = listed!(SPACED, "claims: unchanged");
+const DENIALS: &[&str] = listed!(SPACED, "claims: denials");
 /// Words that join a subject to its predicate.
-const COPULAS: &[&str] = &[
-    "is", "was", "were", "are", "be", "been", "has", "have", "had", "remains", "remained", "left", "got", "stays",
-    "isn't", "wasn't", "weren't", "aren't", "hasn't", "haven't",
-];
+const COPULAS: &[&str] = listed!(SPACED, "claims: copulas");
 /// Words between a subject and its predicate that do not affect the meaning.
-const BESIDE: &[&str] = &[
-    "file", "files", "itself", "also", "still", "now", "then", "since", "already", "and", "both", "only", "just", "so",
-    "far",
-];
+const BESIDE: &[&str] = listed!(SPACED, "claims: beside");
 /// Words between a verb and its object that do not affect the meaning.
-const ARTICLES: &[&str] =
-    &["the", "file", "files", "all", "of", "both", "and", "also", "a", "new", "whole", "existing"];
+const ARTICLES: &[&str] = listed!(SPACED, "claims: articles");
 /// Subjects that do the work in a summary.
-const WORKERS: &[&str] =
-    &["i", "we", "assistant", "agent", "model", "have", "has", "also", "then", "and", "just", "already"];
+const WORKERS: &[&str] = listed!(SPACED, "claims: workers");
 
 /// Finds a piece of the words that claim something. Nearly all sentences have none.
 static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -218,15 +192,11 @@ const RUNS: [(&[&str], &[&str]); 3] = [
     (&["build", "project", "code", "crate", "workspace"], &["build", "compile", "tsc", "make", "assemble"]),
     (&["lint", "linter", "linting", "clippy"], &["lint", "clippy", "ruff", "credo", "rubocop", "flake8"]),
 ];
-const BEFORE_RUNS: &[&str] = &[
-    "all", "the", "full", "whole", "entire", "status", "test", "unit", "and", "now", "current", "every", "existing",
-    "of",
-];
-const BEFORE_SUCCESS: &[&str] =
-    &["are", "is", "now", "all", "suite", "still", "currently", "again", "run", "fully", "tests"];
-const BEHIND_SUCCESS: &[&str] = &["now", "again", "with", "without", "locally", "and", "cleanly", "too", "on", "in"];
-const SUCCEEDS: &[&str] = &["pass", "passes", "passing", "succeed", "succeeds", "green", "clean", "compiles", "builds"];
-const SUCCEEDED: &[&str] = &["passed", "succeeded", "compiled", "built"];
+const BEFORE_RUNS: &[&str] = listed!(SPACED, "claims: before runs");
+const BEFORE_SUCCESS: &[&str] = listed!(SPACED, "claims: before success");
+const BEHIND_SUCCESS: &[&str] = listed!(SPACED, "claims: behind success");
+const SUCCEEDS: &[&str] = listed!(SPACED, "claims: succeeds");
+const SUCCEEDED: &[&str] = listed!(SPACED, "claims: succeeded");
 
 fn read_runs(words: &[&str], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
     let is_in = |list: &[&str], word: &str| list.contains(&word);
@@ -330,20 +300,7 @@ const UNITS: &[&str] = &[
     "mb", "gb", "kib", "mib", "gib", "bytes", "tokens", "lines", "px", "fps", "rows", "files", "tests", "messages",
 ];
 /// Words before approximate numbers.
-const ABOUT: &[&str] = &[
-    "about",
-    "around",
-    "approximately",
-    "approx",
-    "roughly",
-    "nearly",
-    "almost",
-    "over",
-    "under",
-    "than",
-    "ca",
-    "circa",
-];
+const ABOUT: &[&str] = listed!(SPACED, "claims: about");
 
 /// A name of the summary that must appear in one of its sources.
 struct Claim<'a> {

@@ -6,6 +6,7 @@ use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
 use super::problems::reported;
 use super::statements::{Statement, Voice};
 use super::text::{clip, clip_middle, first_words, has_any, normalised, starts_with_any};
+use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// UTF-16 units from which the beginning of an answer says enough.
@@ -15,65 +16,10 @@ const LEADING: usize = 48;
 /// Fewest words of a sentence that says what came of the work, without names and numbers.
 const FEWEST_WORDS: usize = 4;
 /// Beginnings of sentences that take note of the request or offer more, and their most words.
-const FILLERS: &[&str] = &[
-    "i understand",
-    "i see",
-    "understood",
-    "got it",
-    "thanks",
-    "thank you",
-    "if you",
-    "let me know",
-    "feel free",
-    "ich verstehe",
-    "verstanden",
-    "alles klar",
-    "wenn du",
-    "wenn sie",
-    "falls du",
-    "falls sie",
-    "je comprends",
-    "je vois",
-    "d'accord",
-    "si vous",
-    "si tu",
-    "n'hésitez",
-    "n'hésite",
-    "entiendo",
-    "entendido",
-    "de acuerdo",
-    "si quieres",
-    "si necesitas",
-    "entendi",
-    "certo",
-    "se quiser",
-    "se você",
-    "se precisar",
-    "capisco",
-    "ho capito",
-    "se vuoi",
-    "понимаю",
-    "понял",
-    "поняла",
-    "если вы",
-    "если ты",
-];
-const FILLERS_UNSPACED: &[&str] = &[
-    "了解",
-    "承知",
-    "わかりました",
-    "分かりました",
-    "なるほど",
-    "何かあれば",
-    "明白",
-    "收到",
-    "我理解",
-    "好的",
-    "如果你",
-    "如果您",
-    "알겠습니다",
-    "네,",
-];
+const FILLERS: &[&str] = listed!(SPACED, "closed requests: fillers");
+const FILLERS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: fillers");
+/// A Korean yes with its comma, which would divide phrases in a table. Without the comma other words begin with it.
+const YES: [&str; 1] = ["네,"];
 const FILLER_WORDS: usize = 3;
 /// Most UTF-16 units of a request and of its answer in an item.
 const LONGEST_REQUEST: usize = 72;
@@ -83,134 +29,16 @@ const MOST_ANSWERS: usize = 8;
 /// Leading UTF-16 units of a message that are searched for a refusal of the last answer.
 const REFUSED_WITHIN: usize = 240;
 /// Beginnings of messages that refuse the last answer or take its work back.
-const REFUSING: &[&str] = &[
-    "no",
-    "nope",
-    "wrong",
-    "undo",
-    "revert",
-    "roll back",
-    "that's wrong",
-    "that is wrong",
-    "that's not",
-    "that is not",
-    "this is wrong",
-    "this is not",
-    "not what",
-    "nein",
-    "falsch",
-    "das ist falsch",
-    "das stimmt nicht",
-    "mach das rückgängig",
-    "rückgängig",
-    "non",
-    "annule",
-    "c'est faux",
-    "ce n'est pas",
-    "deshaz",
-    "eso no",
-    "eso está mal",
-    "incorrecto",
-    "não",
-    "errado",
-    "desfaz",
-    "desfaça",
-    "isso não",
-    "isso está errado",
-    "annulla",
-    "sbagliato",
-    "нет",
-    "не то",
-    "отмени",
-    "верни",
-];
+const REFUSING: &[&str] = listed!(SPACED, "closed requests: refusing");
 /// The same in languages without spaces between words.
-const REFUSING_UNSPACED: &[&str] = &[
-    "不对",
-    "不是",
-    "错了",
-    "撤销",
-    "撤回",
-    "不要",
-    "いや",
-    "いいえ",
-    "違",
-    "ちがう",
-    "元に戻",
-    "取り消",
-    "아니",
-    "되돌려",
-];
+const REFUSING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: refusing");
 
 /// Phrases that refuse the last answer in any position.
-const UNDOING: &[&str] = &[
-    "i undid",
-    "i've undone",
-    "i reverted",
-    "i've reverted",
-    "try again",
-    "do it again",
-    "not what i asked",
-    "not what i wanted",
-    "not what i meant",
-    "habe es rückgängig",
-    "versuch es nochmal",
-    "versuch es noch einmal",
-    "nicht was ich wollte",
-    "réessaie",
-    "recommence",
-    "j'ai annulé",
-    "pas ce que j'ai demandé",
-    "pas ce que je voulais",
-    "inténtalo de nuevo",
-    "deshice",
-    "no es lo que pedí",
-    "no es lo que quería",
-    "tente novamente",
-    "tente de novo",
-    "desfiz",
-    "não foi o que pedi",
-    "não é o que eu queria",
-    "riprova",
-    "non è quello che",
-    "попробуй ещё раз",
-    "попробуй еще раз",
-    "я откатил",
-];
-const UNDOING_UNSPACED: &[&str] = &["やり直し", "もう一度やって", "重新做", "重做", "再试", "不是我要", "다시 해"];
+const UNDOING: &[&str] = listed!(SPACED, "closed requests: undoing");
+const UNDOING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: undoing");
 /// Words by which a reported problem is that of the last answer.
-const PERSISTING: &[&str] = &[
-    "still",
-    "again",
-    "same",
-    "immer noch",
-    "weiterhin",
-    "wieder",
-    "gleiche",
-    "gleichen",
-    "toujours",
-    "encore",
-    "même",
-    "sigue",
-    "siguen",
-    "todavía",
-    "mismo",
-    "misma",
-    "de nuevo",
-    "ainda",
-    "continua",
-    "mesmo",
-    "mesma",
-    "de novo",
-    "ancora",
-    "stesso",
-    "stessa",
-    "ещё",
-    "еще",
-    "опять",
-    "снова",
-];
-const PERSISTING_UNSPACED: &[&str] = &["まだ", "また", "同じ", "还是", "仍", "同样", "依然", "여전히", "아직"];
+const PERSISTING: &[&str] = listed!(SPACED, "closed requests: persisting");
+const PERSISTING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: persisting");
 
 /// The request that the conversation is about, with the complete answers that came since.
 #[derive(Debug, Default, Clone)]
@@ -325,7 +153,7 @@ fn tells(sentence: &str) -> bool {
     let words = first_words(sentence, FILLER_WORDS);
     spaced.max(unspaced / 2) >= FEWEST_WORDS
         && !starts_with_any(&words, FILLERS)
-        && !FILLERS_UNSPACED.iter().any(|word| sentence.starts_with(word))
+        && !FILLERS_UNSPACED.iter().chain(&YES).any(|word| sentence.starts_with(word))
 }
 
 /// The item of a request that was answered. `has_changed` says whether files changed for it.
@@ -355,7 +183,7 @@ fn is_command(message: &str) -> bool {
 
 /// Words among which a sentence that only refuses ends, and those of a subject that is the answer itself.
 const EARLY: usize = 4;
-const MEANING_IT: &[&str] = &["it", "that", "this", "the last", "your", "das", "es", "ça", "cela", "eso", "lo", "isso"];
+const MEANING_IT: &[&str] = listed!(SPACED, "closed requests: meaning it");
 
 /// Whether a message that begins with a refusal is one: its first words end a clause, are all of it, or name what was
 /// done. `Wrong import path in a.rs, fix it` asks for work.
@@ -385,35 +213,8 @@ pub(super) fn refuses(message: &str) -> bool {
 }
 
 /// Beginnings of messages by which a person lets the model go on with what they asked for.
-const CONTINUING: &[&str] = &[
-    "continue",
-    "go on",
-    "keep going",
-    "carry on",
-    "proceed",
-    "resume",
-    "finish",
-    "weiter",
-    "mach weiter",
-    "fahr fort",
-    "continuez",
-    "poursuis",
-    "poursuivez",
-    "continúa",
-    "continua",
-    "sigue",
-    "prosigue",
-    "prossiga",
-    "prosseguir",
-    "segue",
-    "avanti",
-    "prosegui",
-    "procedi",
-    "продолжай",
-    "продолжайте",
-    "дальше",
-];
-const CONTINUING_UNSPACED: &[&str] = &["続け", "つづけ", "継続", "继续", "繼續", "接着", "계속"];
+const CONTINUING: &[&str] = listed!(SPACED, "closed requests: continuing");
+const CONTINUING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: continuing");
 
 /// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model
 /// go on with it.

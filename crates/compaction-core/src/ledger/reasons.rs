@@ -9,43 +9,17 @@ use super::cues::{has_name, is_announcement, is_sized};
 use super::deciding::has_agent;
 use super::finder::automaton;
 use super::text::{clip, first_words, has_any, normalised, one_line, starts_with_any};
+use crate::phrases::{SPACED, UNSPACED, listed};
 
 /// Most UTF-16 units of the sentence that names a subject or a reason.
 const LONGEST_BEFORE: usize = 200;
 /// First words of sentences whose subject stands in the sentence before.
-const PRONOUNS: &[&str] = &[
-    "it", "it's", "its", "this", "that", "that's", "these", "those", "they", "they're", "he", "she", "both", "es",
-    "er", "sie", "das", "dies", "diese", "dieser", "dieses", "dadurch", "deshalb", "il", "elle", "ils", "elles", "ce",
-    "c'est", "cela", "ça", "ceci", "esto", "eso", "este", "esta", "ello", "isso", "isto", "ele", "ela", "questo",
-    "ciò", "это", "он", "она", "они", "этот", "эта",
-];
-const PRONOUNS_UNSPACED: &[&str] = &[
-    "これ", "それ", "この", "その", "这个", "这是", "这样", "这会", "这更", "這個", "這是", "它", "那个", "那是",
-    "이것", "그것",
-];
+const PRONOUNS: &[&str] = listed!(SPACED, "reasons: pronouns");
+const PRONOUNS_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: pronouns");
 
 /// Words of sentences in which the model changes its plan.
-const SWITCHING: &[&str] = &[
-    "instead",
-    "rather than",
-    "i'll use",
-    "i will use",
-    "let me use",
-    "let's use",
-    "switching to",
-    "i'll switch",
-    "i'll keep",
-    "stattdessen",
-    "plutôt",
-    "à la place",
-    "en su lugar",
-    "en cambio",
-    "em vez disso",
-    "no lugar",
-    "invece",
-    "вместо этого",
-];
-const SWITCHING_UNSPACED: &[&str] = &["改用", "换成", "換成", "代わりに", "ことにし", "대신"];
+const SWITCHING: &[&str] = listed!(SPACED, "reasons: switching");
+const SWITCHING_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: switching");
 /// Finds a piece of each of these words. Most sentences have none.
 static SWITCHING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let pieces = [
@@ -68,22 +42,7 @@ static SWITCHING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     automaton(pieces.iter().chain(SWITCHING_UNSPACED).copied(), true)
 });
 /// Words of such sentences that do not say what the new plan is.
-const VAGUE: &[&str] = &[
-    "try",
-    "different approach",
-    "another approach",
-    "different way",
-    "another way",
-    "check",
-    "look",
-    "see",
-    "find",
-    "anderen ansatz",
-    "autre approche",
-    "otro enfoque",
-    "outra abordagem",
-    "altro approccio",
-];
+const VAGUE: &[&str] = listed!(SPACED, "reasons: vague");
 
 /// Whether a sentence begins with a word for something that was named before it.
 pub(crate) fn begins_with_pronoun(sentence: &str) -> bool {

@@ -10,6 +10,7 @@ use super::cues::is_announcement;
 use super::notes::SourcePosition;
 use super::terms::is_unspaced;
 use super::text::{as_line, clip_middle, may_be_unspaced};
+use crate::phrases::{SPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// UTF-16 units of the longest statement.
@@ -246,34 +247,13 @@ const WIDE_ENDS: [&str; 6] = ["\u{3002}", "\u{ff01}", "\u{ff1f}", "\u{ff61}", "\
 /// Closing marks that may follow them.
 const CLOSERS: [char; 7] = ['\u{300d}', '\u{300f}', '\u{201d}', '\u{2019}', '\u{ff09}', ')', '"'];
 /// Abbreviations that end no sentence.
-const ABBREVIATIONS: &[&str] = &[
-    "e.g",
-    "i.e",
-    "eg",
-    "vs",
-    "cf",
-    "approx",
-    "incl",
-    "excl",
-    "resp",
-    "z.b",
-    "d.h",
-    "u.a",
-    "bzw",
-    "ca",
-    "vgl",
-    "evtl",
-    "p.ex",
-    "ex",
-    "\u{442}.\u{435}",
-    "\u{43d}\u{430}\u{43f}\u{440}",
-];
+const ABBREVIATIONS: &[&str] = listed!(SPACED, "statements: abbreviations");
 /// Abbreviations of titles, which are written with a capital.
 const TITLES: &[&str] = &["Mr", "Mrs", "Ms", "Dr", "Prof", "Sr", "Sra", "Mme"];
 /// Abbreviations that end a sentence only if another one begins.
-const LAST_ABBREVIATIONS: &[&str] = &["etc", "usw", "a.m", "p.m", "al"];
+const LAST_ABBREVIATIONS: &[&str] = listed!(SPACED, "statements: last abbreviations");
 /// Words that are abbreviations only before a number.
-const BEFORE_NUMBERS: &[&str] = &["no", "nr", "num", "fig", "figs", "sec", "ver", "vol", "ch", "eq", "p", "pp", "art"];
+const BEFORE_NUMBERS: &[&str] = listed!(SPACED, "statements: before numbers");
 /// Bytes of the longest line that is a heading because of its colon.
 const LONGEST_TITLE: usize = 40;
 /// Bytes of the longest abbreviation.

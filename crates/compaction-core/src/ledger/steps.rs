@@ -7,171 +7,30 @@ use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
 use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
 use super::{Ledger, Statement, Voice};
+use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 use crate::tools::{Plan, PlanItem, PlanStatus};
 
 /// Words of sentences about remaining work.
-const LEFT: &[&str] = &[
-    "todo",
-    "remaining",
-    "remains",
-    "still need",
-    "still needs",
-    "still to",
-    "still missing",
-    "still have to",
-    "still fails",
-    "not yet",
-    "need to",
-    "needs to",
-    "have to",
-    "left to do",
-    "left to",
-    "follow up",
-    "should i",
-    "would you like",
-    "do you want",
-    "shall i",
-    "pending",
-];
+const LEFT: &[&str] = listed!(SPACED, "steps: left");
 /// The same in other languages.
-const LEFT_ELSEWHERE: &[&str] = &[
-    "noch zu tun",
-    "noch offen",
-    "steht noch aus",
-    "stehen noch aus",
-    "fehlt noch",
-    "fehlen noch",
-    "muss noch",
-    "müssen noch",
-    "reste à",
-    "restent à",
-    "il manque encore",
-    "encore à faire",
-    "prochaine étape",
-    "queda por",
-    "quedan por",
-    "falta por",
-    "faltan por",
-    "todavía falta",
-    "todavía faltan",
-    "queda pendiente",
-    "quedan pendientes",
-    "siguiente paso",
-    "próximo paso",
-    "ainda falta",
-    "ainda faltam",
-    "fica pendente",
-    "ficam pendentes",
-    "próximo passo",
-    "próxima etapa",
-    "resta da",
-    "restano da",
-    "manca ancora",
-    "mancano ancora",
-    "prossimo passo",
-    "осталось",
-    "ещё нужно",
-    "еще нужно",
-    "следующий шаг",
-];
-const LEFT_UNSPACED: &[&str] = &[
-    "还需要",
-    "尚未",
-    "剩下",
-    "下一步",
-    "残りは",
-    "残って",
-    "未実装",
-    "未対応",
-    "次は",
-    "次のステップ",
-    "다음 단계",
-    "남아 있",
-];
+const LEFT_ELSEWHERE: &[&str] = listed!(SPACED, "steps: left elsewhere");
+const LEFT_UNSPACED: &[&str] = listed!(UNSPACED, "steps: left");
 /// Words behind `next` where it tells of a step.
-const NEXT_WHAT: &[&str] = &["step", "steps", "task", "tasks", "item", "items", "up", "phase", "milestone", "action"];
+const NEXT_WHAT: &[&str] = listed!(SPACED, "steps: next what");
 /// Words behind `next` at the beginning of a sentence where it does not.
-const NEXT_OTHER: &[&str] = &["to", "time", "line", "tick", "js", "door", "run", "day", "week"];
+const NEXT_OTHER: &[&str] = listed!(SPACED, "steps: next other");
 /// Beginnings of sentences that announce an action.
-const ANNOUNCED: &[&str] =
-    &["i'll", "i will", "let me", "now i'll", "now let me", "let's", "then i'll", "need to", "i need to"];
+const ANNOUNCED: &[&str] = listed!(SPACED, "steps: announced");
 /// Words of sentences that announce an action, or that tell what would have to be done in some case.
-const NOT_LEFT: &[&str] =
-    &["i need to", "i have to", "i'd need", "we'd need", "would need to", "would have to", "i'd have to", "no need to"];
+const NOT_LEFT: &[&str] = listed!(SPACED, "steps: not left");
 /// Marks that strings in data write for others.
 const ESCAPES: [&str; 3] = ["\\n", "\\r", "\\u"];
 /// Beginnings of the line above a list of steps.
-const TITLES: &[&str] = &[
-    "next",
-    "todo",
-    "to do",
-    "remaining",
-    "left to do",
-    "follow up",
-    "open items",
-    "open points",
-    "what's left",
-    "still to do",
-    "nächste schritte",
-    "als nächstes",
-    "offen",
-    "offene punkte",
-    "prochaines étapes",
-    "prochaine étape",
-    "reste à faire",
-    "próximos pasos",
-    "siguientes pasos",
-    "pendiente",
-    "pendientes",
-    "próximos passos",
-    "próximo passo",
-    "pendente",
-    "pendências",
-    "falta",
-    "prossimi passi",
-    "da fare",
-    "следующие шаги",
-    "осталось",
-    "дальше",
-    "下一步",
-    "接下来",
-    "待办",
-    "次のステップ",
-    "次に",
-    "残り",
-    "残作業",
-    "다음 단계",
-    "남은",
-];
+const TITLES: &[&str] = listed!(EVERY, "steps: titles");
 
 /// Phrases that make a line with a colon at its end a title, wherever they are in it.
-const PHRASES: &[&str] = &[
-    "next step",
-    "next steps",
-    "what's next",
-    "what's left",
-    "what is left",
-    "what remains",
-    "left to do",
-    "still to do",
-    "remaining work",
-    "remaining steps",
-    "remaining tasks",
-    "next options",
-    "next suggestions",
-    "proceeding next",
-    "up next",
-    "nächsten schritte",
-    "nächster schritt",
-    "prochaines étapes",
-    "prochaine étape",
-    "próximos pasos",
-    "siguientes pasos",
-    "próximos passos",
-    "prossimi passi",
-    "следующие шаги",
-];
+const PHRASES: &[&str] = listed!(SPACED, "steps: phrases");
 /// UTF-16 units of the longest title.
 const LONGEST_TITLE: usize = 100;
 
