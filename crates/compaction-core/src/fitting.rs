@@ -6,8 +6,8 @@
 //! middle, and so is a summary that would leave no room for messages.
 //!
 //! The estimate in `tokens`, a quarter of a token per UTF-16 unit, fits prose in Latin letters and is too low for
-//! everything else: code has about three characters per token, Chinese one or less. Whether a request fits is therefore
-//! judged by a measure which is never lower than the estimate and close to real tokenizers.
+//! everything else: code has about three characters per token, Chinese one or less. A stricter
+//! measure therefore decides whether a request fits. It is never below the estimate and is close to real tokenizers.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;

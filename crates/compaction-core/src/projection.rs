@@ -1,7 +1,7 @@
 //! Projection: what the model sees of a branch (docs/projection.md).
 //!
-//! The walk goes from the leaf towards the root. It reads only the bodies of entries that belong to the
-//! context. Of everything before the first kept entry of the latest compaction it reads headers.
+//! The walk goes from the leaf towards the root. It reads the bodies of entries that belong to the
+//! context. Of entries before the first kept entry of the latest compaction it reads only headers.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;

@@ -161,7 +161,7 @@ pub enum Event {
     },
     /// A compaction has ended.
     CompactionEnded(Box<CompactionEnd>),
-    /// The summary of an abandoned branch has started. Exactly one [`Event::NavigationEnded`] follows.
+    /// The server has started to write the summary of an abandoned branch. Exactly one [`Event::NavigationEnded`] follows.
     NavigationStarted {
         /// The session.
         session_id: String,
@@ -425,7 +425,7 @@ pub struct NavigationChanges {
     pub summary: Option<GivenText>,
     /// Instructions that replace the caller's.
     pub custom_instructions: Option<String>,
-    /// Whether they replace the usual instructions.
+    /// Whether the custom instructions replace the usual ones.
     pub replace_instructions: Option<bool>,
     /// A label that replaces the caller's.
     pub label: Option<String>,

@@ -5,7 +5,7 @@
 //! writes the summary of a branch that a navigation abandons. The host receives an [`Event`] for every step. It can
 //! cancel or change operations, and it can write summaries with its own model.
 //!
-//! # A list of messages, without a server and without a file
+//! # Compact a list of messages, without a server or a file
 //!
 //! ```
 //! use std::sync::Arc;
@@ -39,7 +39,7 @@
 //!
 //! # Modules
 //!
-//! Most programs need only the items at the root. The modules hold what a server or a host with its own models needs:
+//! Most programs need only the items at the root. The modules have what a server needs, or a host with its own models:
 //!
 //! - [`host`]: events, and the questions that a host can answer.
 //! - [`session`]: open sessions, what they hold, their turns, and the claim of one structural operation.
@@ -49,7 +49,7 @@
 //! - [`redaction`]: removal of secrets.
 //! - [`threads`]: limits of concurrent work.
 //!
-//! The crates of the domain and of the store are re-exported, because their types are part of this interface.
+//! `compaction_core` and `session_store` are re-exported, because their types appear in this interface.
 
 mod auto_compaction;
 mod compactor;

@@ -113,7 +113,7 @@ impl OpenSession {
         Arc::clone(&self.stored).read_owned()
     }
 
-    /// The right to read the session, unless somebody changes it or waits for that.
+    /// A guard for reading the session. `None` while somebody changes it or waits to.
     pub fn try_read(&self) -> Option<ReadGuard> {
         Arc::clone(&self.stored).try_read_owned().ok()
     }
@@ -340,7 +340,7 @@ pub struct SessionView<'a> {
 }
 
 impl<'a> SessionView<'a> {
-    /// What `read` returns. Its failure becomes one of this session.
+    /// Runs `read`. Its error becomes one that names this session.
     ///
     /// # Errors
     /// Those of the store.

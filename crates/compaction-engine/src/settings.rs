@@ -1,6 +1,6 @@
 //! Settings: layers of JSON objects, merged and checked (docs/preparation.md, "Settings").
 //!
-//! Each layer goes over the one before: defaults, `<agent-dir>/settings.json`, `<cwd>/.pi/settings.json`,
+//! Each layer overrides the one before: defaults, `<agent-dir>/settings.json`, `<cwd>/.pi/settings.json`,
 //! `initialize.settings`, `updateSettings`, the `settings` of a call. Objects merge; other values replace. A wrong
 //! value is an error that names its path. A file that is not valid JSON counts as empty and is reported. Unknown keys
 //! are kept. The file of a project sets only harmless values, unless the host trusts it.
@@ -55,7 +55,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// These settings with another layer over them.
+    /// These settings, overridden by another layer.
     ///
     /// # Errors
     /// [`EngineError::InvalidSettings`] at the first wrong value.

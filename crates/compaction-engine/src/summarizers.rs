@@ -58,7 +58,7 @@ pub struct SummaryJob {
     pub turn: Vec<PreparedMessage>,
     /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Whether they replace the usual instructions.
+    /// Whether the custom instructions replace the usual ones.
     pub replace_instructions: bool,
     /// The prompts for models.
     pub texts: Arc<PromptTexts>,

@@ -7,7 +7,7 @@ use compaction_core::entry::{EntryError, EntryId};
 
 use crate::log::Locator;
 
-/// An error of the store. Messages fit behind "failed to …".
+/// An error of the store. Messages complete the phrase "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -17,7 +17,7 @@
 //! session.navigate(Some(asked.id()), &Precondition::None)?;
 //! let path = session.branch_ids(session.leaf_id())?;
 //! assert_eq!((path.first(), path.len()), (Some(asked.id()), 2));
-//! assert_eq!(session.entry_count(), Some(3));
+//! assert_eq!(session.entry_count(), Some(3)); // Two messages and the navigation.
 //! # Ok::<(), session_store::StoreError>(())
 //! ```
 //!

@@ -46,7 +46,7 @@ impl Line<'_> {
     }
 }
 
-/// What other writers did to a log since the last look, from nothing to the worst.
+/// What other writers did to a log since the last check, from harmless to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogChange {
     /// Nothing.
@@ -89,7 +89,7 @@ pub enum LogError {
     Io(#[from] io::Error),
 }
 
-/// A function that is called, on any thread and possibly too often, when others may have changed a log.
+/// A callback for possible changes by others. It may run on any thread, and more often than there are changes.
 pub type ChangeNotice = Box<dyn Fn() + Send + Sync>;
 
 /// A function that waits until everything written to a log before the call is on the disk. It can be called while the
@@ -106,8 +106,8 @@ pub type OldLog = Box<dyn SessionLog>;
 /// The lines of one session. A session knows nothing else about its storage.
 ///
 /// Reads take `&self` and can run concurrently. A log that is open for writing holds a lease, which can be lost: a
-/// lock of a file system, or a right that a server grants for a while. A log looks like one text. Where that text is
-/// stored, and in how many pieces, is up to the implementation. Errors of a network or a file system are reported as
+/// lock of a file system, or a right that a server grants for a while. Callers see a log as one sequence of
+/// bytes. Where the bytes are stored, and in how many pieces, is up to the implementation. Errors of a network or a file system are reported as
 /// [`LogError`].
 pub trait SessionLog: fmt::Debug + Send + Sync {
     /// The name of the session in its store; `None` if it cannot be found again.

@@ -39,7 +39,7 @@ pub struct SearchHit {
     /// Whether the model does not get the entry at the leaf of its session: it was compacted or edited away, or is on
     /// another branch.
     pub is_evicted: bool,
-    /// How well it answers, if the query ranks. Only comparable within one session.
+    /// Its relevance, if the query is ranked. Scores compare only within one session.
     pub score: Option<f64>,
     /// The entry's time in epoch milliseconds.
     time: i64,
@@ -77,8 +77,8 @@ impl SearchHits {
 
 impl Session {
     /// The newest `limit` entries whose text matches `query`, by their timestamps, and equal ones by their position
-    /// in the file; or the best ones if the query ranks. Reads the session once and holds one line at a time. A
-    /// search that `is_cancelled` ends soon, also while the index is built, and returns no hits, as truncated.
+    /// in the file; or the best ones if the query ranks. Reads the session once and holds one line at a time.
+    /// A cancelled search ends soon, even while the index is built. It returns no hits and is marked truncated.
     ///
     /// Fails with `Io`.
     pub fn search(

@@ -163,7 +163,7 @@ pub(super) fn undone_text(result: &Value, terminal: Terminal) -> String {
     let (undone, old_leaf) = (line_of_member(result, "undoneEntryId"), line_of_member(result, "oldLeafId"));
     let copied = count(length(&result["replayed"]), "entry");
     let title = terminal.bold(&format!("Compaction {undone} is undone: the model sees all messages again"));
-    let rest = format!("{copied} that came later went along. The old branch is still there: {old_leaf}");
+    let rest = format!("{copied} that came later moved with it. The old branch is still there: {old_leaf}");
     format!("{title}\n{}", terminal.dim(&rest))
 }
 

@@ -759,7 +759,7 @@ fn described(outcome: &Value, terminal: Terminal) -> String {
         };
         let shown: Vec<String> = problems.iter().take(SHOWN_PROBLEMS).map(problem).collect();
         let records = count(number("unreadableRecords"), "unreadable record");
-        lines.push(format!("  {records} kept as they are: {}", shown.join("; ")));
+        lines.push(format!("  {records} kept unchanged: {}", shown.join("; ")));
     }
     lines.join("\n")
 }

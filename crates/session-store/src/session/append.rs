@@ -186,8 +186,8 @@ impl Session {
         Ok(Appended { entry, before, foreign: self.take_foreign() })
     }
 
-    /// Moves the leaf to `target`, or before the first entry, and stores the move: appends an entry without context
-    /// there, which is the leaf (docs/session-format.md, "Entries of our own"). Fails as [`Session::append`] does.
+    /// Moves the leaf to `target` (`None`: before the first entry). The move is stored as an entry that no context
+    /// shows, and that entry becomes the leaf (docs/session-format.md, "Entries of our own"). Fails as [`Session::append`] does.
     pub fn navigate(&mut self, target: Option<&EntryId>, condition: &Precondition) -> Result<Appended, StoreError> {
         let members = self.navigation_members();
         self.append_if(NewEntry::new("custom", &members), Parent::At(target.cloned()), condition)

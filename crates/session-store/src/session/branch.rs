@@ -404,8 +404,8 @@ impl Session {
     /// The pinned entries of the path to `leaf`; `None` is the empty path.
     ///
     /// A compaction in the context lists the pins before it, if this program wrote it. Without one, the search leads
-    /// to the root. So while only the end of the session is known, the log is first searched for a sign of pins, which
-    /// takes less than its index. Later calls search only what was added.
+    /// to the root. While only the end of the session is known, the log is therefore searched for pins first. That is
+    /// cheaper than building the index. Later calls search only what was added.
     ///
     /// Fails with `EntryNotFound`, or as reading does.
     pub fn pins(&self, leaf: Option<&EntryId>) -> Result<Pins, StoreError> {
@@ -613,8 +613,8 @@ impl Session {
     }
 
     /// Undoes a compaction. Appends a mark after the entry before the compaction, and then a copy of each entry that
-    /// follows it, with one write. The last one is the leaf. Copies have new ids, also in references to each other,
-    /// and the present time. Everything else is unchanged.
+    /// follows it, with one write. The last one is the leaf. Copies get new ids and the present time. References
+    /// between copies use the new ids. Everything else is unchanged.
     ///
     /// Fails with `LeafMoved` if the leaf is not the one of the plan, with `BrokenEntry` where an
     /// entry cannot be copied, and as [`Session::append_all`] does.

@@ -1,4 +1,4 @@
-//! Reading entries, and those that were read lately.
+//! Reading entries, with a cache of recently read ones.
 //!
 //! The cache can be dropped at any time. That costs only time.
 

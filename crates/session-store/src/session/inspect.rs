@@ -1,4 +1,4 @@
-//! What a session tells about itself: totals, problems, labels, its name, the tree of all entries.
+//! Information about a session: totals, problems, labels, its name, the tree of all entries.
 
 use std::ops::ControlFlow;
 
