@@ -4,6 +4,39 @@
 //! branch of entries is projected to what the model sees ([`projection`]), measured ([`tokens`]) and
 //! cut ([`preparation`]). A summary replaces what precedes the cut. The pages in `docs` hold the
 //! rules.
+//!
+//! # Summarise a list of messages
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use compaction_core::entry::EntryId;
+//! use compaction_core::extractive::{Style, render_messages};
+//! use compaction_core::ledger::Ledger;
+//! use compaction_core::message::Message;
+//! use compaction_core::preparation::PreparedMessage;
+//! use compaction_core::summary::SummaryKind;
+//! use compaction_core::tools::FileTools;
+//!
+//! let messages = [
+//!     r#"{"role":"user","content":"Rename `parse` in src/reader.rs to `read_frame`. Never touch the tests."}"#,
+//!     r#"{"role":"assistant","content":[{"type":"text","text":"It is renamed, and its three callers are changed."}]}"#,
+//! ];
+//! let mut prepared = Vec::new();
+//! for (position, json) in messages.into_iter().enumerate() {
+//!     let message = Arc::new(Message::from_json(json)?);
+//!     prepared.push(PreparedMessage { entry_id: EntryId::new(format!("{position:08x}")), message });
+//! }
+//!
+//! // The ledger holds the facts that the summary must not lose; a later compaction starts from it.
+//! let ledger = Ledger::collect(&prepared, None, &FileTools::default());
+//! let style = Style { custom_instructions: None, max_tokens: 1000, citations: false, turn: None, with_turn: None };
+//! let summary = render_messages(&ledger, &prepared, SummaryKind::History, &style);
+//! assert!(summary.contains("Never touch the tests."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The crate `compaction_engine` adds cut points, models, checks and events to this.
 
 pub mod clipping;
 pub mod conversation;
