@@ -6,30 +6,31 @@
 //! in [`SPACED`] or [`UNSPACED`] and in [`EVERY`].
 
 /// A table: its lists by their names, each with the text of its phrases.
-type Table = &'static [(&'static str, &'static str)];
+pub(crate) type Table = &'static [(&'static str, &'static str)];
 
-/// The table in a file of this folder.
+/// The table in a file, whose path begins at the folder of the module.
 macro_rules! table {
     ($file:literal) => {{
-        const TEXT: &str = include_str!(concat!("phrases/", $file));
-        const LISTS: [(&str, &str); lists::<0>(TEXT).1] = lists(TEXT).0;
+        const TEXT: &str = include_str!($file);
+        const LISTS: [(&str, &str); $crate::phrases::lists::<0>(TEXT).1] = $crate::phrases::lists(TEXT).0;
         &LISTS
     }};
 }
+pub(crate) use table;
 
-pub(crate) const ENGLISH: Table = table!("english.txt");
-pub(crate) const GERMAN: Table = table!("german.txt");
-pub(crate) const FRENCH: Table = table!("french.txt");
-pub(crate) const SPANISH: Table = table!("spanish.txt");
-pub(crate) const PORTUGUESE: Table = table!("portuguese.txt");
-pub(crate) const ITALIAN: Table = table!("italian.txt");
-pub(crate) const RUSSIAN: Table = table!("russian.txt");
-pub(crate) const DUTCH: Table = table!("dutch.txt");
+pub(crate) const ENGLISH: Table = table!("phrases/english.txt");
+pub(crate) const GERMAN: Table = table!("phrases/german.txt");
+pub(crate) const FRENCH: Table = table!("phrases/french.txt");
+pub(crate) const SPANISH: Table = table!("phrases/spanish.txt");
+pub(crate) const PORTUGUESE: Table = table!("phrases/portuguese.txt");
+pub(crate) const ITALIAN: Table = table!("phrases/italian.txt");
+pub(crate) const RUSSIAN: Table = table!("phrases/russian.txt");
+pub(crate) const DUTCH: Table = table!("phrases/dutch.txt");
 /// Languages of which few words are known.
-const OTHERS: Table = table!("others.txt");
-const CHINESE: Table = table!("chinese.txt");
-const JAPANESE: Table = table!("japanese.txt");
-const KOREAN: Table = table!("korean.txt");
+const OTHERS: Table = table!("phrases/others.txt");
+const CHINESE: Table = table!("phrases/chinese.txt");
+const JAPANESE: Table = table!("phrases/japanese.txt");
+const KOREAN: Table = table!("phrases/korean.txt");
 
 /// The languages with spaces between words.
 pub(crate) const SPACED: [Table; 9] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS];
@@ -84,7 +85,7 @@ const fn phrases_of(table: Table, list: &str) -> &'static str {
 }
 
 /// The first `N` lists of a table, and the number of all.
-const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
+pub(crate) const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
     let (mut lists, mut count, mut rest) = ([("", ""); N], 0, split(table, b'[', b'[').1);
     while !rest.is_empty() {
         let (list, behind) = split(rest, b'[', b'[');
@@ -95,6 +96,11 @@ const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static
         rest = behind;
     }
     (lists, count)
+}
+
+/// The phrases in the text of a list.
+pub(crate) fn each(phrases: &'static str) -> impl Iterator<Item = &'static str> {
+    phrases.split([',', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty())
 }
 
 /// The text before the first of two ASCII characters, and the text behind it.
