@@ -1,5 +1,5 @@
 //! Tables of phrases: one text for each language. A line with a name in brackets begins a list. The lines after it
-//! hold its phrases, between commas, in lower case.
+//! hold its phrases, between commas, in lower case. A line that begins with `#` is a comment.
 //!
 //! The tables of this folder (`phrases/*.txt`) hold the words that the modules of the crate look for, as lists with the
 //! name of their module: `[answers: refusals]`. They are read while the crate is compiled. A new language is a new table
@@ -57,9 +57,10 @@ pub(crate) const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'st
     while table < tables.len() {
         let mut rest = phrases_of(tables[table], list);
         while !rest.is_empty() {
-            let (phrase, behind) = split(rest, b',', b'\n');
+            let is_comment = rest.as_bytes()[0] == b'#';
+            let (phrase, behind) = split(rest, if is_comment { b'\n' } else { b',' }, b'\n');
             let phrase = phrase.trim_ascii();
-            if !phrase.is_empty() {
+            if !is_comment && !phrase.is_empty() {
                 if count < N {
                     phrases[count] = phrase;
                 }
@@ -141,7 +142,7 @@ pub(crate) fn phrases<T: Copy>(
         if let Some(name) = line.strip_prefix('[') {
             current = name.strip_suffix(']').and_then(&list);
             read.extend(current.is_none().then_some(Err(number)));
-        } else if !line.is_empty() {
+        } else if !line.is_empty() && !line.starts_with('#') {
             let phrases = line.strip_suffix(',').unwrap_or(line).split(',').map(str::trim);
             read.extend(phrases.map(|phrase| match current {
                 Some(list) if is_phrase(phrase) => Ok((list, phrase)),
@@ -179,8 +180,8 @@ mod tests {
     fn tables_are_well_formed_and_every_list_of_them_is_used() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let sources = texts(&folder, "rs").concat();
-        let tables = texts(&folder.join("phrases"), "txt");
-        assert_eq!(tables.len(), EVERY.len());
+        let tables = [texts(&folder.join("phrases"), "txt"), texts(&folder.join("overflow"), "txt")].concat();
+        assert_eq!(tables.len(), EVERY.len() + 1);
         for table in tables {
             let mut names = HashSet::new();
             let is_used = |name: &str| sources.contains(&format!("\"{name}\")")).then_some(());
@@ -197,6 +198,8 @@ mod tests {
         assert_eq!(listed!([ONE, OTHER], "a: words"), &["take", "go for", "pick", "nimm"]);
         assert_eq!(listed!([ONE, OTHER], "a: more"), &["no longer"]);
         assert_eq!(read::<1>(&[OTHER], "a: more"), ([""], 0));
+        let commented = [("a: words", "\n# one, two\ntake\n#\npick\n# three")].as_slice();
+        assert_eq!(read::<2>(&[commented], "a: words"), (["take", "pick"], 2));
         let text = "[a: words]\ntake, go for,\npick\n\n[a: more]\nno longer\n";
         assert_eq!(lists::<2>(text), ([ONE[0], ONE[1]], 2));
     }
