@@ -11,7 +11,6 @@ use anyhow::Context as _;
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
 use session_store::append_to_regular_file;
-use tracing_subscriber::filter::LevelFilter;
 
 use cli::{FramingOption, Invocation, ServerOptions};
 use log::Log;
@@ -66,7 +65,6 @@ fn run_server(options: &ServerOptions) -> ExitCode {
 /// Starts the log, which goes to standard error or a file because standard output carries only the protocol. Panics go
 /// to the log too: their default report would block if nobody reads standard error.
 fn start_log(options: &ServerOptions) -> anyhow::Result<Log> {
-    let level: LevelFilter = options.log_level.name().parse()?;
     let log = match &options.log_file {
         None => Log::spawn(stderr()),
         Some(path) => {
@@ -75,7 +73,8 @@ fn start_log(options: &ServerOptions) -> anyhow::Result<Log> {
         }
     };
     let log = log.context("failed to start the log")?;
-    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).log_internal_errors(false);
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(options.log_level).with_ansi(false).log_internal_errors(false);
     subscriber.with_writer(log.clone()).init();
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
     Ok(log)

@@ -204,6 +204,7 @@ impl Reported {
 
 fn is_limit(number: &Number<'_>) -> bool {
     number.follows(table::BEFORE_LIMIT)
+        || number.follows(&["input length should be [1,"])
         || number.is_followed_by(table::AFTER_LIMIT)
         || number.follows(&[" is"]) && number.is_near(table::NAMED_LIMIT)
         || number.follows(&[">"]) && number.follows_number_before(">")
@@ -269,18 +270,16 @@ fn is_separated_number(after: &str) -> bool {
     matches!(characters.next(), Some(',' | '.')) && characters.next().is_some_and(|next| next.is_ascii_digit())
 }
 
-/// A row of the table. A text matches if it holds all fragments in this order, in lower case. `#` in a
-/// fragment stands for a number, with or without separators.
-type Pattern = &'static [&'static str];
-
 /// Whether `text`, in lower case, matches one of `patterns`.
-fn matches_any(text: &str, patterns: &[Pattern]) -> bool {
+fn matches_any(text: &str, patterns: &[&str]) -> bool {
     patterns.iter().any(|pattern| matches(text, pattern))
 }
 
-fn matches(text: &str, pattern: Pattern) -> bool {
+/// Whether `text` has the pieces of a pattern, which are between ` & `, in their order. `#` stands for a number, with or
+/// without separators.
+fn matches(text: &str, pattern: &str) -> bool {
     let mut rest = text;
-    pattern.iter().all(|fragment| match end_of(rest, fragment) {
+    pattern.split(" & ").all(|fragment| match end_of(rest, fragment) {
         Some(end) => {
             rest = &rest[end..];
             true

@@ -1,35 +1,36 @@
 //! Tables of phrases: one text for each language. A line with a name in brackets begins a list. The lines after it
-//! hold its phrases, between commas, in lower case.
+//! hold its phrases, between commas, in lower case. A line that begins with `#` is a comment.
 //!
 //! The tables of this folder (`phrases/*.txt`) hold the words that the modules of the crate look for, as lists with the
 //! name of their module: `[answers: refusals]`. They are read while the crate is compiled. A new language is a new table
 //! in [`SPACED`] or [`UNSPACED`] and in [`EVERY`].
 
 /// A table: its lists by their names, each with the text of its phrases.
-type Table = &'static [(&'static str, &'static str)];
+pub(crate) type Table = &'static [(&'static str, &'static str)];
 
-/// The table in a file of this folder.
+/// The table in a file, whose path begins at the folder of the module.
 macro_rules! table {
     ($file:literal) => {{
-        const TEXT: &str = include_str!(concat!("phrases/", $file));
-        const LISTS: [(&str, &str); lists::<0>(TEXT).1] = lists(TEXT).0;
+        const TEXT: &str = include_str!($file);
+        const LISTS: [(&str, &str); $crate::phrases::lists::<0>(TEXT).1] = $crate::phrases::lists(TEXT).0;
         &LISTS
     }};
 }
+pub(crate) use table;
 
-pub(crate) const ENGLISH: Table = table!("english.txt");
-pub(crate) const GERMAN: Table = table!("german.txt");
-pub(crate) const FRENCH: Table = table!("french.txt");
-pub(crate) const SPANISH: Table = table!("spanish.txt");
-pub(crate) const PORTUGUESE: Table = table!("portuguese.txt");
-pub(crate) const ITALIAN: Table = table!("italian.txt");
-pub(crate) const RUSSIAN: Table = table!("russian.txt");
-pub(crate) const DUTCH: Table = table!("dutch.txt");
+pub(crate) const ENGLISH: Table = table!("phrases/english.txt");
+pub(crate) const GERMAN: Table = table!("phrases/german.txt");
+pub(crate) const FRENCH: Table = table!("phrases/french.txt");
+pub(crate) const SPANISH: Table = table!("phrases/spanish.txt");
+pub(crate) const PORTUGUESE: Table = table!("phrases/portuguese.txt");
+pub(crate) const ITALIAN: Table = table!("phrases/italian.txt");
+pub(crate) const RUSSIAN: Table = table!("phrases/russian.txt");
+pub(crate) const DUTCH: Table = table!("phrases/dutch.txt");
 /// Languages of which few words are known.
-const OTHERS: Table = table!("others.txt");
-const CHINESE: Table = table!("chinese.txt");
-const JAPANESE: Table = table!("japanese.txt");
-const KOREAN: Table = table!("korean.txt");
+const OTHERS: Table = table!("phrases/others.txt");
+const CHINESE: Table = table!("phrases/chinese.txt");
+const JAPANESE: Table = table!("phrases/japanese.txt");
+const KOREAN: Table = table!("phrases/korean.txt");
 
 /// The languages with spaces between words.
 pub(crate) const SPACED: [Table; 9] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS];
@@ -56,9 +57,10 @@ pub(crate) const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'st
     while table < tables.len() {
         let mut rest = phrases_of(tables[table], list);
         while !rest.is_empty() {
-            let (phrase, behind) = split(rest, b',', b'\n');
+            let is_comment = rest.as_bytes()[0] == b'#';
+            let (phrase, behind) = split(rest, if is_comment { b'\n' } else { b',' }, b'\n');
             let phrase = phrase.trim_ascii();
-            if !phrase.is_empty() {
+            if !is_comment && !phrase.is_empty() {
                 if count < N {
                     phrases[count] = phrase;
                 }
@@ -84,7 +86,7 @@ const fn phrases_of(table: Table, list: &str) -> &'static str {
 }
 
 /// The first `N` lists of a table, and the number of all.
-const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
+pub(crate) const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
     let (mut lists, mut count, mut rest) = ([("", ""); N], 0, split(table, b'[', b'[').1);
     while !rest.is_empty() {
         let (list, behind) = split(rest, b'[', b'[');
@@ -95,6 +97,11 @@ const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static
         rest = behind;
     }
     (lists, count)
+}
+
+/// The phrases in the text of a list.
+pub(crate) fn each(phrases: &'static str) -> impl Iterator<Item = &'static str> {
+    phrases.split([',', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty())
 }
 
 /// The text before the first of two ASCII characters, and the text behind it.
@@ -135,7 +142,7 @@ pub(crate) fn phrases<T: Copy>(
         if let Some(name) = line.strip_prefix('[') {
             current = name.strip_suffix(']').and_then(&list);
             read.extend(current.is_none().then_some(Err(number)));
-        } else if !line.is_empty() {
+        } else if !line.is_empty() && !line.starts_with('#') {
             let phrases = line.strip_suffix(',').unwrap_or(line).split(',').map(str::trim);
             read.extend(phrases.map(|phrase| match current {
                 Some(list) if is_phrase(phrase) => Ok((list, phrase)),
@@ -173,8 +180,8 @@ mod tests {
     fn tables_are_well_formed_and_every_list_of_them_is_used() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let sources = texts(&folder, "rs").concat();
-        let tables = texts(&folder.join("phrases"), "txt");
-        assert_eq!(tables.len(), EVERY.len());
+        let tables = [texts(&folder.join("phrases"), "txt"), texts(&folder.join("overflow"), "txt")].concat();
+        assert_eq!(tables.len(), EVERY.len() + 1);
         for table in tables {
             let mut names = HashSet::new();
             let is_used = |name: &str| sources.contains(&format!("\"{name}\")")).then_some(());
@@ -191,6 +198,8 @@ mod tests {
         assert_eq!(listed!([ONE, OTHER], "a: words"), &["take", "go for", "pick", "nimm"]);
         assert_eq!(listed!([ONE, OTHER], "a: more"), &["no longer"]);
         assert_eq!(read::<1>(&[OTHER], "a: more"), ([""], 0));
+        let commented = [("a: words", "\n# one, two\ntake\n#\npick\n# three")].as_slice();
+        assert_eq!(read::<2>(&[commented], "a: words"), (["take", "pick"], 2));
         let text = "[a: words]\ntake, go for,\npick\n\n[a: more]\nno longer\n";
         assert_eq!(lists::<2>(text), ([ONE[0], ONE[1]], 2));
     }

@@ -238,7 +238,7 @@ impl CallContext {
     /// has begun, its outcome is the result.
     pub async fn write<T: Send + 'static>(&self, work: impl Write<T>) -> Result<T, RpcError> {
         let (session, guard) = self.unless_cancelled(self.write_guard()).await?;
-        change(Arc::clone(&self.server), session, guard, work).await
+        session::change(Arc::clone(self.server.engine()?), session, guard, work).await
     }
 
     /// As [`CallContext::write`], for work that appends one short line. If the session is settled, the work is done
@@ -247,10 +247,10 @@ impl CallContext {
         let (session, mut guard) = self.unless_cancelled(self.write_guard()).await?;
         // Checking whether a compaction is due can take long.
         let is_brief = session.auto_compaction.model().is_none();
-        if !is_brief || !guard.as_mut().is_some_and(session_store::Session::is_settled) {
-            return change(Arc::clone(&self.server), session, guard, work).await;
-        }
         let engine = Arc::clone(self.server.engine()?);
+        if !is_brief || !guard.as_mut().is_some_and(session_store::Session::is_settled) {
+            return session::change(engine, session, guard, work).await;
+        }
         let turn = {
             let _corked = self.server.cork();
             catch_panic(|| Turn::take(engine, session, guard, work))
@@ -319,17 +319,6 @@ fn no_ticket() -> RpcError {
     RpcError::invalid_params("sessionId", "a value: the member is required")
 }
 
-/// Changes a session whose lock is held, on a thread for blocking work. When this returns, everything that must reach
-/// the disk has reached it. Other calls can use the session while the disk works.
-async fn change<T: Send + 'static>(
-    server: Arc<Server>,
-    session: Arc<OpenSession>,
-    guard: WriteGuard,
-    work: impl Write<T>,
-) -> Result<T, RpcError> {
-    session::change(Arc::clone(server.engine()?), session, guard, work).await
-}
-
 /// Runs `work` on a thread for blocking work, once few enough calls work. A panic becomes an internal error.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
@@ -366,7 +355,7 @@ where
     W: Read<T>,
     F: FnOnce(T) -> Result<U, RpcError> + Send + 'static,
 {
-    on_thread(move || {
+    threads::run(move || {
         let view = session.view(guard.as_ref())?;
         if view.session.is_outdated() {
             return Ok(Err((work, then)));
@@ -375,7 +364,7 @@ where
         drop(guard);
         then(done).map(Ok)
     })
-    .await
+    .await?
 }
 
 /// Runs `work` with the session after reading what other programs have changed, and then `then` without it.
@@ -386,20 +375,14 @@ async fn read_refreshed<T, U: Send + 'static>(
     work: impl Read<T>,
     then: impl FnOnce(T) -> Result<U, RpcError> + Send + 'static,
 ) -> Result<U, RpcError> {
-    on_thread(move || {
+    threads::run(move || {
         let mut access = SessionAccess::new(server.engine()?, &session, guard.as_mut())?;
         access.refresh()?;
         let done = work(access.view())?;
         drop(guard);
         then(done)
     })
-    .await
-}
-
-async fn on_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
-) -> Result<T, RpcError> {
-    threads::run(work).await?
+    .await?
 }
 
 /// Runs `work` here. A panic becomes an internal error, as it does on a thread.

@@ -13,9 +13,10 @@ pub mod errors;
 mod handlers {
     //! What each method does: it takes parameters, calls the engine or the store, and returns the result.
 
+    pub(crate) mod branches;
+    pub(crate) mod compaction;
     pub(crate) mod lifecycle;
     pub(crate) mod messages;
-    pub(crate) mod operations;
     pub(crate) mod read;
     pub(crate) mod sessions;
 }

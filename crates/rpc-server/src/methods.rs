@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call::{CallContext, Reply};
 use crate::errors::{self, RpcError};
-use crate::handlers::{lifecycle, messages, operations, read, sessions};
+use crate::handlers::{branches, compaction, lifecycle, messages, read, sessions};
 use crate::wire::*;
 
 pub use crate::arrivals::Scope;
@@ -162,22 +162,22 @@ methods! {
         "Tokens", "Returns messages as the text that a summarizer reads.",
         [];
 
-    "checkCompaction" operations::check, CheckCompactionParams => CheckCompactionResult, Read,
+    "checkCompaction" compaction::check, CheckCompactionParams => CheckCompactionResult, Read,
         "Compaction", "Decides whether a compaction is due. Changes nothing.",
         ["sessionNotFound", "invalidSettings"];
-    "prepareCompaction" operations::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
+    "prepareCompaction" compaction::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
         "Compaction", "Describes what a compaction would do. Changes nothing.",
         ["sessionNotFound", "entryNotFound", "summarizerFailed", "invalidSettings"];
-    "compact" operations::compact, CompactParams => CompactResult, Write,
+    "compact" compaction::compact, CompactParams => CompactResult, Write,
         "Compaction", "Replaces the older part of the context by a summary.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
-    "compactMessages" operations::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
+    "compactMessages" compaction::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
         "Compaction", "Compacts messages of the caller, without a session or a file.",
         ["nothingToCompact", "alreadyCompacted", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
-    "abortCompaction" operations::abort, SessionParams => AbortResult, Free,
+    "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
         "Compaction", "Aborts a running compaction or branch summary.",
         ["sessionNotFound"];
-    "undoCompaction" operations::undo, UndoCompactionParams => UndoCompactionResult, Write,
+    "undoCompaction" compaction::undo, UndoCompactionParams => UndoCompactionResult, Write,
         "Compaction", "Restores the context from before a compaction on a new branch, with the later entries.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "operationInProgress"];
     "pinEntry" messages::pin, PinEntryParams => PinEntryResult, Write,
@@ -187,13 +187,13 @@ methods! {
         "Reading", "Returns the pinned entries of a branch.",
         ["sessionNotFound", "entryNotFound"];
 
-    "prepareNavigation" operations::prepare_navigation, PrepareNavigationParams => PrepareNavigationResult, Read,
+    "prepareNavigation" branches::prepare_navigation, PrepareNavigationParams => PrepareNavigationResult, Read,
         "Branches", "Describes what a navigation would do. Changes nothing.",
         ["sessionNotFound", "entryNotFound"];
-    "navigateTree" operations::navigate, NavigateTreeParams => NavigateTreeResult, Write,
+    "navigateTree" branches::navigate, NavigateTreeParams => NavigateTreeResult, Write,
         "Branches", "Moves the leaf to another entry of the tree.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidHookResult", "invalidSettings"];
-    "forkSession" operations::fork, ForkSessionParams => OpenSessionResult, Opening,
+    "forkSession" branches::fork, ForkSessionParams => OpenSessionResult, Opening,
         "Branches", "Copies one branch of a session into a new file and opens it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
 }

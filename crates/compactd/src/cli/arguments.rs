@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use compaction_core::transcripts::Agent;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::failure::Failure;
 
@@ -93,8 +95,8 @@ pub(crate) struct ServerOptions {
     #[arg(long, value_name = "PATH")]
     pub(crate) log_file: Option<PathBuf>,
     /// How much to log
-    #[arg(long, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]
-    pub(crate) log_level: LogLevel,
+    #[arg(long, value_parser = level_parser(), default_value_t = LevelFilter::WARN, value_name = "LEVEL")]
+    pub(crate) log_level: LevelFilter,
 }
 
 impl Default for ServerOptions {
@@ -103,7 +105,7 @@ impl Default for ServerOptions {
             framing: FramingOption::Auto,
             max_message_bytes: DEFAULT_MAX_MESSAGE_BYTES,
             log_file: None,
-            log_level: LogLevel::Warn,
+            log_level: LevelFilter::WARN,
         }
     }
 }
@@ -119,29 +121,12 @@ pub(crate) enum FramingOption {
     Headers,
 }
 
-/// The least severe level that is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogLevel {
-    Off,
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
+/// The names of the levels of the log, the most severe ones first.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-impl LogLevel {
-    /// The name of the level for a filter of `tracing-subscriber`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
-    }
+/// Reads the name of a level.
+fn level_parser() -> impl TypedValueParser<Value = LevelFilter> {
+    PossibleValuesParser::new(LEVELS).try_map(|level| level.parse::<LevelFilter>())
 }
 
 /// The commands for people.
@@ -540,7 +525,7 @@ mod tests {
         let options = server(&["--framing", "headers", "--max-message-bytes", "2KiB", "--log-level", "debug"]);
         assert_eq!(options.framing, FramingOption::Headers);
         assert_eq!(options.max_message_bytes, 2048);
-        assert_eq!(options.log_level, LogLevel::Debug);
+        assert_eq!(options.log_level, LevelFilter::DEBUG);
     }
 
     #[test]

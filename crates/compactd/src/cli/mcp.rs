@@ -308,16 +308,14 @@ impl Session {
 }
 
 async fn recall(connection: &Connection, session: &Session, call: &Recall) -> Result<String, Failure> {
-    let mut params = json!({ "sessionId": session.id(), "maxTokens": call.max_tokens.unwrap_or(2000) });
-    if let Some(query) = &call.query {
-        params["query"] = json!(query);
-    }
-    if let Some(ids) = &call.entry_ids {
-        params["entryIds"] = json!(ids);
-    }
-    if let Some(offset) = call.offset {
-        params["offset"] = json!(offset);
-    }
+    // The server takes null as a missing member.
+    let params = json!({
+        "sessionId": session.id(),
+        "query": call.query,
+        "entryIds": call.entry_ids,
+        "offset": call.offset,
+        "maxTokens": call.max_tokens.unwrap_or(2000),
+    });
     let found = connection.call("recall", &params).await?;
     let omitted = number(&found["omitted"]);
     let mut text = match length(&found["entries"]) {

@@ -12,7 +12,7 @@ use super::cues::is_sized;
 use super::statements::sentences;
 use super::terms::TextHashing;
 use super::text::{has_any, normalised, starts_with_any};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::phrases::{self, SPACED, Table, UNSPACED, listed, table};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
 /// between semicolons are examined.
@@ -201,15 +201,15 @@ impl Clause {
 }
 
 /// The tables of languages with spaces between words.
-const LANGUAGE_TABLES: [&str; 8] = [
-    include_str!("constraints/english.txt"),
-    include_str!("constraints/german.txt"),
-    include_str!("constraints/french.txt"),
-    include_str!("constraints/spanish.txt"),
-    include_str!("constraints/portuguese.txt"),
-    include_str!("constraints/italian.txt"),
-    include_str!("constraints/russian.txt"),
-    include_str!("constraints/arabic.txt"),
+const LANGUAGE_TABLES: [Table; 8] = [
+    table!("constraints/english.txt"),
+    table!("constraints/german.txt"),
+    table!("constraints/french.txt"),
+    table!("constraints/spanish.txt"),
+    table!("constraints/portuguese.txt"),
+    table!("constraints/italian.txt"),
+    table!("constraints/russian.txt"),
+    table!("constraints/arabic.txt"),
 ];
 
 const _: () = assert!(LANGUAGE_TABLES.len() <= Languages::BITS as usize);
@@ -217,11 +217,8 @@ const _: () = assert!(LANGUAGE_TABLES.len() <= Languages::BITS as usize);
 static LANGUAGES: LazyLock<[Language; 8]> = LazyLock::new(|| LANGUAGE_TABLES.map(|table| read(table, Language::list)));
 
 /// The tables of languages without spaces between words, or with long endings. Cues are searched for as pieces of text.
-const SCRIPT_TABLES: [&str; 3] = [
-    include_str!("constraints/chinese.txt"),
-    include_str!("constraints/japanese.txt"),
-    include_str!("constraints/korean.txt"),
-];
+const SCRIPT_TABLES: [Table; 3] =
+    [table!("constraints/chinese.txt"), table!("constraints/japanese.txt"), table!("constraints/korean.txt")];
 
 static SCRIPTS: LazyLock<[Script; 3]> = LazyLock::new(|| SCRIPT_TABLES.map(|table| read(table, Script::list)));
 
@@ -276,14 +273,12 @@ struct Script {
     reports: Words,
 }
 
-/// Reads a table: names of lists in brackets, and after each its words between commas.
-fn read<T: Default>(table: &'static str, list: for<'t> fn(&'t mut T, &str) -> Option<&'t mut Words>) -> T {
+/// The words of a table in its lists, by their names.
+fn read<T: Default>(table: Table, list: for<'t> fn(&'t mut T, &str) -> Option<&'t mut Words>) -> T {
     let mut read = T::default();
-    for part in table.split('[').skip(1) {
-        let (name, words) = part.split_once(']').unwrap_or((part, ""));
-        let words = words.split([',', '\n']).map(str::trim).filter(|word| !word.is_empty());
+    for (name, words) in table {
         if let Some(list) = list(&mut read, name) {
-            list.extend(words);
+            list.extend(phrases::each(words));
         }
     }
     read
@@ -688,14 +683,13 @@ mod tests {
 
     #[test]
     fn every_list_of_the_tables_is_known() {
-        let names = |table: &'static str| table.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
         for table in LANGUAGE_TABLES {
             let mut language = Language::default();
-            for name in names(table) {
+            for (name, _) in table {
                 assert!(language.list(name).is_some(), "{name}");
             }
         }
-        for name in SCRIPT_TABLES.into_iter().flat_map(names) {
+        for (name, _) in SCRIPT_TABLES.into_iter().flatten() {
             assert!(Script::default().list(name).is_some(), "{name}");
         }
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::table::{Failing, table};
 use super::{FileAccess, FileUse, ToolAction};
 use crate::json::Json;
+use crate::phrases::{ENGLISH, listed};
 use crate::text::{prefix_utf16, suffix_utf16};
 
 /// Number of lines at either end of a result that may have an exit code.
@@ -16,26 +17,7 @@ const LONGEST_LINE: usize = 120;
 /// Maximum UTF-16 units of a result that is an error message. Files with the same beginning are longer.
 const LONGEST_ERROR: usize = 1_500;
 /// Beginnings of lines with an exit code, after brackets.
-const STARTS: &[&str] = &[
-    "exit",
-    "exited",
-    "command exit",
-    "command fail",
-    "command finish",
-    "command complet",
-    "the command complet",
-    "the command exit",
-    "process exit",
-    "process finish",
-    "process complet",
-    "program exit",
-    "shell exit",
-    "return",
-    "terminated with exit",
-    "finished with exit",
-    "completed with exit",
-    "failed with exit",
-];
+const STARTS: &[&str] = listed!([ENGLISH], "outcome: starts");
 /// Whether one of them begins with a byte.
 const BEGINS: [bool; 256] = {
     let mut begins = [false; 256];
@@ -47,29 +29,12 @@ const BEGINS: [bool; 256] = {
     begins
 };
 /// Text directly before an exit code.
-const PHRASES: &[&str] = &[
-    "exit code",
-    "exit_code",
-    "exitcode",
-    "exited with code",
-    "exited with",
-    "exit status",
-    "returncode",
-    "return code",
-];
+const PHRASES: &[&str] = listed!([ENGLISH], "outcome: before codes");
 /// Words by which the result of an edit says that a part was not applied, in lower case.
-const UNAPPLIED: &[&str] = &[
-    "failed to match",
-    "failed to exactly match",
-    "failed to apply",
-    "unable to apply",
-    "could not be applied",
-    "not applied",
-];
+const UNAPPLIED: &[&str] = listed!([ENGLISH], "outcome: unapplied");
 /// Parts of an edit that results count.
-const PARTS: &[&str] = &["block", "hunk", "edit", "replacement", "change", "diff"];
-const MISSING: &[&str] =
-    &["no such file", "can't read", "cannot open", "cannot access", "is a directory", "does not exist", "cannot find"];
+const PARTS: &[&str] = listed!([ENGLISH], "outcome: parts");
+const MISSING: &[&str] = listed!([ENGLISH], "outcome: missing");
 
 /// Whether a result reports that its call failed (`true`) or succeeded (`false`). It looks at
 /// `is_error`, at an exit code in words or JSON at the beginning or end, and at the words by which an

@@ -330,18 +330,25 @@ pub(super) struct SubmittedMessages {
     format: Format,
     /// The name of the parameter, for errors: `message` or `messages`.
     path: &'static str,
+    /// Number of messages of the call before these.
+    before: usize,
 }
 
 impl SubmittedMessages {
     /// One message.
     pub(super) fn one(message: AnyMessage, format: Option<MessageFormat>) -> Self {
-        Self { messages: vec![message], format: format.unwrap_or_default().into(), path: "message" }
+        Self { messages: vec![message], format: format.unwrap_or_default().into(), path: "message", before: 0 }
     }
 
     /// A list of messages.
     pub(super) fn list(messages: Vec<AnyMessage>, format: Option<MessageFormat>) -> Result<Self, RpcError> {
         check_message_count(messages.len())?;
-        Ok(Self { messages, format: format.unwrap_or_default().into(), path: "messages" })
+        Ok(Self::after(0, messages, format.unwrap_or_default().into()))
+    }
+
+    /// The messages of a list after the first `before`.
+    pub(super) fn after(before: usize, messages: Vec<AnyMessage>, format: Format) -> Self {
+        Self { messages, format, path: "messages", before }
     }
 
     /// Reads the messages. Fails on parts that no context would show.
@@ -368,7 +375,8 @@ impl SubmittedMessages {
         Ok(converted.into_iter().map(|converted| Arc::new(converted.message)).collect())
     }
 
-    fn convert(&self, calls: &mut Calls) -> Result<Vec<Converted>, RpcError> {
+    /// Converts the messages from their format.
+    pub(super) fn convert(&self, calls: &mut Calls) -> Result<Vec<Converted>, RpcError> {
         let texts: Vec<&str> = self.messages.iter().map(AnyMessage::get).collect();
         formats::read(self.format, &texts, calls, Some(session_store::now()))
             .map_err(|error| self.located_error(&error))
@@ -399,7 +407,7 @@ impl SubmittedMessages {
     }
 
     fn path_of(&self, position: usize) -> String {
-        if self.path == "message" { self.path.to_owned() } else { format!("{}[{position}]", self.path) }
+        if self.path == "message" { self.path.to_owned() } else { format!("{}[{}]", self.path, self.before + position) }
     }
 
     fn located_error(&self, error: &FormatError) -> RpcError {
