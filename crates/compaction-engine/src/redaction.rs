@@ -10,22 +10,25 @@ mod keys;
 mod patterns;
 mod rules;
 mod texts;
+mod values;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use memchr::memchr2_iter;
 use regex::{Captures, Regex};
 use tokio_util::sync::CancellationToken;
 
+use crate::error::EngineError;
 use crate::redaction::rules::Keywords;
 use crate::redaction::rules::{Failures, Group, Matching, SearchStates, anchored};
 use check::{Check, Found};
 use rules::rules;
 pub use rules::{ExtraRule, RedactionSettings};
 pub(crate) use texts::{RedactedStream, RedactedTexts};
+use values::Values;
 
 /// Replacing one secret can expose another one next to it. Only crafted texts need more rounds than this.
 const MAX_ROUNDS: usize = 8;
@@ -36,6 +39,13 @@ const MARK: &str = "[redacted:";
 /// Replaces secrets in texts with marks.
 #[derive(Debug)]
 pub struct Redactor {
+    forms: Arc<Forms>,
+    values: Values,
+}
+
+/// The rules of a redactor, which tell secrets by their form.
+#[derive(Debug)]
+struct Forms {
     rules: Vec<Compiled>,
     /// The keywords of all rules.
     keywords: Keywords,
@@ -104,7 +114,29 @@ impl Redactor {
         }
         let private_keys = compiled.iter().position(|rule| rule.check == Check::PrivateKey);
         let keywords = Keywords::new(keywords);
-        Self { rules: compiled, keywords, groups, trials, private_keys, states: SearchStates::default() }
+        let states = SearchStates::default();
+        let forms = Forms { rules: compiled, keywords, groups, trials, private_keys, states };
+        Self { forms: Arc::new(forms), values: Values::Ignored }
+    }
+
+    /// Removes the secrets of one operation. `remove` removes those of all its texts. If rules find any, it is called a
+    /// second time with a redactor that seeks the values of all of them too. Returns that redactor, for texts that the
+    /// operation makes later, and the number of removed secrets.
+    ///
+    /// # Errors
+    /// Those of `remove`.
+    pub(crate) fn of_operation(
+        &self,
+        mut remove: impl FnMut(&Self) -> Result<Redactions, EngineError>,
+    ) -> Result<(Arc<Self>, Redactions), EngineError> {
+        let with = |values| Self { forms: Arc::clone(&self.forms), values };
+        let remembering = with(Values::Remembered(Mutex::default()));
+        let mut counts = remove(&remembering)?;
+        let seeking = with(remembering.values.sought().unwrap_or_default());
+        if matches!(seeking.values, Values::Sought(_)) {
+            add_counts(&mut counts, &remove(&seeking)?);
+        }
+        Ok((Arc::new(seeking), counts))
     }
 
     /// `text` with marks in place of secrets. Redacting the result again changes nothing. The time is proportional to
@@ -124,7 +156,7 @@ impl Redactor {
             }
             redacted.text = Cow::Owned(self.replace(&redacted.text, &found));
             for (rule, _) in found {
-                *redacted.counts.entry(self.rules[rule].name.to_string()).or_default() += 1;
+                *redacted.counts.entry(self.forms.rules[rule].name.to_string()).or_default() += 1;
             }
         }
         redacted
@@ -133,12 +165,16 @@ impl Redactor {
     /// The secrets with their rules, in the order of the text and without overlaps.
     fn find(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let plain = Plain::of(text);
-        let mut found = self.find_at_keywords(&plain.text, cancel);
-        for (rule, compiled) in self.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
+        let forms = &self.forms;
+        let mut found = forms.find_at_keywords(&plain.text, cancel);
+        for (rule, compiled) in forms.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
             found.extend(compiled.find(&plain.text).into_iter().map(|range| (rule, range)));
         }
-        if let Some(rule) = self.private_keys {
+        if let Some(rule) = forms.private_keys {
             found.extend(keys::unmarked(&plain.text).into_iter().map(|range| (rule, range)));
+        }
+        if let Values::Sought(values) = &self.values {
+            values.find(&plain.text, cancel, &mut found);
         }
         if found.is_empty() {
             return found;
@@ -148,6 +184,7 @@ impl Redactor {
             let at = marks.partition_point(|mark| mark.end <= range.start);
             marks.get(at).is_none_or(|mark| mark.start >= range.end)
         });
+        self.values.remember(&plain.text, &found);
         found.sort_by_key(|(rule, range)| (range.start, *rule));
         found.dedup_by(|(_, later), (_, earlier)| {
             let overlaps = later.start < earlier.end;
@@ -162,6 +199,25 @@ impl Redactor {
         found
     }
 
+    /// The mark for a secret of this rule.
+    fn mark(&self, rule: usize) -> String {
+        format!("{MARK}{}]", self.forms.rules[rule].name)
+    }
+
+    fn replace(&self, text: &str, found: &[(usize, Range<usize>)]) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut done = 0;
+        for (rule, range) in found {
+            out.push_str(&text[done..range.start]);
+            out.push_str(&self.mark(*rule));
+            done = range.end;
+        }
+        out.push_str(&text[done..]);
+        out
+    }
+}
+
+impl Forms {
     /// The matches of the bundled rules in a text without escapes.
     fn find_at_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let mut found = Vec::new();
@@ -219,23 +275,6 @@ impl Redactor {
         });
         self.states.give_back(states);
         found
-    }
-
-    /// The mark for a secret of this rule.
-    fn mark(&self, rule: usize) -> String {
-        format!("{MARK}{}]", self.rules[rule].name)
-    }
-
-    fn replace(&self, text: &str, found: &[(usize, Range<usize>)]) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut done = 0;
-        for (rule, range) in found {
-            out.push_str(&text[done..range.start]);
-            out.push_str(&self.mark(*rule));
-            done = range.end;
-        }
-        out.push_str(&text[done..]);
-        out
     }
 }
 

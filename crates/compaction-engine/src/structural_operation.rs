@@ -226,7 +226,8 @@ impl SummaryOperation {
     pub(crate) async fn summarize(&self, jobs: &[SummaryJob]) -> Result<WrittenSummaries, EngineError> {
         let context = RequestContext { session_id: self.guard.session.id.clone(), operation_id: self.guard.id.clone() };
         let requests = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-        let redactor = self.redactor.clone();
+        let of_jobs = jobs.first().and_then(|job| job.redactor.clone());
+        let redactor = of_jobs.or_else(|| self.redactor.clone());
         let progress = Arc::new(Progress::new(&self.engine.host, self.kind, &context, requests, redactor));
         let cancel = self.guard.cancel.clone();
         let job_context = JobContext { context, cancel, deadline: self.deadline, progress };

@@ -17,7 +17,7 @@ use super::{FittedSettings, Order};
 use crate::error::EngineError;
 use crate::host::GivenSummary;
 use crate::models::{Conversation, ModelLimits};
-use crate::redaction::Redactions;
+use crate::redaction::{Redactions, Redactor, add_counts};
 use crate::session::{SessionAccess, SessionView};
 use crate::settings::Settings;
 use crate::structural_operation::SummaryOperation;
@@ -49,7 +49,11 @@ pub(super) struct RedactedPlan {
     /// Both parts in tokens.
     pub(super) cut_sizes: CutSizes,
     pub(super) order: Arc<Order>,
-    /// Secrets that were removed from the removed part.
+    /// What the caller wants the summary to focus on.
+    pub(super) custom_instructions: Option<String>,
+    /// Removes the secrets of these texts from others; `None` where redaction is disabled.
+    pub(super) redactor: Option<Arc<Redactor>>,
+    /// Secrets that were removed from the removed part and the instructions.
     pub(super) redactions: Redactions,
 }
 
@@ -103,15 +107,27 @@ impl Plan {
     /// # Errors
     /// [`EngineError::Cancelled`] once `cancel` is cancelled.
     pub(super) fn redacted(&self, order: &Arc<Order>, cancel: &CancellationToken) -> Result<RedactedPlan, EngineError> {
-        let (cut_sizes, order, mut kept) = (self.cut_sizes, Arc::clone(order), self.kept.clone());
-        let (preparation, redactions) = match order.settings.redaction().redactor() {
-            Some(redactor) => {
+        let (cut_sizes, order) = (self.cut_sizes, Arc::clone(order));
+        let (mut preparation, mut kept) = (self.preparation.clone(), self.kept.clone());
+        let mut custom_instructions = order.custom_instructions.clone();
+        let removing = order.settings.redaction().redactor().map(|redactor| {
+            redactor.of_operation(|redactor| {
                 redactor.messages(&mut kept, cancel)?;
-                redactor.preparation(&self.preparation, cancel)?
-            }
-            None => (self.preparation.clone(), Redactions::new()),
-        };
-        Ok(RedactedPlan { preparation: Arc::new(preparation), kept, cut_sizes, order, redactions })
+                let mut redactions = redactor.preparation(&mut preparation, cancel)?;
+                add_counts(&mut redactions, &redactor.text(&mut custom_instructions));
+                Ok(redactions)
+            })
+        });
+        let (redactor, redactions) = removing.transpose()?.unzip();
+        Ok(RedactedPlan {
+            preparation: Arc::new(preparation),
+            kept,
+            cut_sizes,
+            order,
+            custom_instructions,
+            redactor,
+            redactions: redactions.unwrap_or_default(),
+        })
     }
 
     /// The conversation before the entry `end`, for a model that continues it.

@@ -104,8 +104,9 @@ impl Written {
         };
         let preparation = &redacted.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
-        let mut jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
+        let mut jobs = jobs(preparation, redacted.custom_instructions.as_deref(), &texts, &order.settings);
         for job in &mut jobs {
+            job.redactor = redacted.redactor.clone();
             job.conversation = plan.conversation(end_of(job.kind, preparation));
         }
         let collected = Arc::new(LedgerCache::new(Arc::clone(preparation)));
@@ -220,6 +221,7 @@ pub(super) fn jobs(
         thinking: settings.thinking(),
         ledgers: None,
         conversation: None,
+        redactor: None,
     };
     let mut jobs = Vec::new();
     if has_history {
@@ -337,8 +339,8 @@ impl Account {
         let stored = serialised.unwrap_or_else(|| stored(&ledger, &plan.order));
         let mut account = Self::new(plan, (ledger, stored), loss);
         let Some(repair) = repair else { return (account, whole) };
-        let redactor = plan.order.settings.redaction().redactor();
-        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, &redactor));
+        let redactor = plan.redactor.as_deref();
+        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, redactor));
         let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
         let is_whole = block == repair.block;
         account.retention = if is_whole { repair.retention } else { plan.loss(&account.ledger, &summary).retention };
