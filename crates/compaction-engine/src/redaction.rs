@@ -355,14 +355,14 @@ struct Plain<'t> {
 impl<'t> Plain<'t> {
     /// Reads `text`. Backslashes before a letter for white space, a quote or a slash form one escape with it. Other
     /// backslashes stay, because they may be meant. Entities of HTML are read as well, and the quotes and colons of
-    /// other scripts as those of ASCII, so that no rule has to know them.
+    /// other scripts and two more forms of letters as those of ASCII, so that no rule has to know them.
     fn of(text: &'t str) -> Self {
         let mut reading =
             Reading { text, plain: Self { text: Cow::Borrowed(text), after_escapes: Vec::new() }, done: 0, looked: 0 };
         if text.is_ascii() {
             memchr2_iter(b'\\', b'&', text.as_bytes()).for_each(|at| reading.look(at));
         } else {
-            let is_start = |byte: &u8| matches!(byte, b'\\' | b'&' | 0xc2 | 0xe2 | 0xe3 | 0xef);
+            let is_start = |byte: &u8| matches!(byte, b'\\' | b'&' | 0xc2 | 0xc5 | 0xe2 | 0xe3 | 0xef);
             let starts = text.bytes().enumerate().filter(|(_, byte)| is_start(byte));
             starts.for_each(|(at, _)| reading.look(at));
         }
@@ -422,8 +422,15 @@ impl<'t> Reading<'t> {
                 borrowed.to_mut()
             }
         };
-        plain.push_str(&text[self.done..at]);
+        let (before, after) = (&text[self.done..at], &text[end..]);
+        let is_space = |character: char| matches!(character, ' ' | '\u{a0}' | '\u{202f}');
+        // The quotes of French stand apart from what they hold. Those spaces belong to them.
+        let closes =
+            text[at..].starts_with('\u{bb}') && after.chars().next().is_none_or(|next| !next.is_alphanumeric());
+        plain.push_str(if closes { before.trim_end_matches(is_space) } else { before });
         plain.push(character);
+        let after = if text[at..].starts_with('\u{ab}') { after.trim_start_matches(is_space) } else { after };
+        let end = text.len() - after.len();
         self.plain.after_escapes.push((plain.len(), end));
         (self.done, self.looked) = (end, end);
     }
@@ -456,7 +463,7 @@ fn entity(text: &str) -> Option<(char, usize)> {
     Some((*character, entity.len()))
 }
 
-/// The ASCII form of the quote, colon or sign at the start of `text`, and its length.
+/// The ASCII form of the quote, colon, sign or letter at the start of `text`, and its length.
 fn ascii_form(text: &str) -> Option<(char, usize)> {
     let first = text.chars().next()?;
     let ascii = match first {
@@ -464,6 +471,9 @@ fn ascii_form(text: &str) -> Option<(char, usize)> {
         '\u{2018}'..='\u{201b}' | '\u{2039}' | '\u{203a}' => '\'',
         '\u{ff1a}' => ':',
         '\u{ff1d}' => '=',
+        // The letters beyond ASCII whose case is that of letters of ASCII: the long s and the sign of Kelvin.
+        '\u{17f}' => 's',
+        '\u{212a}' => 'K',
         _ => return None,
     };
     Some((ascii, first.len_utf8()))
