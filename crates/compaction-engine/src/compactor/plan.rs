@@ -466,7 +466,7 @@ impl Preview {
         limits: ModelLimits,
     ) -> Result<Vec<SummaryRequest>, EngineError> {
         let mut requests = Vec::new();
-        for job in jobs(&self.preparation, focus, &Arc::new(prompt_texts(settings)), settings) {
+        for job in jobs(&self.preparation, focus, &Arc::new(prompt_texts(settings)), settings, u64::MAX) {
             let plan = job.plan(limits, None, None).map_err(|error| EngineError::SummarizerFailed {
                 cause: format!("failed to {error}"),
                 retryable: false,

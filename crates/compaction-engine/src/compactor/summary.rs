@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::Order;
-use super::plan::{Plan, RedactedPlan, of_hook};
+use super::plan::{CutSizes, Plan, RedactedPlan, of_hook};
 use crate::error::{EngineError, SummarizerFailure};
 use crate::host::{CompactionAccount, GivenSummary};
 use crate::models::RequestReport;
@@ -104,7 +104,8 @@ impl Written {
         };
         let preparation = &redacted.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
-        let mut jobs = jobs(preparation, redacted.custom_instructions.as_deref(), &texts, &order.settings);
+        let most = redacted.most_text_tokens();
+        let mut jobs = jobs(preparation, redacted.custom_instructions.as_deref(), &texts, &order.settings, most);
         for job in &mut jobs {
             job.redactor = redacted.redactor.clone();
             job.conversation = plan.conversation(end_of(job.kind, preparation));
@@ -183,18 +184,23 @@ fn rests_on_all(job: &SummaryJob, preparation: &Preparation) -> bool {
     job.previous_ledger.is_some() || job.previous_summary == preparation.previous_summary
 }
 
-/// The summaries to write: of the history, if it has new messages, and of the first part of a split turn.
+/// The summaries to write: of the history, if it has new messages, and of the first part of a split turn. Those that no
+/// model writes take `most` tokens together.
 pub(super) fn jobs(
     preparation: &Preparation,
     custom_instructions: Option<&str>,
     texts: &Arc<PromptTexts>,
     settings: &Settings,
+    most: u64,
 ) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let previous_ledger = preparation.previous_ledger().map(Arc::new);
     let (has_history, has_prefix) =
         (!preparation.messages_to_summarize.is_empty(), !preparation.turn_prefix_messages.is_empty());
+    // Without new messages in the history, the summary before stands there as it is.
+    let repeated = preparation.previous_summary.as_deref().filter(|_| !has_history).map_or(0, estimate_text);
     let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
+    let room = room.min(most.saturating_sub(repeated));
     let room = if has_prefix { room.saturating_sub(JOINT_TOKENS) } else { room };
     let prefix_room = if has_history { prefix_room(preparation, room, previous_ledger.as_deref()) } else { room };
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
@@ -384,6 +390,13 @@ fn redacted(block: &str, redactor: &Redactor) -> String {
 }
 
 impl RedactedPlan {
+    /// Maximum tokens of a text that no model writes, so that it is smaller than what it replaces together with the
+    /// pinned entries, which are added to it as they are.
+    fn most_text_tokens(&self) -> u64 {
+        let CutSizes { replaced, pinned, .. } = self.cut_sizes;
+        replaced.map_or(u64::MAX, |replaced| replaced.saturating_sub(pinned.saturating_add(1)))
+    }
+
     /// Maximum tokens of file lists and facts together: half of the room under a known threshold. Otherwise the next
     /// compaction would be due at once.
     fn room_beside(&self, text: &str) -> u64 {
