@@ -214,6 +214,9 @@ fn a_secret_that_a_rule_found_once_comes_back_nowhere() {
                 "customInstructions": format!("Say why {password} was chosen"),
                 "targetId": entries[0], "summarize": true,
             });
+            let prepared = sidecar.call("prepareCompaction", &asked);
+            assert!(prepared["requests"].to_string().contains("[redacted:"), "{prepared}");
+            all += &format!("{}\n", prepared["requests"]);
             let result = sidecar.call(method, if method == "compact" { &asked } else { &moved });
             assert!(result.to_string().contains("[redacted:"), "{result}");
             all += &format!("{result}\n");

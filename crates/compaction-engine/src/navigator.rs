@@ -323,8 +323,10 @@ fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bo
 async fn by_caller(plan: &Plan, given: GivenText, is_from_hook: bool) -> Result<String, EngineError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let (files, old_leaf_id) = (plan.preparation.file_operations.clone(), plan.route.old_leaf_id.clone());
+    let redactor = plan.settings.redaction().redactor();
     blocking(move || {
         structural_operation::checked(&given.summary)?;
+        let files = if let Some(redactor) = redactor { redactor.file_operations(files) } else { files };
         let details = given.details(&files, &own.to_string())?;
         Ok(summary_members(old_leaf_id.as_ref(), &given.summary, &details, given.usage(), is_from_hook))
     })

@@ -35,6 +35,8 @@ const MAX_ROUNDS: usize = 8;
 /// Bytes after which a long text looks again whether it is cancelled.
 const LOOK_BYTES: usize = 1 << 16;
 const MARK: &str = "[redacted:";
+/// Bytes of marks that a text may have beyond its own.
+const MARK_BYTES: usize = 1 << 20;
 
 /// Replaces secrets in texts with marks.
 #[derive(Debug)]
@@ -196,7 +198,25 @@ impl Redactor {
         for (_, range) in &mut found {
             *range = plain.to_escaped(range);
         }
+        self.bound_marks(text.len(), &mut found);
         found
+    }
+
+    /// Joins secrets that stand closer to each other than a mark is long, if the marks would take far more room than a
+    /// text of `length` bytes. Only a rule of the settings that matches single characters and a crafted text need that.
+    fn bound_marks(&self, length: usize, found: &mut Vec<(usize, Range<usize>)>) {
+        let mark = |rule: usize| MARK.len() + self.forms.rules[rule].name.len() + 1;
+        let marks: usize = found.iter().map(|(rule, _)| mark(*rule)).sum();
+        if marks <= length.saturating_add(MARK_BYTES) {
+            return;
+        }
+        found.dedup_by(|(_, later), (rule, earlier)| {
+            let is_close = later.start < earlier.end + mark(*rule);
+            if is_close {
+                earlier.end = later.end;
+            }
+            is_close
+        });
     }
 
     /// The mark for a secret of this rule.

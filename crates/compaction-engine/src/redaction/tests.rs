@@ -603,6 +603,24 @@ fn names_with_a_long_s_or_the_sign_of_kelvin_are_names() {
     assert_eq!(Redactor::shared().redact(text).text, text);
 }
 
+/// A rule of the settings may match each character, and a mark is longer than that.
+#[test]
+fn marks_take_no_more_room_than_the_text() {
+    let extra = |pattern: &str| ExtraRule { name: "x".repeat(64), pattern: pattern.to_owned() };
+    let length = 600_000;
+    for (pattern, text) in
+        [(".", "some words ".repeat(length / 11)), ("o", "no so ".repeat(length / 6)), ("é", "é".repeat(length / 2))]
+    {
+        let redacted = Redactor::new(&[], &[extra(pattern)]).redact(&text).text.into_owned();
+        assert!(redacted.len() <= 2 * text.len() + 2 * MARK_BYTES, "{pattern}: {}", redacted.len());
+        let left = redacted.replace(&format!("{MARK}{}]", "x".repeat(64)), "");
+        assert!(redacted.contains(MARK) && (pattern == "." && left.is_empty() || !left.contains(pattern)), "{left}");
+    }
+    // A few of them keep all that is between.
+    let redacted = Redactor::new(&[], &[extra("o")]).redact("no so").text.into_owned();
+    assert_eq!(redacted, format!("n{MARK}{0}] s{MARK}{0}]", "x".repeat(64)));
+}
+
 #[test]
 fn an_apostrophe_in_a_password_ends_nothing() {
     for value in ["Pa\u{2019}s2w0rd!x", "Passw0rd\u{2019}Zk81"] {
