@@ -187,6 +187,8 @@ fn is_value(value: &str) -> bool {
         && characters >= MIN_CHARACTERS
         && different.len() >= MIN_DIFFERENT
         && value.contains(char::is_alphabetic)
+        // Without one, it may be words and their signs.
+        && value.contains(|character: char| character.is_ascii_digit())
         // A quote would be part of the JSON around the value.
         && !value.contains('"')
         && !value.contains(MARK)
@@ -378,6 +380,10 @@ mod tests {
             "127.0.0.1",
             "Straße12",
             "größer-als-2",
+            "Perfect!",
+            "@ts-ignore",
+            "**Important**",
+            "$HOME/$USER",
         ] {
             assert!(!is_value(name), "{name}");
             assert!(
