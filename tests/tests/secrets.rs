@@ -167,3 +167,67 @@ fn no_secret_comes_back_over_two_compactions() {
     check_left("entries", &samples, &compactions.join("\n"));
     assert!(stored.contains("hunter2xyz"), "what was appended stays as it is");
 }
+
+/// A password on a command line is sought in sentences, results, paths, answers and errors, which say nothing about it.
+#[test]
+fn a_secret_that_a_rule_found_once_comes_back_nowhere() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    let file = |name: &str| home.path().join(name);
+    let password = format!("S3cr3t{}", "t9Qx");
+    let command = format!("mysql -u root -p{password} shop");
+    let points = HEADINGS.map(|heading| format!("{heading}\n- go on with {password} in mind")).join("\n\n");
+    fs::write(file("answer"), format!("{points}\n")).expect("a file can be written");
+    fs::write(file("curses"), format!("what is {password} good for?")).expect("a file can be written");
+    let program =
+        |script: &str| json!({ "provider": "command", "command": ["/bin/sh", "-c", script], "contextWindow": 100_000 });
+    let writer = program("cat >> \"$HOME/prompts\"; cat \"$HOME/answer\"");
+    let failing = program("cat \"$HOME/curses\" >&2; exit 3");
+    let mut sidecar = Sidecar::start(home.path());
+    let settings =
+        json!({ "compactd": { "summarizers": { "writer": writer, "failing": failing }, "durability": "none" } });
+    sidecar
+        .call("initialize", &json!({ "protocolVersion": 1, "clientInfo": { "name": "test" }, "settings": settings }));
+    let mut all = String::new();
+    let call = json!([{ "type": "toolCall", "id": "c1", "name": "write", "arguments": { "path": format!("dumps/{password}.sql"), "content": password } }]);
+    let messages = [
+        json!({ "role": "user", "content": "Dump the shop." }),
+        json!({ "role": "user", "content": format!("Never log in with anything but {password}, and always dump it.") }),
+        json!({ "role": "assistant", "content": call, "stopReason": "toolUse" }),
+        json!({ "role": "toolResult", "toolCallId": "c1", "toolName": "write", "content": [{ "type": "text", "text": format!("wrote {password}") }] }),
+        json!({ "role": "bashExecution", "command": command, "output": format!("ERROR 1045: {password}"), "exitCode": 1 }),
+        json!({ "role": "assistant", "content": [{ "type": "text", "text": format!("I decided to keep {password}.") }], "stopReason": "stop" }),
+        json!({ "role": "user", "content": format!("And now? Is it {password}?") }),
+    ];
+    for (number, summarizer) in [json!(["failing", "writer"]), json!("extractive")].into_iter().enumerate() {
+        for method in ["compact", "navigateTree"] {
+            let path = file(&format!("session-{number}-{method}.jsonl"));
+            let session = sidecar.call("createSession", &json!({ "path": path }))["sessionId"].clone();
+            let append = json!({ "sessionId": session, "messages": messages });
+            let entries = sidecar.call("appendMessages", &append)["entryIds"].clone();
+            let asked = json!({
+                "sessionId": session, "summarizer": summarizer,
+                "customInstructions": format!("Say why {password} was chosen"),
+                "settings": { "keepRecentTokens": 1 }, "force": true,
+            });
+            let moved = json!({
+                "sessionId": session, "summarizer": summarizer,
+                "customInstructions": format!("Say why {password} was chosen"),
+                "targetId": entries[0], "summarize": true,
+            });
+            let prepared = sidecar.call("prepareCompaction", &asked);
+            assert!(prepared["requests"].to_string().contains("[redacted:"), "{prepared}");
+            all += &format!("{}\n", prepared["requests"]);
+            let result = sidecar.call(method, if method == "compact" { &asked } else { &moved });
+            assert!(result.to_string().contains("[redacted:"), "{result}");
+            all += &format!("{result}\n");
+            let stored = fs::read_to_string(path).expect("the session is a file");
+            let own: Vec<&str> = stored.lines().filter(|line| !line.contains("\"type\":\"message\"")).collect();
+            assert!(own.len() >= 2 && stored.contains(&password), "what was appended stays as it is: {stored}");
+            all += &own.join("\n");
+        }
+    }
+    all += &fs::read_to_string(file("prompts")).expect("the program was asked");
+    all += &Value::from(std::mem::take(&mut sidecar.notifications)).to_string();
+    let at = all.find(&password).map(|at| &all[at.saturating_sub(300)..at + 40]);
+    assert_eq!(at, None);
+}

@@ -323,8 +323,10 @@ fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bo
 async fn by_caller(plan: &Plan, given: GivenText, is_from_hook: bool) -> Result<String, EngineError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let (files, old_leaf_id) = (plan.preparation.file_operations.clone(), plan.route.old_leaf_id.clone());
+    let redactor = plan.settings.redaction().redactor();
     blocking(move || {
         structural_operation::checked(&given.summary)?;
+        let files = if let Some(redactor) = redactor { redactor.file_operations(files) } else { files };
         let details = given.details(&files, &own.to_string())?;
         Ok(summary_members(old_leaf_id.as_ref(), &given.summary, &details, given.usage(), is_from_hook))
     })
@@ -337,14 +339,22 @@ async fn by_summarizer(
     params: &NavigationRequest,
 ) -> Result<String, EngineError> {
     let (mut messages, mut operations) = (plan.preparation.messages.clone(), plan.preparation.file_operations.clone());
+    let mut custom_instructions = params.custom_instructions.clone();
     let mut redactions = Redactions::new();
-    if let Some(redactor) = operation.redactor.clone() {
+    let mut redactor = operation.redactor.clone();
+    if let Some(of_settings) = redactor {
         let cancel = operation.guard.cancel.clone();
         let redacting = blocking(move || {
-            let redactions = redactor.messages(&mut messages, &cancel)?;
-            Ok((messages, redactor.file_operations(operations), redactions))
+            let (redactor, redactions) = of_settings.of_operation(|redactor| {
+                let mut redactions = redactor.messages(&mut messages, &cancel)?;
+                operations = redactor.file_operations(std::mem::take(&mut operations));
+                add_counts(&mut redactions, &redactor.text(&mut custom_instructions));
+                Ok(redactions)
+            })?;
+            Ok((messages, operations, custom_instructions, Some(redactor), redactions))
         });
-        (messages, operations, redactions) = operation.unless_cancelled(redacting).await?;
+        (messages, operations, custom_instructions, redactor, redactions) =
+            operation.unless_cancelled(redacting).await?;
     }
     let job = SummaryJob {
         kind: prompts::RequestKind::Branch,
@@ -353,7 +363,7 @@ async fn by_summarizer(
         previous_ledger: None,
         file_tools: plan.preparation.file_tools.clone(),
         citations: false,
-        custom_instructions: params.custom_instructions.clone(),
+        custom_instructions,
         replace_instructions: params.replace_instructions,
         turn: Vec::new(),
         texts: Arc::new(prompt_texts(&plan.settings)),
@@ -362,6 +372,7 @@ async fn by_summarizer(
         thinking: plan.settings.thinking(),
         ledgers: None,
         conversation: None,
+        redactor,
     };
     let written = operation.summarize(&[job]).await?;
     add_counts(&mut redactions, &written.redactions);

@@ -10,32 +10,44 @@ mod keys;
 mod patterns;
 mod rules;
 mod texts;
+mod values;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use memchr::memchr2_iter;
 use regex::{Captures, Regex};
 use tokio_util::sync::CancellationToken;
 
+use crate::error::EngineError;
 use crate::redaction::rules::Keywords;
 use crate::redaction::rules::{Failures, Group, Matching, SearchStates, anchored};
 use check::{Check, Found};
 use rules::rules;
 pub use rules::{ExtraRule, RedactionSettings};
 pub(crate) use texts::{RedactedStream, RedactedTexts};
+use values::Values;
 
 /// Replacing one secret can expose another one next to it. Only crafted texts need more rounds than this.
 const MAX_ROUNDS: usize = 8;
 /// Bytes after which a long text looks again whether it is cancelled.
 const LOOK_BYTES: usize = 1 << 16;
 const MARK: &str = "[redacted:";
+/// Bytes of marks that a text may have beyond its own.
+const MARK_BYTES: usize = 1 << 20;
 
 /// Replaces secrets in texts with marks.
 #[derive(Debug)]
 pub struct Redactor {
+    forms: Arc<Forms>,
+    values: Values,
+}
+
+/// The rules of a redactor, which tell secrets by their form.
+#[derive(Debug)]
+struct Forms {
     rules: Vec<Compiled>,
     /// The keywords of all rules.
     keywords: Keywords,
@@ -104,7 +116,29 @@ impl Redactor {
         }
         let private_keys = compiled.iter().position(|rule| rule.check == Check::PrivateKey);
         let keywords = Keywords::new(keywords);
-        Self { rules: compiled, keywords, groups, trials, private_keys, states: SearchStates::default() }
+        let states = SearchStates::default();
+        let forms = Forms { rules: compiled, keywords, groups, trials, private_keys, states };
+        Self { forms: Arc::new(forms), values: Values::Ignored }
+    }
+
+    /// Removes the secrets of one operation. `remove` removes those of all its texts. If rules find any, it is called a
+    /// second time with a redactor that seeks the values of all of them too. Returns that redactor, for texts that the
+    /// operation makes later, and the number of removed secrets.
+    ///
+    /// # Errors
+    /// Those of `remove`.
+    pub(crate) fn of_operation(
+        &self,
+        mut remove: impl FnMut(&Self) -> Result<Redactions, EngineError>,
+    ) -> Result<(Arc<Self>, Redactions), EngineError> {
+        let with = |values| Self { forms: Arc::clone(&self.forms), values };
+        let remembering = with(Values::Remembered(Mutex::default()));
+        let mut counts = remove(&remembering)?;
+        let seeking = with(remembering.values.sought().unwrap_or_default());
+        if matches!(seeking.values, Values::Sought(_)) {
+            add_counts(&mut counts, &remove(&seeking)?);
+        }
+        Ok((Arc::new(seeking), counts))
     }
 
     /// `text` with marks in place of secrets. Redacting the result again changes nothing. The time is proportional to
@@ -124,7 +158,7 @@ impl Redactor {
             }
             redacted.text = Cow::Owned(self.replace(&redacted.text, &found));
             for (rule, _) in found {
-                *redacted.counts.entry(self.rules[rule].name.to_string()).or_default() += 1;
+                *redacted.counts.entry(self.forms.rules[rule].name.to_string()).or_default() += 1;
             }
         }
         redacted
@@ -133,12 +167,16 @@ impl Redactor {
     /// The secrets with their rules, in the order of the text and without overlaps.
     fn find(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let plain = Plain::of(text);
-        let mut found = self.find_at_keywords(&plain.text, cancel);
-        for (rule, compiled) in self.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
+        let forms = &self.forms;
+        let mut found = forms.find_at_keywords(&plain.text, cancel);
+        for (rule, compiled) in forms.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
             found.extend(compiled.find(&plain.text).into_iter().map(|range| (rule, range)));
         }
-        if let Some(rule) = self.private_keys {
+        if let Some(rule) = forms.private_keys {
             found.extend(keys::unmarked(&plain.text).into_iter().map(|range| (rule, range)));
+        }
+        if let Values::Sought(values) = &self.values {
+            values.find(&plain.text, cancel, &mut found);
         }
         if found.is_empty() {
             return found;
@@ -148,6 +186,7 @@ impl Redactor {
             let at = marks.partition_point(|mark| mark.end <= range.start);
             marks.get(at).is_none_or(|mark| mark.start >= range.end)
         });
+        self.values.remember(&plain.text, &found);
         found.sort_by_key(|(rule, range)| (range.start, *rule));
         found.dedup_by(|(_, later), (_, earlier)| {
             let overlaps = later.start < earlier.end;
@@ -159,9 +198,46 @@ impl Redactor {
         for (_, range) in &mut found {
             *range = plain.to_escaped(range);
         }
+        self.bound_marks(text.len(), &mut found);
         found
     }
 
+    /// Joins secrets that stand closer to each other than a mark is long, if the marks would take far more room than a
+    /// text of `length` bytes. Only a rule of the settings that matches single characters and a crafted text need that.
+    fn bound_marks(&self, length: usize, found: &mut Vec<(usize, Range<usize>)>) {
+        let mark = |rule: usize| MARK.len() + self.forms.rules[rule].name.len() + 1;
+        let marks: usize = found.iter().map(|(rule, _)| mark(*rule)).sum();
+        if marks <= length.saturating_add(MARK_BYTES) {
+            return;
+        }
+        found.dedup_by(|(_, later), (rule, earlier)| {
+            let is_close = later.start < earlier.end + mark(*rule);
+            if is_close {
+                earlier.end = later.end;
+            }
+            is_close
+        });
+    }
+
+    /// The mark for a secret of this rule.
+    fn mark(&self, rule: usize) -> String {
+        format!("{MARK}{}]", self.forms.rules[rule].name)
+    }
+
+    fn replace(&self, text: &str, found: &[(usize, Range<usize>)]) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut done = 0;
+        for (rule, range) in found {
+            out.push_str(&text[done..range.start]);
+            out.push_str(&self.mark(*rule));
+            done = range.end;
+        }
+        out.push_str(&text[done..]);
+        out
+    }
+}
+
+impl Forms {
     /// The matches of the bundled rules in a text without escapes.
     fn find_at_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let mut found = Vec::new();
@@ -219,23 +295,6 @@ impl Redactor {
         });
         self.states.give_back(states);
         found
-    }
-
-    /// The mark for a secret of this rule.
-    fn mark(&self, rule: usize) -> String {
-        format!("{MARK}{}]", self.rules[rule].name)
-    }
-
-    fn replace(&self, text: &str, found: &[(usize, Range<usize>)]) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut done = 0;
-        for (rule, range) in found {
-            out.push_str(&text[done..range.start]);
-            out.push_str(&self.mark(*rule));
-            done = range.end;
-        }
-        out.push_str(&text[done..]);
-        out
     }
 }
 
@@ -316,14 +375,14 @@ struct Plain<'t> {
 impl<'t> Plain<'t> {
     /// Reads `text`. Backslashes before a letter for white space, a quote or a slash form one escape with it. Other
     /// backslashes stay, because they may be meant. Entities of HTML are read as well, and the quotes and colons of
-    /// other scripts as those of ASCII, so that no rule has to know them.
+    /// other scripts and two more forms of letters as those of ASCII, so that no rule has to know them.
     fn of(text: &'t str) -> Self {
         let mut reading =
             Reading { text, plain: Self { text: Cow::Borrowed(text), after_escapes: Vec::new() }, done: 0, looked: 0 };
         if text.is_ascii() {
             memchr2_iter(b'\\', b'&', text.as_bytes()).for_each(|at| reading.look(at));
         } else {
-            let is_start = |byte: &u8| matches!(byte, b'\\' | b'&' | 0xc2 | 0xe2 | 0xe3 | 0xef);
+            let is_start = |byte: &u8| matches!(byte, b'\\' | b'&' | 0xc2 | 0xc5 | 0xe2 | 0xe3 | 0xef);
             let starts = text.bytes().enumerate().filter(|(_, byte)| is_start(byte));
             starts.for_each(|(at, _)| reading.look(at));
         }
@@ -383,8 +442,15 @@ impl<'t> Reading<'t> {
                 borrowed.to_mut()
             }
         };
-        plain.push_str(&text[self.done..at]);
+        let (before, after) = (&text[self.done..at], &text[end..]);
+        let is_space = |character: char| matches!(character, ' ' | '\u{a0}' | '\u{202f}');
+        // The quotes of French stand apart from what they hold. Those spaces belong to them.
+        let closes =
+            text[at..].starts_with('\u{bb}') && after.chars().next().is_none_or(|next| !next.is_alphanumeric());
+        plain.push_str(if closes { before.trim_end_matches(is_space) } else { before });
         plain.push(character);
+        let after = if text[at..].starts_with('\u{ab}') { after.trim_start_matches(is_space) } else { after };
+        let end = text.len() - after.len();
         self.plain.after_escapes.push((plain.len(), end));
         (self.done, self.looked) = (end, end);
     }
@@ -417,7 +483,7 @@ fn entity(text: &str) -> Option<(char, usize)> {
     Some((*character, entity.len()))
 }
 
-/// The ASCII form of the quote, colon or sign at the start of `text`, and its length.
+/// The ASCII form of the quote, colon, sign or letter at the start of `text`, and its length.
 fn ascii_form(text: &str) -> Option<(char, usize)> {
     let first = text.chars().next()?;
     let ascii = match first {
@@ -425,6 +491,9 @@ fn ascii_form(text: &str) -> Option<(char, usize)> {
         '\u{2018}'..='\u{201b}' | '\u{2039}' | '\u{203a}' => '\'',
         '\u{ff1a}' => ':',
         '\u{ff1d}' => '=',
+        // The letters beyond ASCII whose case is that of letters of ASCII: the long s and the sign of Kelvin.
+        '\u{17f}' => 's',
+        '\u{212a}' => 'K',
         _ => return None,
     };
     Some((ascii, first.len_utf8()))

@@ -376,6 +376,145 @@ mod tests {
         }
     }
 
+    /// Values of all types that settings may be given.
+    fn values() -> Vec<Value> {
+        let texts = ["null", "true", "7", "-1", "1.5", "\"x\"", "[]", "[\"x\"]", "[1]", "{}"];
+        texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    }
+
+    /// `value` at `path`, in objects.
+    fn at(path: &str, value: &Value) -> Value {
+        path.rsplit('.').fold(value.clone(), |value, name| json!({ name: value }))
+    }
+
+    #[test]
+    fn each_setting_takes_values_of_its_type_alone() {
+        // The values that each setting takes; all others are errors with its path.
+        let (numbers, objects, flags) = ("7", "{}", "true");
+        let rows = [
+            ("sessionDir", "null \"x\""),
+            ("compaction", objects),
+            ("compaction.enabled", flags),
+            ("compaction.citations", flags),
+            ("compaction.reserveTokens", numbers),
+            ("compaction.keepRecentTokens", numbers),
+            ("compaction.thresholdPercent", "null 7"),
+            ("compaction.modelOverrides", objects),
+            ("compaction.modelOverrides.*", objects),
+            ("compaction.modelOverrides.*.reserveTokens", numbers),
+            ("compaction.modelOverrides.*.keepRecentTokens", numbers),
+            ("compaction.modelOverrides.*.thresholdPercent", "null 7"),
+            ("branchSummary", objects),
+            ("branchSummary.reserveTokens", numbers),
+            ("retry", objects),
+            ("retry.enabled", flags),
+            ("retry.maxRetries", numbers),
+            ("retry.baseDelayMs", numbers),
+            ("retry.maxDelayMs", numbers),
+            ("compactd", objects),
+            ("compactd.durability", "\"none\""),
+            ("compactd.summarizer", "\"extractive\" [\"extractive\"]"),
+            ("compactd.summarizers.**", objects),
+            ("compactd.summarizers.extractive", "null {}"),
+            ("compactd.summarizers.host", "null {}"),
+            ("compactd.summarizers.mine", "null"),
+            ("compactd.summarize", objects),
+            ("compactd.summarize.contextWindow", numbers),
+            ("compactd.summarize.timeoutMs", numbers),
+            ("compactd.ledger", objects),
+            ("compactd.ledger.maxBytes", numbers),
+            ("compactd.summarizeThinking", flags),
+            ("compactd.summaryRequest", "\"continue\""),
+            ("compactd.maxLineBytes", "1048576"),
+            ("compactd.trustProject", flags),
+            ("compactd.repair", objects),
+            ("compactd.repair.enabled", flags),
+            ("compactd.repair.maxTokens", numbers),
+            ("compactd.pins", objects),
+            ("compactd.pins.maxTokens", numbers),
+            ("compactd.deadlineMs", numbers),
+            ("compactd.hooks", objects),
+            ("compactd.hooks.timeoutMs", numbers),
+            ("compactd.fileTools", objects),
+            ("compactd.fileTools.read", "[] [\"x\"]"),
+            ("compactd.fileTools.write", "[] [\"x\"]"),
+            ("compactd.fileTools.edit", "[] [\"x\"]"),
+            ("compactd.fileTools.pathArguments", "[] [\"x\"]"),
+            ("compactd.prompts", objects),
+            ("compactd.prompts.system", "\"x\""),
+            ("compactd.prompts.history", "\"x\""),
+            ("compactd.prompts.update", "\"x\""),
+            ("compactd.prompts.turnPrefix", "\"x\""),
+            ("compactd.prompts.branch", "\"x\""),
+            ("compactd.prompts.continued", "\"x\""),
+            ("compactd.prompts.inConversation", "\"x\""),
+            ("compactd.prompts.inTurn", "\"x\""),
+            ("compactd.redaction", "null {}"),
+            ("compactd.redaction.enabled", "null true"),
+            ("compactd.redaction.rules", "null {}"),
+            ("compactd.redaction.rules.disable", "null []"),
+            ("compactd.redaction.rules.extra", "null []"),
+        ];
+        // pi alone reads these.
+        let foreign = ["branchSummary.skipPrompt", "retry.provider.**"];
+        for path in paths().filter(|path| !foreign.contains(path)) {
+            assert!(rows.iter().any(|(row, _)| *row == path), "{path} has no row");
+        }
+        for (row, taken) in rows {
+            let taken: Vec<Value> = taken.split(' ').map(|text| serde_json::from_str(text).unwrap()).collect();
+            let path = row.replace(".**", "").replace('*', "p/m");
+            for value in values().iter().chain(&taken) {
+                match (Settings::default().with(&at(&path, value)), taken.contains(value)) {
+                    (Ok(_), true) => {}
+                    (Err(EngineError::InvalidSettings { path: wrong, .. }), false) => {
+                        assert!(wrong == path || wrong.starts_with(&format!("{path}.")), "{path} {value}: {wrong}");
+                    }
+                    (outcome, _) => panic!("{path} {value}: {:?}", outcome.err()),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_member_of_a_model_takes_values_of_its_type_alone() {
+        for (members, taken) in [
+            (
+                "provider model baseUrl api apiVersion region project auth conversationProvider maxTokensParameter",
+                "\"x\"",
+            ),
+            ("apiKeyEnv", "\"x\""),
+            ("command apiKeyCommand", "[] [\"x\"]"),
+            ("contextWindow maxOutputTokens apiKeyTimeoutMs apiKeyLifetimeMs", "7"),
+            ("connectTimeoutMs firstByteTimeoutMs idleTimeoutMs", "7"),
+            ("headers env extraBody", "{}"),
+        ] {
+            let taken: Vec<Value> = taken.split(' ').map(|text| serde_json::from_str(text).unwrap()).collect();
+            for provider in ["anthropic", "openai", "gemini", "azure", "bedrock", "vertex", "command"] {
+                let model = json!({
+                    "provider": provider, "model": "m", "command": ["cat"], "region": "r", "project": "p",
+                    "baseUrl": "https://models.example",
+                });
+                for (member, value) in
+                    members.split(' ').flat_map(|member| values().into_iter().map(move |value| (member, value)))
+                {
+                    // What a layer sets, the next one may unset. A text or a list may still be none that is known.
+                    if value.is_null() || taken.contains(&value) {
+                        continue;
+                    }
+                    let mut model = model.clone();
+                    model[member] = value.clone();
+                    let path = format!("compactd.summarizers.mine.{member}");
+                    match Settings::default().with(&at("compactd.summarizers.mine", &model)).unwrap_err() {
+                        EngineError::InvalidSettings { path: wrong, .. } => {
+                            assert_eq!(wrong, path, "{provider} {value}")
+                        }
+                        error => panic!("{error}"),
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn models_have_settings_of_their_own() {
         let of_model = json!({ "reserveTokens": 7, "keepRecentTokens": 8, "thresholdPercent": null });

@@ -226,7 +226,8 @@ impl SummaryOperation {
     pub(crate) async fn summarize(&self, jobs: &[SummaryJob]) -> Result<WrittenSummaries, EngineError> {
         let context = RequestContext { session_id: self.guard.session.id.clone(), operation_id: self.guard.id.clone() };
         let requests = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-        let redactor = self.redactor.clone();
+        let of_jobs = jobs.first().and_then(|job| job.redactor.clone());
+        let redactor = of_jobs.or_else(|| self.redactor.clone());
         let progress = Arc::new(Progress::new(&self.engine.host, self.kind, &context, requests, redactor));
         let cancel = self.guard.cancel.clone();
         let job_context = JobContext { context, cancel, deadline: self.deadline, progress };
@@ -277,7 +278,7 @@ impl SummaryOperation {
 
     /// As [`Self::summarize_by`], for a local summarizer. It has no deadline, because it is the fallback when the
     /// deadline has passed. The beginning of a turn is written first, so that the history gets the room that it
-    /// leaves.
+    /// leaves, and no more.
     async fn summarize_here(
         &self,
         summarizer: &dyn Summarizer,
@@ -285,13 +286,13 @@ impl SummaryOperation {
         job_context: &JobContext,
     ) -> Result<Vec<SummaryText>, EngineError> {
         let mut summaries = Vec::new();
-        let mut left = 0;
+        let (mut room, mut written) = (0u64, 0);
         for job in jobs.iter().rev() {
-            let room = job.local_tokens.saturating_add(left);
-            let job = SummaryJob { local_tokens: room, ..job.clone() };
+            room = room.saturating_add(job.local_tokens);
+            let job = SummaryJob { local_tokens: room.saturating_sub(written), ..job.clone() };
             let summary = self.unless_cancelled(summarizer.summarize(job, job_context)).await?;
             checked(&summary.text)?;
-            left = room.saturating_sub(estimate_text(&summary.text));
+            written += estimate_text(&summary.text);
             summaries.push(summary);
         }
         summaries.reverse();

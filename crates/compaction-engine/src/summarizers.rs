@@ -73,6 +73,9 @@ pub struct SummaryJob {
     pub ledgers: Option<Arc<LedgerCache>>,
     /// The conversation of the messages, where a model may continue it.
     pub conversation: Option<Arc<Conversation>>,
+    /// Removes the secrets of the operation from requests, answers, progress and errors. Without it, a summarizer uses
+    /// that of its settings.
+    pub redactor: Option<Arc<Redactor>>,
 }
 
 /// Tokens of the longest request that an extractive summary shows in full.

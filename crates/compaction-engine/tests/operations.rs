@@ -9,18 +9,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use compaction_core::entry::EntryId;
 use compaction_core::message::Message;
+use compaction_core::pins::{pin_members, remove_pinned_entries};
+use compaction_core::tokens::estimate_text;
 use compaction_engine::host::{
     BeforeCompaction, BeforeNavigation, CompactionDone, Decision, GivenSummary, GivenText, Navigation,
     NavigationChanges, Question,
 };
-use compaction_engine::session::AgentModel;
+use compaction_engine::session::{AgentModel, SessionAccess};
 use compaction_engine::settings::SettingsLayers;
 use compaction_engine::{
     CompactionRequest, Engine, EngineError, ErrorKind, Event, Host, NavigationRequest, OpenSession, Settings,
 };
 use serde_json::{Value, json};
 use session_store::log::{Batch, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
-use session_store::{Durability, Locator, MemoryLog, MemoryStore, Session, SessionOptions};
+use session_store::{Durability, Locator, MemoryLog, MemoryStore, NewEntry, Parent, Session, SessionOptions};
 use tokio_util::sync::CancellationToken;
 
 /// The answer of the host to both hooks.
@@ -313,4 +315,152 @@ async fn a_compaction_that_was_announced_ends_although_the_disk_refuses_what_was
     assert!(events.starts_with(&["appended context_edit".to_owned(), "compaction started".to_owned()]), "{events:?}");
     assert!(ended.is_ok(), "{events:?}");
     assert_eq!(session.operation_id(), None, "the claim has ended");
+}
+
+/// Numbers that look drawn by chance, the same in every run.
+struct Drawn(u64);
+
+impl Drawn {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
+    fn words(&mut self, count: usize) -> String {
+        const WORDS: [&str; 12] = [
+            "parser",
+            "header",
+            "must",
+            "reads",
+            "never",
+            "because",
+            "error:",
+            "src/main.rs",
+            "decided",
+            "test",
+            "the",
+            "table",
+        ];
+        (0..count).map(|_| self.one_of(&WORDS)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A turn of a few messages: words of a person, calls with their results, an answer.
+fn turn(drawn: &mut Drawn, number: usize) -> Vec<Value> {
+    let request = drawn.one_of(&[1, 3, 40, 400]);
+    let mut turn = vec![json!({ "role": "user", "content": format!("Request {number}: {}", drawn.words(request)) })];
+    for step in 0..drawn.one_of(&[0, 1, 3, 9]) {
+        let (id, length) = (format!("c{number}-{step}"), drawn.one_of(&[1, 10, 300]));
+        let call = json!({ "type": "toolCall", "id": id, "name": "bash", "arguments": { "command": drawn.words(4) } });
+        turn.push(json!({ "role": "assistant", "content": [call], "stopReason": "toolUse" }));
+        let content = json!([{ "type": "text", "text": drawn.words(length) }]);
+        turn.push(json!({ "role": "toolResult", "toolCallId": id, "toolName": "bash", "content": content }));
+    }
+    if drawn.below(3) > 0 {
+        let length = drawn.one_of(&[1, 20, 200]);
+        turn.push(json!({ "role": "assistant", "content": [{ "type": "text", "text": drawn.words(length) }], "stopReason": "stop" }));
+    }
+    turn
+}
+
+/// The context as text, and its messages' tokens.
+async fn context_of(session: &Arc<OpenSession>) -> (String, Vec<(EntryId, u64)>) {
+    let context = session.context().await.unwrap();
+    let messages = context.entries().iter().flat_map(|projected| {
+        projected.messages.iter().map(|message| (projected.entry.id().clone(), message.tokens())).collect::<Vec<_>>()
+    });
+    let texts: Vec<&str> = context.messages().map(|message| message.raw().get()).collect();
+    (texts.join("\n"), messages.collect())
+}
+
+/// Tokens that a part of a summary without a model may always take, and those of the text between two parts.
+const LEAST_TOKENS: u64 = 256;
+const JOINT_TOKENS: u64 = 32;
+
+/// Chains of compactions with pins, split turns and small reserves: a summary that no model writes is never larger than
+/// what it replaces, each operation ends with a result or an error that changes nothing, and pins stay in the context.
+#[tokio::test]
+async fn chains_of_compactions_stay_bounded_and_lose_no_pin() {
+    let (mut compacted, mut not_smaller) = (0, 0);
+    for seed in 0..24 {
+        let mut drawn = Drawn(seed);
+        let reserve = drawn.one_of(&[0, 1, 60, 400, 2_000, 16_384]);
+        let settings =
+            json!({ "compaction": { "reserveTokens": reserve, "keepRecentTokens": drawn.one_of(&[1, 40, 400]) } });
+        let (_, engine) = engine(&settings, Say::Nothing);
+        let session =
+            Arc::new(OpenSession::of_messages(&[message(&json!({ "role": "user", "content": "Begin." }))]).unwrap());
+        let mut pinned: Vec<String> = Vec::new();
+        let (mut compactions, mut previous) = (0, 0);
+        for round in 0..40 {
+            if compactions == 8 {
+                break;
+            }
+            {
+                let mut stored = session.write().await;
+                let mut access = SessionAccess::new(&engine, &session, stored.as_mut()).unwrap();
+                for number in 0..drawn.one_of(&[1, 1, 4]) {
+                    for said in turn(&mut drawn, round * 10 + number) {
+                        let members = json!({ "message": said }).to_string();
+                        access
+                            .append(|session| session.append(NewEntry::new("message", &members), Parent::Leaf))
+                            .unwrap();
+                    }
+                }
+                if drawn.below(4) == 0 && pinned.len() < 5 {
+                    let size = drawn.one_of(&[10, 30, 900]);
+                    let text = format!("pinned {seed} {round} {}", drawn.words(size));
+                    let members = json!({ "message": { "role": "user", "content": text } }).to_string();
+                    let appended =
+                        access.append(|session| session.append(NewEntry::new("message", &members), Parent::Leaf));
+                    let pin = pin_members(appended.unwrap().entry.id(), true);
+                    access.append(|session| session.append(NewEntry::new("custom", &pin), Parent::Leaf)).unwrap();
+                    pinned.push(text);
+                }
+            }
+            let (_, before) = context_of(&session).await;
+            let mut request = CompactionRequest::default();
+            request.force = drawn.below(2) == 0;
+            let is_forced = request.force;
+            let compacting = tokio::time::timeout(Duration::from_secs(30), engine.compact(&session, request));
+            let outcome = compacting.await.expect("a compaction ends");
+            let (text, after) = context_of(&session).await;
+            for pin in &pinned {
+                assert!(text.contains(pin.as_str()), "seed {seed}, round {round}: {pin} is lost: {text}");
+            }
+            let pins: u64 = pinned.iter().map(|pin| estimate_text(pin) + 8).sum();
+            match outcome {
+                Ok(compaction) => {
+                    (compacted, compactions) = (compacted + 1, compactions + 1);
+                    let is_kept = |id: &EntryId| after.iter().any(|(kept, _)| kept == id);
+                    let replaced: u64 = before.iter().filter(|(id, _)| !is_kept(id)).map(|(_, tokens)| tokens).sum();
+                    let own = remove_pinned_entries(&compaction.summary);
+                    previous = estimate_text(&own);
+                    // Each part may take its least room. Without `force`, that must be less than what is replaced.
+                    let parts = own.contains("(split turn)").then_some(LEAST_TOKENS + JOINT_TOKENS);
+                    let least = parts.filter(|_| is_forced).unwrap_or_default();
+                    let most = replaced.max(LEAST_TOKENS) + least;
+                    assert!(previous <= most, "seed {seed}, round {round}: {previous} for {replaced}: {own}");
+                }
+                Err(EngineError::NotSmaller { summary_tokens, replaced_tokens }) => {
+                    not_smaller += 1;
+                    assert!(!is_forced && summary_tokens >= replaced_tokens);
+                    let least = pins + previous + 2 * LEAST_TOKENS + JOINT_TOKENS;
+                    assert!(replaced_tokens <= least, "seed {seed}, round {round}: {replaced_tokens} for {least}");
+                    assert_eq!(before, after);
+                }
+                Err(error) => {
+                    let is_expected =
+                        error.kind() == ErrorKind::NothingToCompact || matches!(error, EngineError::NoGain { .. });
+                    assert!(is_expected, "seed {seed}, round {round}: {error}");
+                    assert_eq!(before, after);
+                }
+            }
+        }
+    }
+    assert!(compacted > 100 && not_smaller * 10 < compacted, "{compacted} {not_smaller}");
 }

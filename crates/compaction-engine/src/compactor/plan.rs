@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use compaction_core::conversation::Redact;
 use compaction_core::entry::EntryId;
 use compaction_core::ledger::Retention;
 use compaction_core::message::Message;
@@ -17,7 +18,7 @@ use super::{FittedSettings, Order};
 use crate::error::EngineError;
 use crate::host::GivenSummary;
 use crate::models::{Conversation, ModelLimits};
-use crate::redaction::Redactions;
+use crate::redaction::{RedactedTexts, Redactions, Redactor, add_counts};
 use crate::session::{SessionAccess, SessionView};
 use crate::settings::Settings;
 use crate::structural_operation::SummaryOperation;
@@ -49,7 +50,11 @@ pub(super) struct RedactedPlan {
     /// Both parts in tokens.
     pub(super) cut_sizes: CutSizes,
     pub(super) order: Arc<Order>,
-    /// Secrets that were removed from the removed part.
+    /// What the caller wants the summary to focus on.
+    pub(super) custom_instructions: Option<String>,
+    /// Removes the secrets of these texts from others; `None` where redaction is disabled.
+    pub(super) redactor: Option<Arc<Redactor>>,
+    /// Secrets that were removed from the removed part and the instructions.
     pub(super) redactions: Redactions,
 }
 
@@ -103,15 +108,27 @@ impl Plan {
     /// # Errors
     /// [`EngineError::Cancelled`] once `cancel` is cancelled.
     pub(super) fn redacted(&self, order: &Arc<Order>, cancel: &CancellationToken) -> Result<RedactedPlan, EngineError> {
-        let (cut_sizes, order, mut kept) = (self.cut_sizes, Arc::clone(order), self.kept.clone());
-        let (preparation, redactions) = match order.settings.redaction().redactor() {
-            Some(redactor) => {
+        let (cut_sizes, order) = (self.cut_sizes, Arc::clone(order));
+        let (mut preparation, mut kept) = (self.preparation.clone(), self.kept.clone());
+        let mut custom_instructions = order.custom_instructions.clone();
+        let removing = order.settings.redaction().redactor().map(|redactor| {
+            redactor.of_operation(|redactor| {
                 redactor.messages(&mut kept, cancel)?;
-                redactor.preparation(&self.preparation, cancel)?
-            }
-            None => (self.preparation.clone(), Redactions::new()),
-        };
-        Ok(RedactedPlan { preparation: Arc::new(preparation), kept, cut_sizes, order, redactions })
+                let mut redactions = redactor.preparation(&mut preparation, cancel)?;
+                add_counts(&mut redactions, &redactor.text(&mut custom_instructions));
+                Ok(redactions)
+            })
+        });
+        let (redactor, redactions) = removing.transpose()?.unzip();
+        Ok(RedactedPlan {
+            preparation: Arc::new(preparation),
+            kept,
+            cut_sizes,
+            order,
+            custom_instructions,
+            redactor,
+            redactions: redactions.unwrap_or_default(),
+        })
     }
 
     /// The conversation before the entry `end`, for a model that continues it.
@@ -438,8 +455,8 @@ impl Preview {
         Ok(preparation.map(|preparation| Self { preparation, projection }))
     }
 
-    /// The requests that a model with these limits would get, in order. If the conversation does not fit one request,
-    /// the later requests here lack the answers that they would update.
+    /// The requests that a model with these limits would get, in order and without secrets. If the conversation does not
+    /// fit one request, the later requests here lack the answers that they would update.
     ///
     /// # Errors
     /// [`EngineError::SummarizerFailed`] where the window is too small for any request.
@@ -449,15 +466,33 @@ impl Preview {
         focus: Option<&str>,
         limits: ModelLimits,
     ) -> Result<Vec<SummaryRequest>, EngineError> {
+        let (mut preparation, mut focus) = (self.preparation.clone(), focus.map(str::to_owned));
+        let mut kept = kept(&self.projection, &preparation.first_kept_entry_id);
+        let never = CancellationToken::new();
+        let removing = settings.redaction().redactor().map(|redactor| {
+            redactor.of_operation(|redactor| {
+                redactor.messages(&mut kept, &never)?;
+                redactor.text(&mut focus);
+                redactor.preparation(&mut preparation, &never)
+            })
+        });
+        let redactor = removing.transpose()?.map(|(redactor, _)| redactor);
         let mut requests = Vec::new();
-        for job in jobs(&self.preparation, focus, &Arc::new(prompt_texts(settings)), settings) {
-            let plan = job.plan(limits, None, None).map_err(|error| EngineError::SummarizerFailed {
+        for job in jobs(&preparation, focus.as_deref(), &Arc::new(prompt_texts(settings)), settings, u64::MAX) {
+            let redact = redactor.clone().map(|redactor| Arc::new(RedactedTexts::new(redactor)) as Arc<dyn Redact>);
+            let plan = job.plan(limits, None, redact).map_err(|error| EngineError::SummarizerFailed {
                 cause: format!("failed to {error}"),
                 retryable: false,
                 attempts: 0,
             })?;
             let answer = |index| (index > 0).then_some("(the answer to the request before)");
-            requests.extend((0..plan.requests()).filter_map(|index| plan.request(index, answer(index))));
+            let planned = (0..plan.requests()).filter_map(|index| plan.request(index, answer(index)));
+            requests.extend(planned.map(|mut request| {
+                if let Some(redactor) = &redactor {
+                    request.prompt = redactor.redact(&request.prompt).text.into_owned();
+                }
+                request
+            }));
         }
         Ok(requests)
     }

@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::Order;
-use super::plan::{Plan, RedactedPlan, of_hook};
+use super::plan::{CutSizes, Plan, RedactedPlan, of_hook};
 use crate::error::{EngineError, SummarizerFailure};
 use crate::host::{CompactionAccount, GivenSummary};
 use crate::models::RequestReport;
@@ -104,8 +104,10 @@ impl Written {
         };
         let preparation = &redacted.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
-        let mut jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
+        let most = redacted.most_text_tokens();
+        let mut jobs = jobs(preparation, redacted.custom_instructions.as_deref(), &texts, &order.settings, most);
         for job in &mut jobs {
+            job.redactor = redacted.redactor.clone();
             job.conversation = plan.conversation(end_of(job.kind, preparation));
         }
         let collected = Arc::new(LedgerCache::new(Arc::clone(preparation)));
@@ -182,18 +184,23 @@ fn rests_on_all(job: &SummaryJob, preparation: &Preparation) -> bool {
     job.previous_ledger.is_some() || job.previous_summary == preparation.previous_summary
 }
 
-/// The summaries to write: of the history, if it has new messages, and of the first part of a split turn.
+/// The summaries to write: of the history, if it has new messages, and of the first part of a split turn. Those that no
+/// model writes take `most` tokens together.
 pub(super) fn jobs(
     preparation: &Preparation,
     custom_instructions: Option<&str>,
     texts: &Arc<PromptTexts>,
     settings: &Settings,
+    most: u64,
 ) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let previous_ledger = preparation.previous_ledger().map(Arc::new);
     let (has_history, has_prefix) =
         (!preparation.messages_to_summarize.is_empty(), !preparation.turn_prefix_messages.is_empty());
+    // Without new messages in the history, the summary before stands there as it is.
+    let repeated = preparation.previous_summary.as_deref().filter(|_| !has_history).map_or(0, estimate_text);
     let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
+    let room = room.min(most.saturating_sub(repeated));
     let room = if has_prefix { room.saturating_sub(JOINT_TOKENS) } else { room };
     let prefix_room = if has_history { prefix_room(preparation, room, previous_ledger.as_deref()) } else { room };
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
@@ -220,6 +227,7 @@ pub(super) fn jobs(
         thinking: settings.thinking(),
         ledgers: None,
         conversation: None,
+        redactor: None,
     };
     let mut jobs = Vec::new();
     if has_history {
@@ -337,8 +345,8 @@ impl Account {
         let stored = serialised.unwrap_or_else(|| stored(&ledger, &plan.order));
         let mut account = Self::new(plan, (ledger, stored), loss);
         let Some(repair) = repair else { return (account, whole) };
-        let redactor = plan.order.settings.redaction().redactor();
-        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, &redactor));
+        let redactor = plan.redactor.as_deref();
+        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, redactor));
         let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
         let is_whole = block == repair.block;
         account.retention = if is_whole { repair.retention } else { plan.loss(&account.ledger, &summary).retention };
@@ -382,6 +390,13 @@ fn redacted(block: &str, redactor: &Redactor) -> String {
 }
 
 impl RedactedPlan {
+    /// Maximum tokens of a text that no model writes, so that it is smaller than what it replaces together with the
+    /// pinned entries, which are added to it as they are.
+    fn most_text_tokens(&self) -> u64 {
+        let CutSizes { replaced, pinned, .. } = self.cut_sizes;
+        replaced.map_or(u64::MAX, |replaced| replaced.saturating_sub(pinned.saturating_add(1)))
+    }
+
     /// Maximum tokens of file lists and facts together: half of the room under a known threshold. Otherwise the next
     /// compaction would be due at once.
     fn room_beside(&self, text: &str) -> u64 {

@@ -189,8 +189,15 @@ pub(crate) fn model_names(settings: &Value) -> Vec<&str> {
 /// # Errors
 /// [`EngineError::InvalidSettings`] at the first wrong value.
 pub(crate) fn check(settings: &Value) -> Result<(), EngineError> {
-    if settings["compactd"].get("summarizers").is_some_and(|value| !value.is_object()) {
+    let all = settings["compactd"].get("summarizers");
+    if all.is_some_and(|value| !value.is_object()) {
         return Err(EngineError::invalid_setting(PATH, "an object"));
+    }
+    for name in WITHOUT_MODEL {
+        let value = all.and_then(|all| all.get(name));
+        if value.is_some_and(|value| !(value.is_object() || value.is_null())) {
+            return Err(EngineError::invalid_setting(format!("{PATH}.{name}"), "an object, or null"));
+        }
     }
     defined(settings).try_for_each(|(name, _)| ModelConfiguration::read(name, settings).map(|_| ()))
 }
@@ -217,6 +224,7 @@ impl ModelConfiguration {
         let context_window = members.tokens("contextWindow")?;
         let max_output_tokens = members.tokens("maxOutputTokens")?;
         let access = access(name, &members)?;
+        members.check_types()?;
         let known = || match &access {
             Access::Http(http) => models::max_output_tokens(&http.model),
             Access::Command(_) => None,
@@ -287,6 +295,36 @@ impl<'a> Members<'a> {
     /// The members of `object` at `path`; `None` is an empty object.
     fn new(path: String, object: Option<&'a Map<String, Value>>) -> Self {
         Self { path, object }
+    }
+
+    /// Checks the types of all known members. A provider reads only some of them, but a wrong one is a mistake anyway.
+    fn check_types(&self) -> Result<(), EngineError> {
+        const TEXTS: [&str; 9] = [
+            "model",
+            "baseUrl",
+            "api",
+            "apiVersion",
+            "region",
+            "project",
+            "auth",
+            "conversationProvider",
+            "maxTokensParameter",
+        ];
+        let wrong = TEXTS.iter().find(|key| self.value(key).is_some_and(|value| !value.is_string()));
+        wrong.map_or(Ok(()), |key| Err(self.wrong(key, "a text")))?;
+        for key in ["apiKeyTimeoutMs", "apiKeyLifetimeMs", "connectTimeoutMs", "firstByteTimeoutMs", "idleTimeoutMs"] {
+            self.milliseconds(key, 1)?;
+        }
+        for key in ["headers", "extraBody", "env"] {
+            self.object(key)?;
+        }
+        let is_list = |value: &Value| value.as_array().is_some_and(|words| words.iter().all(Value::is_string));
+        let wrong = ["command", "apiKeyCommand"].into_iter().find(|key| !self.value(key).is_none_or(is_list));
+        wrong.map_or(Ok(()), |key| Err(self.wrong(key, "a list of texts")))?;
+        match self.value("apiKeyEnv") {
+            Some(value) if !value.is_string() => Err(self.wrong("apiKeyEnv", "a text, or null")),
+            _ => Ok(()),
+        }
     }
 
     /// The error for a wrong member.

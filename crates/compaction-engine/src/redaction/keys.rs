@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr, memrchr_iter};
 
 /// Minimum characters of a line of encoded data, except the last line of a block.
 const MIN_LINE: usize = 16;
@@ -363,7 +363,8 @@ fn blame_length(line: &str) -> usize {
     let hash = line.trim_start_matches('^');
     let is_hash = hash.bytes().take_while(u8::is_ascii_hexdigit).count() >= 7;
     let head = &line.as_bytes()[..line.len().min(MAX_PREFIX)];
-    let end = memchr(b')', head).filter(|end| is_hash && *end > 0 && head[*end - 1].is_ascii_digit());
+    // The name of an author may hold brackets, and the data holds none.
+    let end = memrchr_iter(b')', head).find(|end| is_hash && *end > 0 && head[*end - 1].is_ascii_digit());
     end.map_or(0, |end| end + 1 + usize::from(head.get(end + 1) == Some(&b' ')))
 }
 

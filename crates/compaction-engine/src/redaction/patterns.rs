@@ -408,7 +408,8 @@ pub(super) const VALUES: &[Rule] = &[
         &["bindpw", "bind_pass", "bindpass", "bind-pass", "rootpw", "auth_pass", "wpa-psk", "wpa-passphrase"],
         concat!(
             r"(?i-u:bindpw|bind[_-]?pass(?:w(?:or)?d)?|rootpw|auth_pass|wpa-psk|wpa-passphrase)",
-            r#"["']?(?:[ \t]*[=:][ \t]*|[ \t]+)(?:--(?:plaintext|iscrypted)[ \t]+)?["']?([^ \t\r\n"'`|&<]{4,})"#,
+            r#"["']?(?:[ \t]*[=:][ \t]*|[ \t]+)(?:--(?:plaintext|iscrypted)[ \t]+)?"#,
+            r#"(?:"([^"\r\n]{4,64})"|'([^'\r\n]{4,64})'|["']?([^ \t\r\n"'`|&<]{4,}))"#,
         ),
         Check::ConfiguredPassword,
     ),

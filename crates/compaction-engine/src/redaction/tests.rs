@@ -407,7 +407,7 @@ fn decorated(lines: &[String], first: usize, before: &str, after: &str) -> Strin
 }
 
 /// What listings, diffs, comments, quotations and programs put around the lines of a text.
-const DECORATIONS: [(&str, &str); 22] = [
+const DECORATIONS: [(&str, &str); 25] = [
     ("", ""),
     ("-", ""),
     ("+", ""),
@@ -429,6 +429,9 @@ const DECORATIONS: [(&str, &str); 22] = [
     ("  {n} | ", ""),
     ("abc1234f (Jo Do 2024-01-01 10:00:00 +0000  {n}) ", ""),
     ("^bc1234f k.pem (Jo 2024-01-01 10:00:00 +0000 {n}) ", ""),
+    ("abc1234f (Jo (x2) Do 2024-01-01 {n}) ", ""),
+    ("#", ""),
+    ("FILE: ", ""),
     ("    \"", "\\n\" +"),
 ];
 
@@ -556,6 +559,11 @@ fn quotes_of_all_kinds_hold_secrets() {
         ("\u{ab}", "\u{bb}"),
         ("\u{300c}", "\u{300d}"),
         ("\u{201e}", "\u{201c}"),
+        ("\u{ab} ", " \u{bb}"),
+        ("\u{ab}\u{a0}", "\u{a0}\u{bb}"),
+        ("\u{ab}\u{202f}", "\u{202f}\u{bb}"),
+        ("\u{bb}", "\u{ab}"),
+        ("\u{2039}", "\u{203a}"),
         ("&quot;", "&quot;"),
         ("&#39;", "&#39;"),
     ] {
@@ -567,6 +575,50 @@ fn quotes_of_all_kinds_hold_secrets() {
         let text = format!("before {open}password{close}: {open}string{close}, {open}token{close} after");
         assert_eq!(Redactor::shared().redact(&text).text, text);
     }
+}
+
+/// Two letters beyond ASCII are small and capital forms of letters of ASCII, and longer than these.
+#[test]
+fn names_with_a_long_s_or_the_sign_of_kelvin_are_names() {
+    let (password, random) = ("kX93hhQw2vTz", word(24));
+    for name in ["password", "DB_PASSWORD", "passphrase", "secret_key", "api_key", "API_KEY", "Client_Secret", "token"]
+    {
+        let other: String = name
+            .chars()
+            .map(|character| match character {
+                's' | 'S' => '\u{17f}',
+                'k' | 'K' => '\u{212a}',
+                character => character,
+            })
+            .collect();
+        let value = if name.to_lowercase().contains("pass") { password } else { &random };
+        for before in ["", "\u{17f}\u{212a} ", "\u{212a}: \"\u{17f}\"\n"] {
+            let redact =
+                |name: &str| Redactor::shared().redact(&format!("{before}{name}={value}\nafter")).text.into_owned();
+            assert_eq!(redact(&other), redact(name).replacen(name, &other, 1));
+            assert!(!redact(&other).contains(value) && redact(&other).starts_with(before), "{other}");
+        }
+    }
+    let text = "\u{17f}o the \u{212a} of a word: \u{17f}\u{212a} means no \u{17f}ecret";
+    assert_eq!(Redactor::shared().redact(text).text, text);
+}
+
+/// A rule of the settings may match each character, and a mark is longer than that.
+#[test]
+fn marks_take_no_more_room_than_the_text() {
+    let extra = |pattern: &str| ExtraRule { name: "x".repeat(64), pattern: pattern.to_owned() };
+    let length = 600_000;
+    for (pattern, text) in
+        [(".", "some words ".repeat(length / 11)), ("o", "no so ".repeat(length / 6)), ("é", "é".repeat(length / 2))]
+    {
+        let redacted = Redactor::new(&[], &[extra(pattern)]).redact(&text).text.into_owned();
+        assert!(redacted.len() <= 2 * text.len() + 2 * MARK_BYTES, "{pattern}: {}", redacted.len());
+        let left = redacted.replace(&format!("{MARK}{}]", "x".repeat(64)), "");
+        assert!(redacted.contains(MARK) && (pattern == "." && left.is_empty() || !left.contains(pattern)), "{left}");
+    }
+    // A few of them keep all that is between.
+    let redacted = Redactor::new(&[], &[extra("o")]).redact("no so").text.into_owned();
+    assert_eq!(redacted, format!("n{MARK}{0}] s{MARK}{0}]", "x".repeat(64)));
 }
 
 #[test]
@@ -672,6 +724,8 @@ fn words_are_passwords_where_they_are_assigned() {
         "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}: \"correcthorse\"",
         "bindpw wintergarten",
         "bindpw \"wintergarten\"\nport 389\n",
+        "bindpw 'winter garten'\nport 389\n",
+        "bindpw = \"winter g4rten\"\n",
         "rootpw {SSHA}Zm9vYmFyYmF6cXV4cXV1eA==",
         "rootpw --plaintext wintergarten",
         "bind_password = wintergarten",

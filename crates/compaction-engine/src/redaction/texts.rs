@@ -14,7 +14,8 @@ use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use tokio_util::sync::CancellationToken;
 
-use super::{Redactions, Redactor, add_counts, keys};
+use super::values::Values;
+use super::{Plain, Redacted, Redactions, Redactor, add_counts, keys};
 use crate::error::EngineError;
 
 /// Maximum number of threads for one conversation.
@@ -28,37 +29,42 @@ static THREADS: LazyLock<usize> =
 const SHARE_BYTES: usize = 1 << 16;
 
 impl Redactor {
-    /// The preparation without secrets, for summarizers, and the number of removed secrets. Entries and numbers stay
-    /// the same.
+    /// Removes secrets from a preparation, for summarizers; returns their number. Entries and numbers stay the same.
     ///
     /// # Errors
-    /// [`EngineError::Cancelled`] once `cancel` is cancelled.
+    /// [`EngineError::Cancelled`] once `cancel` is cancelled. Some texts then still have their secrets.
     pub fn preparation(
         &self,
-        preparation: &Preparation,
+        preparation: &mut Preparation,
         cancel: &CancellationToken,
-    ) -> Result<(Preparation, Redactions), EngineError> {
-        let mut safe = preparation.clone();
-        let mut counts = self.messages(&mut safe.messages_to_summarize, cancel)?;
-        add_counts(&mut counts, &self.messages(&mut safe.turn_prefix_messages, cancel)?);
-        if let Some(summary) = &mut safe.previous_summary {
-            let redacted = self.redact(summary);
-            add_counts(&mut counts, &redacted.counts);
-            *summary = redacted.text.into_owned();
-        }
+    ) -> Result<Redactions, EngineError> {
+        let mut counts = self.messages(&mut preparation.messages_to_summarize, cancel)?;
+        add_counts(&mut counts, &self.messages(&mut preparation.turn_prefix_messages, cancel)?);
+        add_counts(&mut counts, &self.text(&mut preparation.previous_summary));
         // Details that an earlier version stored may contain secrets.
-        let details = safe.previous_details.as_ref().and_then(|details| self.json(details.get(), Some(cancel)));
+        let details = preparation.previous_details.as_ref().and_then(|details| self.json(details.get(), Some(cancel)));
         if let Some((details, _)) = details.and_then(|(json, counts)| Some((raw_value(json).ok()?, counts))) {
-            safe.previous_details = Some(details);
+            preparation.previous_details = Some(details);
         }
-        safe.file_operations = self.file_operations(safe.file_operations);
+        preparation.file_operations = self.file_operations(std::mem::take(&mut preparation.file_operations));
         if cancel.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
-        Ok((safe, counts))
+        Ok(counts)
     }
 
-    /// Removes secrets from messages; returns their number. It looks at `cancel` between messages and within long ones,
+    /// Removes secrets from a text, if there is one; returns their number.
+    pub(crate) fn text(&self, text: &mut Option<String>) -> Redactions {
+        let Some(text) = text else { return Redactions::new() };
+        let Redacted { text: changed, counts } = self.redact(text);
+        if let Cow::Owned(changed) = changed {
+            *text = changed;
+        }
+        counts
+    }
+
+    /// Removes secrets from messages; returns their number. A redactor that seeks values takes messages that its rules
+    /// have seen, and passes over those without any of the values. It looks at `cancel` between messages and within long ones,
     /// because it holds a worker thread even if nobody waits for it any more.
     ///
     /// # Errors
@@ -132,7 +138,13 @@ impl Redactor {
 
     /// The message without secrets; `None` if it contains none.
     fn message(&self, message: &Message, cancel: Option<&CancellationToken>) -> Option<(Message, Redactions)> {
-        let (json, counts) = self.json(message.raw().get(), cancel)?;
+        let raw = message.raw().get();
+        if let Values::Sought(values) = &self.values
+            && !values.is_in(&Plain::of(raw).text, cancel)
+        {
+            return None;
+        }
+        let (json, counts) = self.json(raw, cancel)?;
         Some((Message::from_raw(raw_value(json).ok()?), counts))
     }
 

@@ -21,6 +21,9 @@ use super::table::may_project_set;
 use super::{Settings, merge};
 use crate::error::EngineError;
 
+/// What some editors write before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Maximum bytes of a settings file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
@@ -202,7 +205,7 @@ fn merged(
 /// The object in a settings file; `None` if there is no file.
 fn read_object(path: &Path) -> Result<Option<Value>, String> {
     match read_regular_file(path, MAX_FILE_BYTES) {
-        Ok(text) => serde_json::from_slice::<Map<String, Value>>(&text)
+        Ok(text) => serde_json::from_slice::<Map<String, Value>>(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text))
             .map(|layer| Some(Value::Object(layer)))
             .map_err(|error| format!("it holds no JSON object: {error}")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -293,6 +296,8 @@ mod tests {
         place.check(1, 7, 0);
         place.save(&json!({ "compaction": { "keepRecentTokens": 2, "reserveTokens": 3 } }).to_string());
         place.check(2, 7, 0);
+        place.save(&format!("\u{feff}{}", json!({ "compaction": { "keepRecentTokens": 4 } })));
+        place.check(4, 7, 0);
         std::fs::remove_file(place.directory.path().join("settings.json")).unwrap();
         place.check(20_000, 7, 0);
         assert!(Arc::ptr_eq(&place.layers.current(), &place.layers.current()));

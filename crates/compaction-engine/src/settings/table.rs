@@ -22,6 +22,8 @@ enum Kind {
     Choice(&'static str, &'static [&'static str]),
     Names,
     Text,
+    /// A path; null is none.
+    Path,
 }
 
 /// A setting.
@@ -45,7 +47,7 @@ const fn of_project(path: &'static str, kind: Kind) -> Setting {
 
 /// All settings. The first wrong value in this order is reported.
 static SETTINGS: &[Setting] = &[
-    own("sessionDir", Kind::Other),
+    own("sessionDir", Kind::Path),
     of_project("compaction", Kind::Object),
     of_project("branchSummary", Kind::Object),
     own("retry", Kind::Object),
@@ -70,6 +72,7 @@ static SETTINGS: &[Setting] = &[
     own("compactd.durability", Kind::Choice("checkpoint", &["always", "checkpoint", "none"])),
     own("compactd.summarizer", Kind::Other),
     own("compactd.summarizers.**", Kind::Other),
+    own("compactd.summarize", Kind::Object),
     own("compactd.summarize.contextWindow", Kind::Tokens(Some(128_000))),
     own("compactd.summarize.timeoutMs", Kind::Milliseconds(300_000)),
     own("compactd.ledger", Kind::Object),
@@ -84,11 +87,14 @@ static SETTINGS: &[Setting] = &[
     own("compactd.pins", Kind::Object),
     own("compactd.pins.maxTokens", Kind::Tokens(Some(4_000))),
     own("compactd.deadlineMs", Kind::Milliseconds(600_000)),
+    own("compactd.hooks", Kind::Object),
     own("compactd.hooks.timeoutMs", Kind::Milliseconds(30_000)),
+    of_project("compactd.fileTools", Kind::Object),
     of_project("compactd.fileTools.read", Kind::Names),
     of_project("compactd.fileTools.write", Kind::Names),
     of_project("compactd.fileTools.edit", Kind::Names),
     of_project("compactd.fileTools.pathArguments", Kind::Names),
+    own("compactd.prompts", Kind::Object),
     own("compactd.prompts.system", Kind::Text),
     own("compactd.prompts.history", Kind::Text),
     own("compactd.prompts.update", Kind::Text),
@@ -149,7 +155,7 @@ impl Kind {
             Self::Count(number) | Self::Milliseconds(number) | Self::Bytes(number, _) => json!(number),
             Self::Choice(word, _) => json!(word),
             Self::Object => json!({}),
-            Self::Other | Self::Percent | Self::Names | Self::Text => Value::Null,
+            Self::Other | Self::Percent | Self::Names | Self::Text | Self::Path => Value::Null,
         }
     }
 
@@ -164,6 +170,7 @@ impl Kind {
             Self::Choice(_, words) => value.as_str().is_some_and(|word| words.contains(&word)),
             Self::Names => is_name_list(value),
             Self::Text => value.is_string(),
+            Self::Path => value.is_string() || value.is_null(),
         }
     }
 
@@ -180,6 +187,7 @@ impl Kind {
             Self::Choice(_, [words @ .., last]) => format!("{} or {last}", words.join(", ")),
             Self::Names => "a list of names".to_owned(),
             Self::Text => "a text".to_owned(),
+            Self::Path => "a path, or null".to_owned(),
         }
     }
 

@@ -40,7 +40,7 @@ pub struct ModelSummarizer {
     name: String,
     model: Arc<dyn Model>,
     retries: RetryPolicy,
-    /// Removes secrets from requests and answers.
+    /// Removes secrets from requests and answers, unless a job has a redactor of its own.
     redactor: Option<Arc<Redactor>>,
     /// How models are asked.
     choice: RequestChoice,
@@ -84,8 +84,9 @@ impl Summarizer for ModelSummarizer {
     }
 
     async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError> {
-        let texts = self.redactor.clone().map(|redactor| Arc::new(RedactedTexts::new(redactor)));
-        let mut run = Run { summarizer: self, job_context, texts, cost: Cost::default() };
+        let redactor = job.redactor.clone().or_else(|| self.redactor.clone());
+        let texts = redactor.clone().map(|redactor| Arc::new(RedactedTexts::new(redactor)));
+        let mut run = Run { summarizer: self, job_context, redactor, texts, cost: Cost::default() };
         let job = Arc::new(job);
         let (text, request) = run.write_either(&job).await?;
         let Cost { attempts, usage, redactions } = run.cost;
@@ -106,6 +107,8 @@ struct Cost {
 struct Run<'a> {
     summarizer: &'a ModelSummarizer,
     job_context: &'a JobContext,
+    /// Removes the secrets of the operation.
+    redactor: Option<Arc<Redactor>>,
     /// Removes secrets from texts that will be cut.
     texts: Option<Arc<RedactedTexts>>,
     cost: Cost,
@@ -343,7 +346,7 @@ impl Run<'_> {
 
     /// The request without secrets. Searching a long prompt takes a while, so this runs on a worker thread.
     async fn without_secrets(&mut self, request: SummaryRequest) -> Result<SummaryRequest, Failure> {
-        let Some(redactor) = self.summarizer.redactor.clone() else {
+        let Some(redactor) = self.redactor.clone() else {
             return Ok(request);
         };
         let redacting = off_loop(move || {
@@ -369,7 +372,7 @@ impl Run<'_> {
             }
             failure => failure,
         })?;
-        let Some(redactor) = self.summarizer.redactor.clone() else {
+        let Some(redactor) = self.redactor.clone() else {
             return Ok(text);
         };
         let redacting = off_loop(move || {
@@ -437,7 +440,7 @@ impl Run<'_> {
 
     /// A foreign error text without secrets, because it may repeat the request.
     fn without_secrets_in(&self, cause: &str) -> String {
-        let redactor = self.summarizer.redactor.as_ref();
+        let redactor = self.redactor.as_ref();
         redactor.map_or_else(|| cause.to_owned(), |redactor| redactor.redact(cause).text.into_owned())
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn job(text: &str) -> SummaryJob {
         thinking: Default::default(),
         ledgers: None,
         conversation: None,
+        redactor: None,
     }
 }
 
