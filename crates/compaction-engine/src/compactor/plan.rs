@@ -44,8 +44,6 @@ pub(super) struct Plan {
 pub(super) struct RedactedPlan {
     /// The removed part.
     pub(super) preparation: Arc<Preparation>,
-    /// The kept part.
-    pub(super) kept: Vec<PreparedMessage>,
     /// Both parts in tokens.
     pub(super) cut_sizes: CutSizes,
     pub(super) order: Arc<Order>,
@@ -98,20 +96,35 @@ impl Plan {
         })
     }
 
-    /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread.
+    /// The plan without secrets, for summarizers and facts. It reads all removed messages and belongs on a worker
+    /// thread.
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] once `cancel` is cancelled.
     pub(super) fn redacted(&self, order: &Arc<Order>, cancel: &CancellationToken) -> Result<RedactedPlan, EngineError> {
-        let (cut_sizes, order, mut kept) = (self.cut_sizes, Arc::clone(order), self.kept.clone());
+        let (cut_sizes, order) = (self.cut_sizes, Arc::clone(order));
         let (preparation, redactions) = match order.settings.redaction().redactor() {
-            Some(redactor) => {
-                redactor.messages(&mut kept, cancel)?;
-                redactor.preparation(&self.preparation, cancel)?
-            }
+            Some(redactor) => redactor.preparation(&self.preparation, cancel)?,
             None => (self.preparation.clone(), Redactions::new()),
         };
-        Ok(RedactedPlan { preparation: Arc::new(preparation), kept, cut_sizes, order, redactions })
+        Ok(RedactedPlan { preparation: Arc::new(preparation), cut_sizes, order, redactions })
+    }
+
+    /// The kept messages without secrets, for the check of a summary. Summarizers do not see them, so they are redacted
+    /// while a summary is written. It reads all kept messages and belongs on a worker thread.
+    ///
+    /// # Errors
+    /// [`EngineError::Cancelled`] once `cancel` is cancelled.
+    pub(super) fn redacted_kept(
+        &self,
+        order: &Order,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<PreparedMessage>, EngineError> {
+        let mut kept = self.kept.clone();
+        if let Some(redactor) = order.settings.redaction().redactor() {
+            redactor.messages(&mut kept, cancel)?;
+        }
+        Ok(kept)
     }
 
     /// The conversation before the entry `end`, for a model that continues it.
@@ -187,22 +200,33 @@ impl Plan {
 
 /// Minimum estimated tokens of a context whose messages are read on a thread of their own.
 const LONG_CONTEXT: u64 = 20_000;
+/// Number of messages that are not worth a thread.
+const FEW_MESSAGES: usize = 32;
 
-/// Does `work`, which may search a whole file. The messages of a long context are read meanwhile, because the
-/// preparation needs them next.
+/// Does `work`, which may search a whole file. The messages of a long context are read meanwhile and then, on two
+/// threads, because the preparation needs them next.
 fn read_beside<T>(projection: &Projection, work: impl FnOnce() -> T) -> T {
     if tokens::context_tokens(projection).tokens < LONG_CONTEXT {
         return work();
     }
+    let messages: Vec<&Message> = projection.messages().filter(|message| !message.is_read()).collect();
+    if messages.len() < FEW_MESSAGES {
+        return work();
+    }
+    let read = || messages.iter().for_each(|message| message.read_ahead());
+    // Both threads read until they meet: a message that was read already costs nothing.
+    let read_backwards = || {
+        let unread = messages.iter().rev().take_while(|message| !message.is_read());
+        unread.for_each(|message| message.read_ahead());
+    };
     std::thread::scope(|scope| {
-        let read = || {
-            for message in projection.messages() {
-                message.read_ahead();
-            }
-        };
         // Without another thread, the messages are read where they are needed.
-        let _ = std::thread::Builder::new().spawn_scoped(scope, read);
-        work()
+        let is_shared = std::thread::Builder::new().spawn_scoped(scope, read).is_ok();
+        let done = work();
+        if is_shared {
+            read_backwards();
+        }
+        done
     })
 }
 
@@ -424,6 +448,7 @@ impl Preview {
         settings: &Settings,
     ) -> Result<Result<Self, Refusal>, EngineError> {
         let projection = view.project(leaf)?;
+        read_beside(&projection, || ());
         let fitted = FittedSettings::of(settings, view.open.auto_compaction.effective_model().as_ref());
         let compaction = fitted.map_or_else(|| settings.compaction_at(projection.model()), |fitted| fitted.compaction);
         let tools = settings.file_tools();

@@ -75,7 +75,8 @@ impl Written {
         let redacted = plan.redacted(order, cancel)?;
         let files = &redacted.preparation.file_operations;
         let given = &given.text;
-        let account = Account::of_given(&redacted, &given.summary);
+        let kept = plan.redacted_kept(order, cancel)?;
+        let account = Account::of_given(&redacted, &kept, &given.summary);
         let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
@@ -112,18 +113,20 @@ impl Written {
         if jobs.first().is_some_and(|job| rests_on_all(job, preparation)) {
             jobs.iter_mut().for_each(|job| job.ledgers = Some(Arc::clone(&collected)));
         }
-        // The ledger for the account is collected and serialised while a model writes. Beside an extractive summary it
-        // is serialised once the summary is known, because it need not repeat the statements there.
+        // The ledger for the account is collected and serialised while a model writes, and the kept messages are
+        // redacted. Beside an extractive summary the ledger is serialised once the summary is known, because it need not
+        // repeat the statements there.
         let is_local = operation.chain.first().is_some_and(|first| first.name() == EXTRACTIVE);
-        let storing_ledger = async {
+        let preparing_check = async {
             let ledger = collected.ledgers().await?.evicted;
-            if is_local {
-                return Ok((ledger, None));
-            }
-            let order = Arc::clone(order);
-            blocking(move || Ok((Arc::clone(&ledger), Some(stored(&ledger, &order))))).await
+            let (plan, order, cancel) = (Arc::clone(plan), Arc::clone(order), operation.guard.cancel.clone());
+            let preparing = move || {
+                let stored = (!is_local).then(|| stored(&ledger, &order));
+                Ok((ledger, stored, plan.redacted_kept(&order, &cancel)?))
+            };
+            blocking(preparing).await
         };
-        let (written, (ledger, stored)) = tokio::try_join!(operation.summarize(&jobs), storing_ledger)?;
+        let (written, (ledger, stored, kept)) = tokio::try_join!(operation.summarize(&jobs), preparing_check)?;
         let mut redactions = redacted.redactions.clone();
         add_counts(&mut redactions, &written.redactions);
         let mut texts = written.texts.into_iter();
@@ -137,7 +140,8 @@ impl Written {
         structural_operation::checked(&summary)?;
         let (account, summary) = {
             let (redacted, is_own) = (Arc::clone(&redacted), written.summarizer == EXTRACTIVE);
-            let completing = blocking(move || Ok(Account::complete(&redacted, (ledger, stored), &summary, is_own)));
+            let completing =
+                blocking(move || Ok(Account::complete(&redacted, &kept, (ledger, stored), &summary, is_own)));
             operation.unless_cancelled(completing).await?
         };
         let files = &preparation.file_operations;
@@ -301,11 +305,24 @@ fn stored(ledger: &Ledger, order: &Order) -> String {
     ledger.to_json(order.settings.ledger_bytes())
 }
 
+/// Does both at once, the first on a thread of its own. Where there is none, one after the other.
+fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().spawn_scoped(scope, &first);
+        let second = second();
+        let first = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => first(),
+        };
+        (first, second)
+    })
+}
+
 impl Account {
     /// The account of a given summary, which is stored unchanged.
-    pub(super) fn of_given(plan: &RedactedPlan, summary: &str) -> Self {
+    pub(super) fn of_given(plan: &RedactedPlan, kept: &[PreparedMessage], summary: &str) -> Self {
         let ledger = Arc::new(plan.preparation.ledger());
-        let (stored, loss) = (stored(&ledger, &plan.order), plan.loss(&ledger, summary));
+        let (stored, loss) = both(|| stored(&ledger, &plan.order), || plan.loss(kept, &ledger, summary));
         Self::new(plan, (ledger, stored), loss)
     }
 
@@ -317,6 +334,7 @@ impl Account {
     /// `serialised` is the stored form of the ledger, where it was made already.
     pub(super) fn complete(
         plan: &RedactedPlan,
+        kept: &[PreparedMessage],
         (ledger, serialised): (Arc<Ledger>, Option<String>),
         text: &str,
         is_own: bool,
@@ -325,11 +343,12 @@ impl Account {
         let shown = ShownFiles::in_tokens(&files, &ledger.last_touched(), plan.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
         let whole = with_files(text);
-        let loss = plan.loss(&ledger, &whole);
         if is_own {
-            let stored = ledger.to_json_beside(&whole, plan.order.settings.ledger_bytes());
+            let storing = || ledger.to_json_beside(&whole, plan.order.settings.ledger_bytes());
+            let (stored, loss) = both(storing, || plan.loss(kept, &ledger, &whole));
             return (Self::new(plan, (ledger, stored), loss), whole);
         }
+        let loss = plan.loss(kept, &ledger, &whole);
         let most = plan.order.settings.repair_tokens();
         let most = most.map(|most| most.min(max_fact_tokens(estimate_text(text))));
         let budget = most.map(|most| most.min(plan.room_for_facts(text, &whole)));
@@ -341,7 +360,8 @@ impl Account {
         let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, &redactor));
         let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
         let is_whole = block == repair.block;
-        account.retention = if is_whole { repair.retention } else { plan.loss(&account.ledger, &summary).retention };
+        account.retention =
+            if is_whole { repair.retention } else { plan.loss(kept, &account.ledger, &summary).retention };
         (account, summary)
     }
 
@@ -406,14 +426,14 @@ impl RedactedPlan {
         clearly_smaller.min(self.room_beside(text).saturating_sub(files))
     }
 
-    fn loss(&self, ledger: &Ledger, summary: &str) -> LossReport {
+    fn loss(&self, kept: &[PreparedMessage], ledger: &Ledger, summary: &str) -> LossReport {
         let evicted: Vec<PreparedMessage> = self.preparation.evicted().cloned().collect();
         LossReport::of(&Check {
             ledger,
             summary,
             evicted: &evicted,
             previous_summary: self.preparation.previous_summary.as_deref(),
-            kept: &self.kept,
+            kept,
         })
     }
 }
