@@ -678,6 +678,33 @@ impl NotAnObject {
 mod tests {
     use super::*;
 
+    #[test]
+    fn plain_objects_are_split_as_by_the_reader_of_all_objects() {
+        let reader = |text: &'static str| {
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            let members = deserializer.deserialize_map(RawMembers).and_then(|members| {
+                deserializer.end()?;
+                Ok(members)
+            });
+            members.map(|members| RawObject { members }.to_json()).ok()
+        };
+        for (text, is_plain) in [
+            (r#"{"a":1,"b":"x\n\ud800","a":[ 2 , {} ],"é":null}"#, true),
+            ("\t{ \"a\" : 1e999 , \"b\":{\"a\":true} }\r\n", true),
+            ("{}", true),
+            (r#"{"\u0061":1}"#, false),
+            (r#"{"a":1}x"#, false),
+            (r#"{"a":tru}"#, false),
+            (r#"{"a":1,}"#, false),
+            ("null", false),
+            ("", false),
+        ] {
+            let split = RawObject::split_plain(text).map(|members| RawObject { members }.to_json());
+            assert_eq!(split.is_some(), is_plain, "{text}");
+            assert!(split.is_none() || split == reader(text), "{text}");
+        }
+    }
+
     #[track_caller]
     fn check_compact(text: &str, expected: &str) {
         let json = Json::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
