@@ -369,6 +369,10 @@ impl Session {
     /// context, one thread walks and two parse. Entries with a problem are left to the walk of the projection, which
     /// reports it.
     fn read_ahead(&self, leaf: Option<&EntryId>) -> Result<(), StoreError> {
+        // A tail has the bytes of the lines in memory, and reading them again takes as long as parsing them.
+        if self.known.get().is_none() {
+            return Ok(());
+        }
         let mut walk = self.walk(leaf)?;
         let (sender, receiver) = channel();
         let (receiver, mut has_helper) = (Mutex::new(receiver), false);
