@@ -169,8 +169,7 @@ impl Index {
             Reading::Whole => 1,
         };
         if threads > 1 {
-            let segment = scan::segment_bytes(log.length().min(limit));
-            return Self::build_in_parallel(log, limit, segment, threads, max_line, is_cancelled);
+            return Self::build_in_parallel(log, limit, scan::SEGMENT_BYTES, threads, max_line, is_cancelled);
         }
         Self::new(log, reading, limit, max_line).read(log, limit, is_cancelled)
     }

@@ -380,13 +380,8 @@ impl Index {
     }
 }
 
-/// Maximum bytes of a segment.
-const SEGMENT_BYTES: u64 = 16 << 20;
-/// Minimum bytes of a segment, and of a file for which another thread pays off.
-const SMALL_SEGMENT_BYTES: u64 = 1 << 20;
-const PARALLEL_BYTES: u64 = 4 << 20;
-/// Number of segments that a file has at least, so that all threads end at about the same time.
-const LEAST_SEGMENTS: u64 = 16;
+/// Bytes of a segment. A smaller file is not worth another thread.
+pub(super) const SEGMENT_BYTES: u64 = 16 << 20;
 /// Maximum number of threads. Memory bandwidth limits more.
 const MAX_THREADS: usize = 4;
 /// Lines per batch, and the number of batches that a thread may be ahead.
@@ -417,15 +412,10 @@ enum Progress {
 /// Number of threads that read a log. More threads do not help with a log in memory, and one thread skips holes at
 /// once.
 pub(super) fn threads(log: &dyn SessionLog, end: u64) -> usize {
-    if log.locator().is_none() || end < PARALLEL_BYTES || log.has_holes() {
+    if log.locator().is_none() || end < 2 * SEGMENT_BYTES || log.has_holes() {
         return 1;
     }
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
-}
-
-/// Bytes of the segments in which a log of `end` bytes is read.
-pub(super) fn segment_bytes(end: u64) -> u64 {
-    (end / LEAST_SEGMENTS).clamp(SMALL_SEGMENT_BYTES, SEGMENT_BYTES)
 }
 
 impl Index {
