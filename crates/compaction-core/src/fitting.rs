@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::conversation::{Detail, Redact, Thinking, serialize_body};
 use crate::message::{Block, Body, Message};
@@ -81,7 +81,7 @@ pub struct Fitting {
 }
 
 /// Requests that fit, in order of execution. Their texts are made when they are asked for, so a long conversation is
-/// not held twice.
+/// not held twice. The first one is held from [`RequestPlan::estimated_tokens`] until it is asked for.
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
     wording: Wording,
@@ -95,6 +95,8 @@ pub struct RequestPlan {
     /// The conversation, one part for each request.
     parts: Vec<Part>,
     fitting: Fitting,
+    /// The first request, if it was made to estimate it.
+    first: Arc<Mutex<Option<SummaryRequest>>>,
 }
 
 /// The messages of one request, by their places in the conversation.
@@ -135,8 +137,16 @@ impl RequestPlan {
 
     /// Estimated tokens of all requests together, without the answers that the later ones update.
     pub fn estimated_tokens(&self) -> u64 {
-        let requests = (0..self.parts.len()).filter_map(|index| self.request(index, None));
-        requests.map(|request| request.estimated_tokens).fold(0, u64::saturating_add)
+        let later = (1..self.parts.len()).filter_map(|index| self.request(index, None));
+        let later = later.map(|request| request.estimated_tokens).fold(0, u64::saturating_add);
+        let first = self.request(0, None);
+        let tokens = first.as_ref().map_or(0, |request| request.estimated_tokens);
+        *self.held_first() = first;
+        later.saturating_add(tokens)
+    }
+
+    fn held_first(&self) -> MutexGuard<'_, Option<SummaryRequest>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The request at `index`; `None` after the last one. `summary_so_far` is the answer to the
@@ -148,6 +158,11 @@ impl RequestPlan {
     /// The last request allows the model's maximum output, if it is known. Thinking counts as output
     /// too, so a lower limit would cut summaries off.
     pub fn request(&self, index: usize, summary_so_far: Option<&str>) -> Option<SummaryRequest> {
+        if index == 0
+            && let Some(held) = self.held_first().take()
+        {
+            return Some(held);
+        }
         let part = self.parts.get(index)?;
         let previous = self.previous(index, summary_so_far);
         let conversation = |prompt: &mut String| self.write_text(part, prompt);
@@ -477,7 +492,18 @@ impl<'a> Planner<'a> {
         };
         let Self { messages, wording, budget, model_max_tokens, redact, .. } = self;
         let messages = messages.to_vec();
-        RequestPlan { wording, budget, model_max_tokens, previous, messages, detail, redact, parts, fitting }
+        RequestPlan {
+            wording,
+            budget,
+            model_max_tokens,
+            previous,
+            messages,
+            detail,
+            redact,
+            parts,
+            fitting,
+            first: Arc::default(),
+        }
     }
 }
 

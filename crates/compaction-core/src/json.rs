@@ -375,7 +375,7 @@ pub struct RawObject<'a> {
 #[derive(Debug, Clone)]
 enum RawText<'a> {
     /// Split from valid JSON; needs no further check.
-    Split(&'a RawValue),
+    Split(&'a str),
     /// Set by a caller.
     Set(Cow<'a, str>),
 }
@@ -383,7 +383,7 @@ enum RawText<'a> {
 impl RawText<'_> {
     fn get(&self) -> &str {
         match self {
-            RawText::Split(raw) => raw.get(),
+            RawText::Split(text) => text,
             RawText::Set(text) => text,
         }
     }
@@ -392,6 +392,10 @@ impl RawText<'_> {
 impl<'a> RawObject<'a> {
     /// Splits `text`, which must be one JSON object. Only the syntax of values is checked.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        // Nearly all stored objects are plain, and a cursor goes through them in half the time.
+        if let Some(members) = Self::split_plain(text) {
+            return Ok(Self { members });
+        }
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let members = match deserializer.deserialize_map(RawMembers) {
             Ok(members) => members,
@@ -403,6 +407,22 @@ impl<'a> RawObject<'a> {
         };
         deserializer.end()?;
         Ok(Self { members })
+    }
+
+    /// The members of an object that a cursor can go through; `None` says nothing about the text.
+    fn split_plain(text: &'a str) -> Option<Vec<(Cow<'a, str>, RawText<'a>)>> {
+        let mut members = Members::default();
+        let mut cursor = Cursor::new(text.as_bytes());
+        cursor.skip_white();
+        cursor.members(|name, cursor| {
+            let start = cursor.position();
+            cursor.value()?;
+            let value = text.get(start..cursor.position())?;
+            members.insert(Cow::Borrowed(std::str::from_utf8(name).ok()?), RawText::Split(value));
+            (members.list.len() <= MAX_MEMBERS).then_some(())
+        })?;
+        cursor.skip_white();
+        cursor.is_at_end().then_some(members.list)
     }
 
     /// The same object without borrows.
@@ -421,7 +441,7 @@ impl<'a> RawObject<'a> {
     /// Member `key` as a raw value. `None` if it is missing or was set to invalid JSON.
     pub fn raw(&self, key: &str) -> Option<Box<RawValue>> {
         match self.text(key)? {
-            RawText::Split(raw) => Some((*raw).to_owned()),
+            RawText::Split(text) => read_value(text).ok(),
             RawText::Set(text) => raw_value(text.clone().into_owned()).ok(),
         }
     }
@@ -490,7 +510,7 @@ impl<'de> Visitor<'de> for RawMembers {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
         let mut members = Members::default();
         while let Some(Key(key)) = access.next_key()? {
-            members.insert(key, RawText::Split(access.next_value()?));
+            members.insert(key, RawText::Split(access.next_value::<&RawValue>()?.get()));
             if members.list.len() > MAX_MEMBERS {
                 return Err(A::Error::custom(format_args!("more than {MAX_MEMBERS} members")));
             }
@@ -526,7 +546,8 @@ pub fn raw_value(json: String) -> Result<Box<RawValue>, serde_json::Error> {
     RawValue::from_string(json)
 }
 
-/// As [`raw_value`], for a text that a [`Cursor`] went through, without surrounding white space. It is not read again.
+/// As [`raw_value`], for a text that is known to be JSON, such as one that a [`Cursor`] went through, without
+/// surrounding white space. It is not read again.
 pub(crate) fn read_value(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
     Box::<RawValue>::deserialize(ReadText(text)).or_else(|_| raw_value(text.to_owned()))
 }
@@ -656,6 +677,33 @@ impl NotAnObject {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_objects_are_split_as_by_the_reader_of_all_objects() {
+        let reader = |text: &'static str| {
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            let members = deserializer.deserialize_map(RawMembers).and_then(|members| {
+                deserializer.end()?;
+                Ok(members)
+            });
+            members.map(|members| RawObject { members }.to_json()).ok()
+        };
+        for (text, is_plain) in [
+            (r#"{"a":1,"b":"x\n\ud800","a":[ 2 , {} ],"é":null}"#, true),
+            ("\t{ \"a\" : 1e999 , \"b\":{\"a\":true} }\r\n", true),
+            ("{}", true),
+            (r#"{"\u0061":1}"#, false),
+            (r#"{"a":1}x"#, false),
+            (r#"{"a":tru}"#, false),
+            (r#"{"a":1,}"#, false),
+            ("null", false),
+            ("", false),
+        ] {
+            let split = RawObject::split_plain(text).map(|members| RawObject { members }.to_json());
+            assert_eq!(split.is_some(), is_plain, "{text}");
+            assert!(split.is_none() || split == reader(text), "{text}");
+        }
+    }
 
     #[track_caller]
     fn check_compact(text: &str, expected: &str) {

@@ -288,6 +288,11 @@ impl Message {
         self.tokens();
     }
 
+    /// Whether [`Message::read_ahead`] has nothing left to do.
+    pub fn is_read(&self) -> bool {
+        self.tokens.get().is_some() && (self.body.get().is_some() || self.raw.get().len() > LONG_BYTES)
+    }
+
     /// Estimated tokens (docs/projection.md, "Tokens").
     pub fn tokens(&self) -> u64 {
         *self.tokens.get_or_init(|| match self.body.get() {

@@ -44,6 +44,9 @@ impl LineHeader {
         if !line.trim_start().starts_with('{') {
             return None;
         }
+        if let Some(members) = Members::of_plain(line) {
+            return Some(members.into_header(false));
+        }
         let mut members = Members::default();
         let mut deserializer = serde_json::Deserializer::from_str(line);
         let end = MembersSeed(&mut members).deserialize(&mut deserializer).and_then(|()| deserializer.end());
@@ -75,6 +78,39 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
+    /// Reads a line that a cursor can go through; `None` says nothing about the line.
+    fn of_plain(line: &'a str) -> Option<Self> {
+        let mut members = Self::default();
+        let mut cursor = Cursor::new(line.as_bytes());
+        let value = |cursor: &mut Cursor<'a>| {
+            let start = cursor.position();
+            cursor.value()?;
+            line.get(start..cursor.position()).map(Cow::Borrowed)
+        };
+        cursor.skip_white();
+        cursor.members(|name, cursor| {
+            match name {
+                b"type" => members.kind = Some(value(cursor)?),
+                b"id" => members.id = Some(value(cursor)?),
+                b"parentId" => members.parent_id = Some(value(cursor)?),
+                b"message" => {
+                    members.role = None;
+                    cursor.members(|name, cursor| {
+                        match name {
+                            b"role" => members.role = Some(value(cursor)?),
+                            _ => drop(cursor.value()?),
+                        }
+                        Some(())
+                    })?;
+                }
+                _ => drop(cursor.value()?),
+            }
+            Some(())
+        })?;
+        cursor.skip_white();
+        cursor.is_at_end().then_some(members)
+    }
+
     fn of(object: &RawObject<'_>) -> Members<'static> {
         let text = |key: &str| object.get(key).map(|value| Cow::Owned(value.to_owned()));
         let message = object.get("message").and_then(|message| RawObject::parse(message).ok());

@@ -1,13 +1,14 @@
 //! `compact` and `undo`: a compaction, what one would do, and taking it back; and the reports of them.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, IsTerminal as _, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use compactd_client::Notification;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::arguments::{CompactOptions, UndoOptions};
@@ -21,11 +22,17 @@ use super::terminal::{
 /// Time between two moves of the progress bar while a model writes nothing.
 const TICK: Duration = Duration::from_millis(120);
 
+/// Bytes of one read of a session file.
+const READ_BYTES: usize = 1 << 18;
+
 /// Compacts a session, or plans it for a dry run, and writes the report to `output`.
 pub(super) async fn run(options: &CompactOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
     let source = Source::of(&options.file, !options.dry_run)?;
     let options = &CompactOptions { file: source.path().to_owned(), ..options.clone() };
-    let (connection, session) = source.open(options.dry_run).await?;
+    // The report for people shows neither a ledger nor, without a terminal, any progress.
+    let progress = std::io::stderr().is_terminal();
+    let capabilities = json!({ "entryBodies": false, "ledgers": options.json, "progress": progress });
+    let (connection, session) = source.open_with(options.dry_run, capabilities).await?;
     let report = report(&connection, &session, source.name(), options, terminal).await;
     print(&connection.finish(report).await?, output)
 }
@@ -91,14 +98,38 @@ async fn plan(
     if let Some(last) = last_evicted(prepared) {
         params["after"] = json!(last);
     }
-    let context = connection.call("getContext", &params).await?;
+    let context = match options.dry_run {
+        true => connection.call("getContext", &params).await?,
+        false => connection.call_for::<CountedContext>("getContext", &params).await?.into_value(),
+    };
     let mut plan = Plan::new(session, prepared, &context, name);
     if options.dry_run {
         let kept = json!({ "messages": plan.kept_messages(&context) });
         plan.kept_tokens = number(&connection.call("estimateTokens", &kept).await?["tokens"]);
     }
-    plan.first_kept_line = line_of_entry(&options.file, &plan.first_kept_entry);
+    // A file of version 1 has no ids yet.
+    if session["migratedFrom"] != 1 {
+        plan.first_kept_line = line_of_entry(&options.file, &plan.first_kept_entry);
+    }
     Ok(plan)
+}
+
+/// The result of `getContext` for a caller that only counts its messages.
+#[derive(Deserialize)]
+struct CountedContext {
+    messages: Vec<IgnoredAny>,
+    #[serde(default)]
+    delta: Value,
+    #[serde(default)]
+    diagnostics: Value,
+}
+
+impl CountedContext {
+    /// The result with nulls for messages.
+    fn into_value(self) -> Value {
+        let messages = vec![Value::Null; self.messages.len()];
+        json!({ "messages": messages, "delta": self.delta, "diagnostics": self.diagnostics })
+    }
 }
 
 /// Compacts the session. Returns the result, extended by the line of the compaction entry, and the time it took.
@@ -234,7 +265,7 @@ fn running(params: &Value) -> String {
 /// The line of an entry in its session file, counted from 1. `None` if the file does not hold the id, as in files of
 /// old versions, whose ids are not written yet.
 fn line_of_entry(path: &Path, entry_id: &str) -> Option<u64> {
-    let mut reader = BufReader::new(File::open(path).ok()?);
+    let mut reader = BufReader::with_capacity(READ_BYTES, File::open(path).ok()?);
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();

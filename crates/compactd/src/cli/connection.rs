@@ -220,7 +220,12 @@ impl Source {
 
     /// Starts a server and opens the session there. Returns the result of `openSession` too.
     pub(super) async fn open(&self, read_only: bool) -> Result<(Connection, Value), Failure> {
-        let connection = Connection::start(&self.name, json!({})).await?;
+        self.open_with(read_only, json!({ "entryBodies": false })).await
+    }
+
+    /// As [`Source::open`], with the capabilities that `initialize` names.
+    pub(super) async fn open_with(&self, read_only: bool, capabilities: Value) -> Result<(Connection, Value), Failure> {
+        let connection = Connection::start(&self.name, json!({ "capabilities": capabilities })).await?;
         let params = json!({ "path": utf8(&self.path)?, "readOnly": read_only });
         match connection.call("openSession", &params).await {
             Ok(session) => Ok((connection, session)),

@@ -68,6 +68,9 @@ impl Terminal {
 /// Session text on one line. Line ends, and control characters that could steer the terminal, become spaces. A run of
 /// spaces becomes one space.
 pub(super) fn one_line(text: &str) -> String {
+    if is_plain(text) && !text.contains("  ") {
+        return text.trim_matches(' ').to_owned();
+    }
     let safe = |character: char| if character.is_control() || is_direction_mark(character) { ' ' } else { character };
     let spaced: String = text.chars().map(safe).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -102,8 +105,16 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { format!("{}…", start.trim_end()) }
 }
 
+/// Whether a text consists of printable ASCII characters, as nearly all words do. Each takes one column.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 /// The columns of a text.
 pub(super) fn width(text: &str) -> usize {
+    if is_plain(text) {
+        return text.len();
+    }
     text.chars().map(columns_of).sum()
 }
 
@@ -129,7 +140,7 @@ pub(super) fn wrapped(text: &str, indent: usize, columns: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;
     for (position, word) in text.split(' ').enumerate() {
-        let columns_of_word = width(&strip_ansi_codes(word));
+        let columns_of_word = if is_plain(word) { word.len() } else { width(&strip_ansi_codes(word)) };
         match position {
             0 => {}
             _ if column + 1 + columns_of_word > columns => {

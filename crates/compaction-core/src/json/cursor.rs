@@ -25,6 +25,11 @@ impl<'a> Cursor<'a> {
         self.at == self.bytes.len()
     }
 
+    /// Distance of the next byte from the start.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
     /// An object; `visit` skips the value of each member.
     pub fn members(&mut self, mut visit: impl FnMut(&'a [u8], &mut Self) -> Option<()>) -> Option<()> {
         self.byte(b'{')?;

@@ -204,22 +204,33 @@ impl Plan {
 
 /// Minimum estimated tokens of a context whose messages are read on a thread of their own.
 const LONG_CONTEXT: u64 = 20_000;
+/// Number of messages that are not worth a thread.
+const FEW_MESSAGES: usize = 32;
 
-/// Does `work`, which may search a whole file. The messages of a long context are read meanwhile, because the
-/// preparation needs them next.
+/// Does `work`, which may search a whole file. The messages of a long context are read meanwhile and then, on two
+/// threads, because the preparation needs them next.
 fn read_beside<T>(projection: &Projection, work: impl FnOnce() -> T) -> T {
     if tokens::context_tokens(projection).tokens < LONG_CONTEXT {
         return work();
     }
+    let messages: Vec<&Message> = projection.messages().filter(|message| !message.is_read()).collect();
+    if messages.len() < FEW_MESSAGES {
+        return work();
+    }
+    let read = || messages.iter().for_each(|message| message.read_ahead());
+    // Both threads read until they meet: a message that was read already costs nothing.
+    let read_backwards = || {
+        let unread = messages.iter().rev().take_while(|message| !message.is_read());
+        unread.for_each(|message| message.read_ahead());
+    };
     std::thread::scope(|scope| {
-        let read = || {
-            for message in projection.messages() {
-                message.read_ahead();
-            }
-        };
         // Without another thread, the messages are read where they are needed.
-        let _ = std::thread::Builder::new().spawn_scoped(scope, read);
-        work()
+        let is_shared = std::thread::Builder::new().spawn_scoped(scope, read).is_ok();
+        let done = work();
+        if is_shared {
+            read_backwards();
+        }
+        done
     })
 }
 
@@ -441,6 +452,7 @@ impl Preview {
         settings: &Settings,
     ) -> Result<Result<Self, Refusal>, EngineError> {
         let projection = view.project(leaf)?;
+        read_beside(&projection, || ());
         let fitted = FittedSettings::of(settings, view.open.auto_compaction.effective_model().as_ref());
         let compaction = fitted.map_or_else(|| settings.compaction_at(projection.model()), |fitted| fitted.compaction);
         let tools = settings.file_tools();

@@ -309,11 +309,24 @@ fn stored(ledger: &Ledger, order: &Order) -> String {
     ledger.to_json(order.settings.ledger_bytes())
 }
 
+/// Does both at once, the first on a thread of its own. Where there is none, one after the other.
+fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().spawn_scoped(scope, &first);
+        let second = second();
+        let first = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => first(),
+        };
+        (first, second)
+    })
+}
+
 impl Account {
     /// The account of a given summary, which is stored unchanged.
     pub(super) fn of_given(plan: &RedactedPlan, summary: &str) -> Self {
         let ledger = Arc::new(plan.preparation.ledger());
-        let (stored, loss) = (stored(&ledger, &plan.order), plan.loss(&ledger, summary));
+        let (stored, loss) = both(|| stored(&ledger, &plan.order), || plan.loss(&ledger, summary));
         Self::new(plan, (ledger, stored), loss)
     }
 
@@ -333,11 +346,12 @@ impl Account {
         let shown = ShownFiles::in_tokens(&files, &ledger.last_touched(), plan.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
         let whole = with_files(text);
-        let loss = plan.loss(&ledger, &whole);
         if is_own {
-            let stored = ledger.to_json_beside(&whole, plan.order.settings.ledger_bytes());
+            let storing = || ledger.to_json_beside(&whole, plan.order.settings.ledger_bytes());
+            let (stored, loss) = both(storing, || plan.loss(&ledger, &whole));
             return (Self::new(plan, (ledger, stored), loss), whole);
         }
+        let loss = plan.loss(&ledger, &whole);
         let most = plan.order.settings.repair_tokens();
         let most = most.map(|most| most.min(max_fact_tokens(estimate_text(text))));
         let budget = most.map(|most| most.min(plan.room_for_facts(text, &whole)));

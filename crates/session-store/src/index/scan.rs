@@ -435,10 +435,12 @@ impl Index {
             let start = |first: usize| {
                 let (sender, receiver) = sync_channel(BATCHES_AHEAD);
                 let of_thread = (first..segments).step_by(threads);
-                scope.spawn(move || read_segments(log, of_thread, segment, end, &sender));
-                receiver
+                let read = move || read_segments(log, of_thread, segment, end, &sender);
+                thread::Builder::new().spawn_scoped(scope, read).map(|_| receiver)
             };
-            let receivers: Vec<Receiver<Progress>> = (0..threads).map(start).collect();
+            let receivers: io::Result<Vec<Receiver<Progress>>> = (0..threads).map(start).collect();
+            // Where the system refuses a thread, the index stays empty, and the caller reads on alone.
+            let Ok(receivers) = receivers else { return Ok(()) };
             for number in 0..segments {
                 if self.take_segment(log, &receivers[number % threads], is_cancelled)?.is_break() {
                     break;

@@ -175,10 +175,13 @@ impl Session {
         self.check_condition(condition)?;
         let mut chain = self.build_chain(new, parent)?;
         if !self.is_current() {
+            let seen = self.what_chains_depend_on();
             // This may read foreign entries, so the leaf may have moved.
             self.make_current()?;
             self.check_condition(condition)?;
-            chain = self.build_chain(new, parent)?;
+            if self.what_chains_depend_on() != seen {
+                chain = self.build_chain(new, parent)?;
+            }
         }
         let Chain { lines, last: entry, before } = chain;
         self.write(&lines, before.iter().chain([&entry]), is_checkpoint)?;
@@ -226,6 +229,12 @@ impl Session {
             return Ok(());
         }
         Err(StoreError::LeafMoved { expected: expected.clone(), actual: self.leaf.clone() })
+    }
+
+    /// The leaf and the number of entries. A chain that was built stays valid as long as these are the same, since ids
+    /// are never removed.
+    fn what_chains_depend_on(&self) -> (Option<EntryId>, Option<usize>) {
+        (self.leaf.clone(), self.known.get().map(Index::record_count))
     }
 
     /// The entries of a chain below `parent`, and their lines.
@@ -420,13 +429,34 @@ impl Session {
             true => Index::build(self.log.as_ref(), Reading::Headers, u64::MAX, self.max_line)?,
             false => read_index(self.log.as_ref(), self.max_line).map_err(io::Error::other)?,
         };
+        let known = if is_sound { self.cached_entries() } else { Vec::new() };
         self.replace_index(index);
+        self.cache_again(known);
         self.unread = LogChange::Unchanged;
         Ok(())
     }
 }
 
 impl Session {
+    /// The current entries in the cache. They were parsed from lines in the current version of the format.
+    fn cached_entries(&self) -> Vec<Arc<Entry>> {
+        let Some(index) = self.known.get() else { return Vec::new() };
+        let slots = index.current_from(0);
+        slots.filter_map(|slot| self.cache().get(index.offset(slot))).collect()
+    }
+
+    /// Caches entries again after their lines were rewritten, which has changed their offsets alone.
+    fn cache_again(&self, entries: Vec<Arc<Entry>>) {
+        let Some(index) = self.known.get() else { return };
+        for entry in entries {
+            let slot = index.slot(entry.id().as_str());
+            let record = slot.map(|slot| index.record(slot));
+            if let Some(record) = record.filter(|record| record.header() == *entry.header()) {
+                self.cache().insert(record.span.offset, &entry);
+            }
+        }
+    }
+
     /// Reads the lines that were added to a replaced log, and migrates them. Invalid UTF-8 is replaced; the backup
     /// keeps it.
     fn read_late(&mut self, old: &dyn SessionLog) -> io::Result<String> {

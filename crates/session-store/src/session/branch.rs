@@ -6,7 +6,8 @@
 //! copies count, or none.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
 use compaction_core::entry_text::entry_text;
@@ -305,6 +306,12 @@ impl Walk<'_> {
     }
 }
 
+/// Bytes of lines that a thread takes at once, and those from which the entries of a context are read on two threads.
+const CHUNK_BYTES: u64 = 1 << 16;
+const LONG_CONTEXT_BYTES: u64 = 1 << 17;
+/// Maximum bytes of lines that are read before the projection asks for them. They fit into the cache of entries.
+const MOST_BYTES_AHEAD: u64 = 4 << 20;
+
 /// Maximum number of entries that are added to a remembered context.
 const GROWTH: usize = 64;
 
@@ -348,6 +355,7 @@ impl Session {
     }
 
     fn read_context(&self, leaf: Option<&EntryId>) -> Result<Context, StoreError> {
+        self.read_ahead(leaf)?;
         let mut branch = self.branch(leaf)?;
         let projection = Arc::new(Projection::of(&mut branch)?);
         if branch.is_doubtful() && self.known.get().is_none() {
@@ -355,6 +363,63 @@ impl Session {
             return self.read_context(leaf);
         }
         Ok(Context { projection, diagnostics: branch.diagnostics().into() })
+    }
+
+    /// Reads the entries from `leaf` to the last compaction into the cache: all of them belong to the context. Of a long
+    /// context, one thread walks and two parse. Entries with a problem are left to the walk of the projection, which
+    /// reports it.
+    fn read_ahead(&self, leaf: Option<&EntryId>) -> Result<(), StoreError> {
+        // A tail has the bytes of the lines in memory, and reading them again takes as long as parsing them.
+        if self.known.get().is_none() {
+            return Ok(());
+        }
+        let mut walk = self.walk(leaf)?;
+        let (sender, receiver) = channel();
+        let (receiver, mut has_helper) = (Mutex::new(receiver), false);
+        std::thread::scope(|scope| {
+            let (mut chunk, mut bytes, mut sent) = (Vec::new(), 0, 0);
+            while let Some(slot) = walk.step()? {
+                let record = self.record(slot)?;
+                if record.kind == EntryKind::Compaction || sent + bytes > MOST_BYTES_AHEAD {
+                    break;
+                }
+                bytes += record.span.length;
+                chunk.push(record);
+                if bytes < CHUNK_BYTES {
+                    continue;
+                }
+                sent += bytes;
+                bytes = 0;
+                // The receiver lives as long as the sender.
+                let _ = sender.send(std::mem::take(&mut chunk));
+                if !has_helper && sent >= LONG_CONTEXT_BYTES {
+                    let helper = std::thread::Builder::new().spawn_scoped(scope, || self.read_chunks(&receiver));
+                    // Without another thread, the entries are read where they are needed.
+                    has_helper = helper.is_ok();
+                    if !has_helper {
+                        break;
+                    }
+                }
+            }
+            if has_helper {
+                let _ = sender.send(chunk);
+                drop(sender);
+                self.read_chunks(&receiver);
+            }
+            Ok(())
+        })
+    }
+
+    /// Reads entries into the cache until all were taken and the sender is gone.
+    fn read_chunks(&self, chunks: &Mutex<Receiver<Vec<Record>>>) {
+        let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        while let Ok(mut chunk) = next() {
+            let is_cached = |record: &Record| self.cache().get(record.span.offset).is_some();
+            chunk.retain(|record| !is_cached(record));
+            let entries = self.parse_together(&chunk);
+            let mut cache = self.cache();
+            entries.into_iter().for_each(|(offset, entry)| cache.insert(offset, &Arc::new(entry)));
+        }
     }
 
     /// The context at `leaf`, made from the one at `known`, if that is shortly before it and nothing in between

@@ -2,6 +2,7 @@
 //!
 //! The cache can be dropped at any time. That costs only time.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::ops::ControlFlow;
@@ -14,8 +15,12 @@ use compaction_core::projection::Projection;
 use crate::error::StoreError;
 use crate::index::lazy::Position;
 use crate::index::{Index, Reading, Record};
+use crate::log::Span;
 use crate::session::Session;
 use crate::session::append::LosslessText;
+
+/// Maximum bytes of lines that are read at once.
+const MOST_BYTES_TOGETHER: u64 = 1 << 22;
 
 /// Length of the ids of new entries while not all ids of a session are known.
 const UUID_LENGTH: usize = 36;
@@ -171,6 +176,37 @@ impl Session {
         let tail = self.known.tail().filter(|_| is_held && self.known.get().is_none())?;
         let line = std::str::from_utf8(tail.line(record.span)?).ok()?;
         json::check_value_count(line).ok()?;
+        Entry::parse(line.trim_ascii()).ok()
+    }
+
+    /// The entries of lines that are close together, with their offsets. The lines are read at once. Entries whose
+    /// line is far away, long, not UTF-8 or broken are left out.
+    pub(crate) fn parse_together(&self, records: &[Record]) -> Vec<(u64, Entry)> {
+        let spans = || records.iter().map(|record| record.span);
+        let length: u64 = spans().map(|span| span.length + 1).sum();
+        let (Some(start), Some(end)) = (spans().map(|span| span.offset).min(), spans().map(|span| span.end()).max())
+        else {
+            return Vec::new();
+        };
+        if end - start > 2 * length || length > MOST_BYTES_TOGETHER.min(self.max_line as u64) {
+            return Vec::new();
+        }
+        let Ok(bytes) = self.log.read(Span { offset: start, length: end - start }) else { return Vec::new() };
+        let parse = |record: &Record| {
+            let from = usize::try_from(record.span.offset - start).ok()?;
+            let line = bytes.get(from..from + usize::try_from(record.span.length).ok()?)?;
+            Some((record.span.offset, self.parse_sound(record, std::str::from_utf8(line).ok()?)?))
+        };
+        records.iter().filter_map(parse).collect()
+    }
+
+    /// The entry of a line; `None` if it is broken.
+    fn parse_sound(&self, record: &Record, line: &str) -> Option<Entry> {
+        let line = match self.known.get().and_then(|index| index.migration.as_ref()) {
+            Some(migration) => Cow::Owned(migration.rewrite(line, &record.place()).ok()?),
+            None => Cow::Borrowed(line),
+        };
+        json::check_value_count(&line).ok()?;
         Entry::parse(line.trim_ascii()).ok()
     }
 
