@@ -69,11 +69,25 @@ pub(super) fn offered(answer: &str) -> Option<String> {
     let is_title = |(label, text): &(Label<'_>, &str)| {
         label.word.is_empty() && text.trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}'])
     };
-    if options.iter().all(is_title) {
+    if options.iter().all(is_title) || is_outline(answer, &options) {
         return None;
     }
     let items: Vec<String> = options.iter().map(item).collect();
     Some(items.join(SEPARATOR))
+}
+
+/// Whether a list without labelled words is only what an answer tells about: other text stands between it and a
+/// question at the end, which asks for none of several things.
+fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
+    let Some((_, last)) = options.last().filter(|(label, _)| label.word.is_empty()) else { return false };
+    let all: Vec<&str> = sentences(answer).collect();
+    let is_question = |text: &&str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']);
+    let end = last.as_ptr() as usize + last.len();
+    let behind: Vec<&str> = all.iter().copied().filter(|one| one.as_ptr() as usize >= end).collect();
+    let Some(question) = behind.iter().position(is_question) else { return false };
+    let words = normalised(behind[question]);
+    let is_meant = has_any(&words, NAMING) || WHICH_UNSPACED.iter().any(|piece| behind[question].contains(piece));
+    question > MOST_BETWEEN && !is_meant
 }
 
 /// The options that an answer offers as they stand in it, without their labels; none if it does not ask.
@@ -117,6 +131,33 @@ const WHICH: &[&str] = &[
     "какой",
     "какую",
 ];
+/// Those of them that ask for one of things that were named before.
+const NAMING: &[&str] = &[
+    "which",
+    "prefer",
+    "option",
+    "options",
+    "welche",
+    "welcher",
+    "welches",
+    "lieber",
+    "quel",
+    "quelle",
+    "laquelle",
+    "lequel",
+    "cuál",
+    "prefieres",
+    "opción",
+    "qual",
+    "prefere",
+    "opção",
+    "quale",
+    "preferisci",
+    "какой",
+    "какую",
+];
+/// Most sentences between a list of options and the question about it.
+const MOST_BETWEEN: usize = 1;
 const WHICH_UNSPACED: &[&str] = &["どれ", "どの", "どちら", "どっち", "哪", "还是", "還是", "어느", "어떤"];
 
 fn asks_which(question: &str) -> bool {
@@ -242,7 +283,7 @@ pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
 }
 
 /// The beginnings of the telling words of a text, without duplicates.
-fn stems(text: &str) -> Vec<String> {
+pub(crate) fn stems(text: &str) -> Vec<String> {
     let words = normalised(text);
     let telling = words.split_whitespace().filter(|word| word.chars().count() >= SHORTEST_STEM);
     let mut stems: Vec<String> = telling.map(|word| word.chars().take(LONGEST_STEM).collect()).collect();

@@ -10,7 +10,7 @@ use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::choices::whole;
-use crate::ledger::closed_requests::said_first;
+use crate::ledger::closed_requests::{is_filler, said_first};
 use crate::ledger::commands::{core_command, looks_up, purposes, without_preparation};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::last_step::is_thought;
@@ -19,7 +19,7 @@ use crate::ledger::notes::{
 };
 use crate::ledger::statements::{prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Voice};
+use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
         if !untouched.is_empty() {
             open.push_str(&format!("; it names files that nothing changed since: {}", untouched.join(", ")));
         }
-        if let Some(check) = self.stale_check(position) {
+        if let Some(check) = self.stale_check(position).or_else(|| self.stale_run(position)) {
             open.push_str(&format!("; then run {check} again"));
         }
         open
@@ -207,7 +207,9 @@ impl<'a> Builder<'a> {
         if self.turn_request.is_some_and(is_substantive) && self.kind != SummaryKind::TurnPrefix {
             return self.answered_before_turn();
         }
-        if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || self.is_open() {
+        // In Progress tells what a finished turn came to.
+        let is_told = self.is_finished() || self.is_open();
+        if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || is_told {
             return;
         }
         let Some(newest) = self.newest_of_model().next().filter(|_| self.ledger.last_request().is_some()) else {
@@ -241,12 +243,7 @@ impl<'a> Builder<'a> {
             .own_answer()
             .filter(|_| !self.ledger.is_waiting)
             .map(|text| text.trim_end().trim_end_matches(['*', '_']));
-        // The title of something that did not come says little.
-        let is_title = |text: &str| {
-            let last = text.lines().next_back().unwrap_or_default().trim();
-            last.starts_with('#') || last.starts_with("**") && !last.trim_matches('*').contains("**")
-        };
-        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']) && !is_title(end))
+        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']) && !ends_with_title(end))
     }
 
     /// The words at the end of the newest answer.
@@ -288,6 +285,22 @@ impl<'a> Builder<'a> {
     pub(super) fn announced(&self) -> Option<String> {
         let words = self.closing_words(self.ledger.newest_answer.position).filter(|_| self.is_announced())?;
         Some(format!("{ANNOUNCED}{words}"))
+    }
+
+    /// What a complete answer says at its end that the model will do next. Nothing was done since.
+    pub(super) fn promised(&self) -> Option<String> {
+        let is_over = self.kind != SummaryKind::TurnPrefix && self.turn.is_none() && !self.is_open();
+        let newest = self.newest_of_model().find(|one| !is_filler(&one.text)).filter(|_| is_over)?;
+        let is_last = newest.voice == Voice::Announcement && self.ledger.last_step.position <= newest.position;
+        let is_title = self.own_answer().is_some_and(ends_with_title);
+        let words = self.closing_words(newest.position).filter(|_| is_last && !is_title)?;
+        Some(format!("{ANNOUNCED}{words}"))
+    }
+
+    /// Whether a question stands in the last lines of the newest answer.
+    pub(super) fn is_ending(&self, question: &Statement) -> bool {
+        let said = self.closing_words(question.position);
+        said.is_none_or(|said| said.contains(question.text.trim_matches('*')))
     }
 
     /// The files that a request names and nothing changed since, if others of them were changed.
@@ -337,6 +350,12 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Whether an answer ends with the title of something that did not come, which says little.
+fn ends_with_title(answer: &str) -> bool {
+    let last = answer.trim_end().lines().next_back().unwrap_or_default().trim();
+    last.starts_with('#') || last.starts_with("**") && !last.trim_matches('*').contains("**")
+}
+
 /// The newest test, build or lint whose outcome is known, with its position.
 fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
     let milestones = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
@@ -367,7 +386,7 @@ fn named_files(paths: &[&str], units: usize) -> String {
 }
 
 /// The last `parts` parts of a path.
-fn end_of(path: &str, parts: usize) -> &str {
+pub(super) fn end_of(path: &str, parts: usize) -> &str {
     if parts == usize::MAX {
         return path;
     }
