@@ -37,7 +37,7 @@ mod shown;
 pub(crate) mod statements;
 mod steps;
 mod store;
-mod terms;
+pub(crate) mod terms;
 pub(crate) mod text;
 mod withdrawals;
 

@@ -478,7 +478,7 @@ impl<'a> Builder<'a> {
         let newest = self.newest_of_model().next().filter(|_| self.turn.is_none() && !self.ledger.is_waiting)?;
         let mut own = self.newest_of_model().take_while(|one| one.position == newest.position);
         let is_short = |one: &Statement| one.voice != Voice::Announcement && utf16_len(&one.text) <= LONGEST_BEHIND;
-        match own.next().filter(|last| !is_question(&last.text)) {
+        match own.next().filter(|last| question_in(&last.text).is_none()) {
             None => Some(newest),
             Some(last) => own.next().filter(|one| is_question(&one.text) && is_short(last) && self.is_ending(one)),
         }
@@ -491,7 +491,8 @@ impl<'a> Builder<'a> {
         }
         if let Some(question) = self.waiting_question() {
             let origin = Origin { position: question.position, times: 1, sources: Some(&question.sources) };
-            let item = format!("The assistant asked, and waits for an answer: {}", question.text);
+            let asked = question_in(&question.text).unwrap_or(&question.text);
+            let item = format!("The assistant asked, and waits for an answer: {asked}");
             self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
             return;
         }
@@ -577,6 +578,15 @@ fn asks(request: &str) -> bool {
 
 fn is_question(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}']) || text.starts_with('\u{bf}')
+}
+
+/// The question of a statement. A mark such as that of bold text may join a short sentence to it.
+fn question_in(text: &str) -> Option<&str> {
+    let joined = || {
+        let (asked, behind) = text.rsplit_once("? ")?;
+        (utf16_len(behind) <= LONGEST_BEHIND).then(|| &text[..asked.len() + 1])
+    };
+    if is_question(text) { Some(text) } else { joined() }
 }
 
 /// Whether a step asks the person something.

@@ -318,7 +318,7 @@ fn records_the_focus_and_prefers_it() {
         Goal: Latest request: request 59 about tests
         Constraints: Focus asked for this summary: focus on caching
         InProgress: Working on: the latest request (nothing was done for it yet)
-        NextSteps: Go on with: request 59 about tests
+        NextSteps: Go on with: the latest request
         CriticalContext: User: request 42 about tests
         CriticalContext: User: request 43 about tests
         CriticalContext: User: request 44 about tests
@@ -1233,7 +1233,7 @@ fn a_choice_stands_with_the_option_that_it_takes() {
     before.assert_eq(&state_before(&messages, Some("2")));
     let waiting = expect![[r#"
         Goal: Latest request: Where shall the sessions be kept?
-        InProgress: Nothing is in progress while the assistant waits for an answer. The last answer reports: Option: Plain files
+        InProgress: Nothing is in progress while the assistant waits for an answer
         NextSteps: The assistant offered: 1. Plain files | 2. SQLite
         NextSteps: The assistant asked, and waits for an answer: Which one do you prefer?
     "#]];

@@ -76,10 +76,11 @@ pub(super) fn offered(answer: &str) -> Option<String> {
     Some(items.join(SEPARATOR))
 }
 
-/// Whether a list without labelled words is only what an answer tells about: other text stands between it and a
-/// question at the end, which asks for none of several things.
+/// Whether a list is only what an answer tells about: other text stands between it and a question at the end, which
+/// asks for none of several things.
 fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
-    let Some((_, last)) = options.last().filter(|(label, _)| label.word.is_empty()) else { return false };
+    let Some((label, last)) = options.last() else { return false };
+    let most = if label.word.is_empty() { MOST_BETWEEN } else { MOST_BEHIND_WORDS };
     let all: Vec<&str> = sentences(answer).collect();
     let is_question = |text: &&str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']);
     let end = last.as_ptr() as usize + last.len();
@@ -87,7 +88,7 @@ fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
     let Some(question) = behind.iter().position(is_question) else { return false };
     let words = normalised(behind[question]);
     let is_meant = has_any(&words, NAMING) || WHICH_UNSPACED.iter().any(|piece| behind[question].contains(piece));
-    question > MOST_BETWEEN && !is_meant
+    question > most && !is_meant
 }
 
 /// The options that an answer offers as they stand in it, without their labels; none if it does not ask.
@@ -156,8 +157,9 @@ const NAMING: &[&str] = &[
     "какой",
     "какую",
 ];
-/// Most sentences between a list of options and the question about it.
+/// Most sentences between a list of options and the question about it, and between one whose labels have words.
 const MOST_BETWEEN: usize = 1;
+const MOST_BEHIND_WORDS: usize = 6;
 const WHICH_UNSPACED: &[&str] = &["どれ", "どの", "どちら", "どっち", "哪", "还是", "還是", "어느", "어떤"];
 
 fn asks_which(question: &str) -> bool {

@@ -259,8 +259,8 @@ pub(crate) const REVERT: &str = "Revert \"";
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the next step while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
-/// Starts the parts of that request that nothing touched yet.
-pub(crate) const OPEN_PARTS: &str = "the rest of the latest request, which nothing touched yet: ";
+/// Starts the parts of that request for which nothing was said or done yet.
+pub(crate) const OPEN_PARTS: &str = "the rest of the latest request, for which nothing is seen yet: ";
 /// Start the step of a run that failed, and of one that came before the newest change of a file.
 pub(crate) const TO_FIX: &str = "Fix the failure of ";
 pub(crate) const TO_RUN: &str = "Run again: ";

@@ -21,7 +21,9 @@ const FEWEST_PASTED: usize = 3;
 const LONGEST_EARLIER: usize = 420;
 /// Part of a summary that the words of the request may take, and their fewest and most UTF-16 units.
 const TOLD_PART: usize = 50;
-const TOLD_UNITS: (usize, usize) = (120, 320);
+const TOLD_UNITS: (usize, usize) = (60, 320);
+/// UTF-16 units of a summary from which it says a request twice.
+const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
 const MARK: &str = " \u{2026} ";
@@ -75,9 +77,12 @@ impl Builder<'_> {
         self.add_step(&format!("{line}{open}"), &line, turn);
     }
 
-    /// A request in a few of its own sentences. One that only pastes an error is told by that error.
+    /// A request in a few of its own sentences, if there is room for more than those of Goal. One that only pastes an error is told by that error.
     fn told(&self, request: &str) -> String {
         let (fewest, most) = TOLD_UNITS;
+        if self.units < ROOM_FOR_TWO {
+            return THE_LATEST.to_owned();
+        }
         let units = (self.units / TOLD_PART).clamp(fewest, most);
         let is_pasted = || !sentences(request).any(|one| is_prose(one) && is_substantive(one));
         match reported(request).filter(|_| is_pasted()) {

@@ -2,15 +2,20 @@
 //! stands behind words such as `and then`.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::Builder;
 use super::next_steps::wishes;
 use super::state::end_of;
 use crate::ledger::choices::stems;
 use crate::ledger::commands::only_looks;
-use crate::ledger::cues::is_substantive;
+use crate::ledger::cues::is_trivial;
+use crate::ledger::finder::automaton;
 use crate::ledger::notes::COMMITTED;
 use crate::ledger::statements::{is_prose, sentences};
+use crate::ledger::terms::is_unspaced;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{Ledger, Statement, Voice};
 use crate::text::utf16_len;
@@ -21,6 +26,9 @@ const LONGEST_REQUEST: usize = 1200;
 /// Most parts, and most UTF-16 units of one of them in a step.
 const MOST_PARTS: usize = 8;
 const LONGEST_PART: usize = 160;
+/// Fewest words of a part, and fewest characters of one in a script without spaces.
+const FEWEST_WORDS: usize = 2;
+const FEWEST_UNSPACED: usize = 4;
 /// Newest statements that are searched for what was done.
 const MOST_STATEMENTS: usize = 400;
 /// Fewest words that a part shares with what was said and done for it.
@@ -78,6 +86,7 @@ const NEXT: &[&str] = &[
     "그다음",
     "마지막으로",
 ];
+static NEXT_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(NEXT, false));
 /// The same at the beginning of a sentence.
 const FIRST: &[&str] = &[
     "then ",
@@ -188,38 +197,40 @@ fn parts(request: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for sentence in sentences(request).filter(|one| is_prose(one)) {
         let line = one_line(sentence);
-        for (at, clause) in clauses(&line).into_iter().enumerate() {
-            let goes_on = at == 0 && !FIRST.iter().any(|start| clause.to_lowercase().starts_with(start));
-            match parts.last_mut().filter(|_| goes_on) {
+        for (is_next, clause) in clauses(&line) {
+            let is_next = is_next || FIRST.iter().any(|start| clause.to_lowercase().starts_with(start));
+            match parts.last_mut().filter(|_| !is_next) {
                 Some(last) => *last = format!("{last} {clause}"),
                 None => parts.push(clause.to_owned()),
             }
         }
     }
-    let are_whole = parts.len() <= MOST_PARTS && parts.iter().all(|part| is_substantive(part));
+    let are_whole = parts.len() <= MOST_PARTS && parts.iter().all(|part| is_part(part));
     if are_whole { parts } else { Vec::new() }
 }
 
-/// A sentence, cut before each of [`NEXT`].
-fn clauses(sentence: &str) -> Vec<&str> {
+/// Whether a clause has enough words to ask for something. Scripts without spaces have long words.
+fn is_part(clause: &str) -> bool {
+    let unspaced = clause.chars().filter(|one| is_unspaced(*one)).count();
+    !is_trivial(clause) && (clause.split_whitespace().count() >= FEWEST_WORDS || unspaced >= FEWEST_UNSPACED)
+}
+
+/// A sentence, cut at each of [`NEXT`], with whether one of them stands before each piece.
+fn clauses(sentence: &str) -> Vec<(bool, &str)> {
     let lower = sentence.to_lowercase();
     // Lower case may change the number of bytes.
     if lower.len() != sentence.len() {
-        return vec![sentence];
+        return vec![(false, sentence)];
     }
-    let mut cuts: Vec<(usize, usize)> =
-        NEXT.iter().flat_map(|next| lower.match_indices(next).map(|(at, found)| (at, at + found.len()))).collect();
-    cuts.sort_unstable();
+    let found = NEXT_WORDS.find_iter(&lower).map(|found| (found.start(), found.end()));
+    let is_char = |(start, end): &(usize, usize)| sentence.is_char_boundary(*start) && sentence.is_char_boundary(*end);
     let (mut clauses, mut start) = (Vec::new(), 0);
-    for (at, end) in cuts {
-        let is_char = sentence.is_char_boundary(at) && sentence.is_char_boundary(end);
-        if at >= start && is_char {
-            clauses.push(sentence[start..at].trim());
-            start = end;
-        }
+    for (at, end) in found.filter(is_char) {
+        clauses.push((start > 0, sentence[start..at].trim()));
+        start = end;
     }
-    clauses.push(sentence[start..].trim());
-    clauses.retain(|clause| !clause.is_empty());
+    clauses.push((start > 0, sentence[start..].trim()));
+    clauses.retain(|(_, clause)| !clause.is_empty());
     clauses
 }
 

@@ -38,7 +38,7 @@ impl Builder<'_> {
             let is_changed = |file: &&FileRecord| file.changed_at > error.position;
             let of_run = || ledger.files.iter().filter(is_changed).find(|file| runs(subject, file));
             let changed = if is_meant { newest.filter(is_changed) } else { Some(of_run()?) };
-            let (command, reason) = (run(subject), clip(&one_line(&error.line), LONGEST_REASON));
+            let (command, reason) = (run(subject), reason(&error.line));
             Some(match changed {
                 Some(file) => format!("{TO_RUN}{command}, which failed before {} was changed ({reason})", name(file)),
                 None => format!("{TO_FIX}{command} ({reason}), then run it again"),
@@ -71,6 +71,11 @@ impl Builder<'_> {
 /// A command as a step names it.
 fn run(command: &str) -> String {
     quote(&clip_middle(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
+}
+
+/// Why a run failed, without the rules around the line.
+fn reason(line: &str) -> String {
+    clip(one_line(line).trim_matches(['=', '-', ' ', '#', '*']), LONGEST_REASON)
 }
 
 fn name(file: &FileRecord) -> String {
