@@ -324,6 +324,8 @@ pub(crate) const NAMED_BEFORE: &str = "Named before the latest request: ";
 pub(crate) const OLD_PLAN: &str = "From a plan that was not updated since: ";
 /// Starts the item of the newest calls of tools and what came of them.
 pub(crate) const LAST_STEP: &str = "Last step: ";
+/// Names the file of a call that names none.
+pub(crate) const OPEN_FILE: &str = "the open file";
 /// Starts the item of the newest words of the model.
 pub(crate) const SAID_LAST: &str = "The assistant said last";
 /// Ends the item of a request for which nothing was done.

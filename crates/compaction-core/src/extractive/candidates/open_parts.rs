@@ -169,7 +169,7 @@ impl Done {
         if COMMITS.iter().any(|word| lower.contains(word)) {
             return self.has_committed;
         }
-        let is_name = |word: &&str| word.len() > 3 && word.trim_start_matches('.').contains(['.', '/', '_']);
+        let is_name = |word: &&str| word.len() > 3 && (word.starts_with('.') || word.contains(['.', '/', '_']));
         let is_mark = |one: char| !one.is_ascii_alphanumeric() && !matches!(one, '.' | '/' | '_' | '-');
         let mut names = lower.split(is_mark).map(|word| word.trim_end_matches(['.', '/'])).filter(is_name).peekable();
         if names.peek().is_some() {

@@ -408,3 +408,26 @@ fn a_long_request_is_told_by_whole_sentences_with_its_question() {
     assert!(found[0].starts_with("Go on with: We see an odd thing. "), "{found:?}");
     assert!(found[0].contains("Can we wait for the lock and try again?") && found[0].ends_with(filler), "{found:?}");
 }
+
+#[test]
+fn a_call_without_a_path_is_told_with_the_file_that_it_means() {
+    let edit = |words: &str| {
+        let messages = [
+            user("Port the parser"),
+            says(words, "toolUse"),
+            calls("2", "edit_file", r#"{"diff":"+ let parser = Parser::new();"}"#),
+            returns("2", "The edit was applied.", false),
+        ];
+        after(Section::InProgress, &messages).into_iter().find(|item| item.starts_with("Last step")).unwrap_or_default()
+    };
+    assert!(edit("Now I change rules.py to use it:").contains("edited the open file (`rules.py`)"));
+    let unclear = edit("Now I change rules.py and list.py:");
+    assert!(unclear.contains("edited the open file,"), "{unclear}");
+}
+
+#[test]
+fn a_script_in_an_answer_is_no_list_of_commands() {
+    let answer = "It can be told apart:\n\n```bash\nif test -f a; then\n  port a\nfi\n```";
+    let found = after(Section::NextSteps, &[user("Can the files be told apart?"), says(answer, "stop")]);
+    assert!(!found.iter().any(|item| item.starts_with("Commands")), "{found:?}");
+}
