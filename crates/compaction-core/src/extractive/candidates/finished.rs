@@ -1,5 +1,6 @@
 //! A latest request that is answered: what came of it, and that nothing of it is left.
 
+use super::next_steps::ROOM_FOR_TWO;
 use super::{Builder, OVERTAKEN_BY, is_question};
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::closed_requests::said_first;
@@ -7,7 +8,7 @@ use crate::ledger::cues::is_substantive;
 use crate::ledger::frames::OPTION;
 use crate::ledger::notes::{IDLE, NOTHING_LEFT};
 use crate::ledger::text::clip;
-use crate::ledger::{Request, Voice};
+use crate::ledger::{NoteKind, Request, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
@@ -25,6 +26,13 @@ impl Builder<'_> {
             && !self.is_open()
             && self.newest_of_model().next().is_some_and(|newest| self.reports(newest.position))
             && !self.is_task_open()
+            && !self.has_open_call()
+    }
+
+    /// Whether a call after the latest request has no result.
+    fn has_open_call(&self) -> bool {
+        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        self.ledger.notes_of(NoteKind::Open).any(|note| note.position >= asked_at)
     }
 
     /// Whether the message at `position` says more than what the model will do.
@@ -52,6 +60,11 @@ impl Builder<'_> {
             && plan.in_state(PlanStatus::InProgress).any(|item| !reported.iter().any(|one| std::ptr::eq(*one, item)))
     }
 
+    /// Whether In Progress has room for what the answer reports. Otherwise Done tells it.
+    pub(super) fn tells_report(&self) -> bool {
+        self.units >= ROOM_FOR_TWO && self.is_finished()
+    }
+
     /// Says that nothing is in progress, and what the answer reports.
     pub(super) fn finished(&mut self) {
         if !self.is_finished() {
@@ -60,7 +73,8 @@ impl Builder<'_> {
         let Some(newest) = self.newest_of_model().next() else { return };
         let waits = if self.waiting_question().is_some() { " while the assistant waits for an answer" } else { "" };
         let units = LONGEST_REPORT.min(self.units / REPORT_PART);
-        let item = match self.report(newest.position) {
+        let report = self.report(newest.position).filter(|_| self.tells_report());
+        let item = match report {
             Some(said) => format!("{IDLE}{waits}. The last answer reports: {}", clip(&said, units)),
             None => format!("{IDLE}{waits}"),
         };

@@ -22,8 +22,8 @@ const LONGEST_EARLIER: usize = 420;
 /// Part of a summary that the words of the request may take, and their fewest and most UTF-16 units.
 const TOLD_PART: usize = 50;
 const TOLD_UNITS: (usize, usize) = (60, 320);
-/// UTF-16 units of a summary from which it says a request twice.
-const ROOM_FOR_TWO: usize = 2048;
+/// UTF-16 units of a summary from which it says a request or a report where it is looked for.
+pub(super) const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
 const MARK: &str = " \u{2026} ";

@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
             return self.answered_before_turn();
         }
         // In Progress tells what a finished turn came to.
-        let is_told = self.is_finished() || self.is_open();
+        let is_told = self.tells_report() || self.is_open();
         if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || is_told {
             return;
         }
