@@ -96,8 +96,11 @@ impl Builder<'_> {
         if let Some(open) = self.open_parts(request, position).filter(|_| chosen.is_none()) {
             return format!("{OPEN_PARTS}{open}");
         }
-        let is_terse = utf16_len(&one_line(request)) <= TERSE_REQUEST;
-        let answered = || self.answered_by(request, position).filter(|said| is_terse && said.starts_with(IN_ANSWER));
+        let line = one_line(request);
+        // `Yes.` answers the question, whatever follows it.
+        let agrees = sentences(request).next().filter(|first| is_trivial(first)).map(one_line);
+        let terse = agrees.or_else(|| Some(line).filter(|line| utf16_len(line) <= TERSE_REQUEST));
+        let answered = || self.answered_by(&terse?, position).filter(|said| said.starts_with(IN_ANSWER));
         match chosen.or_else(answered) {
             Some(meant) => format!("{} ({meant})", self.told(request)),
             None => self.told(request),

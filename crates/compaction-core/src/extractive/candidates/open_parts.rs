@@ -18,7 +18,7 @@ use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::terms::is_unspaced;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{Ledger, Statement, Voice};
-use crate::text::utf16_len;
+use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
 
 /// Most UTF-16 units of a request with parts. A longer one is a document.
@@ -31,6 +31,9 @@ const FEWEST_WORDS: usize = 2;
 const FEWEST_UNSPACED: usize = 4;
 /// Newest statements that are searched for what was done.
 const MOST_STATEMENTS: usize = 400;
+/// Newest commands that are searched for names, and UTF-16 units of one.
+const MOST_COMMANDS: usize = 200;
+const COMMAND_UNITS: usize = 1000;
 /// Fewest words that a part shares with what was said and done for it.
 const FEWEST_SHARED: usize = 2;
 /// Words before the next part of a request, in lower case.
@@ -147,7 +150,8 @@ struct Done {
 impl Done {
     fn since(ledger: &Ledger, since: u64) -> Self {
         let changed = ledger.files.iter().filter(|file| file.changed_at > since);
-        let commands = ledger.commands.iter().filter(|run| run.position > since && !only_looks(&run.command));
+        let commands = ledger.commands.iter().rev().take_while(|run| run.position > since).take(MOST_COMMANDS);
+        let commands = commands.map(|run| prefix_utf16(&run.command, COMMAND_UNITS)).filter(|run| !only_looks(run));
         let newest = || ledger.statements.iter().rev().take_while(|one| one.position > since).take(MOST_STATEMENTS);
         let is_of_work = |one: &&Statement| one.is_of_model() || matches!(one.voice, Voice::Action | Voice::Milestone);
         let mut all: HashSet<String> = newest().filter(is_of_work).flat_map(|one| stems(&one.text)).collect();
@@ -157,7 +161,7 @@ impl Done {
         all.extend(files.iter().flat_map(|file| stems(file)));
         Self {
             files,
-            commands: commands.map(|run| run.command.to_lowercase()).collect(),
+            commands: commands.map(str::to_lowercase).collect(),
             stems: all,
             has_committed: newest().any(|one| one.voice == Voice::Milestone && one.text.starts_with(COMMITTED)),
         }

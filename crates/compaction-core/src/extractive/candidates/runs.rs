@@ -1,5 +1,7 @@
 //! The runs that have to be repeated: those that failed, and those that are older than the newest change of a file.
 
+use std::collections::HashSet;
+
 use super::Builder;
 use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
@@ -27,8 +29,12 @@ impl Builder<'_> {
         }
         let ledger = self.with_turn;
         let newest = ledger.files.iter().max_by_key(|file| file.changed_at).filter(|file| file.changed_at > 0);
-        let is_run =
-            |subject: &str| !subject.contains("({") && !ledger.files.iter().any(|file| shown(&file.path) == subject);
+        let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().collect();
+        if errors.is_empty() {
+            return false;
+        }
+        let paths: HashSet<String> = ledger.files.iter().map(|file| shown(&file.path)).collect();
+        let is_run = |subject: &str| !subject.contains("({") && !paths.contains(subject);
         // A run that failed for a finished request is not made up for by anything that follows.
         let asked_at = self.latest().map_or(0, |latest| latest.position);
         let is_over = self.is_finished();
@@ -36,7 +42,10 @@ impl Builder<'_> {
             let subject = error.subject.as_deref().filter(|subject| is_run(subject) && !only_looks(subject))?;
             let is_meant = is_check(subject) || is_over && error.position > asked_at;
             let is_changed = |file: &&FileRecord| file.changed_at > error.position;
-            let of_run = || ledger.files.iter().filter(is_changed).find(|file| runs(subject, file));
+            let of_run = || {
+                let names = programs(subject);
+                ledger.files.iter().filter(is_changed).find(|file| is_among(&names, file))
+            };
             let changed = if is_meant { newest.filter(is_changed) } else { Some(of_run()?) };
             let (command, reason) = (run(subject), reason(&error.line));
             Some(match changed {
@@ -44,7 +53,6 @@ impl Builder<'_> {
                 None => format!("{TO_FIX}{command} ({reason}), then run it again"),
             })
         };
-        let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().collect();
         errors.sort_by_key(|error| error.position);
         let steps: Vec<String> = errors.into_iter().rev().filter_map(step).take(MOST_FAILED).collect();
         for step in &steps {
@@ -63,7 +71,8 @@ impl Builder<'_> {
             !one.is_call && one.outcome == Outcome::Succeeded && one.position > since && !only_looks(&one.command)
         };
         let newest = ledger.commands.iter().rev().find(is_run)?;
-        let is_changed = |file: &FileRecord| file.changed_at > newest.position && runs(&newest.command, file);
+        let names = programs(&newest.command);
+        let is_changed = |file: &FileRecord| file.changed_at > newest.position && is_among(&names, file);
         ledger.files.iter().any(is_changed).then(|| run(&newest.command))
     }
 }
@@ -82,9 +91,12 @@ fn name(file: &FileRecord) -> String {
     quote(&shown(end_of(&file.path, PARTS)))
 }
 
-/// Whether a command runs a file: `python a.py`, `./a.sh`.
-fn runs(command: &str, file: &FileRecord) -> bool {
-    let last = end_of(&file.path, 1);
-    let is_last = |purpose: String| purpose.rsplit(' ').next().is_some_and(|word| end_of(word, 1) == last);
-    purposes(command).into_iter().any(is_last)
+/// The files that a command may run, without their directories: `python tools/a.py`, `./a.sh`.
+fn programs(command: &str) -> Vec<String> {
+    let last = |purpose: String| end_of(purpose.rsplit(' ').next().unwrap_or_default(), 1).to_owned();
+    purposes(command).into_iter().map(last).collect()
+}
+
+fn is_among(names: &[String], file: &FileRecord) -> bool {
+    names.iter().any(|name| end_of(&file.path, 1) == name)
 }

@@ -194,6 +194,9 @@ fn a_word_that_only_goes_on_is_told_by_the_request_before_it() {
     let asked = [user("Port the parser to Rust"), says("Shall I port its tests, too?", "stop")];
     let expected = "Go on with: yes (in answer to: Shall I port its tests, too?)";
     assert_eq!(before_turn(Section::NextSteps, &asked, &[user("yes")]), [expected]);
+    let more = "Sim. Use the old list of the names of all rules and of all of their parts for them.";
+    let expected = format!("Go on with: {more} (in answer to: Shall I port its tests, too?)");
+    assert_eq!(before_turn(Section::NextSteps, &asked, &[user(more)]), [expected]);
 }
 
 #[test]
