@@ -1168,7 +1168,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was wr … mmar that was written for the first version of the grammar is old.
                 InProgress: Working on: the latest request
-                NextSteps: Go on with: … The printer that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the …
+                NextSteps: Go on with: … The printer that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the …
             "#]],
         ),
         (

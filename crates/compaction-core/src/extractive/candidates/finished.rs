@@ -14,7 +14,7 @@ use crate::tools::PlanStatus;
 
 /// Most UTF-16 units of what the answer reports, and the part of a summary that it may take.
 const LONGEST_REPORT: usize = 240;
-const REPORT_PART: usize = 40;
+const REPORT_PART: usize = 60;
 
 impl Builder<'_> {
     /// Whether the newest answer ends the turn of the latest request with more than an announcement.

@@ -20,7 +20,7 @@ const FEWEST_PASTED: usize = 3;
 /// Most UTF-16 units of steps and tasks that are older than the newest requests.
 const LONGEST_EARLIER: usize = 420;
 /// Part of a summary that the words of the request may take, and their fewest and most UTF-16 units.
-const TOLD_PART: usize = 50;
+const TOLD_PART: usize = 60;
 const TOLD_UNITS: (usize, usize) = (60, 320);
 /// UTF-16 units of a summary from which it says a request or a report where it is looked for.
 pub(super) const ROOM_FOR_TWO: usize = 2048;
