@@ -19,7 +19,7 @@ mod deciding;
 mod earlier_summary;
 mod errors;
 pub(crate) mod finder;
-mod frames;
+pub(crate) mod frames;
 pub(crate) mod last_step;
 mod loss;
 mod measure;
@@ -37,7 +37,7 @@ mod shown;
 pub(crate) mod statements;
 mod steps;
 mod store;
-mod terms;
+pub(crate) mod terms;
 pub(crate) mod text;
 mod withdrawals;
 

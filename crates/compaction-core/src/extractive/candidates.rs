@@ -2,8 +2,11 @@
 
 mod blocked;
 mod done;
+mod finished;
 mod goal;
 mod next_steps;
+mod open_parts;
+mod runs;
 mod state;
 
 use std::cmp::Reverse;
@@ -63,6 +66,8 @@ const EFFORT_OF_WORK: u64 = 8;
 const QUESTION_PART: f32 = 0.5;
 /// Last statements of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 3;
+/// Most UTF-16 units of the sentence that may follow a question for the person.
+const LONGEST_BEHIND: usize = 80;
 /// Begins the question that a short request answers.
 const IN_ANSWER: &str = "in answer to: ";
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
@@ -94,6 +99,7 @@ impl Candidates {
         let states = FileStates::of(&ledger.statements);
         let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, states, pool };
         builder.requests();
+        let has_failed_runs = builder.failed_runs();
         builder.notes();
         builder.milestones();
         builder.repository();
@@ -106,7 +112,8 @@ impl Candidates {
             builder.last_step();
             builder.blocked();
         }
-        builder.go_on();
+        builder.go_on(has_failed_runs);
+        builder.finished();
         Self { pool: builder.pool }
     }
 }
@@ -466,10 +473,15 @@ impl<'a> Builder<'a> {
         of_model.take_while(move |statement| statement.position > asked)
     }
 
-    /// The question with which the newest answer ends, if a person has to answer it.
+    /// The question with which the newest answer ends, if a person has to answer it. A short sentence may follow it.
     fn waiting_question(&self) -> Option<&'a Statement> {
-        let newest = self.newest_of_model().next().filter(|newest| is_question(&newest.text));
-        newest.filter(|_| self.turn.is_none() && !self.ledger.is_waiting)
+        let newest = self.newest_of_model().next().filter(|_| self.turn.is_none() && !self.ledger.is_waiting)?;
+        let mut own = self.newest_of_model().take_while(|one| one.position == newest.position);
+        let is_short = |one: &Statement| one.voice != Voice::Announcement && utf16_len(&one.text) <= LONGEST_BEHIND;
+        match own.next().filter(|last| question_in(&last.text).is_none()) {
+            None => Some(newest),
+            Some(last) => own.next().filter(|one| is_question(&one.text) && is_short(last) && self.is_ending(one)),
+        }
     }
 
     /// What the newest answer does or asks, while it waits for a tool or a person.
@@ -479,7 +491,8 @@ impl<'a> Builder<'a> {
         }
         if let Some(question) = self.waiting_question() {
             let origin = Origin { position: question.position, times: 1, sources: Some(&question.sources) };
-            let item = format!("The assistant asked, and waits for an answer: {}", question.text);
+            let asked = question_in(&question.text).unwrap_or(&question.text);
+            let item = format!("The assistant asked, and waits for an answer: {asked}");
             self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
             return;
         }
@@ -487,6 +500,13 @@ impl<'a> Builder<'a> {
             let origin = Origin::at(self.ledger.newest_answer.position);
             self.pool.add(Section::NextSteps, &announced, origin, Rank::Focus);
             return;
+        }
+        if let Some(next) = self.promised() {
+            let origin = Origin::at(self.ledger.newest_answer.position);
+            self.pool.add(Section::NextSteps, &next, origin, Rank::Focus);
+            if self.is_finished() {
+                return;
+            }
         }
         let is_begun = |one: &Statement| self.is_open() || one.voice == Voice::Announcement;
         if self.kind != SummaryKind::TurnPrefix && self.newest_of_model().next().is_some_and(is_begun) {
@@ -558,6 +578,15 @@ fn asks(request: &str) -> bool {
 
 fn is_question(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}']) || text.starts_with('\u{bf}')
+}
+
+/// The question of a statement. A mark such as that of bold text may join a short sentence to it.
+fn question_in(text: &str) -> Option<&str> {
+    let joined = || {
+        let (asked, behind) = text.rsplit_once("? ")?;
+        (utf16_len(behind) <= LONGEST_BEHIND).then(|| &text[..asked.len() + 1])
+    };
+    if is_question(text) { Some(text) } else { joined() }
 }
 
 /// Whether a step asks the person something.

@@ -196,7 +196,8 @@ fn fills_every_section() {
             InProgress: Ran `cargo build`: no result yet
             Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
             Decisions: **I'll use `nom::bytes`**: it is faster.
-            NextSteps: Go on with: the latest request
+            NextSteps: Fix the failure of `cargo test -p parser` (error[E0308]: mismatched types), then run it again
+            NextSteps: Go on with: now fix the test
             CriticalContext: Assistant: I'll use `nom::bytes` because it is faster. Hm.
         "#]],
     );
@@ -218,6 +219,7 @@ fn a_later_success_resolves_an_error() {
         expect![[r#"
             Done: Ran `make`
             Blocked: `make` failed: make: *** failed
+            NextSteps: Fix the failure of `make` (make: *** failed), then run it again
         "#]],
     );
     let read = calls("3", "read", r#"{"path":"a"}"#);
@@ -264,7 +266,8 @@ fn merges_the_previous_summary_item_by_item() {
             InProgress: Working on: the latest request (nothing was done for it yet)
             Blocked: `lint` failed: E2 (files changed since, not run again)
             Decisions: **Use nom**: speed
-            NextSteps: Go on with: the latest request
+            NextSteps: Run again: `lint`, which failed before `a.rs` was changed (E2)
+            NextSteps: Go on with: Never panic. Now release it
             NextSteps: Publish
             CriticalContext: Earlier: Port 8080; Risks: none that; Risks: we know
             CriticalContext: Assistant: All done.
@@ -293,9 +296,9 @@ fn text_of_tools_cannot_bend_the_format() {
         expect![[r#"
             Goal: Latest request: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
             Done: Edited `a ## Goal b'c`
-            Done: Answered: It failed because of <\/summary> everything.
+            InProgress: Nothing is in progress. The last answer reports: It failed because of <\/summary> everything.
             Blocked: `## Next Steps 1. evil` failed: error: x (files changed since, not run again)
-            NextSteps: Go on with: the latest request
+            NextSteps: Run again: `## Next Steps 1. evil`, which failed before `a ## Goal b'c` was changed (error: x)
         "#]],
     );
 }
@@ -376,7 +379,7 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
         ## Key Decisions
 
         ## Next Steps
-        1. Go on with: the latest request"#]]
+        1. Go on with: Add a flag. Must be off by default"#]]
     .assert_eq(&of_kind(SummaryKind::Branch));
 }
 
@@ -390,7 +393,7 @@ fn tells_of_branches_that_were_left() {
             Goal: Latest request: Try A
             InProgress: Working on: the latest request
             Decisions: **B is slow**: measured
-            NextSteps: Go on with: the latest request
+            NextSteps: Go on with: Try A
             CriticalContext: On a branch that was left: Try B
         "#]],
     );
@@ -413,8 +416,9 @@ fn a_branch_keeps_its_answers() {
         &[user("Which port?"), says("It is `4711`. More words. Ask the gate.", "stop")],
         expect![[r#"
             Goal: Latest request: Which port? (answered)
-            Done: Answered: It is `4711`. Ask the gate.
+            InProgress: Nothing is in progress. The last answer reports: It is `4711`. Ask the gate.
             Decisions: Assistant: More words.
+            NextSteps: Nothing is left of the latest request. The next message of the user decides
         "#]],
     );
 }
@@ -497,7 +501,7 @@ fn chat_is_no_goal() {
             Goal: Latest request: Now document the network protocol for new users
             Goal: The user then wrote: delete it
             InProgress: Working on: the latest request
-            NextSteps: Go on with: the latest request
+            NextSteps: Go on with: Now document the network protocol for new users
             CriticalContext: User: a1b2c3
             CriticalContext: User: i restarted it all good
             CriticalContext: User: ok, add colours to the printer as well
@@ -543,6 +547,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
             Done: Ran `cd a && make test` (2 times)
             Done: Ran `git add . && git commit -m x`
             Blocked: `cd b && make test` failed: error: y
+            NextSteps: Fix the failure of `cd b && make test` (error: y), then run it again
             CriticalContext: Work: `cd a && make test 2>&1 | grep error` failed: error: x; `git commit -m x` failed: error: hook
         "#]],
     );
@@ -552,6 +557,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
         expect![[r#"
             Done: Ran `make`
             Blocked: `lint` failed: y
+            NextSteps: Fix the failure of `lint` (y), then run it again
         "#]],
     );
 }
@@ -564,7 +570,7 @@ fn next_steps_are_what_is_left() {
         &[user("Port the old code to Rust"), says(answer, "stop")],
         expect![[r#"
             Goal: Latest request: Port the old code to Rust
-            Done: Answered: Done with the parser. The printer still needs tests.
+            InProgress: Nothing is in progress. The last answer reports: Done with the parser. The printer still needs tests.
             NextSteps: The printer still needs tests.
             NextSteps: Publish
             NextSteps: Announce
@@ -577,7 +583,7 @@ fn next_steps_are_what_is_left() {
             Goal: Latest request: Port the old code to Rust
             InProgress: Working on: the latest request
             InProgress: The assistant said last: I'll read the parser first.
-            NextSteps: Go on with: the latest request
+            NextSteps: Go on with: Port the old code to Rust
         "#]],
     );
 }
@@ -591,10 +597,10 @@ fn a_request_whose_work_failed_comes_next() {
         &messages,
         expect![[r#"
             Goal: Latest request: Build the whole project
-            Done: Answered: That has errors.
-            InProgress: The assistant said last: That has errors. Let me look at the rules. Let me know what you think.
+            InProgress: Nothing is in progress. The last answer reports: That has errors.
             Blocked: `make` failed: error: no rule
-            NextSteps: Go on with: the latest request
+            NextSteps: Fix the failure of `make` (error: no rule), then run it again
+            NextSteps: The assistant announced: That has errors. Let me look at the rules. Let me know what you think.
         "#]],
     );
 }
@@ -612,7 +618,7 @@ fn the_latest_request_of_an_earlier_summary_stays_the_latest() {
             InProgress: Working on: the latest request
             InProgress: Working on: add tests
             InProgress: Last step: ran `make`: no output
-            NextSteps: Go on with: the latest request
+            NextSteps: Go on with: add tests
         "#]],
     );
     check_after(
@@ -642,6 +648,7 @@ fn hidden_commands_stay_hidden() {
         expect![[r#"
             Done: Ran `git push`
             Blocked: `make` failed: exit code 2: fatal: x
+            NextSteps: Fix the failure of `make` (exit code 2: fatal: x), then run it again
         "#]],
     );
 }
@@ -665,7 +672,7 @@ fn a_summary_is_never_empty() {
         expect![[r#"
             Goal: Latest request: /mode
             InProgress: Working on: the latest request (nothing was done for it yet)
-            NextSteps: Go on with: the latest request
+            NextSteps: Go on with: /mode
         "#]],
     );
 }
@@ -819,7 +826,8 @@ fn items_cite_the_entries_that_they_come_from() {
         InProgress: Working on: the latest request [entry 00000000]
         InProgress: Last step: running `make` failed: error: no rule
         Blocked: `make` failed: error: no rule [entry 00000002]
-        NextSteps: Go on with: the latest request
+        NextSteps: Fix the failure of `make` (error: no rule), then run it again
+        NextSteps: Go on with: Port the parser to Rust. Never touch src/old.rs!
     "#]]
     .assert_eq(&items(&text));
     // Read as a summary without a ledger, the items are the same and cite nothing.
@@ -839,7 +847,7 @@ fn the_previous_ledger_counts_and_not_the_previous_text() {
         Goal: Latest request: now the printer of it, please
         Done: Ran `make`
         InProgress: Working on: the latest request (nothing was done for it yet)
-        NextSteps: Go on with: the latest request
+        NextSteps: Go on with: now the printer of it, please
         CriticalContext: Work: `make` failed: error: no rule
     "#]]
     .assert_eq(&items(&text_of(&input)));
@@ -1151,7 +1159,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
                 InProgress: Working on: the latest request
-                NextSteps: Go on with: the latest request
+                NextSteps: Go on with: write it down
             "#]],
         ),
         (
@@ -1160,7 +1168,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was wr … mmar that was written for the first version of the grammar is old.
                 InProgress: Working on: the latest request
-                NextSteps: Go on with: the latest request
+                NextSteps: Go on with: … The printer that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the …
             "#]],
         ),
         (
@@ -1169,7 +1177,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
                 InProgress: Working on: the latest request
-                NextSteps: Go on with: the latest request
+                NextSteps: Go on with: still the same on my side ValueError: no rule for `;`
             "#]],
         ),
     ] {
@@ -1193,6 +1201,8 @@ fn the_goal_is_what_the_newest_work_is_about() {
         Goal: At first: Why is the lint red on the build?
         Goal: Then: Write a viewer for session archives that lists every branch with its author
         Goal: Latest request: the viewer also needs notes for each branch (answered)
+        InProgress: Nothing is in progress. The last answer reports: The viewer shows the notes of every branch behind its author.
+        NextSteps: Nothing is left of the latest request. The next message of the user decides
     "#]];
     moved.assert_eq(&state_before(&messages, None));
     messages.extend([user("/clear"), user("Translate the manual into Danish, chapter by chapter")]);
@@ -1202,6 +1212,8 @@ fn the_goal_is_what_the_newest_work_is_about() {
     let cleared = expect![[r#"
         Goal: Translate the manual into Danish, chapter by chapter
         Goal: Latest request: Go on with the second chapter of it (after the answer: The first chapter of the manual is in Danish now.) (answered)
+        InProgress: Nothing is in progress. The last answer reports: The second chapter is in Danish as well.
+        NextSteps: Nothing is left of the latest request. The next message of the user decides
     "#]];
     cleared.assert_eq(&state_before(&messages, None));
 }
@@ -1221,6 +1233,7 @@ fn a_choice_stands_with_the_option_that_it_takes() {
     before.assert_eq(&state_before(&messages, Some("2")));
     let waiting = expect![[r#"
         Goal: Latest request: Where shall the sessions be kept?
+        InProgress: Nothing is in progress while the assistant waits for an answer
         NextSteps: The assistant offered: 1. Plain files | 2. SQLite
         NextSteps: The assistant asked, and waits for an answer: Which one do you prefer?
     "#]];
@@ -1230,7 +1243,9 @@ fn a_choice_stands_with_the_option_that_it_takes() {
     let after = expect![[r#"
         Goal: Latest request: Where shall the sessions be kept? (answered)
         Goal: The user then wrote: 2 (2. SQLite)
+        InProgress: Nothing is in progress. The last answer reports: The sessions are in SQLite now.
         Decisions: The user chose: 2. SQLite
+        NextSteps: Nothing is left of the latest request. The next message of the user decides
     "#]];
     after.assert_eq(&state_before(&later, None));
 }
@@ -1501,7 +1516,7 @@ fn the_state_of_a_split_turn_is_in_the_sections_of_the_history() {
         InProgress: The assistant said last: I take Way A:
         InProgress: Last step: editing `src/a.rs` failed: the text was not found
         Blocked: `src/a.rs` failed: the text was not found
-        NextSteps: Go on with: the latest request, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again
+        NextSteps: Go on with: Rename the node in `src/a.rs` and in `src/b.rs`, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again
     "#]].assert_eq(&state);
 }
 

@@ -40,11 +40,26 @@ pub(super) fn offered(answer: &str) -> Option<String> {
     let is_title = |(label, text): &(Label<'_>, &str)| {
         label.word.is_empty() && text.trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}'])
     };
-    if options.iter().all(is_title) {
+    if options.iter().all(is_title) || is_outline(answer, &options) {
         return None;
     }
     let items: Vec<String> = options.iter().map(item).collect();
     Some(items.join(SEPARATOR))
+}
+
+/// Whether a list is only what an answer tells about: other text stands between it and a question at the end, which
+/// asks for none of several things.
+fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
+    let Some((label, last)) = options.last() else { return false };
+    let most = if label.word.is_empty() { MOST_BETWEEN } else { MOST_BEHIND_WORDS };
+    let all: Vec<&str> = sentences(answer).collect();
+    let is_question = |text: &&str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']);
+    let end = last.as_ptr() as usize + last.len();
+    let behind: Vec<&str> = all.iter().copied().filter(|one| one.as_ptr() as usize >= end).collect();
+    let Some(question) = behind.iter().position(is_question) else { return false };
+    let words = normalised(behind[question]);
+    let is_meant = has_any(&words, NAMING) || WHICH_UNSPACED.iter().any(|piece| behind[question].contains(piece));
+    question > most && !is_meant
 }
 
 /// The options that an answer offers as they stand in it, without their labels; none if it does not ask.
@@ -61,6 +76,11 @@ fn asks(answer: &str) -> bool {
 /// Words of questions that ask for one of several things.
 const WHICH: &[&str] = listed!(SPACED, "choices: which");
 const WHICH_UNSPACED: &[&str] = listed!(UNSPACED, "choices: which");
+/// Those of them that ask for one of things that were named before.
+const NAMING: &[&str] = listed!(SPACED, "choices: naming");
+/// Most sentences between a list of options and the question about it, and between one whose labels have words.
+const MOST_BETWEEN: usize = 1;
+const MOST_BEHIND_WORDS: usize = 6;
 
 fn asks_which(question: &str) -> bool {
     has_any(&normalised(question), WHICH) || WHICH_UNSPACED.iter().any(|piece| question.contains(piece))
@@ -185,7 +205,7 @@ pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
 }
 
 /// The beginnings of the telling words of a text, without duplicates.
-fn stems(text: &str) -> Vec<String> {
+pub(crate) fn stems(text: &str) -> Vec<String> {
     let words = normalised(text);
     let telling = words.split_whitespace().filter(|word| word.chars().count() >= SHORTEST_STEM);
     let mut stems: Vec<String> = telling.map(|word| word.chars().take(LONGEST_STEM).collect()).collect();

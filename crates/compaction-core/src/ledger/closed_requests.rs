@@ -150,10 +150,13 @@ fn tells(sentence: &str) -> bool {
     let is_name = |word: &str| word.contains(['/', '\\', '`', '=', '{', '#']) || !word.contains(char::is_alphabetic);
     let spaced = sentence.split_whitespace().filter(|word| !is_name(word)).count();
     let unspaced = sentence.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
-    let words = first_words(sentence, FILLER_WORDS);
-    spaced.max(unspaced / 2) >= FEWEST_WORDS
-        && !starts_with_any(&words, FILLERS)
-        && !FILLERS_UNSPACED.iter().chain(&YES).any(|word| sentence.starts_with(word))
+    spaced.max(unspaced / 2) >= FEWEST_WORDS && !is_filler(sentence)
+}
+
+/// Whether a sentence only takes note of the request or offers more.
+pub(crate) fn is_filler(sentence: &str) -> bool {
+    starts_with_any(&first_words(sentence, FILLER_WORDS), FILLERS)
+        || FILLERS_UNSPACED.iter().chain(&YES).any(|word| sentence.starts_with(word))
 }
 
 /// The item of a request that was answered. `has_changed` says whether files changed for it.

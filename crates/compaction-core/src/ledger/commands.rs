@@ -244,6 +244,51 @@ const GOALS: &[&str] = &[
     "mvn",
 ];
 
+/// Those of them that say whether the work is right, and change nothing else.
+const CHECKS: &[&str] = &[
+    "test",
+    "tests",
+    "pytest",
+    "jest",
+    "vitest",
+    "mocha",
+    "rspec",
+    "phpunit",
+    "ctest",
+    "unittest",
+    "build",
+    "compile",
+    "make",
+    "tsc",
+    "lint",
+    "eslint",
+    "golangci",
+    "ruff",
+    "mypy",
+    "pyright",
+    "clippy",
+    "credo",
+    "vet",
+    "check",
+    "typecheck",
+    "types",
+    "verify",
+    "xcodebuild",
+    "gradlew",
+    "mvn",
+];
+/// Programs that have such words among those of other subcommands.
+const NO_CHECKS: &[&str] = &["git", "gh", "glab", "bd"];
+
+/// Whether a command runs tests, a build, a linter or a type checker.
+pub(crate) fn is_check(command: &str) -> bool {
+    let is_check = |purpose: &String| {
+        let mut words = purpose.split(|character: char| !character.is_alphanumeric()).peekable();
+        !words.peek().is_some_and(|first| NO_CHECKS.contains(first)) && words.any(|word| CHECKS.contains(&word))
+    };
+    purposes(command).iter().any(is_check)
+}
+
 /// Whether a purpose from [`purposes`] is a goal of work and no step to one.
 pub(crate) fn is_goal(purpose: &str) -> bool {
     purpose.split(|character: char| !character.is_alphanumeric()).any(|word| GOALS.contains(&word))
@@ -408,6 +453,18 @@ mod tests {
             ("ls | grep x", &[]),
         ] {
             assert_eq!(purposes(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_check_says_whether_the_work_is_right() {
+        for command in
+            ["cd a && npm run test:unit 2>&1 | tail", "python -m pytest -v", "./gradlew assemble", "mix credo"]
+        {
+            assert!(is_check(command), "{command}");
+        }
+        for command in ["git check-ignore a", "npm install", "ls tests", "python train.py", "git commit -m 'test it'"] {
+            assert!(!is_check(command), "{command}");
         }
     }
 

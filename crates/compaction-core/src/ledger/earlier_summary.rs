@@ -4,8 +4,9 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, LAST_STEP, LATEST, LEFT_BRANCH,
-    NAMED_BEFORE, NO_RESULT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, THEN, WORKING_ON,
+    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, LAST_STEP, LATEST, LEFT_BRANCH,
+    NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, THEN, TO_FIX, TO_RUN,
+    WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -15,15 +16,29 @@ use crate::summary::{Section, Sections, SummaryDocument};
 
 /// Whether an item is generated anew for every summary.
 fn is_of_its_time(item: &str) -> bool {
-    [FOCUS, GO_ON, ANNOUNCED, LAST_STEP, COMMANDS, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND]
-        .iter()
-        .any(|start| item.starts_with(start))
+    let starts = [
+        FOCUS,
+        GO_ON,
+        ANNOUNCED,
+        LAST_STEP,
+        COMMANDS,
+        IDENTIFIERS,
+        PATHS,
+        REPLIES,
+        RESOLVED,
+        COMMAND,
+        TO_FIX,
+        TO_RUN,
+        NOTHING_LEFT,
+    ];
+    starts.iter().any(|start| item.starts_with(start))
 }
 
 /// What was said or named at the time of an earlier summary. It is no state any more, but the words count.
 fn words_of_its_time(item: &str) -> Option<&str> {
     let named = [ANNOUNCED, NAMED_BEFORE, OLD_PLAN].iter().find_map(|start| item.strip_prefix(start));
-    named.or_else(|| Some(item.strip_prefix(SAID_LAST)?.split_once(": ")?.1))
+    let said = || [SAID_LAST, IDLE].iter().find_map(|start| item.strip_prefix(start)?.split_once(": "));
+    named.or_else(|| Some(said()?.1))
 }
 
 /// An item without its citation of an entry.

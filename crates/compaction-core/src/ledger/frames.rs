@@ -14,7 +14,7 @@ const LONGEST_MARKER: usize = 12;
 /// Bytes at the beginning of a line among which its marker stands.
 const LONGEST_INDENT: usize = 64;
 /// Starts an option of an answer.
-const OPTION: &str = "Option: ";
+pub(crate) const OPTION: &str = "Option: ";
 /// Words of headings that turn the meaning of their items: they are not so, not yet so, no longer so, or only may be so.
 const TURNING: &[&str] = listed!(SPACED, "frames: turning");
 const TURNING_UNSPACED: &[&str] = listed!(UNSPACED, "frames: turning");

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::actions::{ActionKind, shown, subject_of};
 use super::commands::{only_looks, without_preparation};
 use super::errors::{NO_OUTPUT, error_line, is_trailer};
-use super::notes::FAILED;
+use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
 use super::person::is_refusal;
 use super::text::{clip, clip_middle, one_line, quote};
@@ -165,7 +165,7 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Str
         ToolAction::Ask(questions) => {
             format!("asked the user: {}", clip(&one_line(&questions.join(" ")), LONGEST_RESULT))
         }
-        ToolAction::OpenFile(access) => format!("{} the open file{}", verb(ActionKind::of_file(*access)), adds()),
+        ToolAction::OpenFile(access) => format!("{} {OPEN_FILE}{}", verb(ActionKind::of_file(*access)), adds()),
         _ if kind == ActionKind::Edit => format!("{} {}{}", verb(kind), told_path(&target), adds()),
         _ if kind == ActionKind::Run => {
             let purpose = purpose(call).map(|purpose| format!("{purpose}: ")).unwrap_or_default();

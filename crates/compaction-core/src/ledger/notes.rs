@@ -259,6 +259,14 @@ pub(crate) const REVERT: &str = "Revert \"";
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the next step while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
+/// Starts the parts of that request for which nothing was said or done yet.
+pub(crate) const OPEN_PARTS: &str = "the rest of the latest request, for which nothing is seen yet: ";
+/// Start the step of a run that failed, and of one that came before the newest change of a file.
+pub(crate) const TO_FIX: &str = "Fix the failure of ";
+pub(crate) const TO_RUN: &str = "Run again: ";
+/// Starts the item of a latest request that is answered, and its next step.
+pub(crate) const IDLE: &str = "Nothing is in progress";
+pub(crate) const NOTHING_LEFT: &str = "Nothing is left of the latest request";
 /// Starts the step of an answer that offers options.
 pub(crate) const OFFERED: &str = "The assistant offered: ";
 /// Starts the decision of a person who took one of them.
@@ -316,6 +324,8 @@ pub(crate) const NAMED_BEFORE: &str = "Named before the latest request: ";
 pub(crate) const OLD_PLAN: &str = "From a plan that was not updated since: ";
 /// Starts the item of the newest calls of tools and what came of them.
 pub(crate) const LAST_STEP: &str = "Last step: ";
+/// Names the file of a call that names none.
+pub(crate) const OPEN_FILE: &str = "the open file";
 /// Starts the item of the newest words of the model.
 pub(crate) const SAID_LAST: &str = "The assistant said last";
 /// Ends the item of a request for which nothing was done.

@@ -278,7 +278,7 @@ pub(super) fn trimmed(token: &str, is_mark: fn(u8) -> bool) -> &str {
 }
 
 /// Whether a character belongs to a script without spaces between words.
-pub(super) fn is_unspaced(character: char) -> bool {
+pub(crate) fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9D}')
 }
 

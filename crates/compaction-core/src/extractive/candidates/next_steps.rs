@@ -1,30 +1,39 @@
 //! What comes next: the request that is open, part by part, with the error that it pastes and the option that it
 //! chooses.
 
-use super::{Builder, IN_ANSWER, LONGEST_REPEAT, TURN_PART, TURN_UNITS};
+use super::{Builder, IN_ANSWER, LONGEST_REPEAT, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_question};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::cues::{is_sized, is_substantive, is_trivial, typed};
-use crate::ledger::notes::{GO_ON, NAMED_BEFORE, OFFERED, OLD_PLAN, THE_LATEST};
-use crate::ledger::problems::pasted_error;
-use crate::ledger::statements::{is_prose, prose, without_marker};
+use crate::ledger::notes::{GO_ON, NAMED_BEFORE, OFFERED, OLD_PLAN, OPEN_PARTS, THE_LATEST};
+use crate::ledger::problems::{pasted_error, reported};
+use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line};
 use crate::ledger::{Note, NoteKind};
 use crate::summary::{Section, SummaryKind};
+use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
 
 /// Fewest lines of a request that are pasted before one of them counts as its error.
 const FEWEST_PASTED: usize = 3;
 /// Most UTF-16 units of steps and tasks that are older than the newest requests.
 const LONGEST_EARLIER: usize = 420;
+/// Part of a summary that the words of the request may take, and their fewest and most UTF-16 units.
+const TOLD_PART: usize = 60;
+const TOLD_UNITS: (usize, usize) = (60, 320);
+/// UTF-16 units of a summary from which it says a request or a report where it is looked for.
+pub(super) const ROOM_FOR_TWO: usize = 2048;
+/// Most sentences of a request that are compared, and the mark of those that are left out.
+const MOST_SENTENCES: usize = 200;
+const MARK: &str = " \u{2026} ";
 /// Fewest and most items of a list of wishes.
 const WISHES: std::ops::RangeInclusive<usize> = 2..=8;
 
 impl Builder<'_> {
     /// The request of the turn that follows. Otherwise, if no answer names a step, the request that is open or whose
-    /// work failed.
-    pub(super) fn go_on(&mut self) {
+    /// work failed without a run that has to be repeated.
+    pub(super) fn go_on(&mut self, has_failed_runs: bool) {
         if self.kind == SummaryKind::TurnPrefix {
             return;
         }
@@ -36,20 +45,22 @@ impl Builder<'_> {
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
         let is_planned = has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer);
-        if self.turn.is_none() && (is_planned || !has_failed && !self.is_open()) {
+        if self.turn.is_none() && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
             return;
         }
         let open = self.left_open(&latest.text, latest.position);
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
-        self.add_step(&format!("{THE_LATEST}{open}"), &shown, &text);
+        let told = self.with_meaning(&text, self.chosen_at(latest.position), latest.position);
+        self.add_step(&format!("{told}{open}"), &shown, &text);
     }
 
     fn go_on_with_turn(&mut self, turn: &str) {
         let open = self.left_open(turn, u64::MAX);
         if is_substantive(turn) {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
-            return self.add_step(&format!("{THE_LATEST}{open}"), &shown, turn);
+            let told = self.with_meaning(turn, self.chosen_option(turn), u64::MAX);
+            return self.add_step(&format!("{told}{open}"), &shown, turn);
         }
         let chosen = self.chosen_option(turn);
         let answered =
@@ -57,11 +68,43 @@ impl Builder<'_> {
         let line = match chosen.or_else(answered) {
             Some(meant) => format!("{} ({meant})", one_line(turn)),
             // A word such as `continue` says nothing by itself.
-            None if is_trivial(turn) => THE_LATEST.to_owned(),
+            None if is_trivial(turn) => {
+                self.latest().map_or_else(|| THE_LATEST.to_owned(), |latest| self.told(&latest.text))
+            }
             None => typed(turn, MOST_UNITS),
         };
         let line = clip_middle(&line, (self.units / TURN_PART).clamp(TURN_UNITS.0, TURN_UNITS.1));
         self.add_step(&format!("{line}{open}"), &line, turn);
+    }
+
+    /// A request in a few of its own sentences, if there is room for more than those of Goal. One that only pastes an error is told by that error.
+    fn told(&self, request: &str) -> String {
+        let (fewest, most) = TOLD_UNITS;
+        if self.units < ROOM_FOR_TWO {
+            return THE_LATEST.to_owned();
+        }
+        let units = (self.units / TOLD_PART).clamp(fewest, most);
+        let is_pasted = || !sentences(request).any(|one| is_prose(one) && is_substantive(one));
+        match reported(request).filter(|_| is_pasted()) {
+            Some(problem) => clip(&problem, units),
+            None => told_in(request, units),
+        }
+    }
+
+    /// The request at `position` with the option that it chooses, or the question that a very short one answers.
+    fn with_meaning(&self, request: &str, chosen: Option<String>, position: u64) -> String {
+        if let Some(open) = self.open_parts(request, position).filter(|_| chosen.is_none()) {
+            return format!("{OPEN_PARTS}{open}");
+        }
+        let line = one_line(request);
+        // `Yes.` answers the question, whatever follows it.
+        let agrees = sentences(request).next().filter(|first| is_trivial(first)).map(one_line);
+        let terse = agrees.or_else(|| Some(line).filter(|line| utf16_len(line) <= TERSE_REQUEST));
+        let answered = || self.answered_by(&terse?, position).filter(|said| said.starts_with(IN_ANSWER));
+        match chosen.or_else(answered) {
+            Some(meant) => format!("{} ({meant})", self.told(request)),
+            None => self.told(request),
+        }
     }
 
     /// Adds the step of a request of which the summary has `shown`.
@@ -119,6 +162,47 @@ impl Builder<'_> {
     }
 }
 
+/// A request in at most `units` UTF-16 units: whole, or the sentences that ask, the last and the first one, then the
+/// others in their order. A sentence that does not fit is cut between words.
+fn told_in(request: &str, units: usize) -> String {
+    let whole = one_line(request);
+    if utf16_len(&whole) <= units {
+        return whole;
+    }
+    let all: Vec<String> = sentences(request).filter(|one| is_prose(one)).take(MOST_SENTENCES).map(one_line).collect();
+    let Some(last) = all.len().checked_sub(1) else { return cut(&whole, units) };
+    let asking = (0..=last).rev().filter(|at| is_question(&all[*at]));
+    let (mut kept, mut left) = (vec![String::new(); all.len()], units);
+    for at in asking.chain([last, 0]).chain(1..last) {
+        // Each may stand behind a mark of what is left out.
+        let room = left.saturating_sub(MARK.len());
+        if kept[at].is_empty() && (utf16_len(&all[at]) <= room || left == units) {
+            kept[at] = cut(&all[at], room);
+            left = room.saturating_sub(utf16_len(&kept[at]));
+        }
+    }
+    let mut out = String::new();
+    let mut is_cut = false;
+    for sentence in kept {
+        if !sentence.is_empty() {
+            out.push_str(if is_cut { MARK } else { " " });
+            out.push_str(&sentence);
+        }
+        is_cut = sentence.is_empty();
+    }
+    out.trim().to_owned()
+}
+
+/// `text` in at most `units` UTF-16 units, cut after a word if it has spaces.
+fn cut(text: &str, units: usize) -> String {
+    if utf16_len(text) <= units {
+        return text.to_owned();
+    }
+    let start = prefix_utf16(text, units.saturating_sub(MARK.len()));
+    let end = start.rfind(char::is_whitespace).filter(|end| end * 2 > start.len()).unwrap_or(start.len());
+    format!("{} \u{2026}", start[..end].trim_end())
+}
+
 /// The error that a request pastes in several lines.
 fn shown_error(request: &str) -> Option<String> {
     let pasted = request.lines().filter(|line| !line.trim().is_empty() && !is_prose(line.trim()));
@@ -126,7 +210,7 @@ fn shown_error(request: &str) -> Option<String> {
 }
 
 /// The items of the list in a request, if they are wishes and not pasted text.
-fn wishes(request: &str) -> Vec<&str> {
+pub(super) fn wishes(request: &str) -> Vec<&str> {
     let is_item = |line: &&str| {
         let line = line.trim_start();
         line.starts_with(['-', '*', '\u{2022}']) || line.starts_with(|first: char| first.is_ascii_digit())

@@ -10,16 +10,17 @@ use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::choices::whole;
-use crate::ledger::closed_requests::said_first;
+use crate::ledger::closed_requests::{is_filler, said_first};
 use crate::ledger::commands::{core_command, looks_up, purposes, without_preparation};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, LAST_STEP, NOTHING_YET, SAID_LAST, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
+    ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, LAST_STEP, NOTHING_YET, OPEN_FILE, SAID_LAST, SO_FAR, THE_LATEST, TOOK,
+    WORKING_ON,
 };
 use crate::ledger::statements::{prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Voice};
+use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
@@ -38,8 +39,13 @@ const FEWEST_SINCE: u64 = 2;
 /// Part of a summary that the last step may take, and its fewest UTF-16 units.
 const STEP_PART: usize = 40;
 const LEAST_STEP: usize = 120;
+/// Parts of a path that name a file, and most bytes of its ending.
+const PARTS: usize = 2;
+const LONGEST_ENDING: usize = 5;
 /// Fences of commands that a person or the model types into a terminal.
 const SHELLS: [&str; 10] = ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "ps1", "cmd", "bat"];
+/// First words of lines that belong to a script and are no commands by themselves.
+const SCRIPT_WORDS: [&str; 9] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done"];
 /// Most commands of an answer that are listed, and their UTF-16 units.
 const MOST_COMMANDS: usize = 8;
 const COMMAND_UNITS: usize = 480;
@@ -76,7 +82,7 @@ impl<'a> Builder<'a> {
 
     /// What the model said last in the turn that follows.
     pub(super) fn last_words_of(&mut self, turn: &Builder<'_>) {
-        if let Some(announced) = turn.announced() {
+        if let Some(announced) = turn.announced().or_else(|| turn.promised()) {
             self.pool.add(Section::NextSteps, &announced, Origin::at(u64::MAX), Rank::Focus);
         } else if let Some((words, _)) = turn.last_words() {
             let item = format!("{}: {words}", turn.said_last());
@@ -106,7 +112,29 @@ impl<'a> Builder<'a> {
 
     fn last_step_item(&self) -> String {
         let units = (self.units / STEP_PART).max(LEAST_STEP);
-        format!("{LAST_STEP}{}", clip(&self.ledger.last_step.text, units))
+        let mut text = clip(&self.ledger.last_step.text, units);
+        if let Some(file) = self.open_file().filter(|_| text.contains(OPEN_FILE)) {
+            text = text.replace(OPEN_FILE, &format!("{OPEN_FILE} ({file})"));
+        }
+        format!("{LAST_STEP}{text}")
+    }
+
+    /// The file that a call without a path means: the only one that the newest words name, or the only one that was
+    /// touched since the last request.
+    fn open_file(&self) -> Option<String> {
+        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let words = self.own_answer().unwrap_or_default();
+        let mut named: Vec<&str> = words.split(is_no_path).map(|word| word.trim_end_matches('.')).collect();
+        named.retain(|word| is_file_name(word));
+        named.sort_unstable();
+        named.dedup();
+        let mut touched = self.ledger.files.iter().filter(|file| file.position > asked_at);
+        let file = match named.as_slice() {
+            [] => touched.next().filter(|_| touched.next().is_none()).map(|file| file.path.as_str()),
+            [only] => Some(*only),
+            _ => None,
+        };
+        file.map(|file| quote(&shown(end_of(file, PARTS))))
     }
 
     /// Whether the last step is told, since its turn is open.
@@ -144,7 +172,7 @@ impl<'a> Builder<'a> {
         if !untouched.is_empty() {
             open.push_str(&format!("; it names files that nothing changed since: {}", untouched.join(", ")));
         }
-        if let Some(check) = self.stale_check(position) {
+        if let Some(check) = self.stale_check(position).or_else(|| self.stale_run(position)) {
             open.push_str(&format!("; then run {check} again"));
         }
         open
@@ -207,7 +235,9 @@ impl<'a> Builder<'a> {
         if self.turn_request.is_some_and(is_substantive) && self.kind != SummaryKind::TurnPrefix {
             return self.answered_before_turn();
         }
-        if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || self.is_open() {
+        // In Progress tells what a finished turn came to.
+        let is_told = self.tells_report() || self.is_open();
+        if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || is_told {
             return;
         }
         let Some(newest) = self.newest_of_model().next().filter(|_| self.ledger.last_request().is_some()) else {
@@ -241,12 +271,7 @@ impl<'a> Builder<'a> {
             .own_answer()
             .filter(|_| !self.ledger.is_waiting)
             .map(|text| text.trim_end().trim_end_matches(['*', '_']));
-        // The title of something that did not come says little.
-        let is_title = |text: &str| {
-            let last = text.lines().next_back().unwrap_or_default().trim();
-            last.starts_with('#') || last.starts_with("**") && !last.trim_matches('*').contains("**")
-        };
-        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']) && !is_title(end))
+        end.is_some_and(|end| end.ends_with([':', '\u{ff1a}']) && !ends_with_title(end))
     }
 
     /// The words at the end of the newest answer.
@@ -276,6 +301,11 @@ impl<'a> Builder<'a> {
         };
         let commands = commands(answer);
         let units: usize = commands.iter().map(|one| utf16_len(one)).sum();
+        let is_script =
+            commands.iter().any(|line| SCRIPT_WORDS.contains(&line.split([' ', ';']).next().unwrap_or(line)));
+        if is_script {
+            return None;
+        }
         if commands.is_empty() || commands.len() > MOST_COMMANDS || units > COMMAND_UNITS || commands.iter().any(is_run)
         {
             return None;
@@ -288,6 +318,22 @@ impl<'a> Builder<'a> {
     pub(super) fn announced(&self) -> Option<String> {
         let words = self.closing_words(self.ledger.newest_answer.position).filter(|_| self.is_announced())?;
         Some(format!("{ANNOUNCED}{words}"))
+    }
+
+    /// What a complete answer says at its end that the model will do next. Nothing was done since.
+    pub(super) fn promised(&self) -> Option<String> {
+        let is_over = self.kind != SummaryKind::TurnPrefix && self.turn.is_none() && !self.is_open();
+        let newest = self.newest_of_model().find(|one| !is_filler(&one.text)).filter(|_| is_over)?;
+        let is_last = newest.voice == Voice::Announcement && self.ledger.last_step.position <= newest.position;
+        let is_title = self.own_answer().is_some_and(ends_with_title);
+        let words = self.closing_words(newest.position).filter(|_| is_last && !is_title)?;
+        Some(format!("{ANNOUNCED}{words}"))
+    }
+
+    /// Whether a question stands in the last lines of the newest answer.
+    pub(super) fn is_ending(&self, question: &Statement) -> bool {
+        let said = self.closing_words(question.position);
+        said.is_none_or(|said| said.contains(question.text.trim_matches('*')))
     }
 
     /// The files that a request names and nothing changed since, if others of them were changed.
@@ -337,6 +383,27 @@ impl<'a> Builder<'a> {
     }
 }
 
+fn is_no_path(character: char) -> bool {
+    !character.is_alphanumeric() && !matches!(character, '.' | '_' | '-' | '/' | '\\')
+}
+
+/// Whether a word is the name of a file with an ending: `a.rs`, `src/__init__.py`.
+fn is_file_name(word: &str) -> bool {
+    let Some((stem, ending)) = end_of(word, 1).rsplit_once('.') else { return false };
+    let has_letters = |text: &str| text.contains(|one: char| one.is_ascii_alphabetic());
+    (1..=LONGEST_ENDING).contains(&ending.len())
+        && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && has_letters(ending)
+        && has_letters(stem)
+        && stem.len() > 1
+}
+
+/// Whether an answer ends with the title of something that did not come, which says little.
+fn ends_with_title(answer: &str) -> bool {
+    let last = answer.trim_end().lines().next_back().unwrap_or_default().trim();
+    last.starts_with('#') || last.starts_with("**") && !last.trim_matches('*').contains("**")
+}
+
 /// The newest test, build or lint whose outcome is known, with its position.
 fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
     let milestones = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
@@ -367,7 +434,7 @@ fn named_files(paths: &[&str], units: usize) -> String {
 }
 
 /// The last `parts` parts of a path.
-fn end_of(path: &str, parts: usize) -> &str {
+pub(super) fn end_of(path: &str, parts: usize) -> &str {
     if parts == usize::MAX {
         return path;
     }

@@ -120,7 +120,7 @@ fn a_turn_that_no_words_begin_goes_on_with_the_request_before_it() {
             "Last step: wrote `src/b.rs`"
         ]
     );
-    assert_eq!(before_turn(Section::NextSteps, &history, &turn), ["Go on with: the latest request"]);
+    assert_eq!(before_turn(Section::NextSteps, &history, &turn), ["Go on with: Port the parser to Rust"]);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn steps_that_a_request_asks_for_are_one_item_while_it_is_worked_on() {
     assert!(steps.iter().all(|step| found.iter().any(|item| item == step)), "nothing was done for it: {found:?}");
     let turn = [request, calls("1", "write", r#"{"path":"src/p.rs","content":"x"}"#), returns("1", "ok", false)];
     let expected = [
-        "Go on with: the latest request",
+        "Go on with: Go on with the printer until it prints the whole grammar",
         "Named before the latest request: port the printer; write the manual of both",
     ];
     assert_eq!(before_turn(Section::NextSteps, &history, &turn), expected);
@@ -186,14 +186,17 @@ fn an_old_plan_is_one_item() {
 }
 
 #[test]
-fn a_word_that_only_goes_on_names_the_latest_request() {
+fn a_word_that_only_goes_on_is_told_by_the_request_before_it() {
     let history = [user("Port the parser to Rust"), says("The parser is half done. I port its tests now.", "stop")];
     for word in ["continue", "weiter", "继续"] {
-        assert_eq!(before_turn(Section::NextSteps, &history, &[user(word)]), ["Go on with: the latest request"]);
+        assert_eq!(before_turn(Section::NextSteps, &history, &[user(word)]), ["Go on with: Port the parser to Rust"]);
     }
     let asked = [user("Port the parser to Rust"), says("Shall I port its tests, too?", "stop")];
     let expected = "Go on with: yes (in answer to: Shall I port its tests, too?)";
     assert_eq!(before_turn(Section::NextSteps, &asked, &[user("yes")]), [expected]);
+    let more = "Sim. Use the old list of the names of all rules and of all of their parts for them.";
+    let expected = format!("Go on with: {more} (in answer to: Shall I port its tests, too?)");
+    assert_eq!(before_turn(Section::NextSteps, &asked, &[user(more)]), [expected]);
 }
 
 #[test]
@@ -207,7 +210,8 @@ fn only_an_error_is_told_as_the_one_that_a_request_shows() {
     );
     let history = [user("Make the page"), says("The page is made.", "stop")];
     for request in [palette, fence] {
-        assert_eq!(before_turn(Section::NextSteps, &history, &[user(&request)]), ["Go on with: the latest request"]);
+        let found = before_turn(Section::NextSteps, &history, &[user(&request)]);
+        assert!(found.len() == 1 && !found[0].contains("(it shows: "), "{found:?}");
     }
 }
 
@@ -278,4 +282,155 @@ fn what_was_said_and_done_last_is_no_state_of_the_next_summary() {
     let text = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&later) });
     assert!(first.contains("Last step") && !text.contains("Last step") && !text.contains("said last"), "{text}");
     assert!(text.contains("I look at the rules of the grammar now."), "{text}");
+}
+
+#[test]
+fn a_check_that_failed_is_the_next_step() {
+    let edit = |id: &str, path: &str| {
+        [calls(id, "write", &format!(r#"{{"path":"{path}","content":"x"}}"#)), returns(id, "ok", false)]
+    };
+    let failed = [
+        user("Port the parser to Rust"),
+        runs("1", "pytest -v"),
+        returns("1", "== 4 failed, 13 passed in 2.5s ==", true),
+    ];
+    let go_on = "Go on with: Port the parser to Rust".to_owned();
+    let fix = "Fix the failure of `pytest -v` (4 failed, 13 passed in 2.5s), then run it again";
+    assert_eq!(after(Section::NextSteps, &failed), [fix.to_owned(), go_on.clone()]);
+    let changed = [&failed[..], &edit("2", "src/rules/a.py")].concat();
+    let again =
+        "Run again: `pytest -v`, which failed before `rules/a.py` was changed (4 failed, 13 passed in 2.5s)".to_owned();
+    assert_eq!(after(Section::NextSteps, &changed), [again.clone(), go_on.clone()]);
+    let history = [user("Write the manual of the printer"), says("The manual is written.", "stop")];
+    assert_eq!(before_turn(Section::NextSteps, &history, &changed), [again, go_on.clone()]);
+    let passed = [&changed[..], &[runs("3", "pytest"), returns("3", "17 passed in 2.5s", false)]].concat();
+    assert_eq!(after(Section::NextSteps, &passed), [go_on]);
+}
+
+#[test]
+fn a_run_of_a_file_that_was_changed_is_repeated() {
+    let change = |path: &str| {
+        let arguments = format!(r#"{{"path":"{path}","content":"x"}}"#);
+        let run = [user("Make the melody louder"), runs("1", "python tools/play.py"), returns("1", "it plays", false)];
+        let edit = [calls("2", "write", &arguments), returns("2", "ok", false)];
+        after(Section::NextSteps, &[&run[..], &edit].concat())
+    };
+    assert_eq!(
+        change("/home/dev/tools/play.py"),
+        ["Go on with: Make the melody louder; then run `python tools/play.py` again"]
+    );
+    assert_eq!(change("/home/dev/tools/list.py"), ["Go on with: Make the melody louder"]);
+}
+
+#[test]
+fn a_finished_turn_says_so_and_leaves_the_next_step_to_the_user() {
+    let left = "Nothing is left of the latest request. The next message of the user decides";
+    for (request, answer) in [
+        ("Port the parser to Rust", "The parser is ported, and all of its tests pass."),
+        ("Portiere den Parser nach Rust", "Der Parser ist portiert, und alle seine Tests laufen."),
+        ("把解析器移植到 Rust", "解析器已经移植完成，所有的测试都通过了。"),
+    ] {
+        let messages = [user(request), says(answer, "stop")];
+        let report = format!("Nothing is in progress. The last answer reports: {answer}");
+        assert_eq!(after(Section::InProgress, &messages), [report]);
+        assert_eq!(after(Section::NextSteps, &messages), [left]);
+        // It is no state of the summaries that follow.
+        let first = text_of(&history(&prepared(&messages)));
+        let later = prepared(&[user("Now write the manual of the printer")]);
+        let text = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&later) });
+        assert!(!text.contains("Nothing is") && text.contains(answer), "{text}");
+    }
+}
+
+#[test]
+fn what_a_complete_answer_will_do_next_is_a_step() {
+    let answer = "The grammar is read.\n\nNow I'll port the rules of it.";
+    let messages = [user("Port the parser to Rust"), says(answer, "stop")];
+    let found = after(Section::NextSteps, &messages);
+    assert_eq!(found, ["The assistant announced: The grammar is read. Now I'll port the rules of it."]);
+    let polite = "The parser is ported to Rust.\n\nLet me know if you need its manual.";
+    let found = after(Section::NextSteps, &[user("Port the parser to Rust"), says(polite, "stop")]);
+    assert_eq!(found, ["Nothing is left of the latest request. The next message of the user decides"]);
+}
+
+#[test]
+fn a_question_waits_though_a_short_sentence_follows_it() {
+    let answer = "The index is planned but not built.\n\n**Shall I build it now?** It would make the filters faster!";
+    let found = after(Section::NextSteps, &[user("Where is the index of the books?"), says(answer, "stop")]);
+    assert_eq!(found, ["The assistant asked, and waits for an answer: Shall I build it now?"]);
+    let told =
+        "Why was it slow? It read the whole grammar for each of the rules, and that took most of the time of a run.";
+    let found = after(Section::NextSteps, &[user("Make the parser faster"), says(told, "stop")]);
+    assert!(!found.iter().any(|item| item.contains("waits")), "{found:?}");
+}
+
+#[test]
+fn a_list_that_an_answer_tells_about_is_no_offer() {
+    let answer = "I wrote the guide. It covers:\n1. Files - where they are kept\n2. Caches - how they grow\n\nIt has a table \
+                  for each of them. The guide takes the costs into account.\n\nShall I change anything in it?";
+    let found = after(Section::NextSteps, &[user("Write a guide of our stores"), says(answer, "stop")]);
+    assert_eq!(found, ["The assistant asked, and waits for an answer: Shall I change anything in it?"]);
+}
+
+#[test]
+fn the_parts_of_a_request_that_nothing_touched_are_the_next_step() {
+    let edit = |id: &str, path: &str| {
+        [calls(id, "write", &format!(r#"{{"path":"{path}","content":"x"}}"#)), returns(id, "ok", false)]
+    };
+    let open = |request: &str, done: &[Arc<Message>]| {
+        let messages = [&[user(request)][..], done].concat();
+        let history = [user("Read the old manual"), says("It is read.", "stop")];
+        let found = before_turn(Section::NextSteps, &history, &messages);
+        assert_eq!(after(Section::NextSteps, &messages), found, "{request}");
+        found.into_iter().next().unwrap_or_default()
+    };
+    let rest = "Go on with: the rest of the latest request, for which nothing is seen yet: ";
+    let english = "Port src/parser.rs to the new grammar, then note the work in NOTES.md and commit all of it";
+    assert_eq!(
+        open(english, &edit("1", "src/parser.rs")),
+        format!("{rest}note the work in NOTES.md and commit all of it")
+    );
+    assert_eq!(open(english, &edit("1", "src/other.rs")), format!("Go on with: {english}"));
+    let chinese = "把 go.mod 统一成新的版本，然后把 TODO.md 删除";
+    assert_eq!(open(chinese, &edit("1", "go.mod")), format!("{rest}把 TODO.md 删除"));
+    let said = [says("The logger writes the errors of the tree now.", "toolUse")];
+    let spoken = "Fix the errors of the logger in the tree, then draw the colours of the menu";
+    assert_eq!(open(spoken, &[&said[..], &edit("1", "a.rs")].concat()), format!("{rest}draw the colours of the menu"));
+    // What comes last was begun, so nothing is told apart.
+    let both = [edit("1", "src/parser.rs"), edit("2", "NOTES.md")].concat();
+    let committed = [runs("3", "git commit -am x"), returns("3", "[main 1a2b3c4] feat: the parser", false)];
+    assert_eq!(open(english, &[&both[..], &committed].concat()), format!("Go on with: {english}"));
+}
+
+#[test]
+fn a_long_request_is_told_by_whole_sentences_with_its_question() {
+    let filler = "The printer was written for the first version of the grammar.";
+    let request =
+        format!("We see an odd thing. {} Can we wait for the lock and try again? {filler}", [filler; 20].join(" "));
+    let found = after(Section::NextSteps, &[user(&request)]);
+    assert!(found[0].starts_with("Go on with: We see an odd thing. "), "{found:?}");
+    assert!(found[0].contains("Can we wait for the lock and try again?") && found[0].ends_with(filler), "{found:?}");
+}
+
+#[test]
+fn a_call_without_a_path_is_told_with_the_file_that_it_means() {
+    let edit = |words: &str| {
+        let messages = [
+            user("Port the parser"),
+            says(words, "toolUse"),
+            calls("2", "edit_file", r#"{"diff":"+ let parser = Parser::new();"}"#),
+            returns("2", "The edit was applied.", false),
+        ];
+        after(Section::InProgress, &messages).into_iter().find(|item| item.starts_with("Last step")).unwrap_or_default()
+    };
+    assert!(edit("Now I change rules.py to use it:").contains("edited the open file (`rules.py`)"));
+    let unclear = edit("Now I change rules.py and list.py:");
+    assert!(unclear.contains("edited the open file,"), "{unclear}");
+}
+
+#[test]
+fn a_script_in_an_answer_is_no_list_of_commands() {
+    let answer = "It can be told apart:\n\n```bash\nif test -f a; then\n  port a\nfi\n```";
+    let found = after(Section::NextSteps, &[user("Can the files be told apart?"), says(answer, "stop")]);
+    assert!(!found.iter().any(|item| item.starts_with("Commands")), "{found:?}");
 }

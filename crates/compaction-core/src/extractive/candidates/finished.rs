@@ -1,0 +1,88 @@
+//! A latest request that is answered: what came of it, and that nothing of it is left.
+
+use super::next_steps::ROOM_FOR_TWO;
+use super::{Builder, OVERTAKEN_BY, is_question};
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::closed_requests::said_first;
+use crate::ledger::cues::is_substantive;
+use crate::ledger::frames::OPTION;
+use crate::ledger::notes::{IDLE, NOTHING_LEFT};
+use crate::ledger::text::clip;
+use crate::ledger::{NoteKind, Request, Voice};
+use crate::summary::{Section, SummaryKind};
+use crate::tools::PlanStatus;
+
+/// Most UTF-16 units of what the answer reports, and the part of a summary that it may take.
+const LONGEST_REPORT: usize = 240;
+const REPORT_PART: usize = 60;
+
+impl Builder<'_> {
+    /// Whether the newest answer ends the turn of the latest request with more than an announcement.
+    pub(super) fn is_finished(&self) -> bool {
+        self.kind != SummaryKind::TurnPrefix
+            && self.turn.is_none()
+            && self.turn_request.is_none()
+            && self.ledger.last_request().is_some_and(|last| last.position > 0)
+            && !self.is_open()
+            && self.newest_of_model().next().is_some_and(|newest| self.reports(newest.position))
+            && !self.is_task_open()
+            && !self.has_open_call()
+    }
+
+    /// Whether a call after the latest request has no result.
+    fn has_open_call(&self) -> bool {
+        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        self.ledger.notes_of(NoteKind::Open).any(|note| note.position >= asked_at)
+    }
+
+    /// Whether the message at `position` says more than what the model will do.
+    fn reports(&self, position: u64) -> bool {
+        let mut own = self.newest_of_model().take_while(|one| one.position == position);
+        own.any(|one| one.voice == Voice::Report)
+    }
+
+    /// What the newest answer says first.
+    fn report(&self, position: u64) -> Option<String> {
+        if let Some(said) = said_first(&self.ledger.statements, &[(position, position)]) {
+            return Some(said.text).filter(|said| !said.starts_with(OPTION));
+        }
+        let own = self.newest_of_model().take_while(|one| one.position == position);
+        own.filter(|one| !is_question(&one.text)).last().map(|one| one.text.clone())
+    }
+
+    /// Whether the plan has a task in progress that no answer reported as done.
+    fn is_task_open(&self) -> bool {
+        let plan = &self.ledger.plan;
+        let reported = self.ledger.reported_tasks();
+        let is_later = |request: &&Request| request.position > plan.position && is_substantive(&request.text);
+        let is_overtaken = self.ledger.requests.iter().filter(is_later).count() >= OVERTAKEN_BY;
+        !is_overtaken
+            && plan.in_state(PlanStatus::InProgress).any(|item| !reported.iter().any(|one| std::ptr::eq(*one, item)))
+    }
+
+    /// Whether In Progress has room for what the answer reports. Otherwise Done tells it.
+    pub(super) fn tells_report(&self) -> bool {
+        self.units >= ROOM_FOR_TWO && self.is_finished()
+    }
+
+    /// Says that nothing is in progress, and what the answer reports.
+    pub(super) fn finished(&mut self) {
+        if !self.is_finished() {
+            return;
+        }
+        let Some(newest) = self.newest_of_model().next() else { return };
+        let waits = if self.waiting_question().is_some() { " while the assistant waits for an answer" } else { "" };
+        let units = LONGEST_REPORT.min(self.units / REPORT_PART);
+        let report = self.report(newest.position).filter(|_| self.tells_report());
+        let item = match report {
+            Some(said) => format!("{IDLE}{waits}. The last answer reports: {}", clip(&said, units)),
+            None => format!("{IDLE}{waits}"),
+        };
+        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
+        self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+        if !self.pool.has(Section::NextSteps) {
+            let item = format!("{NOTHING_LEFT}. The next message of the user decides");
+            self.pool.add(Section::NextSteps, &item, Origin::at(newest.position), Rank::Normal);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The parts of a request that nothing touched yet, where its parts can be told apart: the items of a list, and what
+//! stands behind words such as `and then`.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::Builder;
+use super::next_steps::wishes;
+use super::state::end_of;
+use crate::ledger::choices::stems;
+use crate::ledger::commands::only_looks;
+use crate::ledger::cues::is_trivial;
+use crate::ledger::finder::automaton;
+use crate::ledger::notes::COMMITTED;
+use crate::ledger::statements::{is_prose, sentences};
+use crate::ledger::terms::is_unspaced;
+use crate::ledger::text::{clip, one_line};
+use crate::ledger::{Ledger, Statement, Voice};
+use crate::text::{prefix_utf16, utf16_len};
+use crate::tools::PlanStatus;
+
+/// Most UTF-16 units of a request with parts. A longer one is a document.
+const LONGEST_REQUEST: usize = 1200;
+/// Most parts, and most UTF-16 units of one of them in a step.
+const MOST_PARTS: usize = 8;
+const LONGEST_PART: usize = 160;
+/// Fewest words of a part, and fewest characters of one in a script without spaces.
+const FEWEST_WORDS: usize = 2;
+const FEWEST_UNSPACED: usize = 4;
+/// Newest statements that are searched for what was done.
+const MOST_STATEMENTS: usize = 400;
+/// Newest commands that are searched for names, and UTF-16 units of one.
+const MOST_COMMANDS: usize = 200;
+const COMMAND_UNITS: usize = 1000;
+/// Fewest words that a part shares with what was said and done for it.
+const FEWEST_SHARED: usize = 2;
+/// Words before the next part of a request, in lower case.
+const NEXT: &[&str] = &[
+    " and then ",
+    ", then ",
+    "; then ",
+    " after that ",
+    " afterwards ",
+    " and finally ",
+    ", finally ",
+    " und dann ",
+    ", dann ",
+    " und danach ",
+    ", danach ",
+    " und zum schluss ",
+    " et ensuite ",
+    ", ensuite ",
+    " et puis ",
+    ", puis ",
+    " et enfin ",
+    " y luego ",
+    ", luego ",
+    " y después ",
+    ", después ",
+    " y por último ",
+    " e depois ",
+    ", depois ",
+    " e em seguida ",
+    ", em seguida ",
+    " e por fim ",
+    " e poi ",
+    ", poi ",
+    " e infine ",
+    ", infine ",
+    " а затем ",
+    ", затем ",
+    " и потом ",
+    ", потом ",
+    " а потом ",
+    " и наконец ",
+    "然后",
+    "然後",
+    "接着",
+    "接著",
+    "最后",
+    "最後",
+    "それから",
+    "その後",
+    "そのあと",
+    "그리고 나서",
+    "그런 다음",
+    "그다음",
+    "마지막으로",
+];
+static NEXT_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(NEXT, false));
+/// The same at the beginning of a sentence.
+const FIRST: &[&str] = &[
+    "then ",
+    "after that",
+    "afterwards",
+    "finally",
+    "dann ",
+    "danach ",
+    "anschließend ",
+    "zum schluss ",
+    "ensuite",
+    "puis ",
+    "enfin",
+    "luego ",
+    "después ",
+    "por último",
+    "depois ",
+    "em seguida",
+    "por fim",
+    "poi ",
+    "infine",
+    "затем ",
+    "потом ",
+    "наконец",
+];
+/// Words of parts that ask for a commit.
+const COMMITS: &[&str] =
+    &["commit", "committe", "commite", "コミット", "提交", "커밋", "коммит", "закоммить", "закоммит"];
+
+impl Builder<'_> {
+    /// The parts of the request at `position` that nothing touched yet, if some of its parts were touched and what comes
+    /// behind them was not.
+    pub(super) fn open_parts(&self, request: &str, position: u64) -> Option<String> {
+        let parts = parts(request);
+        if parts.len() < 2 {
+            return None;
+        }
+        let (ledger, since) = match self.turn {
+            Some(turn) => (turn, 0),
+            None => (self.ledger, position),
+        };
+        let done = Done::since(ledger, since);
+        let last = parts.iter().rposition(|part| done.touches(part))?;
+        let open: Vec<String> = parts[last + 1..].iter().map(|part| clip(part, LONGEST_PART)).collect();
+        (!open.is_empty()).then(|| open.join("; "))
+    }
+}
+
+/// What was done after a message.
+struct Done {
+    /// The last parts of the paths of changed files, and the commands that did more than to look.
+    files: Vec<String>,
+    commands: Vec<String>,
+    stems: HashSet<String>,
+    has_committed: bool,
+}
+
+impl Done {
+    fn since(ledger: &Ledger, since: u64) -> Self {
+        let changed = ledger.files.iter().filter(|file| file.changed_at > since);
+        let commands = ledger.commands.iter().rev().take_while(|run| run.position > since).take(MOST_COMMANDS);
+        let commands = commands.map(|run| prefix_utf16(&run.command, COMMAND_UNITS)).filter(|run| !only_looks(run));
+        let newest = || ledger.statements.iter().rev().take_while(|one| one.position > since).take(MOST_STATEMENTS);
+        let is_of_work = |one: &&Statement| one.is_of_model() || matches!(one.voice, Voice::Action | Voice::Milestone);
+        let mut all: HashSet<String> = newest().filter(is_of_work).flat_map(|one| stems(&one.text)).collect();
+        let completed = ledger.plan.in_state(PlanStatus::Completed).filter(|_| ledger.plan.position > since);
+        all.extend(completed.flat_map(|task| stems(&task.text)));
+        let files: Vec<String> = changed.map(|file| end_of(&file.path, 1).to_lowercase()).collect();
+        all.extend(files.iter().flat_map(|file| stems(file)));
+        Self {
+            files,
+            commands: commands.map(str::to_lowercase).collect(),
+            stems: all,
+            has_committed: newest().any(|one| one.voice == Voice::Milestone && one.text.starts_with(COMMITTED)),
+        }
+    }
+
+    /// Whether something was said or done for a part of a request.
+    fn touches(&self, part: &str) -> bool {
+        let lower = part.to_lowercase();
+        if COMMITS.iter().any(|word| lower.contains(word)) {
+            return self.has_committed;
+        }
+        let is_name = |word: &&str| word.len() > 3 && (word.starts_with('.') || word.contains(['.', '/', '_']));
+        let is_mark = |one: char| !one.is_ascii_alphanumeric() && !matches!(one, '.' | '/' | '_' | '-');
+        let mut names = lower.split(is_mark).map(|word| word.trim_end_matches(['.', '/'])).filter(is_name).peekable();
+        if names.peek().is_some() {
+            // A part that names files is touched with them alone.
+            return names.any(|name| {
+                let last = end_of(name, 1);
+                self.files.iter().any(|file| file == last) || self.commands.iter().any(|run| run.contains(last))
+            });
+        }
+        let own = stems(part);
+        let shared = own.iter().filter(|stem| self.stems.contains(*stem)).count();
+        shared >= FEWEST_SHARED && shared * 2 >= own.len()
+    }
+}
+
+/// The parts of a request in their order; fewer than two if they cannot be told apart.
+fn parts(request: &str) -> Vec<String> {
+    if utf16_len(request) > LONGEST_REQUEST {
+        return Vec::new();
+    }
+    let wishes = wishes(request);
+    if wishes.len() > 1 {
+        return wishes.into_iter().map(one_line).collect();
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for sentence in sentences(request).filter(|one| is_prose(one)) {
+        let line = one_line(sentence);
+        for (is_next, clause) in clauses(&line) {
+            let is_next = is_next || FIRST.iter().any(|start| clause.to_lowercase().starts_with(start));
+            match parts.last_mut().filter(|_| !is_next) {
+                Some(last) => *last = format!("{last} {clause}"),
+                None => parts.push(clause.to_owned()),
+            }
+        }
+    }
+    let are_whole = parts.len() <= MOST_PARTS && parts.iter().all(|part| is_part(part));
+    if are_whole { parts } else { Vec::new() }
+}
+
+/// Whether a clause has enough words to ask for something. Scripts without spaces have long words.
+fn is_part(clause: &str) -> bool {
+    let unspaced = clause.chars().filter(|one| is_unspaced(*one)).count();
+    !is_trivial(clause) && (clause.split_whitespace().count() >= FEWEST_WORDS || unspaced >= FEWEST_UNSPACED)
+}
+
+/// A sentence, cut at each of [`NEXT`], with whether one of them stands before each piece.
+fn clauses(sentence: &str) -> Vec<(bool, &str)> {
+    let lower = sentence.to_lowercase();
+    // Lower case may change the number of bytes.
+    if lower.len() != sentence.len() {
+        return vec![(false, sentence)];
+    }
+    let found = NEXT_WORDS.find_iter(&lower).map(|found| (found.start(), found.end()));
+    let is_char = |(start, end): &(usize, usize)| sentence.is_char_boundary(*start) && sentence.is_char_boundary(*end);
+    let (mut clauses, mut start) = (Vec::new(), 0);
+    for (at, end) in found.filter(is_char) {
+        clauses.push((start > 0, sentence[start..at].trim()));
+        start = end;
+    }
+    clauses.push((start > 0, sentence[start..].trim()));
+    clauses.retain(|(_, clause)| !clause.is_empty());
+    clauses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn parts_are_items_of_lists_and_what_comes_next() {
+        for (request, expected) in [
+            ("Port the parser, then write the manual of it", &["Port the parser", "write the manual of it"] as &[&str]),
+            (
+                "Port the parser.\nIt is in C.\nThen write the manual",
+                &["Port the parser. It is in C.", "Then write the manual"],
+            ),
+            ("Do this:\n- port the parser\n- write its manual", &["port the parser", "write its manual"]),
+            ("Portiere den Parser und dann schreibe die Anleitung", &["Portiere den Parser", "schreibe die Anleitung"]),
+            ("Porte l'analyseur, puis écris le manuel", &["Porte l'analyseur", "écris le manuel"]),
+            ("修复解析器中的错误，然后写一份使用手册", &["修复解析器中的错误，", "写一份使用手册"]),
+            ("パーサーを移植して、それからマニュアルを書いて", &["パーサーを移植して、", "マニュアルを書いて"]),
+            ("Port the parser, then go", &[]),
+            ("Port the parser to Rust", &["Port the parser to Rust"]),
+        ] {
+            assert_eq!(parts(request), expected, "{request}");
+        }
+    }
+}

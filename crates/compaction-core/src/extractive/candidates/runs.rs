@@ -1,0 +1,102 @@
+//! The runs that have to be repeated: those that failed, and those that are older than the newest change of a file.
+
+use std::collections::HashSet;
+
+use super::Builder;
+use super::state::end_of;
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::actions::shown;
+use crate::ledger::commands::{core_command, is_check, only_looks, purposes, without_preparation};
+use crate::ledger::notes::{TO_FIX, TO_RUN};
+use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome};
+use crate::summary::{Section, SummaryKind};
+
+/// Most failed runs that are steps: the newest ones.
+const MOST_FAILED: usize = 2;
+/// Most UTF-16 units of a command, and of the line that says why it failed.
+const LONGEST_RUN: usize = 80;
+const LONGEST_REASON: usize = 120;
+/// Parts of a path that name a file.
+const PARTS: usize = 2;
+
+impl Builder<'_> {
+    /// The failed runs that nothing made up for: checks, and runs of files that were changed since. Returns whether
+    /// there are any.
+    pub(super) fn failed_runs(&mut self) -> bool {
+        if self.kind == SummaryKind::TurnPrefix {
+            return false;
+        }
+        let ledger = self.with_turn;
+        let newest = ledger.files.iter().max_by_key(|file| file.changed_at).filter(|file| file.changed_at > 0);
+        let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().collect();
+        if errors.is_empty() {
+            return false;
+        }
+        let paths: HashSet<String> = ledger.files.iter().map(|file| shown(&file.path)).collect();
+        let is_run = |subject: &str| !subject.contains("({") && !paths.contains(subject);
+        // A run that failed for a finished request is not made up for by anything that follows.
+        let asked_at = self.latest().map_or(0, |latest| latest.position);
+        let is_over = self.is_finished();
+        let step = |error: &ErrorRecord| {
+            let subject = error.subject.as_deref().filter(|subject| is_run(subject) && !only_looks(subject))?;
+            let is_meant = is_check(subject) || is_over && error.position > asked_at;
+            let is_changed = |file: &&FileRecord| file.changed_at > error.position;
+            let of_run = || {
+                let names = programs(subject);
+                ledger.files.iter().filter(is_changed).find(|file| is_among(&names, file))
+            };
+            let changed = if is_meant { newest.filter(is_changed) } else { Some(of_run()?) };
+            let (command, reason) = (run(subject), reason(&error.line));
+            Some(match changed {
+                Some(file) => format!("{TO_RUN}{command}, which failed before {} was changed ({reason})", name(file)),
+                None => format!("{TO_FIX}{command} ({reason}), then run it again"),
+            })
+        };
+        errors.sort_by_key(|error| error.position);
+        let steps: Vec<String> = errors.into_iter().rev().filter_map(step).take(MOST_FAILED).collect();
+        for step in &steps {
+            self.pool.add(Section::NextSteps, step, Origin::at(u64::MAX), Rank::Focus);
+        }
+        !steps.is_empty()
+    }
+
+    /// The newest run after the request at `since` of a file that was changed after it.
+    pub(super) fn stale_run(&self, since: u64) -> Option<String> {
+        let (ledger, since) = match self.turn {
+            Some(turn) => (turn, 0),
+            None => (self.ledger, since),
+        };
+        let is_run = |one: &&CommandRecord| {
+            !one.is_call && one.outcome == Outcome::Succeeded && one.position > since && !only_looks(&one.command)
+        };
+        let newest = ledger.commands.iter().rev().find(is_run)?;
+        let names = programs(&newest.command);
+        let is_changed = |file: &FileRecord| file.changed_at > newest.position && is_among(&names, file);
+        ledger.files.iter().any(is_changed).then(|| run(&newest.command))
+    }
+}
+
+/// A command as a step names it.
+fn run(command: &str) -> String {
+    quote(&clip_middle(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
+}
+
+/// Why a run failed, without the rules around the line.
+fn reason(line: &str) -> String {
+    clip(one_line(line).trim_matches(['=', '-', ' ', '#', '*']), LONGEST_REASON)
+}
+
+fn name(file: &FileRecord) -> String {
+    quote(&shown(end_of(&file.path, PARTS)))
+}
+
+/// The files that a command may run, without their directories: `python tools/a.py`, `./a.sh`.
+fn programs(command: &str) -> Vec<String> {
+    let last = |purpose: String| end_of(purpose.rsplit(' ').next().unwrap_or_default(), 1).to_owned();
+    purposes(command).into_iter().map(last).collect()
+}
+
+fn is_among(names: &[String], file: &FileRecord) -> bool {
+    names.iter().any(|name| end_of(&file.path, 1) == name)
+}
