@@ -14,8 +14,10 @@ use aho_corasick::AhoCorasick;
 
 use super::Style;
 use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
+use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
+use crate::ledger::commands::purposes;
 use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
@@ -380,6 +382,17 @@ impl<'a> Builder<'a> {
         let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
         // The next commit shows what stands.
         let is_over = |one: &&Statement| one.text.starts_with(TOOK_BACK) && one.position < committed_at;
+        let checks = Checks::of(self.with_turn);
+        // A newer run of the same program may have found more than one that passed.
+        let failed = self.with_turn.unresolved_errors();
+        let failed: Vec<(u64, Vec<String>)> =
+            failed.map(|error| (error.position, purposes(error.subject.as_deref().unwrap_or_default()))).collect();
+        let fails_since = |one: &Statement| {
+            let command = one.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let own = command.filter(|_| !failed.is_empty()).map(|(command, _)| purposes(command)).unwrap_or_default();
+            !own.is_empty() && failed.iter().any(|(at, purposes)| *at > one.position && *purposes == own)
+        };
+        let is_over = |one: &&Statement| is_over(one) || checks.has_failed_since(one) || fails_since(one);
         for statement in last.into_iter().filter(|one| !is_over(one)) {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let is_run = statement.text.starts_with('`');

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
-use super::commands::{core_command, is_lookup, only_looks, purposes, removed_files, steps_of};
+use super::commands::{at_home, core_command, is_lookup, only_looks, purposes, removed_files, steps_of};
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
+use super::failing::failing;
 use super::last_step::tells;
 use super::notes::{COMMITTED, FAILED, LOOKED_UP, MOVED_BACK, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
@@ -95,6 +96,8 @@ pub(super) struct Actions<'a> {
     proposed: Vec<(SourcePosition<'a>, String)>,
     /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
     has_calls: bool,
+    /// The directory in which commands run.
+    home: Option<String>,
 }
 
 /// What a call changes in files.
@@ -197,8 +200,18 @@ impl<'a> Actions<'a> {
             let undoes = [Some(call.name.as_str()), verb].contains(&Some(UNDO));
             self.adding.insert(call.id.clone(), Change { message, undoes });
         }
-        self.open.insert(call.id.clone(), (place, subject_of(call, &action), action));
+        let mut subject = subject_of(call, &action);
+        if subject.0 == ActionKind::Run {
+            subject.1 = self.at_home(subject.1);
+        }
+        self.open.insert(call.id.clone(), (place, subject, action));
         content
+    }
+
+    /// A command as it is told, wherever it ran.
+    fn at_home(&mut self, command: String) -> String {
+        let own = at_home(&command, &mut self.home);
+        if own.len() == command.len() { command } else { own.into_owned() }
     }
 
     /// Whether the call asks the person a question.
@@ -277,6 +290,7 @@ impl<'a> Actions<'a> {
         let outcomes = outcomes(&action, &subject, &printed, is_told.then_some(has_failed));
         let mut statements = outcomes.statements;
         self.follow_branches(place.position, &action, output, &mut statements);
+        let failed_run = (is_run && (has_failed || outcomes.failure.is_some())).then(|| subject.1.clone());
         if let Some(line) = outcomes.failure {
             self.fail(place, subject, &line, errors);
         } else if has_failed {
@@ -302,6 +316,9 @@ impl<'a> Actions<'a> {
             }
         } else if is_told_as_action(&action) {
             self.succeed(place, subject, 1, errors);
+        }
+        if let Some(run) = failed_run {
+            errors.name_failing(&shown(core_command(&run)), place.position, failing(&printed));
         }
         let part = added.as_ref().filter(|_| !has_failed).and_then(|_| unapplied(output));
         let in_part = part.and_then(|_| of_files.first().cloned());
@@ -413,12 +430,14 @@ impl<'a> Actions<'a> {
 
     /// Records a command that the person ran.
     pub(super) fn note_command(&mut self, place: SourcePosition<'a>, bash: &BashExecution, errors: &mut Errors) {
-        let command = one_line(&bash.command);
+        let command = self.at_home(one_line(&bash.command));
         match bash.exit_code {
             _ if bash.cancelled => {}
             Some(code) if code != 0 => {
                 let error = format!("exit code {code}: {}", error_line(&bash.output));
+                let subject = shown(core_command(&command));
                 self.fail(place, (ActionKind::Run, command), &error, errors);
+                errors.name_failing(&subject, place.position, failing(&bash.output));
             }
             _ => self.succeed(place, (ActionKind::Run, command), 1, errors),
         }

@@ -79,11 +79,17 @@ impl Selection<'_> {
     /// summary: their terms count as covered, and a statement that is contained in one of them is left
     /// out.
     pub(crate) fn choose(&self, ledger: &Ledger, others: &[&str]) -> Vec<usize> {
-        self.choose_weighed(ledger, others).into_iter().map(|(index, _)| index).collect()
+        self.choose_among(ledger, others, &[]).into_iter().map(|(index, _)| index).collect()
     }
 
     /// As [`Self::choose`], each with the value that it added.
     pub(super) fn choose_weighed(&self, ledger: &Ledger, others: &[&str]) -> Vec<(usize, f32)> {
+        self.choose_among(ledger, others, &[])
+    }
+
+    /// As [`Self::choose_weighed`], without the statements for which `left_out` holds. A shorter list leaves out none of
+    /// the others.
+    pub(crate) fn choose_among(&self, ledger: &Ledger, others: &[&str], left_out: &[bool]) -> Vec<(usize, f32)> {
         let statements = &ledger.statements;
         let vocabulary = ledger.vocabulary.of(statements);
         let mut is_covered = vec![false; vocabulary.counts.len()];
@@ -113,7 +119,7 @@ impl Selection<'_> {
             candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
-        self.take(statements, &candidates, others, is_covered)
+        self.take(statements, &candidates, (others, left_out), is_covered)
     }
 
     /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
@@ -122,11 +128,13 @@ impl Selection<'_> {
         &self,
         statements: &[Statement],
         candidates: &[Candidate<'_>],
-        others: &[&str],
+        (others, left_out): (&[&str], &[bool]),
         mut is_covered: Vec<bool>,
     ) -> Vec<(usize, f32)> {
+        let may_take = |index: &usize| !left_out.get(*index).copied().unwrap_or_default();
+        let all = candidates.iter().enumerate().filter(|(index, _)| may_take(index));
         let mut heap: BinaryHeap<Ranked> =
-            candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_covered), index }).collect();
+            all.map(|(index, one)| Ranked { worth: one.worth(&is_covered), index }).collect();
         let mut has_label: HashSet<u64, TextHashing> = HashSet::default();
         let mut texts: HashSet<&str, TextHashing> = HashSet::default();
         let beginnings = Beginnings::in_texts(others);

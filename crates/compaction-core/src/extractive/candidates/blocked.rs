@@ -99,7 +99,14 @@ impl Builder<'_> {
 }
 
 fn error_item(error: &ErrorRecord) -> String {
-    let line = clip(&error.line, LONGEST_LINE);
+    let mut line = clip(&error.line, LONGEST_LINE);
+    let names = error.failing.told(&error.line);
+    match line.starts_with(|first: char| first.is_ascii_digit()) {
+        _ if names.is_empty() => {}
+        // The line is a count of them.
+        true => line.push_str(&format!(": {names}")),
+        false => line.push_str(&format!(" (failing: {names})")),
+    }
     match &error.subject {
         Some(subject) => format!("{}{FAILED}{line}", quote(&clip_middle(subject, LONGEST_SUBJECT))),
         None => format!("The last request to the model{FAILED}{line}"),

@@ -1,6 +1,8 @@
 //! What was being done at the cut, what blocks it and what comes next.
 
 use super::*;
+use crate::json::Json;
+use crate::ledger::STORED_BYTES;
 
 /// The items of a section before a turn that begins with `turn`.
 fn before_turn(section: Section, history: &[Arc<Message>], turn: &[Arc<Message>]) -> Vec<String> {
@@ -278,4 +280,50 @@ fn what_was_said_and_done_last_is_no_state_of_the_next_summary() {
     let text = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&later) });
     assert!(first.contains("Last step") && !text.contains("Last step") && !text.contains("said last"), "{text}");
     assert!(text.contains("I look at the rules of the grammar now."), "{text}");
+}
+
+#[test]
+fn the_names_of_what_fails_stand_with_the_failure() {
+    let output = "FAILED tests/test_a.py::test_one - KeyError\nFAILED tests/test_a.py::test_two - KeyError\n\
+                  == 2 failed, 9 passed in 0.1s ==";
+    let run = "cd /home/dev/shop && source .venv/bin/activate && python -m pytest -v 2>&1 | tail -20";
+    let messages = [user("Port the parser to Python"), runs("1", run), returns("1", output, false)];
+    let expected = "`python -m pytest -v` failed: 2 failed, 9 passed in 0.1s: test_one, test_two";
+    assert_eq!(after(Section::Blocked, &messages), [expected]);
+    let build = "src/a.ts(3,7): error TS2345: No such type.\nsrc/b.ts(4,1): error TS1005: No semicolon.";
+    let messages = [user("Port the parser"), runs("1", "npm run build"), returns("1", build, true)];
+    let expected = "`npm run build` failed: src/a.ts(3,7): error TS2345: No such type. (failing: src/b.ts:4 TS1005: No semicolon.)";
+    assert_eq!(after(Section::Blocked, &messages), [expected]);
+    let first = Ledger::collect(&prepared(&messages), None, tools());
+    let stored = Ledger::from_json(&Json::parse(&first.to_json(STORED_BYTES)).unwrap()).unwrap();
+    assert_eq!(stored.failing_check(), first.failing_check());
+}
+
+#[test]
+fn a_newer_run_of_a_check_stands_for_the_older_ones() {
+    let run = |id: &str, command: &str, output: &str| [runs(id, command), returns(id, output, false)];
+    let at_first = run("1", "cd /home/dev/shop && python -m pytest -v", "6 failed, 11 passed in 2.3s");
+    let then =
+        run("2", "cd /home/dev/shop && source a/bin/activate && pytest 2>&1 | tail -3", "5 failed, 12 passed in 2.4s");
+    let last = run("3", "python -m pytest -v", "4 failed, 13 passed in 2.2s");
+    let one = run("4", "python -m pytest tests/test_b.py", "1 passed in 0.2s");
+    let edit = [calls("9", "write", r#"{"path":"a.py","content":"x = 1"}"#), returns("9", "ok", false)];
+    let messages = [&[user("Port the parser to Python")][..], &at_first, &then, &one, &last, &edit].concat();
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(
+        text.contains("`python -m pytest -v`: 4 failed, 13 passed in 2.2s (failed: 6 \u{2192} 5 \u{2192} 4)"),
+        "{text}"
+    );
+    assert!(!text.contains("6 failed") && !text.contains("5 failed"), "{text}");
+    assert_eq!(after(Section::Done, &messages).iter().filter(|item| item.contains("1 passed")).count(), 0, "{text}");
+    let passed = run("5", "pytest -q", "17 passed in 2.1s");
+    let text = text_of(&history(&prepared(&[&messages[..], &passed].concat())));
+    assert!(!text.contains("4 failed") && text.contains("17 passed in 2.1s"), "{text}");
+    // A build that succeeds counts nothing.
+    let build = [runs("1", "mvn clean package"), returns("1", "[INFO] 2 errors\n[INFO] BUILD FAILURE", true)];
+    let built = [runs("2", "mvn clean package"), returns("2", "[INFO] BUILD SUCCESS", false)];
+    let text = |messages: &[Arc<Message>]| text_of(&history(&prepared(messages)));
+    let begun = [&[user("Port the parser to Java")][..], &build].concat();
+    assert!(text(&begun).contains("2 errors"));
+    assert!(!text(&[&begun[..], &built].concat()).contains("2 errors"));
 }

@@ -1,0 +1,104 @@
+//! Checks: runs of tests, builds and linters. A newer run of the same check stands for the older ones.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::ledger::commands::{check_key, is_goal, purposes};
+use crate::ledger::outcomes::{failed_count, told_command};
+use crate::ledger::{Ledger, Outcome, Statement, Voice};
+
+/// Most counts of failures that a result is told with.
+const MOST_COUNTS: usize = 5;
+
+/// The newest run of each check.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    newest: HashMap<String, Run>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    position: u64,
+    has_failed: bool,
+}
+
+/// The rows of results that no newer run of the same check replaced.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// For each statement, whether a newer run replaced it; empty if none is.
+    pub(super) replaced: Vec<bool>,
+    /// What is added to rows, by their indexes: how many failed in the runs before.
+    pub(super) changes: BTreeMap<usize, String>,
+}
+
+impl Checks {
+    /// The checks of a ledger.
+    pub(super) fn of(ledger: &Ledger) -> Self {
+        let mut checks = Self::default();
+        let runs = ledger.commands.iter().filter(|run| !run.is_call && run.outcome != Outcome::Open);
+        for run in runs {
+            if let Some(key) = key_of(&told_command(&run.command)) {
+                checks.add(key, Run { position: run.position, has_failed: run.outcome == Outcome::Failed });
+            }
+        }
+        for statement in &ledger.statements {
+            if let Some((key, result)) = row(statement) {
+                let has_failed =
+                    statement.voice == Voice::Action && failed_count(result).is_some_and(|count| count > 0);
+                checks.add(key, Run { position: statement.position, has_failed });
+            }
+        }
+        checks
+    }
+
+    fn add(&mut self, key: String, run: Run) {
+        let known = self.newest.entry(key).or_insert(run);
+        if known.position < run.position {
+            *known = run;
+        }
+    }
+
+    /// Whether a newer run of the check failed whose result a statement tells.
+    pub(super) fn has_failed_since(&self, statement: &Statement) -> bool {
+        let newest = row(statement).and_then(|(key, _)| self.newest.get(&key).copied());
+        newest.is_some_and(|run| run.has_failed && run.position > statement.position)
+    }
+
+    /// The rows among `statements`.
+    pub(super) fn rows(&self, statements: &[Statement]) -> Rows {
+        let mut rows = Rows::default();
+        let mut counts: HashMap<String, Vec<u64>> = HashMap::new();
+        for (index, statement) in statements.iter().enumerate() {
+            let Some((key, result)) = row(statement) else { continue };
+            let newest = self.newest.get(&key).map_or(0, |run| run.position);
+            let known = counts.entry(key).or_default();
+            if let Some(count) = failed_count(result).filter(|count| known.last() != Some(count)) {
+                known.push(count);
+            }
+            if newest > statement.position {
+                rows.replaced.resize(statements.len(), false);
+                rows.replaced[index] = true;
+            } else if known.len() > 1 {
+                let first = known.len().saturating_sub(MOST_COUNTS);
+                let told: Vec<String> = known[first..].iter().map(u64::to_string).collect();
+                rows.changes.insert(index, format!(" (failed: {})", told.join(" \u{2192} ")));
+            }
+        }
+        rows
+    }
+}
+
+/// The check whose counts a statement tells, and these. Reasons stay, since they tell what was learned.
+fn row(statement: &Statement) -> Option<(String, &str)> {
+    if !matches!(statement.voice, Voice::Action | Voice::Milestone) {
+        return None;
+    }
+    let (command, result) = statement.text.strip_prefix('`')?.split_once('`')?;
+    let result = result.strip_prefix(": ")?;
+    failed_count(result)?;
+    Some((key_of(command)?, result))
+}
+
+/// The check that a command runs, as [`check_key`] has it; `None` if it runs none.
+pub(super) fn key_of(command: &str) -> Option<String> {
+    purposes(command).iter().any(|purpose| is_goal(purpose)).then(|| check_key(command))
+}
