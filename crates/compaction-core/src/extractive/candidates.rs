@@ -22,8 +22,8 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, RESET_TO, STILL_OPEN,
-    TOOK_BACK, WITHDRAWN, WORKING_ON,
+    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED,
+    RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, key, question_answered,
 };
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
@@ -32,7 +32,7 @@ use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, 
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::PlanStatus;
-use done::{FileStates, is_answered_item, standing_milestones};
+use done::{FileStates, UndoneTurns, is_answered_item, standing_milestones};
 use goal::asked;
 
 /// Most UTF-16 units of a repeated request.
@@ -94,7 +94,8 @@ impl Candidates {
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
         let turn = turn.map(|turn| &turn.ledger);
         let states = FileStates::of(&ledger.statements);
-        let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, states, pool };
+        let undone = UndoneTurns::of(with_turn);
+        let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, states, undone, pool };
         builder.requests();
         builder.notes();
         builder.milestones();
@@ -126,6 +127,8 @@ struct Builder<'a> {
     units: usize,
     /// What became of the files.
     states: FileStates<'a>,
+    /// The turns whose commits were taken back.
+    undone: UndoneTurns,
     pool: Pool,
 }
 
@@ -284,6 +287,7 @@ impl<'a> Builder<'a> {
 
     fn notes(&mut self) {
         let (repeated, stressed) = repeated(&self.ledger.notes);
+        let same = same_decisions(&self.ledger.notes);
         let question = self.waiting_question();
         let mut before = Vec::new();
         let answered_from = self.answered_from();
@@ -296,6 +300,9 @@ impl<'a> Builder<'a> {
             let section = match note.kind {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint => Section::Constraints,
+                NoteKind::Decision if self.is_decision_undone(note) => continue,
+                // A newer one says the same.
+                NoteKind::Decision if same.contains(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
                 NoteKind::Done if self.is_undone(note) => continue,
                 NoteKind::Done => Section::Done,
@@ -393,7 +400,8 @@ impl<'a> Builder<'a> {
             !own.is_empty() && failed.iter().any(|(at, purposes)| *at > one.position && *purposes == own)
         };
         let is_over = |one: &&Statement| is_over(one) || checks.has_failed_since(one) || fails_since(one);
-        for statement in last.into_iter().filter(|one| !is_over(one)) {
+        let last = last.into_iter().filter(|one| !is_over(one)).collect();
+        for statement in self.commits(last) {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let is_run = statement.text.starts_with('`');
             let item = match is_run && changed_at > statement.position {
@@ -605,6 +613,19 @@ fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
         }
     }
     (repeated, stressed)
+}
+
+/// The older ones of decisions with the same words, or with answers in few words to the same question.
+fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
+    newest_first.retain(|note| note.kind == NoteKind::Decision);
+    newest_first.sort_by_key(|note| Reverse(note.position));
+    let subject = |note: &Note| {
+        let agreed = note.text.strip_prefix(AGREED).or_else(|| note.text.strip_prefix(REFUSED));
+        key(agreed.or_else(|| question_answered(&note.text)).unwrap_or(&note.text))
+    };
+    newest_first.into_iter().filter(|note| !seen.insert(subject(note))).map(std::ptr::from_ref).collect()
 }
 
 /// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the

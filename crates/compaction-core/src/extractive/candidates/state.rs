@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Builder, FileStates, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, SHORT_REQUEST, STALE_AFTER,
-    standing_milestones,
+    UndoneTurns, standing_milestones,
 };
 use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
@@ -56,6 +56,7 @@ impl<'a> Builder<'a> {
             kind: self.kind,
             units: self.units,
             states: FileStates::of(&ledger.statements),
+            undone: UndoneTurns::of(ledger),
             pool,
         })
     }
