@@ -25,6 +25,7 @@ use crate::ledger::notes::{
     AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED,
     RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, key, question_answered,
 };
+use crate::ledger::outcomes::told_command;
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::text::{clip, first_words, one_line, quote};
@@ -541,12 +542,17 @@ impl<'a> Builder<'a> {
                 );
             }
         }
+        // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
+        let checks = Checks::of(self.ledger);
+        let passed = checks.passed();
         for command in commands().filter(|command| command.position >= oldest) {
             let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);
             let origin = Origin { position, times, sources: Some(&command.sources) };
-            self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least);
+            let is_check = passed.iter().any(|(at, check)| *at == position && *check == told_command(&command.command));
+            let rank = if is_check { Rank::Low } else { Rank::Least };
+            self.pool.add(Section::Done, &format!("{verb} {name}"), origin, rank);
         }
     }
 

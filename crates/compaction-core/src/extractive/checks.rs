@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::ledger::commands::{check_key, is_goal, purposes};
+use crate::ledger::commands::{check_key, is_check, is_goal, purposes};
 use crate::ledger::outcomes::{failed_count, told_command};
 use crate::ledger::{Ledger, Outcome, Statement, Voice};
 
 /// Most counts of failures that a result is told with.
 const MOST_COUNTS: usize = 5;
+/// Most checks without counts that are told.
+const MOST_PASSED: usize = 3;
 
 /// The newest run of each check.
 #[derive(Debug, Default)]
@@ -15,10 +17,12 @@ pub(super) struct Checks {
     newest: HashMap<String, Run>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Run {
     position: u64,
     has_failed: bool,
+    /// The command, if no statement tells what it counted.
+    command: Option<String>,
 }
 
 /// The rows of results that no newer run of the same check replaced.
@@ -36,30 +40,46 @@ impl Checks {
         let mut checks = Self::default();
         let runs = ledger.commands.iter().filter(|run| !run.is_call && run.outcome != Outcome::Open);
         for run in runs {
-            if let Some(key) = key_of(&told_command(&run.command)) {
-                checks.add(key, Run { position: run.position, has_failed: run.outcome == Outcome::Failed });
+            let command = told_command(&run.command);
+            if let Some(key) = key_of(&command) {
+                let (position, has_failed) = (run.position, run.outcome == Outcome::Failed);
+                checks.add(key, Run { position, has_failed, command: Some(command) });
             }
         }
         for statement in &ledger.statements {
             if let Some((key, result)) = row(statement) {
                 let has_failed =
                     statement.voice == Voice::Action && failed_count(result).is_some_and(|count| count > 0);
-                checks.add(key, Run { position: statement.position, has_failed });
+                checks.add(key, Run { position: statement.position, has_failed, command: None });
             }
         }
         checks
     }
 
     fn add(&mut self, key: String, run: Run) {
-        let known = self.newest.entry(key).or_insert(run);
-        if known.position < run.position {
-            *known = run;
+        match self.newest.get_mut(&key) {
+            Some(known) if known.position < run.position => *known = run,
+            Some(known) if known.position == run.position => known.command = None,
+            Some(_) => {}
+            None => {
+                self.newest.insert(key, run);
+            }
         }
+    }
+
+    /// The newest checks that succeeded without a count, with their positions.
+    pub(super) fn passed(&self) -> Vec<(u64, &str)> {
+        let passed = self.newest.values().filter(|run| !run.has_failed);
+        let mut passed: Vec<(u64, &str)> =
+            passed.filter_map(|run| Some((run.position, run.command.as_deref()?))).collect();
+        passed.retain(|(_, command)| purposes(command).iter().any(|purpose| is_check(purpose)));
+        passed.sort_unstable();
+        passed.split_off(passed.len().saturating_sub(MOST_PASSED))
     }
 
     /// Whether a newer run of the check failed whose result a statement tells.
     pub(super) fn has_failed_since(&self, statement: &Statement) -> bool {
-        let newest = row(statement).and_then(|(key, _)| self.newest.get(&key).copied());
+        let newest = row(statement).and_then(|(key, _)| self.newest.get(&key));
         newest.is_some_and(|run| run.has_failed && run.position > statement.position)
     }
 

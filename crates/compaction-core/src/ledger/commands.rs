@@ -323,9 +323,44 @@ const GOALS: &[&str] = &[
     "dev",
     "up",
     "xcodebuild",
+    "gradle",
     "gradlew",
     "mvn",
 ];
+/// Those of them that check the work.
+const CHECKS: &[&str] = &[
+    "test",
+    "tests",
+    "pytest",
+    "jest",
+    "vitest",
+    "mocha",
+    "rspec",
+    "phpunit",
+    "build",
+    "compile",
+    "make",
+    "tsc",
+    "lint",
+    "eslint",
+    "ruff",
+    "mypy",
+    "clippy",
+    "check",
+    "typecheck",
+    "types",
+    "ci",
+    "verify",
+    "package",
+    "xcodebuild",
+    "gradle",
+    "mvn",
+];
+
+/// Whether a purpose from [`purposes`] is a test, a build or a linter.
+pub(crate) fn is_check(purpose: &str) -> bool {
+    purpose.split(|character: char| !character.is_alphanumeric()).any(|word| CHECKS.contains(&word))
+}
 
 /// Whether a purpose from [`purposes`] is a goal of work and no step to one.
 pub(crate) fn is_goal(purpose: &str) -> bool {

@@ -38,7 +38,7 @@ pub enum Voice {
     Report,
     /// The model said it during its work.
     Remark,
-    /// The model announced what it would do.
+    /// The model announced what it would do, or claimed what turned out to be untrue.
     Announcement,
     /// It comes from a call or its result.
     Action,
@@ -140,6 +140,17 @@ impl Statements {
         let line = clip_middle(&as_line(text), LONGEST);
         if !line.is_empty() {
             self.push(voice, line, 0, place);
+        }
+    }
+
+    /// Records that the messages from `first` to `last` claim what a person found to be untrue. `is_claim` says of a
+    /// sentence whether it claims anything.
+    pub(super) fn refute(&mut self, (first, last): (u64, u64), is_claim: impl Fn(&str) -> bool) {
+        let start = self.list.partition_point(|one| one.position < first);
+        for one in self.list[start..].iter_mut().take_while(|one| one.position <= last) {
+            if matches!(one.voice, Voice::Report | Voice::Remark) && is_claim(&one.text) {
+                one.voice = Voice::Announcement;
+            }
         }
     }
 

@@ -230,3 +230,29 @@ fn many_commits_are_few_lines() {
     let expected = "Took back 4 commits: feat: part 17 of the printer; feat: part 18 of the printer; feat: part 19 of the printer; \u{2026}";
     assert_eq!(found.iter().filter(|item| item.starts_with("Took back")).collect::<Vec<_>>(), [expected], "{found:?}");
 }
+
+#[test]
+fn what_a_person_reports_as_broken_is_no_longer_done() {
+    let first = aider_turn(
+        "Add a tooltip to the chart",
+        "The tooltip is fixed in size. It names the release.",
+        "1a2b3c4 feat: a tooltip",
+    );
+    let done = |messages: &[Arc<Message>]| {
+        let found = SummaryDocument::parse(&text_of(&history(&prepared(messages)))).body[Section::Done].clone();
+        found.into_iter().filter(|item| item.starts_with("Done: ")).collect::<Vec<_>>()
+    };
+    let next = user("Now draw the legend below the bars");
+    assert_eq!(done(&[&first[..], std::slice::from_ref(&next)].concat()).len(), 1);
+    for complaint in
+        ["the tooltip is broken, it shows nothing", "your tooltip doesn't work on the last bar, please look"]
+    {
+        let complaint = [&first[..], &[user(complaint)]].concat();
+        assert_eq!(done(&complaint), [""; 0]);
+        let worked_on = aider_turn("go", "The tooltip reads the right column now.", "5d6e7f8 fix: the tooltip");
+        let accepted = [&complaint[..], &worked_on[1..], std::slice::from_ref(&next)].concat();
+        assert_eq!(done(&accepted), ["Done: Add a tooltip to the chart -> The tooltip reads the right column now."]);
+    }
+    let other = [&first[..], &[user("the export of the list is broken since yesterday")]].concat();
+    assert_eq!(done(&other).len(), 1, "it is about something else");
+}

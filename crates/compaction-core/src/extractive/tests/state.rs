@@ -325,5 +325,7 @@ fn a_newer_run_of_a_check_stands_for_the_older_ones() {
     let text = |messages: &[Arc<Message>]| text_of(&history(&prepared(messages)));
     let begun = [&[user("Port the parser to Java")][..], &build].concat();
     assert!(text(&begun).contains("2 errors"));
-    assert!(!text(&[&begun[..], &built].concat()).contains("2 errors"));
+    let all = [&begun[..], &built].concat();
+    assert!(!text(&all).contains("2 errors"));
+    assert!(after(Section::Done, &all).contains(&"Ran `mvn clean package`".to_owned()));
 }
