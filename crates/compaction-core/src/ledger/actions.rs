@@ -10,6 +10,7 @@ use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
 use super::failing::failing;
 use super::last_step::tells;
+use super::names::ending;
 use super::notes::{COMMITTED, FAILED, LOOKED_UP, MOVED_BACK, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
@@ -17,11 +18,11 @@ use super::person::{is_refusal, words_in_result};
 use super::repository::{is_named, renaming};
 use super::results::{Results, ShownResult};
 use super::terms::TextHashing;
-use super::text::{clip, one_line, quoted};
+use super::text::{clip, clip_middle, one_line, quoted};
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
 use crate::json::Json;
 use crate::message::{BashExecution, Body, Message, ToolCall};
-use crate::text::prefix_utf16;
+use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::FileTools;
 use crate::tools::{
     FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
@@ -38,6 +39,8 @@ const MOST_FILES: usize = 2000;
 const MOST_RENAMINGS: usize = 256;
 /// Most lines of an edit that are compared with the edits after it.
 const MOST_ADDED: usize = 400;
+/// UTF-16 units at the end of the words before a call that are searched for the file that it means.
+const LAST_WORDS: usize = 240;
 /// Deepest level of nested arguments that is searched for these lines.
 const DEEPEST: usize = 6;
 /// Commands that change the branch, and how their results say so.
@@ -98,6 +101,10 @@ pub(super) struct Actions<'a> {
     has_calls: bool,
     /// The directory in which commands run.
     home: Option<String>,
+    /// The end of the newest words of the model.
+    words: String,
+    /// The files that were read or changed since a person spoke: the first two.
+    of_turn: Vec<String>,
 }
 
 /// What a call changes in files.
@@ -203,9 +210,41 @@ impl<'a> Actions<'a> {
         let mut subject = subject_of(call, &action);
         if subject.0 == ActionKind::Run {
             subject.1 = self.at_home(subject.1);
+        } else if matches!(action, ToolAction::OpenFile(_)) {
+            let file = self.meant_file();
+            subject.1 = call_of_file(&call.name, file.as_deref());
         }
         self.open.insert(call.id.clone(), (place, subject, action));
         content
+    }
+
+    /// Records words of the model.
+    pub(super) fn note_words(&mut self, text: &str) {
+        suffix_utf16(text.trim_end(), LAST_WORDS).clone_into(&mut self.words);
+    }
+
+    /// Records words of a person, which begin something new.
+    pub(super) fn begin_turn(&mut self) {
+        self.words.clear();
+        self.of_turn.clear();
+    }
+
+    /// The file that a call means which names none: the one that the last words before it name, or else the only one of
+    /// the turn.
+    fn meant_file(&self) -> Option<String> {
+        let is_around = |character: char| character.is_whitespace() || "`'\"()[]<>@,;*".contains(character);
+        let named = self.words.split(is_around).map(|word| word.trim_end_matches(['.', ':', '!', '?']));
+        let named: HashSet<&str> = named.filter(|word| ending(word).is_some() && !word.contains("://")).collect();
+        let mut all = named.into_iter();
+        match (all.next(), all.next()) {
+            (Some(one), None) => {
+                let mut known = self.files.keys().filter(|path| is_named(path, one));
+                let path = known.next().filter(|_| known.next().is_none());
+                Some(path.map_or_else(|| one.to_owned(), Clone::clone))
+            }
+            (None, _) => Some(self.of_turn.first()?.clone()).filter(|_| self.of_turn.len() == 1),
+            _ => None,
+        }
     }
 
     /// A command as it is told, wherever it ran.
@@ -249,7 +288,7 @@ impl<'a> Actions<'a> {
         is_error: bool,
         errors: &mut Errors,
     ) -> Vec<(Voice, String)> {
-        let Some((_, subject, action)) = self.open.remove(call_id) else { return Vec::new() };
+        let Some((_, mut subject, action)) = self.open.remove(call_id) else { return Vec::new() };
         let added = self.adding.remove(call_id);
         let is_run = matches!(action, ToolAction::Run { .. });
         let (printed, told) = match is_run {
@@ -267,6 +306,9 @@ impl<'a> Actions<'a> {
             ToolAction::Run { files, .. } => files_of_run(files, &printed, known),
             _ => files_done(&action, output, || has_failed, known),
         };
+        if let (ToolAction::OpenFile(_), Some(file)) = (&action, files.first()) {
+            subject.1 = call_of_file(subject.1.split('(').next().unwrap_or_default(), Some(&file.path));
+        }
         let undoes = added.as_ref().is_some_and(|added| added.undoes);
         let gone = files.iter().filter(|file| undoes || file.access == FileAccess::Delete);
         gone.for_each(|file| errors.resolve_naming(&file.path));
@@ -509,6 +551,9 @@ impl<'a> Actions<'a> {
             command.outcome = Outcome::Succeeded;
         } else {
             self.note_change(kind, place);
+            if self.of_turn.len() < 2 && !self.of_turn.contains(&core) {
+                self.of_turn.push(core.clone());
+            }
             let file = self.touch(&core, place);
             if kind != ActionKind::Read {
                 file.changed_at = file.changed_at.max(place.position);
@@ -733,6 +778,12 @@ fn is_told_as_action(action: &ToolAction) -> bool {
     matches!(action, ToolAction::Run { .. } | ToolAction::OpenFile(_) | ToolAction::Other)
 }
 
+/// A call of a tool whose arguments name no file, with the file that is meant.
+fn call_of_file(tool: &str, file: Option<&str>) -> String {
+    let tool = one_line(tool);
+    file.map_or_else(|| tool.clone(), |file| format!("{tool}({})", one_line(file)))
+}
+
 fn quote_shown(target: &str) -> String {
     super::text::quote(&shown(target))
 }
@@ -799,6 +850,25 @@ pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
         }
     }
 }
+
+/// A call in at most `units` UTF-16 units, with the texts among its arguments instead of all of them if it is longer. A
+/// piece of its JSON would say less.
+pub(crate) fn told_call(call: &str, units: usize) -> String {
+    let Some((tool, arguments)) = call.split_once('(').filter(|_| utf16_len(call) > units) else {
+        return clip_middle(call, units);
+    };
+    let mut texts = Vec::new();
+    if let Ok(Json::Object(members)) = Json::parse(arguments.trim_end_matches(')')) {
+        let own = members.iter().filter_map(|(_, value)| value.as_str());
+        texts.extend(own.take(MOST_TEXTS).map(|text| clip(&one_line(text), LONGEST_ARGUMENT)));
+    }
+    let told = format!("{tool}({})", texts.join(", "));
+    if texts.is_empty() { clip_middle(tool, units) } else { clip(&told, units) }
+}
+
+/// Most texts of a call that are told, and their UTF-16 units.
+const MOST_TEXTS: usize = 3;
+const LONGEST_ARGUMENT: usize = 40;
 
 /// A target as it appears in items.
 pub(crate) fn shown(target: &str) -> String {

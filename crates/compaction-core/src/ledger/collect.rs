@@ -197,6 +197,7 @@ impl<'a> Collector<'a> {
         } else {
             self.errors.go_on();
             self.newest_calls.end_turn();
+            self.actions.begin_turn();
         }
         self.dialogue.read_person(place, words, &mut self.notes);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
@@ -317,6 +318,7 @@ impl<'a> Collector<'a> {
         let has_words = !text.trim().is_empty();
         if has_words {
             self.newest_calls.note_words();
+            self.actions.note_words(&text);
         }
         let since = self.actions.last_call().max(self.first - 1).max(self.asked_at());
         self.errors.read_remark(&text, since);

@@ -278,8 +278,10 @@ impl Errors {
 
 /// The purposes of an error's subject: the programs of a command, or the tool of a call.
 fn purposes_of(subject: &str) -> Vec<String> {
-    match subject.split_once("({") {
-        Some((tool, _)) if !tool.contains(char::is_whitespace) => vec![tool.to_owned()],
+    match subject.split_once('(') {
+        Some((tool, rest)) if !tool.contains(char::is_whitespace) && (rest.starts_with('{') || rest.ends_with(')')) => {
+            vec![tool.to_owned()]
+        }
         _ => purposes(subject),
     }
 }

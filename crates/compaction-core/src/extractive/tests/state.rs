@@ -329,3 +329,29 @@ fn a_newer_run_of_a_check_stands_for_the_older_ones() {
     assert!(!text(&all).contains("2 errors"));
     assert!(after(Section::Done, &all).contains(&"Ran `mvn clean package`".to_owned()));
 }
+
+#[test]
+fn an_edit_that_names_no_file_is_told_with_the_one_that_is_meant() {
+    let edit = |id: &str| {
+        let arguments = format!(r#"{{"diff":"- one\\n+ two of many lines {}"}}"#, "and more ".repeat(40));
+        [calls(id, "edit_file", &arguments), returns(id, "The edit was applied.", false)]
+    };
+    let read = [calls("1", "read_file", r#"{"path":"src/shop/pool.py"}"#), returns("1", "def pool(): pass", false)];
+    let other = [calls("2", "read_file", r#"{"path":"src/shop/core.py"}"#), returns("2", "x = 1", false)];
+    let told = |messages: &[&[Arc<Message>]]| {
+        // The last step has an item of its own.
+        let last = [calls("9", "list_dir", r#"{"path":"src"}"#), returns("9", "shop", false)];
+        let request = [user("Make the pool of the shop faster")];
+        after(Section::InProgress, &[&request[..], &messages.concat(), &last].concat())[0].clone()
+    };
+    let says = |words: &str| [says(words, "toolUse")];
+    assert!(told(&[&read, &edit("3")]).contains("called `edit_file(src/shop/pool.py)`"), "it is the only one");
+    let named = told(&[&read, &other, &says("Now let me update the `core.py` file:"), &edit("3")]);
+    assert!(named.contains("called `edit_file(src/shop/core.py)`"), "{named}");
+    let unknown = told(&[&read, &other, &says("Now let me update it:"), &edit("3")]);
+    assert!(unknown.contains("called `edit_file`") && !unknown.contains('{'), "{unknown}");
+    let long = format!(r#"{{"id":"/shop/docs","tokens":15000,"topic":"{}"}}"#, "field ".repeat(12));
+    let call = [calls("4", "get-library-docs", &long), returns("4", "The docs of fields", false)];
+    let found = told(&[&call, &says("Now I write it down."), &read]);
+    assert!(found.contains("called `get-library-docs(/shop/docs, field field"), "{found}");
+}
