@@ -27,6 +27,7 @@ mod measure;
 mod names;
 pub(crate) mod notes;
 pub(crate) mod outcomes;
+mod pasted;
 mod person;
 pub(crate) mod problems;
 mod reasons;

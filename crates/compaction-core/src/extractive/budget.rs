@@ -20,6 +20,8 @@ use crate::text::utf16_len;
 
 /// UTF-16 units of a token in an estimate.
 pub(super) const UNITS_PER_TOKEN: usize = 4;
+/// Most quotes of what a person pasted in one message.
+const MOST_QUOTES: usize = 2;
 /// Percent of the budget for names.
 const NAMES_PERCENT: usize = 5;
 /// Percent of the budget for actions if the statements leave room.
@@ -326,8 +328,12 @@ struct Item {
 impl Digest<'_> {
     /// Its items. Statements that `others` already cover are repeated only if they add something.
     fn items(&self, others: &[&str]) -> Vec<String> {
-        let selection =
-            Selection { units: self.units, half_life: (self.units / 2).max(1), focus: self.style.custom_instructions };
+        let selection = Selection {
+            units: self.units,
+            half_life: (self.units / 2).max(1),
+            focus: self.style.custom_instructions,
+            quotes: MOST_QUOTES,
+        };
         // The turn behind a history has the newest runs.
         let rows = Checks::of(self.style.with_turn.unwrap_or(self.ledger)).rows(&self.ledger.statements);
         let chosen = selection.choose_among(self.ledger, others, &rows.replaced);

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::ledger::closed_requests::is_theory;
 use crate::ledger::commands::{check_key, is_check, is_goal, purposes};
+use crate::ledger::notes::FAILED;
 use crate::ledger::outcomes::{failed_count, told_command};
 use crate::ledger::{Ledger, Outcome, Statement, Voice};
 
@@ -87,7 +89,9 @@ impl Checks {
     pub(super) fn rows(&self, statements: &[Statement]) -> Rows {
         let mut rows = Rows::default();
         let mut counts: HashMap<String, Vec<u64>> = HashMap::new();
+        let mut theories = Theories::default();
         for (index, statement) in statements.iter().enumerate() {
+            theories.read(index, statement, &mut rows.replaced, statements);
             let Some((key, result)) = row(statement) else { continue };
             let newest = self.newest.get(&key).map_or(0, |run| run.position);
             let known = counts.entry(key).or_default();
@@ -105,6 +109,47 @@ impl Checks {
         }
         rows
     }
+}
+
+/// What the model took for the cause of a failure, while it works on one request.
+#[derive(Debug, Default)]
+struct Theories {
+    /// The index of the newest one, and whether a run failed after it.
+    newest: Option<(usize, bool)>,
+}
+
+impl Theories {
+    /// Reads the next statement. A theory that a run refuted and another one replaced is marked in `replaced`, with the
+    /// sentence behind it.
+    fn read(&mut self, index: usize, statement: &Statement, replaced: &mut Vec<bool>, statements: &[Statement]) {
+        match statement.voice {
+            Voice::Person => self.newest = None,
+            Voice::Action => {
+                let fails =
+                    row(statement).is_some_and(|(_, result)| failed_count(result).is_some_and(|count| count > 0));
+                if let Some((_, is_refuted)) = self.newest.as_mut().filter(|_| fails || is_failure(&statement.text)) {
+                    *is_refuted = true;
+                }
+            }
+            Voice::Report | Voice::Remark | Voice::Announcement if is_theory(&statement.text) => {
+                if let Some((old, true)) = self.newest {
+                    replaced.resize(statements.len(), false);
+                    replaced[old] = true;
+                    let next = statements.get(old + 1).filter(|next| next.is_of_model());
+                    if next.is_some_and(|next| next.position == statements[old].position) {
+                        replaced[old + 1] = true;
+                    }
+                }
+                self.newest = Some((index, false));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the statement of a call says that it failed.
+fn is_failure(text: &str) -> bool {
+    text.starts_with('`') && text.contains(FAILED)
 }
 
 /// The check whose counts a statement tells, and these. Reasons stay, since they tell what was learned.

@@ -592,6 +592,53 @@ const CLAIMS_UNSPACED: &[&str] = &[
     "해결했",
 ];
 
+/// Beginnings of sentences in which a model says that it knows the cause of a failure.
+static THEORIES: WordList<'static> = WordList::new(&[
+    "i see the issue",
+    "i see the problem",
+    "now i see the",
+    "i found the issue",
+    "i found the problem",
+    "i've found the",
+    "found the issue",
+    "found the problem",
+    "found it",
+    "the issue is",
+    "the problem is",
+    "the root cause",
+    "i understand the issue",
+    "i understand the problem",
+    "i realize",
+    "ich sehe das problem",
+    "das problem ist",
+    "ich habe das problem",
+    "je vois le problème",
+    "le problème est",
+    "j'ai trouvé le problème",
+    "veo el problema",
+    "el problema es",
+    "encontré el problema",
+    "vejo o problema",
+    "o problema é",
+    "encontrei o problema",
+    "vedo il problema",
+    "il problema è",
+    "ho trovato il problema",
+    "вижу проблему",
+    "проблема в",
+    "нашёл проблему",
+]);
+const THEORIES_UNSPACED: &[&str] =
+    &["问题在于", "我发现了问题", "找到问题", "原因是", "問題は", "原因は", "問題がわかり", "문제는", "원인은"];
+/// Words among which such a sentence begins.
+const THEORY_WORDS: usize = 5;
+
+/// Whether a sentence of a model says that it knows the cause of a failure.
+pub(crate) fn is_theory(sentence: &str) -> bool {
+    THEORIES.may_start(sentence) && THEORIES.starts(&first_words(sentence, THEORY_WORDS))
+        || !sentence.is_ascii() && THEORIES_UNSPACED.iter().any(|start| sentence.starts_with(start))
+}
+
 /// Whether a sentence of a model claims that something is solved or works now.
 pub(super) fn is_claim(sentence: &str) -> bool {
     !sentence.is_ascii() && CLAIMS_UNSPACED.iter().any(|piece| sentence.contains(piece))

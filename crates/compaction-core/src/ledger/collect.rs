@@ -15,6 +15,7 @@ use super::names::NameKind;
 use super::names::Names;
 use super::notes::{ANSWERED, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID};
 use super::outcomes::reported_commits;
+use super::pasted::passages;
 use super::person;
 use super::requests::{Dialogue, read_constraints};
 use super::results::TALKATIVE;
@@ -151,7 +152,7 @@ impl<'a> Collector<'a> {
                 let text = content.text("\n");
                 let asks = self.actions.asks(tool_call_id);
                 if let Some(words) = person::words_in_result(&text, asks) {
-                    self.statements.add_person(place, &words);
+                    self.statements.add_person(place, &words, passages(&words));
                     if asks && !person::is_refusal(&text) {
                         let answer = format!("{ANSWERED}{}", clip_middle(&words, LONGEST_ANSWER));
                         self.notes.add(NoteKind::Decision, &answer, place, false);
@@ -208,7 +209,7 @@ impl<'a> Collector<'a> {
             self.refute();
             self.asked.refuse();
         }
-        self.statements.add_person(place, words);
+        self.statements.add_person(place, words, passages(words));
     }
 
     /// Records that the newest commit was taken back, as aider does when a person tells it to. It does not take back what

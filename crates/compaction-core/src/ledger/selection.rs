@@ -5,7 +5,7 @@
 //! rarer it is in the conversation, and more if it is a name or a number or if a person used it. No
 //! knowledge of a language or topic is needed.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, OnceLock};
 
@@ -62,6 +62,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) half_life: usize,
     /// Text that the caller wants the selection to focus on.
     pub(crate) focus: Option<&'a str>,
+    /// Most quotes of one message of a person.
+    pub(crate) quotes: usize,
 }
 
 /// A statement that may be chosen.
@@ -119,7 +121,9 @@ impl Selection<'_> {
             candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
-        self.take(statements, &candidates, (others, left_out), is_covered)
+        let asked = &ledger.requests;
+        let is_persons = |position| asked.binary_search_by_key(&position, |request| request.position).is_ok();
+        self.take(statements, &candidates, (others, left_out), is_persons, is_covered)
     }
 
     /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
@@ -129,6 +133,7 @@ impl Selection<'_> {
         statements: &[Statement],
         candidates: &[Candidate<'_>],
         (others, left_out): (&[&str], &[bool]),
+        is_persons: impl Fn(u64) -> bool,
         mut is_covered: Vec<bool>,
     ) -> Vec<(usize, f32)> {
         let may_take = |index: &usize| !left_out.get(*index).copied().unwrap_or_default();
@@ -140,6 +145,7 @@ impl Selection<'_> {
         let beginnings = Beginnings::in_texts(others);
         let mut chosen = Vec::new();
         let mut left = self.units;
+        let mut quotes: HashMap<u64, usize> = HashMap::new();
         while let Some(top) = heap.pop() {
             let candidate = &candidates[top.index];
             let worth = candidate.worth(&is_covered);
@@ -148,6 +154,10 @@ impl Selection<'_> {
                 continue;
             }
             let position = statements[top.index].position;
+            let is_quote = statements[top.index].voice == Voice::Quote && is_persons(position);
+            if is_quote && quotes.get(&position).is_some_and(|taken| *taken >= self.quotes) {
+                continue;
+            }
             let label = if statements[top.index].voice == Voice::Person { PERSON_LABEL } else { LABEL };
             let cost = candidate.cost + if has_label.contains(&position) { 0 } else { label };
             if cost > left {
@@ -161,6 +171,9 @@ impl Selection<'_> {
             if texts.contains(text) || beginnings.may_have(text) && others.iter().any(is_in) {
                 candidate.cover(&mut is_covered);
                 continue;
+            }
+            if is_quote {
+                *quotes.entry(position).or_default() += 1;
             }
             left -= cost;
             has_label.insert(position);

@@ -4,6 +4,7 @@
 //! in a summary and in the stored form.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::Sources;
 use super::cues::is_announcement;
@@ -102,8 +103,8 @@ impl Statements {
         self.newest = self.list.len();
     }
 
-    /// Adds what a person said.
-    pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str) {
+    /// Adds what a person said. `pasted` has the ranges of what is quoted in it, in order.
+    pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str, pasted: Vec<Range<usize>>) {
         self.end_turn();
         let line = as_line(text);
         if line.is_empty() {
@@ -114,7 +115,13 @@ impl Statements {
             return;
         }
         let voice = |sentence: &str| if is_prose(sentence) { Voice::Person } else { Voice::Quote };
-        self.add_parts(place, parts(text), &[], voice);
+        let (mut number, mut at) = (0, 0);
+        for passage in pasted {
+            number = self.add_parts(place, parts(&text[at..passage.start]), (&[], number), voice);
+            at = passage.end;
+            number = self.add_parts(place, parts(&text[passage]), (&[], number), |_| Voice::Quote);
+        }
+        self.add_parts(place, parts(&text[at..]), (&[], number), voice);
     }
 
     /// Adds an answer of the model. `frames` has what stands before each of its parts.
@@ -132,7 +139,7 @@ impl Statements {
             false if is_final => Voice::Report,
             false => Voice::Remark,
         };
-        self.add_parts(place, parts.iter().copied(), frames, voice);
+        self.add_parts(place, parts.iter().copied(), (frames, 0), voice);
     }
 
     /// Adds a line of a call, a result or an earlier summary.
@@ -162,14 +169,14 @@ impl Statements {
         self.newest = self.list.len();
     }
 
+    /// Adds the parts of a message, whose statements are counted on from a number. Returns the next one.
     fn add_parts<'a>(
         &mut self,
         place: SourcePosition<'_>,
         parts: impl Iterator<Item = Part<'a>>,
-        frames: &[Option<String>],
+        (frames, mut number): (&[Option<String>], u64),
         voice: impl Fn(&str) -> Voice,
-    ) {
-        let mut number = 0;
+    ) -> u64 {
         for (at, part) in parts.take(MOST_OF_ONE).enumerate() {
             let (own, line) = match part {
                 Part::Sentence(sentence) | Part::Heading(sentence) => {
@@ -202,6 +209,7 @@ impl Statements {
                 number += 1;
             }
         }
+        number
     }
 
     fn push(&mut self, voice: Voice, text: String, number: u64, place: SourcePosition<'_>) {

@@ -257,7 +257,8 @@ impl Ledger {
         let room = room.saturating_sub(shown.member.len());
         // Characters of some scripts take three bytes for one unit.
         let units = (room / 10 * 9).saturating_mul(units.max(1)) / bytes.max(1);
-        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(self, shown.summary.as_slice());
+        let chosen = Selection { units, half_life: units.max(1), focus: None, quotes: usize::MAX }
+            .choose(self, shown.summary.as_slice());
         let chosen: Vec<&Statement> = chosen.into_iter().map(|index| &self.statements[index]).collect();
         let follows = |left: &&Statement, right: &&Statement| {
             left.position == right.position && left.voice == right.voice && left.number + 1 == right.number

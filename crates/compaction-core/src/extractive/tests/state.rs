@@ -355,3 +355,38 @@ fn an_edit_that_names_no_file_is_told_with_the_one_that_is_meant() {
     let found = told(&[&call, &says("Now I write it down."), &read]);
     assert!(found.contains("called `get-library-docs(/shop/docs, field field"), "{found}");
 }
+
+#[test]
+fn of_what_a_person_pastes_two_lines_are_told() {
+    let names = ["red", "green", "blue", "white", "black", "brown", "violet", "orange"];
+    let page: String =
+        names.map(|name| format!("        {name}: The pool waits for a worker of the colour {name}.\n")).concat();
+    let request = format!(
+        "Make the pool of the shop faster\n\nHelp on the pool:\n\n    Args:\n{page}\nThen write the manual of it."
+    );
+    let next = user("Now port the parser of the shop to Rust");
+    let text = text_of(&history(&prepared(&[user(&request), says("The pool is faster by half.", "stop"), next])));
+    let digest = text.split("## Critical Context").nth(1).unwrap();
+    let told = names.iter().filter(|name| digest.contains(&format!("colour {name}"))).count();
+    assert_eq!(told, 2, "{text}");
+}
+
+#[test]
+fn of_theories_that_runs_refuted_the_last_one_is_told() {
+    let theory = |words: &str, id: &str, failed: u64| {
+        let output = format!("{failed} failed, 9 passed in 2.{failed}s");
+        [says(words, "toolUse"), runs(id, "make test"), returns(id, &output, false)]
+    };
+    let messages = [
+        &[user("Make the tests of the shop pass")][..],
+        &theory("I see the issue. The cache of the shop is never emptied.", "1", 5),
+        &theory("I see the problem now. The queue of the shop is read twice.", "2", 4),
+        &theory("I found the issue: the clock of the shop runs backwards.", "3", 3),
+    ]
+    .concat();
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(!text.contains("cache of the shop") && !text.contains("queue of the shop"), "{text}");
+    assert!(text.contains("clock of the shop"), "{text}");
+    let apart = [&messages[..4], &[user("Now look at the queue of the shop, too")], &messages[4..]].concat();
+    assert!(text_of(&history(&prepared(&apart))).contains("cache of the shop"), "a person spoke between them");
+}
