@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
-use super::commands::{at_home, core_command, is_lookup, only_looks, purposes, removed_files, steps_of};
+use super::commands::{at_home, core_command, is_goal, is_lookup, only_looks, purposes, removed_files, steps_of};
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
@@ -359,7 +359,8 @@ impl<'a> Actions<'a> {
         } else if is_told_as_action(&action) {
             self.succeed(place, subject, 1, errors);
         }
-        if let Some(run) = failed_run {
+        // Other programs print names that are no checks.
+        if let Some(run) = failed_run.filter(|run| purposes(run).iter().any(|purpose| is_goal(purpose))) {
             errors.name_failing(&shown(core_command(&run)), place.position, failing(&printed));
         }
         let part = added.as_ref().filter(|_| !has_failed).and_then(|_| unapplied(output));

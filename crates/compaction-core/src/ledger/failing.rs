@@ -217,17 +217,24 @@ impl Reader {
         if line.starts_with("error[") || line.starts_with("error: ") {
             self.message = line.split_once(": ").map(|(_, message)| message.to_owned());
         }
+        let has_number = line
+            .as_bytes()
+            .array_windows::<2>()
+            .any(|[mark, next]| matches!(mark, b':' | b'(' | b'[') && next.is_ascii_digit());
         // ESLint names the file once, and rows below it.
         if !whole.starts_with([' ', '\t']) {
             let is_file = line.contains(['/', '\\', '.']) && !line.contains([' ', '\t']) && !line.ends_with(':');
             self.file = is_file.then(|| line.to_owned());
-        } else if let (Some(file), Some((number, rest))) = (&self.file, line.split_once(':')) {
+        } else if let (true, Some(file), Some((number, rest))) = (has_number, &self.file, line.split_once(':')) {
             let rest = rest.trim_start_matches(|one: char| one.is_ascii_digit());
             if is_number(number)
                 && let Some(message) = rest.trim_start().strip_prefix("error ")
             {
                 return Some(located(file, number, message));
             }
+        }
+        if !has_number {
+            return None;
         }
         let line = line.strip_prefix("[ERROR] ").unwrap_or(line);
         // `src/a.ts(3,7): error TS2345: message`, `Foo.java:[12,5] message`
@@ -439,7 +446,7 @@ fn behind(line: &str) -> Option<String> {
 fn without_time(name: &str) -> &str {
     let Some((own, time)) = name.trim_end_matches(" ms)").trim_end().rsplit_once([' ', '(', '[']) else { return name };
     let time = time.trim_matches(|one: char| matches!(one, '(' | ')' | '[' | ']'));
-    let is_time = time.trim_end_matches(|one: char| matches!(one, 'm' | 's')).parse::<f64>().is_ok();
+    let is_time = time.trim_end_matches(['m', 's']).parse::<f64>().is_ok();
     let has_unit = name.ends_with("s)") || name.ends_with("ms") || name.ends_with("s]");
     if is_time && has_unit { own.trim_end_matches([' ', '(', '[']) } else { name }
 }
