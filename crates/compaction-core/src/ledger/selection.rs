@@ -62,7 +62,7 @@ pub(crate) struct Selection<'a> {
     pub(crate) half_life: usize,
     /// Text that the caller wants the selection to focus on.
     pub(crate) focus: Option<&'a str>,
-    /// Most quotes of one message of a person.
+    /// Most quotes of a message of a person that consists of pasted text.
     pub(crate) quotes: usize,
 }
 
@@ -121,9 +121,8 @@ impl Selection<'_> {
             candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
-        let asked = &ledger.requests;
-        let is_persons = |position| asked.binary_search_by_key(&position, |request| request.position).is_ok();
-        self.take(statements, &candidates, (others, left_out), is_persons, is_covered)
+        let pasted = if self.quotes == usize::MAX { HashSet::default() } else { pasted(ledger) };
+        self.take(statements, &candidates, (others, left_out), &pasted, is_covered)
     }
 
     /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
@@ -133,7 +132,7 @@ impl Selection<'_> {
         statements: &[Statement],
         candidates: &[Candidate<'_>],
         (others, left_out): (&[&str], &[bool]),
-        is_persons: impl Fn(u64) -> bool,
+        pasted: &HashSet<u64, TextHashing>,
         mut is_covered: Vec<bool>,
     ) -> Vec<(usize, f32)> {
         let may_take = |index: &usize| !left_out.get(*index).copied().unwrap_or_default();
@@ -154,7 +153,7 @@ impl Selection<'_> {
                 continue;
             }
             let position = statements[top.index].position;
-            let is_quote = statements[top.index].voice == Voice::Quote && is_persons(position);
+            let is_quote = statements[top.index].voice == Voice::Quote && pasted.contains(&position);
             if is_quote && quotes.get(&position).is_some_and(|taken| *taken >= self.quotes) {
                 continue;
             }
@@ -184,6 +183,23 @@ impl Selection<'_> {
         chosen.sort_unstable_by_key(|(index, _)| *index);
         chosen
     }
+}
+
+/// Fewest quotes of a message that consists of pasted text, and how many times as many as other statements they are.
+const FEWEST_PASTED: usize = 6;
+const PASTED_TIMES: usize = 2;
+
+/// The positions of messages of people that consist of pasted text.
+fn pasted(ledger: &Ledger) -> HashSet<u64, TextHashing> {
+    let mut counts: HashMap<u64, (usize, usize), TextHashing> = HashMap::default();
+    for one in ledger.statements.iter().filter(|one| matches!(one.voice, Voice::Quote | Voice::Person)) {
+        let (quotes, others) = counts.entry(one.position).or_default();
+        *if one.voice == Voice::Quote { quotes } else { others } += 1;
+    }
+    let is_asked = |position: &u64| ledger.requests.binary_search_by_key(position, |one| one.position).is_ok();
+    let is_pasted = |(quotes, others): (usize, usize)| quotes >= FEWEST_PASTED && quotes >= PASTED_TIMES * others;
+    let pasted = counts.into_iter().filter(|(position, counts)| is_pasted(*counts) && is_asked(position));
+    pasted.map(|(position, _)| position).collect()
 }
 
 /// The runs of eight bytes in some texts. Most statements begin with none of them.
