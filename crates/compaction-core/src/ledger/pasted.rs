@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::statements::without_marker;
+use super::statements::{is_prose, without_marker};
 
 /// Fewest lines with marks of pasted text in a passage, and most lines without one between two of them.
 const FEWEST_MARKED: usize = 6;
@@ -31,7 +31,9 @@ const FEWEST_LEGAL: usize = 2;
 
 /// The pasted passages of a person's message, in order, as ranges of bytes that begin and end with lines.
 pub(super) fn passages(text: &str) -> Vec<Range<usize>> {
-    if text.len() > LONGEST || memchr::memchr(b'\n', text.as_bytes()).is_none() {
+    // What stands between fences is a quote already, and a passage must not part them.
+    let has = |mark: &[u8]| memchr::memmem::find(text.as_bytes(), mark).is_some();
+    if text.len() > LONGEST || !has(b"\n") || has(b"```") {
         return Vec::new();
     }
     let mut found = laid_out(text);
@@ -71,7 +73,8 @@ fn laid_out(text: &str) -> Vec<Range<usize>> {
         if line.is_empty() {
             continue;
         }
-        if is_marked(line) {
+        // Code is a quote by itself, and what stands beside it may be a demand.
+        if is_marked(line) && is_prose(line.trim_start()) {
             let (known, marked, _) = open.get_or_insert_with(|| (title.take().unwrap_or(range.start)..range.end, 0, 0));
             known.end = range.end;
             *marked += 1;
@@ -147,6 +150,7 @@ mod tests {
             "Port the parser.\n\nThen write the manual,\nwith a part about errors.\n\nThen release it.",
             "The licence must be copyright (c) Ada.\nAdd it.",
             "1. The parser:\n     it reads all of the files\n     and it never fails\n2. The manual:\n     it has a part about errors\n     and one about the cache\n3. The log:\n     it is short\n     and it has dates\n",
+            "Use this:\n```\n    the first line of it\n    the second line of it\n    the third line of it\n    one more line of it\n    one more of them\n    and the last one\n```\n",
             "one line",
             "",
         ] {
