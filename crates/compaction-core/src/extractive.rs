@@ -7,6 +7,7 @@
 
 mod budget;
 mod candidates;
+mod checks;
 mod pool;
 
 use crate::ledger::{Check, Collector, Ledger, LossReport, Retention, text};

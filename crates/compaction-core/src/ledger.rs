@@ -18,6 +18,7 @@ pub(crate) mod cues;
 mod deciding;
 mod earlier_summary;
 mod errors;
+mod failing;
 pub(crate) mod finder;
 pub(crate) mod frames;
 pub(crate) mod last_step;
@@ -25,7 +26,8 @@ mod loss;
 mod measure;
 mod names;
 pub(crate) mod notes;
-mod outcomes;
+pub(crate) mod outcomes;
+mod pasted;
 mod person;
 pub(crate) mod problems;
 mod reasons;
@@ -45,6 +47,7 @@ use std::collections::BTreeMap;
 
 pub use collect::Collector;
 pub use errors::error_line;
+pub use failing::Failing;
 pub(crate) use last_step::LastStep;
 pub use loss::{Check, Clipped, LossReport, Repair, Suspicion, remove_retained_facts};
 pub use measure::Retention;
@@ -235,6 +238,8 @@ pub struct ErrorRecord {
     pub subject: Option<String>,
     /// The line that best explains it.
     pub line: String,
+    /// The tests that failed, or the places that a compiler or linter complains about, the last time.
+    pub failing: Failing,
     /// Whether it no longer blocks the work, for one of the reasons in docs/ledger.md ("Facts").
     pub is_resolved: bool,
     /// Times that it happened.
@@ -380,6 +385,13 @@ impl Ledger {
     /// Errors that are still unresolved.
     pub fn unresolved_errors(&self) -> impl Iterator<Item = &ErrorRecord> {
         self.errors.iter().filter(|error| !error.is_resolved)
+    }
+
+    /// The newest check, such as a run of tests, that still fails and names what failed in it. The names are in
+    /// [`ErrorRecord::failing`], its command in [`ErrorRecord::subject`].
+    pub fn failing_check(&self) -> Option<&ErrorRecord> {
+        let named = self.unresolved_errors().filter(|error| !error.failing.names.is_empty());
+        named.max_by_key(|error| error.position)
     }
 }
 

@@ -3,8 +3,10 @@
 //! is left at the end.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::candidates::Candidates;
+use super::checks::{self, Checks};
 use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
 use crate::entry::EntryId;
@@ -18,6 +20,8 @@ use crate::text::utf16_len;
 
 /// UTF-16 units of a token in an estimate.
 pub(super) const UNITS_PER_TOKEN: usize = 4;
+/// Most quotes of what a person pasted in one message.
+const MOST_QUOTES: usize = 2;
 /// Percent of the budget for names.
 const NAMES_PERCENT: usize = 5;
 /// Percent of the budget for actions if the statements leave room.
@@ -246,7 +250,12 @@ impl Chooser<'_> {
     /// Takes what the newest calls showed or changed, where statements leave room, unless another item says it.
     fn take_results(&mut self, ledger: &Ledger) {
         let mut results = Vec::new();
+        let mut checks: HashSet<String> = HashSet::new();
         for result in ledger.results.iter().rev() {
+            // Only the newest run of a check tells what stands.
+            if !result.is_change && checks::key_of(&result.target).is_some_and(|key| !checks.insert(key)) {
+                continue;
+            }
             let label = if result.is_change { CHANGED } else { SHOWED };
             let item = format!("{label}{}: {}", quote(&result.target), result.text);
             let cost = cost(Section::CriticalContext, &item);
@@ -319,11 +328,22 @@ struct Item {
 impl Digest<'_> {
     /// Its items. Statements that `others` already cover are repeated only if they add something.
     fn items(&self, others: &[&str]) -> Vec<String> {
-        let selection =
-            Selection { units: self.units, half_life: (self.units / 2).max(1), focus: self.style.custom_instructions };
-        let chosen = selection.choose(self.ledger, others);
+        let selection = Selection {
+            units: self.units,
+            half_life: (self.units / 2).max(1),
+            focus: self.style.custom_instructions,
+            quotes: MOST_QUOTES,
+        };
+        // The turn behind a history has the newest runs.
+        let rows = Checks::of(self.style.with_turn.unwrap_or(self.ledger)).rows(&self.ledger.statements);
+        let chosen = selection.choose_among(self.ledger, others, &rows.replaced);
         let mut items: Vec<Item> = Vec::new();
-        for statement in chosen.into_iter().map(|index| &self.ledger.statements[index]) {
+        for (index, _) in chosen {
+            let statement = &self.ledger.statements[index];
+            let changed = rows.changes.get(&index);
+            let changed =
+                changed.map(|change| Statement { text: statement.text.clone() + change, ..statement.clone() });
+            let statement = changed.as_ref().unwrap_or(statement);
             match items.last_mut().filter(|last| last.takes(statement, self.ledger)) {
                 Some(last) => last.push(statement),
                 None => items.push(Item::of(statement)),

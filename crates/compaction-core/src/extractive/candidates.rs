@@ -17,15 +17,18 @@ use aho_corasick::AhoCorasick;
 
 use super::Style;
 use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
+use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
+use crate::ledger::commands::purposes;
 use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, RESET_TO, STILL_OPEN,
-    TOOK_BACK, WITHDRAWN, WORKING_ON,
+    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED,
+    RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, key, question_answered,
 };
+use crate::ledger::outcomes::told_command;
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::text::{clip, first_words, one_line, quote};
@@ -33,7 +36,7 @@ use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, 
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::PlanStatus;
-use done::{FileStates, is_answered_item, standing_milestones};
+use done::{FileStates, UndoneTurns, is_answered_item, standing_milestones};
 use goal::asked;
 
 /// Most UTF-16 units of a repeated request.
@@ -97,7 +100,8 @@ impl Candidates {
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
         let turn = turn.map(|turn| &turn.ledger);
         let states = FileStates::of(&ledger.statements);
-        let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, states, pool };
+        let undone = UndoneTurns::of(with_turn);
+        let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, states, undone, pool };
         builder.requests();
         let has_failed_runs = builder.failed_runs();
         builder.notes();
@@ -131,6 +135,8 @@ struct Builder<'a> {
     units: usize,
     /// What became of the files.
     states: FileStates<'a>,
+    /// The turns whose commits were taken back.
+    undone: UndoneTurns,
     pool: Pool,
 }
 
@@ -289,6 +295,7 @@ impl<'a> Builder<'a> {
 
     fn notes(&mut self) {
         let (repeated, stressed) = repeated(&self.ledger.notes);
+        let same = same_decisions(&self.ledger.notes);
         let question = self.waiting_question();
         let mut before = Vec::new();
         let answered_from = self.answered_from();
@@ -301,6 +308,9 @@ impl<'a> Builder<'a> {
             let section = match note.kind {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint => Section::Constraints,
+                NoteKind::Decision if self.is_decision_undone(note) => continue,
+                // A newer one says the same.
+                NoteKind::Decision if same.contains(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
                 NoteKind::Done if self.is_undone(note) => continue,
                 NoteKind::Done => Section::Done,
@@ -387,7 +397,19 @@ impl<'a> Builder<'a> {
         let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
         // The next commit shows what stands.
         let is_over = |one: &&Statement| one.text.starts_with(TOOK_BACK) && one.position < committed_at;
-        for statement in last.into_iter().filter(|one| !is_over(one)) {
+        let checks = Checks::of(self.with_turn);
+        // A newer run of the same program may have found more than one that passed.
+        let failed = self.with_turn.unresolved_errors();
+        let failed: Vec<(u64, Vec<String>)> =
+            failed.map(|error| (error.position, purposes(error.subject.as_deref().unwrap_or_default()))).collect();
+        let fails_since = |one: &Statement| {
+            let command = one.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let own = command.filter(|_| !failed.is_empty()).map(|(command, _)| purposes(command)).unwrap_or_default();
+            !own.is_empty() && failed.iter().any(|(at, purposes)| *at > one.position && *purposes == own)
+        };
+        let is_over = |one: &&Statement| is_over(one) || checks.has_failed_since(one) || fails_since(one);
+        let last = last.into_iter().filter(|one| !is_over(one)).collect();
+        for statement in self.commits(last) {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let is_run = statement.text.starts_with('`');
             let item = match is_run && changed_at > statement.position {
@@ -540,12 +562,17 @@ impl<'a> Builder<'a> {
                 );
             }
         }
+        // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
+        let checks = Checks::of(self.ledger);
+        let passed = checks.passed();
         for command in commands().filter(|command| command.position >= oldest) {
             let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);
             let origin = Origin { position, times, sources: Some(&command.sources) };
-            self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least);
+            let is_check = passed.iter().any(|(at, check)| *at == position && *check == told_command(&command.command));
+            let rank = if is_check { Rank::Low } else { Rank::Least };
+            self.pool.add(Section::Done, &format!("{verb} {name}"), origin, rank);
         }
     }
 
@@ -621,6 +648,19 @@ fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
         }
     }
     (repeated, stressed)
+}
+
+/// The older ones of decisions with the same words, or with answers in few words to the same question.
+fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
+    newest_first.retain(|note| note.kind == NoteKind::Decision);
+    newest_first.sort_by_key(|note| Reverse(note.position));
+    let subject = |note: &Note| {
+        let agreed = note.text.strip_prefix(AGREED).or_else(|| note.text.strip_prefix(REFUSED));
+        key(agreed.or_else(|| question_answered(&note.text)).unwrap_or(&note.text))
+    };
+    newest_first.into_iter().filter(|note| !seen.insert(subject(note))).map(std::ptr::from_ref).collect()
 }
 
 /// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
-use super::commands::{core_command, is_lookup, only_looks, purposes, removed_files, steps_of};
+use super::commands::{at_home, core_command, is_goal, is_lookup, only_looks, purposes, removed_files, steps_of};
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
+use super::failing::failing;
 use super::last_step::tells;
+use super::names::ending;
 use super::notes::{COMMITTED, FAILED, LOOKED_UP, MOVED_BACK, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
@@ -16,11 +18,11 @@ use super::person::{is_refusal, words_in_result};
 use super::repository::{is_named, renaming};
 use super::results::{Results, ShownResult};
 use super::terms::TextHashing;
-use super::text::{clip, one_line, quoted};
+use super::text::{clip, clip_middle, one_line, quoted};
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
 use crate::json::Json;
 use crate::message::{BashExecution, Body, Message, ToolCall};
-use crate::text::prefix_utf16;
+use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::FileTools;
 use crate::tools::{
     FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
@@ -37,6 +39,8 @@ const MOST_FILES: usize = 2000;
 const MOST_RENAMINGS: usize = 256;
 /// Most lines of an edit that are compared with the edits after it.
 const MOST_ADDED: usize = 400;
+/// UTF-16 units at the end of the words before a call that are searched for the file that it means.
+const LAST_WORDS: usize = 240;
 /// Deepest level of nested arguments that is searched for these lines.
 const DEEPEST: usize = 6;
 /// Commands that change the branch, and how their results say so.
@@ -95,6 +99,12 @@ pub(super) struct Actions<'a> {
     proposed: Vec<(SourcePosition<'a>, String)>,
     /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
     has_calls: bool,
+    /// The directory in which commands run.
+    home: Option<String>,
+    /// The end of the newest words of the model.
+    words: String,
+    /// The files that were read or changed since a person spoke: the first two.
+    of_turn: Vec<String>,
 }
 
 /// What a call changes in files.
@@ -197,8 +207,50 @@ impl<'a> Actions<'a> {
             let undoes = [Some(call.name.as_str()), verb].contains(&Some(UNDO));
             self.adding.insert(call.id.clone(), Change { message, undoes });
         }
-        self.open.insert(call.id.clone(), (place, subject_of(call, &action), action));
+        let mut subject = subject_of(call, &action);
+        if subject.0 == ActionKind::Run {
+            subject.1 = self.at_home(subject.1);
+        } else if matches!(action, ToolAction::OpenFile(_)) {
+            let file = self.meant_file();
+            subject.1 = call_of_file(&call.name, file.as_deref());
+        }
+        self.open.insert(call.id.clone(), (place, subject, action));
         content
+    }
+
+    /// Records words of the model.
+    pub(super) fn note_words(&mut self, text: &str) {
+        suffix_utf16(text.trim_end(), LAST_WORDS).clone_into(&mut self.words);
+    }
+
+    /// Records words of a person, which begin something new.
+    pub(super) fn begin_turn(&mut self) {
+        self.words.clear();
+        self.of_turn.clear();
+    }
+
+    /// The file that a call means which names none: the one that the last words before it name, or else the only one of
+    /// the turn.
+    fn meant_file(&self) -> Option<String> {
+        let is_around = |character: char| character.is_whitespace() || "`'\"()[]<>@,;*".contains(character);
+        let named = self.words.split(is_around).map(|word| word.trim_end_matches(['.', ':', '!', '?']));
+        let named: HashSet<&str> = named.filter(|word| ending(word).is_some() && !word.contains("://")).collect();
+        let mut all = named.into_iter();
+        match (all.next(), all.next()) {
+            (Some(one), None) => {
+                let mut known = self.files.keys().filter(|path| is_named(path, one));
+                let path = known.next().filter(|_| known.next().is_none());
+                Some(path.map_or_else(|| one.to_owned(), Clone::clone))
+            }
+            (None, _) => Some(self.of_turn.first()?.clone()).filter(|_| self.of_turn.len() == 1),
+            _ => None,
+        }
+    }
+
+    /// A command as it is told, wherever it ran.
+    fn at_home(&mut self, command: String) -> String {
+        let own = at_home(&command, &mut self.home);
+        if own.len() == command.len() { command } else { own.into_owned() }
     }
 
     /// Whether the call asks the person a question.
@@ -236,7 +288,7 @@ impl<'a> Actions<'a> {
         is_error: bool,
         errors: &mut Errors,
     ) -> Vec<(Voice, String)> {
-        let Some((_, subject, action)) = self.open.remove(call_id) else { return Vec::new() };
+        let Some((_, mut subject, action)) = self.open.remove(call_id) else { return Vec::new() };
         let added = self.adding.remove(call_id);
         let is_run = matches!(action, ToolAction::Run { .. });
         let (printed, told) = match is_run {
@@ -254,6 +306,9 @@ impl<'a> Actions<'a> {
             ToolAction::Run { files, .. } => files_of_run(files, &printed, known),
             _ => files_done(&action, output, || has_failed, known),
         };
+        if let (ToolAction::OpenFile(_), Some(file)) = (&action, files.first()) {
+            subject.1 = call_of_file(subject.1.split('(').next().unwrap_or_default(), Some(&file.path));
+        }
         let undoes = added.as_ref().is_some_and(|added| added.undoes);
         let gone = files.iter().filter(|file| undoes || file.access == FileAccess::Delete);
         gone.for_each(|file| errors.resolve_naming(&file.path));
@@ -277,6 +332,7 @@ impl<'a> Actions<'a> {
         let outcomes = outcomes(&action, &subject, &printed, is_told.then_some(has_failed));
         let mut statements = outcomes.statements;
         self.follow_branches(place.position, &action, output, &mut statements);
+        let failed_run = (is_run && (has_failed || outcomes.failure.is_some())).then(|| subject.1.clone());
         if let Some(line) = outcomes.failure {
             self.fail(place, subject, &line, errors);
         } else if has_failed {
@@ -302,6 +358,10 @@ impl<'a> Actions<'a> {
             }
         } else if is_told_as_action(&action) {
             self.succeed(place, subject, 1, errors);
+        }
+        // Other programs print names that are no checks.
+        if let Some(run) = failed_run.filter(|run| purposes(run).iter().any(|purpose| is_goal(purpose))) {
+            errors.name_failing(&shown(core_command(&run)), place.position, failing(&printed));
         }
         let part = added.as_ref().filter(|_| !has_failed).and_then(|_| unapplied(output));
         let in_part = part.and_then(|_| of_files.first().cloned());
@@ -413,12 +473,14 @@ impl<'a> Actions<'a> {
 
     /// Records a command that the person ran.
     pub(super) fn note_command(&mut self, place: SourcePosition<'a>, bash: &BashExecution, errors: &mut Errors) {
-        let command = one_line(&bash.command);
+        let command = self.at_home(one_line(&bash.command));
         match bash.exit_code {
             _ if bash.cancelled => {}
             Some(code) if code != 0 => {
                 let error = format!("exit code {code}: {}", error_line(&bash.output));
+                let subject = shown(core_command(&command));
                 self.fail(place, (ActionKind::Run, command), &error, errors);
+                errors.name_failing(&subject, place.position, failing(&bash.output));
             }
             _ => self.succeed(place, (ActionKind::Run, command), 1, errors),
         }
@@ -490,6 +552,9 @@ impl<'a> Actions<'a> {
             command.outcome = Outcome::Succeeded;
         } else {
             self.note_change(kind, place);
+            if self.of_turn.len() < 2 && !self.of_turn.contains(&core) {
+                self.of_turn.push(core.clone());
+            }
             let file = self.touch(&core, place);
             if kind != ActionKind::Read {
                 file.changed_at = file.changed_at.max(place.position);
@@ -714,6 +779,12 @@ fn is_told_as_action(action: &ToolAction) -> bool {
     matches!(action, ToolAction::Run { .. } | ToolAction::OpenFile(_) | ToolAction::Other)
 }
 
+/// A call of a tool whose arguments name no file, with the file that is meant.
+fn call_of_file(tool: &str, file: Option<&str>) -> String {
+    let tool = one_line(tool);
+    file.map_or_else(|| tool.clone(), |file| format!("{tool}({})", one_line(file)))
+}
+
 fn quote_shown(target: &str) -> String {
     super::text::quote(&shown(target))
 }
@@ -780,6 +851,25 @@ pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
         }
     }
 }
+
+/// A call in at most `units` UTF-16 units, with the texts among its arguments instead of all of them if it is longer. A
+/// piece of its JSON would say less.
+pub(crate) fn told_call(call: &str, units: usize) -> String {
+    let Some((tool, arguments)) = call.split_once('(').filter(|_| utf16_len(call) > units) else {
+        return clip_middle(call, units);
+    };
+    let mut texts = Vec::new();
+    if let Ok(Json::Object(members)) = Json::parse(arguments.trim_end_matches(')')) {
+        let own = members.iter().filter_map(|(_, value)| value.as_str());
+        texts.extend(own.take(MOST_TEXTS).map(|text| clip(&one_line(text), LONGEST_ARGUMENT)));
+    }
+    let told = format!("{tool}({})", texts.join(", "));
+    if texts.is_empty() { clip_middle(tool, units) } else { clip(&told, units) }
+}
+
+/// Most texts of a call that are told, and their UTF-16 units.
+const MOST_TEXTS: usize = 3;
+const LONGEST_ARGUMENT: usize = 40;
 
 /// A target as it appears in items.
 pub(crate) fn shown(target: &str) -> String {

@@ -46,6 +46,13 @@ const ADVISING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: advising");
 /// Words that stand for something said before.
 const POINTING: &[&str] = listed!(SPACED, "answers: pointing");
 const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: pointing");
+/// Words of questions about a choice, with which a question about one of several ways is asked.
+const CHOOSING: &[&str] = listed!(SPACED, "answers: choosing");
+const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: choosing");
+/// Most words, and characters of a script without spaces, of a message that only agrees: `ok, try that`.
+const ASSENT_WORDS: usize = 4;
+const ASSENT_CHARACTERS: usize = 8;
+
 /// What a person says to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -79,6 +86,8 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
         (Some(at), Some(Verdict::Assent)) if is_routine(all[at]) => return None,
+        // Who only agrees to what was asked for decides nothing.
+        (Some(at), Some(Verdict::Assent)) if only_agrees(words, &plain) && !lets_choose(all[at]) => return None,
         (Some(at), Some(_)) => at,
         (Some(at), None) if utf16_len(words) <= LONGEST_CHOICE && names_one(words, all[at]) => at,
         (None, Some(verdict)) => {
@@ -161,6 +170,26 @@ fn is_routine(question: &str) -> bool {
         && (has_any(&words, ROUTINE) || ROUTINE_UNSPACED.iter().any(|piece| words.contains(piece)))
 }
 
+/// Whether a message that begins with an assent says little else.
+fn only_agrees(message: &str, normalised: &str) -> bool {
+    let unspaced = unspaced(normalised);
+    let is_short = if unspaced == 0 {
+        normalised.split_whitespace().count() <= ASSENT_WORDS
+    } else {
+        unspaced <= ASSENT_CHARACTERS
+    };
+    is_short && !has_name(message)
+}
+
+/// Whether a question is about a choice: it names two things, or a way of which there are others.
+fn lets_choose(question: &str) -> bool {
+    let words = normalised(question);
+    has_any(&words, EITHER)
+        || has_any(&words, CHOOSING)
+        || has_piece(question, EITHER_UNSPACED)
+        || has_piece(question, CHOOSING_UNSPACED)
+}
+
 /// Whether a message names one of the things between which a question lets a person choose.
 fn names_one(message: &str, question: &str) -> bool {
     let asked = normalised(question);
@@ -212,8 +241,8 @@ mod tests {
         for (message, answer, expected) in [
             (
                 "yes please",
-                "The import takes a minute.\n\nWant me to add a progress bar to the import?",
-                Some("The user agreed to: Want me to add a progress bar to the import?"),
+                "The import takes a minute.\n\nWant me to use a progress bar for the import?",
+                Some("The user agreed to: Want me to use a progress bar for the import?"),
             ),
             (
                 "no, keep the old one",
@@ -229,8 +258,8 @@ mod tests {
             ),
             (
                 "ja gerne",
-                "Der Index kann beim Start geladen werden. Soll ich das einbauen?",
-                Some("The user agreed to: Der Index kann beim Start geladen werden. Soll ich das einbauen?"),
+                "Der Index kann beim Start geladen werden. Soll ich das stattdessen?",
+                Some("The user agreed to: Der Index kann beim Start geladen werden. Soll ich das stattdessen?"),
             ),
             (
                 "ok, let's go",
@@ -239,12 +268,12 @@ mod tests {
                     "The user answered \"ok, let's go\" to: There are three names. I'd take `--write` since it is short.",
                 ),
             ),
-            ("うん", "一覧に日付の列を追加しますか？", Some("The user agreed to: 一覧に日付の列を追加しますか？")),
+            ("うん", "一覧に日付の列を使いますか？", Some("The user agreed to: 一覧に日付の列を使いますか？")),
             ("不用了", "要不要加一个缓存？", Some("The user refused: 要不要加一个缓存？")),
             (
                 "oui",
-                "Voulez-vous un cache pour les images ?",
-                Some("The user agreed to: Voulez-vous un cache pour les images ?"),
+                "Voulez-vous garder le cache pour les images ?",
+                Some("The user agreed to: Voulez-vous garder le cache pour les images ?"),
             ),
             (
                 "sí",
@@ -260,6 +289,16 @@ mod tests {
             ("no", "Both the title and the border are blue now.", None),
             ("no", "Shall I drop the cache?", Some("The user refused: Shall I drop the cache?")),
             ("yes", "Want me to commit and push this?", None),
+            ("ok, try that", "Would you like me to update the file with this correction?", None),
+            ("yes please", "The import takes a minute. Want me to add a progress bar?", None),
+            ("ja, gerne", "Soll ich die Datei so anpassen?", None),
+            ("はい、お願いします", "ファイルを更新しますか？", None),
+            ("好的", "要我更新这个文件吗？", None),
+            (
+                "yes",
+                "Shall I sort the menu by date or by name?",
+                Some("The user agreed to: Shall I sort the menu by date or by name?"),
+            ),
             ("yes", "コミットしますか？", None),
             ("what does it cost?", "Want me to add a progress bar?", None),
             ("now rename the widget", "Want me to add a progress bar?", None),

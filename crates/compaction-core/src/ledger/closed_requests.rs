@@ -1,11 +1,13 @@
 //! Closed requests: which requests are answered, and what the answers say of them.
 
+use std::collections::HashSet;
+
 use super::answers::is_no_refusal;
 use super::cues::{is_substantive, typed};
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
-use super::problems::reported;
+use super::problems::{is_word_of_problem, reported};
 use super::statements::{Statement, Voice};
-use super::text::{clip, clip_middle, first_words, has_any, normalised, starts_with_any};
+use super::text::{WordList, clip, clip_middle, first_words, has_any, normalised, starts_with_any};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -51,6 +53,8 @@ pub(super) struct Asked {
     /// Position of a message that a harness sent after the first answer; 0 for none. What answers it is not for the
     /// person, unless the model works for it.
     reminded_at: u64,
+    /// The request whose answer a person refused with this one. An answer that is accepted settles it, too.
+    reopened: Option<String>,
 }
 
 impl Asked {
@@ -75,6 +79,16 @@ impl Asked {
         if !self.answers.is_empty() {
             self.reminded_at = position;
         }
+    }
+
+    /// The same for a request that refuses the answer to the request `reopened`.
+    pub(super) fn reopening(self, reopened: Option<String>) -> Self {
+        Self { reopened, ..self }
+    }
+
+    /// The request that this one reopened.
+    pub(super) fn reopened(&mut self) -> Option<String> {
+        self.reopened.take()
     }
 
     /// Forgets the answers, which the person refused.
@@ -215,6 +229,65 @@ pub(super) fn refuses(message: &str) -> bool {
         || persists() && reported(message).is_some()
 }
 
+/// Fewest letters of a word by which a report is known to be about a request, letters that are compared, and fewest
+/// pairs of characters in languages without spaces.
+const SHORTEST_SUBJECT: usize = 5;
+const STEM: usize = 5;
+const FEWEST_PAIRS: usize = 2;
+/// UTF-16 units of a text whose words are compared.
+const COMPARED: usize = 600;
+/// Long words that are about nothing, besides those of [`super::problems`].
+const NO_SUBJECTS: &[&str] = listed!(SPACED, "closed requests: no subjects");
+
+/// What tells the subject of a text: the beginnings of its long words, and pairs of characters of scripts without spaces.
+fn subjects(text: &str) -> HashSet<String> {
+    let words = normalised(prefix_utf16(text, COMPARED));
+    let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
+    let mut found = HashSet::new();
+    for word in words.split_whitespace() {
+        let letters: Vec<char> = word.chars().collect();
+        if letters.iter().any(is_unspaced) {
+            found.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
+        } else if letters.len() >= SHORTEST_SUBJECT && !NO_SUBJECTS.contains(&word) && !is_word_of_problem(word) {
+            found.insert(letters.into_iter().take(STEM).collect());
+        }
+    }
+    found
+}
+
+/// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done.
+pub(crate) fn reopens(message: &str, request: &str, answer: &str) -> bool {
+    let own = subjects(message);
+    let mut done = subjects(request);
+    done.extend(subjects(answer));
+    let shared = || own.intersection(&done);
+    let pairs = shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count();
+    // Most messages share no words with the work before them, and a search for a report takes longer.
+    (pairs >= FEWEST_PAIRS || shared().any(|one| one.chars().count() == STEM)) && reported(message).is_some()
+}
+
+/// Words by which a model claims that something works now, in languages with spaces between words.
+static CLAIMS: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: claims"));
+const CLAIMS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: claims");
+
+/// Beginnings of sentences in which a model says that it knows the cause of a failure.
+static THEORIES: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: theories"));
+const THEORIES_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: theories");
+/// Words among which such a sentence begins.
+const THEORY_WORDS: usize = 5;
+
+/// Whether a sentence of a model says that it knows the cause of a failure.
+pub(crate) fn is_theory(sentence: &str) -> bool {
+    THEORIES.may_start(sentence) && THEORIES.starts(&first_words(sentence, THEORY_WORDS))
+        || !sentence.is_ascii() && THEORIES_UNSPACED.iter().any(|start| sentence.starts_with(start))
+}
+
+/// Whether a sentence of a model claims that something is solved or works now.
+pub(super) fn is_claim(sentence: &str) -> bool {
+    !sentence.is_ascii() && CLAIMS_UNSPACED.iter().any(|piece| sentence.contains(piece))
+        || CLAIMS.is_in(&normalised(sentence))
+}
+
 /// Beginnings of messages by which a person lets the model go on with what they asked for.
 const CONTINUING: &[&str] = listed!(SPACED, "closed requests: continuing");
 const CONTINUING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: continuing");
@@ -231,6 +304,27 @@ pub(crate) fn accepts(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_about_what_was_done_reopens_it() {
+        for (request, answer, message) in [
+            ("Add a tooltip to the chart", "The chart has a tooltip now.", "the tooltip is broken on my side"),
+            ("Desarrolla el botón para borrar", "He implementado el botón.", "no funciona, no se borra la palabra"),
+            ("Baue den Export der Liste", "Der Export ist fertig.", "der Export schlägt fehl"),
+            ("添加导出按钮", "导出按钮已经添加。", "导出按钮还是不行"),
+        ] {
+            assert!(reopens(message, request, answer), "{message}");
+        }
+        for (request, answer, message) in [
+            ("Add a menu to the page", "The menu works now.", "The export fails on Windows"),
+            ("Füge dem Menü einen Eintrag hinzu", "Der Eintrag ist nicht leer.", "Der Export geht nicht"),
+            ("Add a tooltip to the chart", "The chart has a tooltip now.", "Add a legend to the chart"),
+        ] {
+            assert!(!reopens(message, request, answer), "{message}");
+        }
+        assert!(is_claim("I've solved the problem.") && is_claim("导出已修复。"));
+        assert!(!is_claim("The problem is in the parser."));
+    }
 
     #[test]
     fn a_refusal_is_known_by_its_beginning() {

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
-use super::closed_requests::{Asked, accepts, answered_item, is_settled_by_answer, refuses, said_first};
+use super::closed_requests::{
+    Asked, accepts, answered_item, is_claim, is_settled_by_answer, refuses, reopens, said_first,
+};
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::frames::frames;
@@ -13,6 +15,7 @@ use super::names::NameKind;
 use super::names::Names;
 use super::notes::{ANSWERED, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID};
 use super::outcomes::reported_commits;
+use super::pasted::passages;
 use super::person;
 use super::requests::{Dialogue, read_constraints};
 use super::results::TALKATIVE;
@@ -149,7 +152,7 @@ impl<'a> Collector<'a> {
                 let text = content.text("\n");
                 let asks = self.actions.asks(tool_call_id);
                 if let Some(words) = person::words_in_result(&text, asks) {
-                    self.statements.add_person(place, &words);
+                    self.statements.add_person(place, &words, passages(&words));
                     if asks && !person::is_refusal(&text) {
                         let answer = format!("{ANSWERED}{}", clip_middle(&words, LONGEST_ANSWER));
                         self.notes.add(NoteKind::Decision, &answer, place, false);
@@ -195,16 +198,18 @@ impl<'a> Collector<'a> {
         } else {
             self.errors.go_on();
             self.newest_calls.end_turn();
+            self.actions.begin_turn();
         }
         self.dialogue.read_person(place, words, &mut self.notes);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if self.dialogue.requests.last().is_some_and(is_request) {
-            self.end_request(words);
-            self.asked = Asked::at(place.position);
-        } else if is_substantive(words) && refuses(words) {
+            let reopened = self.end_request(words);
+            self.asked = Asked::at(place.position).reopening(reopened);
+        } else if is_substantive(words) && self.is_refused_by(words) {
+            self.refute();
             self.asked.refuse();
         }
-        self.statements.add_person(place, words);
+        self.statements.add_person(place, words, passages(words));
     }
 
     /// Records that the newest commit was taken back, as aider does when a person tells it to. It does not take back what
@@ -232,23 +237,47 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Records that the open request was answered, if it was. `next` is the request that follows it.
-    fn end_request(&mut self, next: &str) {
-        let asked = std::mem::take(&mut self.asked);
+    /// Whether a message says that the answers to the open request did not do what was asked.
+    fn is_refused_by(&self, message: &str) -> bool {
+        refuses(message) || {
+            let mut requests = self.dialogue.requests.iter().rev();
+            let request = requests.find(|request| request.position == self.asked.position);
+            let said = || said_first(self.statements.list(), self.asked.answers()).map(|said| said.text);
+            request.is_some_and(|request| {
+                !self.asked.answers().is_empty() && reopens(message, &request.text, &said().unwrap_or_default())
+            })
+        }
+    }
+
+    /// Records that the answers to the open request claim what is not so.
+    fn refute(&mut self) {
+        self.asked.answers().iter().for_each(|answer| self.statements.refute(*answer, is_claim));
+    }
+
+    /// Records that the open request was answered, if it was. `next` is the request that follows it. Returns the request
+    /// that `next` reopens.
+    fn end_request(&mut self, next: &str) -> Option<String> {
+        let is_refused = !self.asked.answers().is_empty() && self.is_refused_by(next);
+        if is_refused {
+            self.refute();
+        }
+        let mut asked = std::mem::take(&mut self.asked);
+        let reopened = asked.reopened();
         let mut requests = self.dialogue.requests.iter_mut().rev();
-        let Some(request) = requests.find(|request| request.position == asked.position) else { return };
-        if asked.answers().is_empty() || !accepts(next) {
-            return;
+        let request = requests.find(|request| request.position == asked.position)?;
+        if asked.answers().is_empty() || is_refused || !accepts(next) {
+            return reopened.or_else(|| Some(request.text.clone()).filter(|_| is_refused));
         }
         request.is_answered = true;
-        if let Some(said) =
-            said_first(self.statements.list(), asked.answers()).filter(|_| is_settled_by_answer(&request.text))
-        {
+        // An answer that is accepted settles what the request reported, too.
+        let settled = Some(&request.text).filter(|text| is_settled_by_answer(text));
+        let settled = settled.or(reopened.as_ref().filter(|text| is_settled_by_answer(text)));
+        if let Some((text, said)) = settled.zip(said_first(self.statements.list(), asked.answers())) {
             let has_changed = self.actions.changed_at() > asked.position;
             let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
-            let item = answered_item(&request.text, &said.text, has_changed);
-            self.notes.add(NoteKind::Done, &item, place, true);
+            self.notes.add(NoteKind::Done, &answered_item(text, &said.text, has_changed), place, true);
         }
+        None
     }
 
     /// Position of the last request.
@@ -290,6 +319,7 @@ impl<'a> Collector<'a> {
         let has_words = !text.trim().is_empty();
         if has_words {
             self.newest_calls.note_words();
+            self.actions.note_words(&text);
         }
         let since = self.actions.last_call().max(self.first - 1).max(self.asked_at());
         self.errors.read_remark(&text, since);

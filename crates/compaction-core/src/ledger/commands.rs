@@ -79,13 +79,70 @@ pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
         return command;
     }
     while let Some(step) = split_outside_quotes(rest, "&&").next().filter(|step| step.len() < rest.len()) {
-        let name = step.trim().rsplit(['/', '\\', ' ']).next().unwrap_or_default().to_lowercase();
-        if !name.starts_with("activate") && !program(step).is_some_and(|program| SETTING_UP.contains(&program)) {
+        if !is_activation(step) && !program(step).is_some_and(|program| SETTING_UP.contains(&program)) {
             break;
         }
         rest = rest[step.len() + "&&".len()..].trim_start();
     }
     rest
+}
+
+/// A command without the steps that only set up the shell, and without a change into `home`, the directory in which the
+/// work is done. Another directory stays, since it tells what the command is about: relative to `home` if it is inside
+/// of it. The first directory becomes `home`.
+pub(crate) fn at_home<'a>(command: &'a str, home: &mut Option<String>) -> Cow<'a, str> {
+    let (mut rest, mut directory) = (command, None);
+    if command.len() > MOST_PREPARED {
+        return Cow::Borrowed(command);
+    }
+    while let Some((step, after)) = first_step(rest) {
+        match program(step) {
+            Some("cd" | "pushd") => {
+                let target = step.trim().split_once(' ').map_or("", |(_, target)| target.trim());
+                let target = target.strip_prefix("/d ").unwrap_or(target).trim_matches(['"', '\'']);
+                // A second change may start from the first one.
+                if directory.is_some() {
+                    return Cow::Borrowed(command);
+                }
+                directory = Some(target.trim_end_matches(['/', '\\']));
+            }
+            Some(program) if SETTING_UP.contains(&program) => {}
+            _ if is_activation(step) => {}
+            _ => break,
+        }
+        rest = after;
+    }
+    let Some(directory) = directory else { return Cow::Borrowed(rest) };
+    let is_absolute = directory.starts_with(['/', '~', '$', '%']) || directory.get(1..2) == Some(":");
+    if !is_absolute {
+        return if matches!(directory, "" | ".") { rest.into() } else { format!("cd {directory} && {rest}").into() };
+    }
+    // What a variable or a command names is nearly always the home.
+    if directory.starts_with(['$', '%']) {
+        return Cow::Borrowed(rest);
+    }
+    let home = home.get_or_insert_with(|| directory.to_owned());
+    let inner = directory.strip_prefix(home.as_str());
+    match inner.map(|inner| inner.trim_start_matches(['/', '\\'])) {
+        Some("") => Cow::Borrowed(rest),
+        Some(inner) if directory.len() > home.len() + inner.len() => format!("cd {inner} && {rest}").into(),
+        _ => format!("cd {directory} && {rest}").into(),
+    }
+}
+
+/// The first step of a command line, if another one follows it, and what follows.
+fn first_step(command: &str) -> Option<(&str, &str)> {
+    let (at, _) =
+        outside_quotes(command).find(|(at, _)| command[*at..].starts_with("&&") || command[*at..].starts_with(';'))?;
+    let mark = if command[at..].starts_with(';') { 1 } else { 2 };
+    let after = command[at + mark..].trim_start();
+    (!after.is_empty()).then(|| (&command[..at], after))
+}
+
+/// Whether a step activates an environment of a language.
+fn is_activation(step: &str) -> bool {
+    let name = step.trim().rsplit(['/', '\\', ' ']).next().unwrap_or_default();
+    name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("activate"))
 }
 
 /// The steps of a chain, which have succeeded if the chain has: each in the directory that the chain
@@ -168,6 +225,32 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "flutter",
     "bd",
 ];
+/// Programs that launch another one, each with the words behind it.
+const LAUNCHERS: &[(&str, &str)] = &[
+    ("python", "-m "),
+    ("python3", "-m "),
+    ("py", "-m "),
+    ("uv", "run "),
+    ("poetry", "run "),
+    ("pipenv", "run "),
+    ("pdm", "run "),
+    ("hatch", "run "),
+    ("bundle", "exec "),
+    ("npx", ""),
+    ("bunx", ""),
+    ("pnpx", ""),
+    ("uvx", ""),
+    ("pnpm", "exec "),
+    ("pnpm", "dlx "),
+    ("yarn", "exec "),
+    ("yarn", "dlx "),
+    ("npm", "exec "),
+];
+/// Scripts of a project that run the program of the same name.
+const WRAPPERS: &[(&str, &str)] =
+    &[("mvnw", "mvn"), ("mvnw.cmd", "mvn"), ("gradlew", "gradle"), ("gradlew.bat", "gradle"), ("pip3", "pip")];
+/// Programs that clean and build in one command.
+const CLEANING: &[&str] = &["mvn", "gradle", "make", "xcodebuild", "flutter"];
 /// Words that are followed by the name of the task.
 const RUNNING: &[&str] =
     &["run", "exec", "x", "-m", "tool", "compose", "develop", "pr", "issue", "release", "workflow"];
@@ -240,10 +323,10 @@ const GOALS: &[&str] = &[
     "dev",
     "up",
     "xcodebuild",
+    "gradle",
     "gradlew",
     "mvn",
 ];
-
 /// Those of them that say whether the work is right, and change nothing else.
 const CHECKS: &[&str] = &[
     "test",
@@ -273,7 +356,9 @@ const CHECKS: &[&str] = &[
     "typecheck",
     "types",
     "verify",
+    "package",
     "xcodebuild",
+    "gradle",
     "gradlew",
     "mvn",
 ];
@@ -314,9 +399,10 @@ pub(crate) fn purposes(command: &str) -> Vec<String> {
 
 fn purpose(step: &str) -> Option<String> {
     let is_assignment = |word: &&str| word.split_once('=').is_some_and(|(name, _)| !name.starts_with('-'));
-    let mut words = step.split_whitespace().skip_while(is_assignment);
+    let mut words = without_launchers(step).split_whitespace().skip_while(is_assignment);
     let first = words.next()?;
     let program = first.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(first);
+    let program = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == program).map_or(program, |(_, own)| own);
     if PREPARING.contains(&program) || LOOKUPS.contains(&program) || FILTERS.contains(&program) {
         return None;
     }
@@ -324,6 +410,14 @@ fn purpose(step: &str) -> Option<String> {
         return Some(program.to_owned());
     }
     let words = words.filter(|word| !word.starts_with('-') || RUNNING.contains(word));
+    // What is cleaned is built again behind it.
+    let mut words = words.peekable();
+    if CLEANING.contains(&program) && words.peek() == Some(&"clean") {
+        let mut behind = words.clone().skip(1);
+        if behind.any(|word| word.bytes().all(|one| one.is_ascii_alphabetic() || one == b'-')) {
+            words.next();
+        }
+    }
     let mut purpose = program.to_owned();
     for word in words {
         purpose.push(' ');
@@ -333,6 +427,47 @@ fn purpose(step: &str) -> Option<String> {
         }
     }
     Some(purpose)
+}
+
+/// What tells a run of a check from runs of other checks: its programs and targets, without options that have no value
+/// and without what shapes the output.
+pub(crate) fn check_key(command: &str) -> String {
+    let command = core_command(command).replace("2>&1", " ");
+    let mut key = String::with_capacity(command.len());
+    for step in command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| purpose(step).is_some()) {
+        for (at, word) in without_launchers(step).split_whitespace().enumerate() {
+            if word.starts_with('-') && !word.contains('=') || word.contains('>') {
+                continue;
+            }
+            let word = if at == 0 { word.trim_start_matches("./") } else { word };
+            key.push_str(word.trim_matches(['"', '\'']));
+            key.push(' ');
+        }
+    }
+    // Where a command runs is a part of what it checks.
+    if let Some(directory) = command.strip_prefix("cd ").and_then(|rest| rest.split(' ').next()) {
+        key.push_str(directory);
+    }
+    key
+}
+
+/// A step without the programs that only launch another one, such as `uv run` and `python -m`.
+fn without_launchers(step: &str) -> &str {
+    let mut rest = step.trim_start();
+    // Each of them is shorter than the rest.
+    while let Some((first, after)) = rest.split_once(' ') {
+        let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
+        let after = after.trim_start();
+        let launched = LAUNCHERS.iter().filter(|(launcher, _)| *launcher == name);
+        let Some(own) = launched.into_iter().find_map(|(_, verb)| after.strip_prefix(verb)) else { break };
+        let own = own.trim_start();
+        // An option of the launcher itself comes first.
+        if own.is_empty() || own.starts_with('-') {
+            break;
+        }
+        rest = own;
+    }
+    rest
 }
 
 fn program(part: &str) -> Option<&str> {
@@ -425,6 +560,30 @@ mod tests {
     }
 
     #[test]
+    fn a_command_at_home_is_told_without_its_way_there() {
+        let mut home = None;
+        for (command, expected) in [
+            ("python run.py", "python run.py"),
+            ("cd /home/dev/shop && source .venv/bin/activate && python -m pytest -v", "python -m pytest -v"),
+            ("cd /home/dev/shop; export A=1; make test", "make test"),
+            ("cd /home/dev/shop/ui && npm test", "cd ui && npm test"),
+            ("cd /home/dev/shopping && npm test", "cd /home/dev/shopping && npm test"),
+            ("cd \"/home/dev/shop\" && npm test", "npm test"),
+            ("cd ui && npm test", "cd ui && npm test"),
+            ("cd $(git rev-parse --show-toplevel) && make", "make"),
+            ("cd /home/dev/shop", "cd /home/dev/shop"),
+            ("cd /home/dev/shop &&", "cd /home/dev/shop &&"),
+            ("cd /home/dev && cd shop && make", "cd /home/dev && cd shop && make"),
+            ("echo 'cd /a && b'", "echo 'cd /a && b'"),
+        ] {
+            assert_eq!(at_home(command, &mut home), expected, "{command}");
+        }
+        assert_eq!(home.as_deref(), Some("/home/dev/shop"));
+        let endless = "cd a && ".repeat(100_000);
+        assert_eq!(at_home(&endless, &mut home), endless);
+    }
+
+    #[test]
     fn commands_are_the_same_without_what_shapes_their_output() {
         for (command, core) in [
             ("make", "make"),
@@ -448,7 +607,12 @@ mod tests {
         for (command, expected) in [
             ("cd a && npm run lint 2>&1 | tail", &["npm run lint"] as &[&str]),
             ("RUST_LOG=1 cargo test -p x && git commit -m 'a && b'", &["cargo test", "git commit"]),
-            ("python -m pytest tests -q", &["python -m pytest"]),
+            ("python -m pytest tests -q", &["pytest"]),
+            ("uv run python -m pytest -v | tail", &["pytest"]),
+            ("npx vitest run", &["vitest"]),
+            ("./mvnw clean test -q", &["mvn test"]),
+            ("mvn clean -q", &["mvn clean"]),
+            ("python run.py", &["python run.py"]),
             ("./scripts/check.sh --all; ls", &["check.sh"]),
             ("ls | grep x", &[]),
         ] {
@@ -465,6 +629,25 @@ mod tests {
         }
         for command in ["git check-ignore a", "npm install", "ls tests", "python train.py", "git commit -m 'test it'"] {
             assert!(!is_check(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_check_is_known_by_its_program_and_target() {
+        for (one, other) in [
+            ("python -m pytest -v tests/a.py 2>&1 | tail -3", "pytest tests/a.py"),
+            ("uv run pytest", "pytest -q"),
+            ("./mvnw test", "mvnw test -X"),
+        ] {
+            assert_eq!(check_key(one), check_key(other), "{one}");
+        }
+        for (one, other) in [
+            ("pytest tests/a.py", "pytest tests/b.py"),
+            ("pytest", "pytest -k name"),
+            ("npm test", "npm test --filter=web"),
+            ("cd ui && npm test", "npm test"),
+        ] {
+            assert_ne!(check_key(one), check_key(other), "{one}");
         }
     }
 

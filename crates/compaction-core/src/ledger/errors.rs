@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
 use super::commands::{is_goal, purposes};
+use super::failing::Failing;
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
 use super::text::{clip, one_line};
@@ -91,6 +92,7 @@ impl Errors {
         if let Some(index) = known.iter().copied().find(|index| self.list[*index].line == line) {
             let error = &mut self.list[index];
             error.is_resolved = is_resolved;
+            error.failing = Failing::default();
             error.times = error.times.saturating_add(1);
             error.position = place.position;
             place.entry.into_iter().for_each(|id| error.sources.add(id));
@@ -107,7 +109,18 @@ impl Errors {
             self.wait(self.list.len(), subject);
         }
         let (subject, line, position) = (subject.map(str::to_owned), line.to_owned(), place.position);
-        self.list.push(ErrorRecord { subject, line, is_resolved, times: 1, position, sources: place.sources() });
+        let (failing, sources) = (Failing::default(), place.sources());
+        self.list.push(ErrorRecord { subject, line, failing, is_resolved, times: 1, position, sources });
+    }
+
+    /// Records what the newest error of `subject`, which happened at `position`, names as failing.
+    pub(super) fn name_failing(&mut self, subject: &str, position: u64, failing: Failing) {
+        let own = self.by_subject.get(subject_key(Some(subject))).into_iter().flatten();
+        if let Some(index) = own.copied().find(|index| self.open.contains_key(index))
+            && self.list[index].position == position
+        {
+            self.list[index].failing = failing;
+        }
     }
 
     /// Records that `subject` succeeded.
@@ -265,8 +278,10 @@ impl Errors {
 
 /// The purposes of an error's subject: the programs of a command, or the tool of a call.
 fn purposes_of(subject: &str) -> Vec<String> {
-    match subject.split_once("({") {
-        Some((tool, _)) if !tool.contains(char::is_whitespace) => vec![tool.to_owned()],
+    match subject.split_once('(') {
+        Some((tool, rest)) if !tool.contains(char::is_whitespace) && (rest.starts_with('{') || rest.ends_with(')')) => {
+            vec![tool.to_owned()]
+        }
         _ => purposes(subject),
     }
 }

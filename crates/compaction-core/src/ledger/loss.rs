@@ -301,7 +301,7 @@ pub(super) fn base_name(path: &str) -> &str {
 
 /// The most informative statements with their weights, relative to the most informative one.
 fn statements(ledger: &Ledger) -> Vec<(&Statement, f64)> {
-    let selection = Selection { units: STATEMENT_UNITS, half_life: STATEMENT_UNITS, focus: None };
+    let selection = Selection { units: STATEMENT_UNITS, half_life: STATEMENT_UNITS, focus: None, quotes: usize::MAX };
     let mut chosen = selection.choose_weighed(ledger, &[]);
     chosen.sort_by(|left, right| right.1.total_cmp(&left.1));
     let most = chosen.first().map_or(1.0, |(_, weight)| f64::from(*weight)).max(f64::MIN_POSITIVE);

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 
 use super::Voice;
 use super::actions::Subject;
-use super::commands::{looks_up, purposes, without_filter};
+use super::commands::{core_command, looks_up, purposes, without_filter};
 use super::errors::{NO_OUTPUT, Worth, error_line, worth};
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
@@ -146,7 +146,7 @@ pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str,
             }
             let is_piped = without_filter(command.trim()).len() < command.trim().len();
             let is_told = has_failed.is_some() && !is_piped;
-            let mut outcomes = of_command(command, output, is_failed, is_told);
+            let mut outcomes = of_command((command, target), output, is_failed, is_told);
             outcomes.statements.splice(0..0, milestones(before).chain(milestones(after)));
             return outcomes;
         }
@@ -215,10 +215,10 @@ fn is_hash(text: &str) -> bool {
     (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The outcomes of a command. `is_told` means that an exit code says whether it failed.
-fn of_command(command: &str, output: &str, has_failed: bool, is_told: bool) -> Outcomes {
+/// The outcomes of a command, which is told as `target`. `is_told` means that an exit code says whether it failed.
+fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, is_told: bool) -> Outcomes {
     let one = |voice, text| Outcomes { statements: vec![(voice, text)], failure: None };
-    let shown = || clip_middle(&as_line(command), COMMAND_UNITS).replace('`', "'");
+    let shown = || told_command(target);
     if let Some(address) = opened(command, output) {
         return one(Voice::Milestone, format!("`{}` gave {address}", shown()));
     }
@@ -241,6 +241,11 @@ fn of_command(command: &str, output: &str, has_failed: bool, is_told: bool) -> O
         true => one(Voice::Action, format!("`{}`: {}", shown(), one_line(output))),
         false => Outcomes::default(),
     }
+}
+
+/// A command as the statement of its outcome names it.
+pub(crate) fn told_command(command: &str) -> String {
+    clip_middle(&as_line(core_command(command)), COMMAND_UNITS).replace('`', "'")
 }
 
 /// Beginnings of lines by which programs that run others say that one of them failed, in lower case.
@@ -341,9 +346,22 @@ fn counted(output: &str) -> Option<Counted> {
         let has_failures = counts.iter().any(|(count, word)| *count > 0 && FAILING.contains(word));
         let is_left = || !DEALT_WITH.iter().any(|words| lower.contains(words));
         let are_errors = counts.iter().any(|(count, word)| *count > 0 && ERRORS.contains(word)) && is_left();
-        let line = || one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
+        let line = || one_line(&clip_middle(without_level(line).trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
         (!counts.is_empty()).then(|| Counted { line: line(), has_failures, are_errors })
     })
+}
+
+/// How many tests or the like failed, as a line with counts says; `None` if it counts nothing.
+pub(crate) fn failed_count(line: &str) -> Option<u64> {
+    let lower = line.to_lowercase();
+    let counts = counts(&lower);
+    let failed = counts.iter().filter(|(_, word)| ERRORS.contains(word)).map(|(count, _)| *count);
+    (!counts.is_empty()).then(|| failed.fold(0, u64::saturating_add))
+}
+
+/// A line without the level with which a program marks it.
+fn without_level(line: &str) -> &str {
+    ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|level| line.strip_prefix(level)).unwrap_or(line)
 }
 
 /// The last line that counts tests, failures, warnings and the like.

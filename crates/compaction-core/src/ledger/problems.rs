@@ -1,5 +1,8 @@
 //! Problems that people and models report in words: what does not work, and what was not achieved.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use super::constraints::is_constraint;
 use super::errors::{Worth, error_line, worth};
 use super::statements::{is_prose, sentences};
@@ -39,6 +42,20 @@ const AUXILIARIES: &[&str] = listed!(SPACED, "problems: auxiliaries");
 const FAILED_ONCE: &[&str] = listed!(SPACED, "problems: failed once");
 /// The same in languages without spaces, with the sign that joins them to the thing that is meant.
 const FAILED_ONCE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: failed once");
+
+/// The words of at least [`FEWEST_PHRASES`] of [`PROBLEMS`]. Others may be about the thing that does not work.
+static WORDS_OF_PROBLEMS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    PROBLEMS.iter().flat_map(|phrase| phrase.split(' ')).for_each(|word| *counts.entry(word).or_default() += 1);
+    let forms = PROBLEMS.iter().filter(|phrase| !phrase.contains(' ')).copied();
+    counts.iter().filter(|(_, count)| **count >= FEWEST_PHRASES).map(|(word, _)| *word).chain(forms).collect()
+});
+const FEWEST_PHRASES: usize = 2;
+
+/// Whether a word in lower case is one with which problems are told.
+pub(super) fn is_word_of_problem(word: &str) -> bool {
+    WORDS_OF_PROBLEMS.contains(word)
+}
 
 /// What a person's message says does not work: the sentence, and the error that the message pastes.
 pub(crate) fn reported(message: &str) -> Option<String> {

@@ -64,6 +64,15 @@ pub(super) fn with_subject(item: &str, sentence: &str, before: Option<&str>) -> 
     ))
 }
 
+/// Fewest words of a sentence that gives a reason. A shorter one only agrees: `Certainly!`
+const FEWEST_WORDS: usize = 4;
+
+/// Whether a sentence has enough words for a reason. Two characters of a script without spaces count as a word.
+fn says_something(sentence: &str) -> bool {
+    let unspaced = sentence.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    sentence.split_whitespace().count().max(unspaced / 2) >= FEWEST_WORDS
+}
+
 /// The decision in a sentence of the model that changes its plan, with the sentence before it as the reason.
 pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     if !SWITCHING_PIECES.is_match(sentence) {
@@ -73,6 +82,7 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     let is_wide = !sentence.is_ascii() && SWITCHING_UNSPACED.iter().any(|piece| sentence.contains(piece));
     let switches = is_wide || has_any(&words, SWITCHING) && has_agent(&words) && !has_any(&words, VAGUE);
     let is_reason = is_sized(before)
+        && says_something(before)
         && !before.ends_with([':', '?', '\u{ff1a}', '\u{ff1f}'])
         && !is_announcement(before)
         && !begins_with_pronoun(before);
@@ -122,6 +132,8 @@ mod tests {
             ("It shows three rows instead of one.", "`limit` is read too late."),
             ("It shows three rows on the page instead of one.", "`limit` is read too late."),
             ("I'll use a lock file instead.", "This is not there."),
+            ("I'll use the file `a.lock` instead.", "Certainly!"),
+            ("I'll use the file `a.lock` instead.", "You are right!"),
         ] {
             assert_eq!(change_of_plan(sentence, before), None, "{sentence}");
         }

@@ -5,7 +5,7 @@
 //! rarer it is in the conversation, and more if it is a name or a number or if a person used it. No
 //! knowledge of a language or topic is needed.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, OnceLock};
 
@@ -62,6 +62,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) half_life: usize,
     /// Text that the caller wants the selection to focus on.
     pub(crate) focus: Option<&'a str>,
+    /// Most quotes of a message of a person that consists of pasted text.
+    pub(crate) quotes: usize,
 }
 
 /// A statement that may be chosen.
@@ -79,11 +81,17 @@ impl Selection<'_> {
     /// summary: their terms count as covered, and a statement that is contained in one of them is left
     /// out.
     pub(crate) fn choose(&self, ledger: &Ledger, others: &[&str]) -> Vec<usize> {
-        self.choose_weighed(ledger, others).into_iter().map(|(index, _)| index).collect()
+        self.choose_among(ledger, others, &[]).into_iter().map(|(index, _)| index).collect()
     }
 
     /// As [`Self::choose`], each with the value that it added.
     pub(super) fn choose_weighed(&self, ledger: &Ledger, others: &[&str]) -> Vec<(usize, f32)> {
+        self.choose_among(ledger, others, &[])
+    }
+
+    /// As [`Self::choose_weighed`], without the statements for which `left_out` holds. A shorter list leaves out none of
+    /// the others.
+    pub(crate) fn choose_among(&self, ledger: &Ledger, others: &[&str], left_out: &[bool]) -> Vec<(usize, f32)> {
         let statements = &ledger.statements;
         let vocabulary = ledger.vocabulary.of(statements);
         let mut is_covered = vec![false; vocabulary.counts.len()];
@@ -113,7 +121,8 @@ impl Selection<'_> {
             candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
-        self.take(statements, &candidates, others, is_covered)
+        let pasted = if self.quotes == usize::MAX { HashSet::default() } else { pasted(ledger) };
+        self.take(statements, &candidates, (others, left_out), &pasted, is_covered)
     }
 
     /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
@@ -122,16 +131,20 @@ impl Selection<'_> {
         &self,
         statements: &[Statement],
         candidates: &[Candidate<'_>],
-        others: &[&str],
+        (others, left_out): (&[&str], &[bool]),
+        pasted: &HashSet<u64, TextHashing>,
         mut is_covered: Vec<bool>,
     ) -> Vec<(usize, f32)> {
+        let may_take = |index: &usize| !left_out.get(*index).copied().unwrap_or_default();
+        let all = candidates.iter().enumerate().filter(|(index, _)| may_take(index));
         let mut heap: BinaryHeap<Ranked> =
-            candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_covered), index }).collect();
+            all.map(|(index, one)| Ranked { worth: one.worth(&is_covered), index }).collect();
         let mut has_label: HashSet<u64, TextHashing> = HashSet::default();
         let mut texts: HashSet<&str, TextHashing> = HashSet::default();
         let beginnings = Beginnings::in_texts(others);
         let mut chosen = Vec::new();
         let mut left = self.units;
+        let mut quotes: HashMap<u64, usize> = HashMap::new();
         while let Some(top) = heap.pop() {
             let candidate = &candidates[top.index];
             let worth = candidate.worth(&is_covered);
@@ -140,6 +153,10 @@ impl Selection<'_> {
                 continue;
             }
             let position = statements[top.index].position;
+            let is_quote = statements[top.index].voice == Voice::Quote && pasted.contains(&position);
+            if is_quote && quotes.get(&position).is_some_and(|taken| *taken >= self.quotes) {
+                continue;
+            }
             let label = if statements[top.index].voice == Voice::Person { PERSON_LABEL } else { LABEL };
             let cost = candidate.cost + if has_label.contains(&position) { 0 } else { label };
             if cost > left {
@@ -154,6 +171,9 @@ impl Selection<'_> {
                 candidate.cover(&mut is_covered);
                 continue;
             }
+            if is_quote {
+                *quotes.entry(position).or_default() += 1;
+            }
             left -= cost;
             has_label.insert(position);
             texts.insert(text);
@@ -163,6 +183,23 @@ impl Selection<'_> {
         chosen.sort_unstable_by_key(|(index, _)| *index);
         chosen
     }
+}
+
+/// Fewest quotes of a message that consists of pasted text, and how many times as many as other statements they are.
+const FEWEST_PASTED: usize = 6;
+const PASTED_TIMES: usize = 2;
+
+/// The positions of messages of people that consist of pasted text.
+fn pasted(ledger: &Ledger) -> HashSet<u64, TextHashing> {
+    let mut counts: HashMap<u64, (usize, usize), TextHashing> = HashMap::default();
+    for one in ledger.statements.iter().filter(|one| matches!(one.voice, Voice::Quote | Voice::Person)) {
+        let (quotes, others) = counts.entry(one.position).or_default();
+        *if one.voice == Voice::Quote { quotes } else { others } += 1;
+    }
+    let is_asked = |position: &u64| ledger.requests.binary_search_by_key(position, |one| one.position).is_ok();
+    let is_pasted = |(quotes, others): (usize, usize)| quotes >= FEWEST_PASTED && quotes >= PASTED_TIMES * others;
+    let pasted = counts.into_iter().filter(|(position, counts)| is_pasted(*counts) && is_asked(position));
+    pasted.map(|(position, _)| position).collect()
 }
 
 /// The runs of eight bytes in some texts. Most statements begin with none of them.

@@ -4,6 +4,7 @@
 //! in a summary and in the stored form.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::Sources;
 use super::cues::is_announcement;
@@ -39,7 +40,7 @@ pub enum Voice {
     Report,
     /// The model said it during its work.
     Remark,
-    /// The model announced what it would do.
+    /// The model announced what it would do, or claimed what turned out to be untrue.
     Announcement,
     /// It comes from a call or its result.
     Action,
@@ -103,8 +104,8 @@ impl Statements {
         self.newest = self.list.len();
     }
 
-    /// Adds what a person said.
-    pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str) {
+    /// Adds what a person said. `pasted` has the ranges of what is quoted in it, in order.
+    pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str, pasted: Vec<Range<usize>>) {
         self.end_turn();
         let line = as_line(text);
         if line.is_empty() {
@@ -115,7 +116,13 @@ impl Statements {
             return;
         }
         let voice = |sentence: &str| if is_prose(sentence) { Voice::Person } else { Voice::Quote };
-        self.add_parts(place, parts(text), &[], voice);
+        let (mut number, mut at) = (0, 0);
+        for passage in pasted {
+            number = self.add_parts(place, parts(&text[at..passage.start]), (&[], number), voice);
+            at = passage.end;
+            number = self.add_parts(place, parts(&text[passage]), (&[], number), |_| Voice::Quote);
+        }
+        self.add_parts(place, parts(&text[at..]), (&[], number), voice);
     }
 
     /// Adds an answer of the model. `frames` has what stands before each of its parts.
@@ -133,7 +140,7 @@ impl Statements {
             false if is_final => Voice::Report,
             false => Voice::Remark,
         };
-        self.add_parts(place, parts.iter().copied(), frames, voice);
+        self.add_parts(place, parts.iter().copied(), (frames, 0), voice);
     }
 
     /// Adds a line of a call, a result or an earlier summary.
@@ -141,6 +148,17 @@ impl Statements {
         let line = clip_middle(&as_line(text), LONGEST);
         if !line.is_empty() {
             self.push(voice, line, 0, place);
+        }
+    }
+
+    /// Records that the messages from `first` to `last` claim what a person found to be untrue. `is_claim` says of a
+    /// sentence whether it claims anything.
+    pub(super) fn refute(&mut self, (first, last): (u64, u64), is_claim: impl Fn(&str) -> bool) {
+        let start = self.list.partition_point(|one| one.position < first);
+        for one in self.list[start..].iter_mut().take_while(|one| one.position <= last) {
+            if matches!(one.voice, Voice::Report | Voice::Remark) && is_claim(&one.text) {
+                one.voice = Voice::Announcement;
+            }
         }
     }
 
@@ -152,14 +170,14 @@ impl Statements {
         self.newest = self.list.len();
     }
 
+    /// Adds the parts of a message, whose statements are counted on from a number. Returns the next one.
     fn add_parts<'a>(
         &mut self,
         place: SourcePosition<'_>,
         parts: impl Iterator<Item = Part<'a>>,
-        frames: &[Option<String>],
+        (frames, mut number): (&[Option<String>], u64),
         voice: impl Fn(&str) -> Voice,
-    ) {
-        let mut number = 0;
+    ) -> u64 {
         for (at, part) in parts.take(MOST_OF_ONE).enumerate() {
             let (own, line) = match part {
                 Part::Sentence(sentence) | Part::Heading(sentence) => {
@@ -192,6 +210,7 @@ impl Statements {
                 number += 1;
             }
         }
+        number
     }
 
     fn push(&mut self, voice: Voice, text: String, number: u64, place: SourcePosition<'_>) {

@@ -13,8 +13,8 @@ use super::statements::LONGEST;
 use super::steps::STATES;
 use super::text::clip_middle;
 use super::{
-    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Note, NoteKind, Outcome, Places,
-    Request, RequestWeight, Sources, Statement, VERSION, VERSION_BESIDE, Voice,
+    CommandRecord, ErrorRecord, Failing, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Note, NoteKind, Outcome,
+    Places, Request, RequestWeight, Sources, Statement, VERSION, VERSION_BESIDE, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::{Json, write_string};
@@ -257,7 +257,8 @@ impl Ledger {
         let room = room.saturating_sub(shown.member.len());
         // Characters of some scripts take three bytes for one unit.
         let units = (room / 10 * 9).saturating_mul(units.max(1)) / bytes.max(1);
-        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(self, shown.summary.as_slice());
+        let chosen = Selection { units, half_life: units.max(1), focus: None, quotes: usize::MAX }
+            .choose(self, shown.summary.as_slice());
         let chosen: Vec<&Statement> = chosen.into_iter().map(|index| &self.statements[index]).collect();
         let follows = |left: &&Statement, right: &&Statement| {
             left.position == right.position && left.voice == right.voice && left.number + 1 == right.number
@@ -367,6 +368,12 @@ fn error(error: &ErrorRecord) -> String {
         members = members.text("subject", subject);
     }
     members = members.text("line", &error.line).flag("isResolved", error.is_resolved);
+    // What failed before tells nothing any more.
+    if !error.is_resolved && !error.failing.names.is_empty() {
+        members.key("failing");
+        write_strings(error.failing.names.iter().map(String::as_str), &mut members.0);
+        members = members.number("failingMore", error.failing.more);
+    }
     members.times(error.times).at(error.position, &error.sources)
 }
 
@@ -612,6 +619,10 @@ fn read_error(json: &Json<'_>) -> Option<ErrorRecord> {
     Some(ErrorRecord {
         subject: text(json, "subject"),
         line: text(json, "line")?,
+        failing: Failing::restored(
+            &list(json, "failing", |name| name.as_str().map(str::to_owned)),
+            number(json, "failingMore"),
+        ),
         is_resolved: flag(json, "isResolved"),
         times: times(json),
         position: number(json, "at"),

@@ -3,7 +3,7 @@
 
 use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
-use crate::ledger::actions::shown;
+use crate::ledger::actions::{shown, told_call};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, FAILED};
 use crate::ledger::problems::{is_denied, is_unsolved, reported};
@@ -29,7 +29,7 @@ impl Builder<'_> {
             let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
             let is_file = || ledger.files.iter().any(|file| Some(&shown(&file.path)) == error.subject.as_ref());
             // Other tools do not depend on files.
-            let is_run = error.subject.as_deref().is_some_and(|subject| !subject.contains("({"));
+            let is_run = error.subject.as_deref().is_some_and(|subject| !is_call(subject));
             let mut item = match is_run && changed_at > error.position && !is_file() {
                 true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error)),
                 false => error_item(error),
@@ -98,9 +98,23 @@ impl Builder<'_> {
     }
 }
 
+/// Whether the subject of an error is a call of a tool with its arguments.
+fn is_call(subject: &str) -> bool {
+    let call = subject.split_once('(').filter(|(tool, _)| !tool.contains(char::is_whitespace));
+    call.is_some_and(|(_, rest)| rest.starts_with('{') || rest.ends_with(')'))
+}
+
 fn error_item(error: &ErrorRecord) -> String {
-    let line = clip(&error.line, LONGEST_LINE);
+    let mut line = clip(&error.line, LONGEST_LINE);
+    let names = error.failing.told(&error.line);
+    match line.starts_with(|first: char| first.is_ascii_digit()) {
+        _ if names.is_empty() => {}
+        // The line is a count of them.
+        true => line.push_str(&format!(": {names}")),
+        false => line.push_str(&format!(" (failing: {names})")),
+    }
     match &error.subject {
+        Some(subject) if is_call(subject) => format!("{}{FAILED}{line}", quote(&told_call(subject, LONGEST_SUBJECT))),
         Some(subject) => format!("{}{FAILED}{line}", quote(&clip_middle(subject, LONGEST_SUBJECT))),
         None => format!("The last request to the model{FAILED}{line}"),
     }

@@ -9,18 +9,23 @@ use crate::ledger::FileRecord;
 use crate::ledger::closed_requests::{answered_item, is_settled_by_answer, said_first};
 use crate::ledger::commands::purposes;
 use crate::ledger::notes::{
-    ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DELETED, FINISHED, INSTEAD_OF, KEPT_CHANGES,
-    MERGED, MOVED_BACK, ON_SERVER, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK,
-    UNDID,
+    ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
+    KEPT_CHANGES, MERGED, MOVED_BACK, ON_SERVER, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE,
+    THREW_AWAY, TOOK_BACK, UNDID,
 };
 use crate::ledger::repository::{is_named, renaming};
-use crate::ledger::text::quoted;
-use crate::ledger::{Note, NoteKind, Statement, Voice};
+use crate::ledger::text::{clip, quoted};
+use crate::ledger::{Ledger, Note, NoteKind, Statement, Voice};
 use crate::summary::Section;
 use crate::text::utf16_len;
 
 /// Newest milestones about changes that were taken back, and about new names, that are compared with files.
 const MOST_COMPARED: usize = 64;
+
+/// Most commits that are listed one by one, most commits that were taken back and are named, and UTF-16 units of a name.
+const MOST_COMMITS: usize = 12;
+const MOST_UNDONE: usize = 3;
+const LONGEST_SUBJECT: usize = 80;
 
 /// Part of a summary that the items of answered requests may take before all that was said.
 const ANSWERED_PART: usize = 32;
@@ -90,10 +95,47 @@ pub(super) fn is_answered_item(note: &Note) -> bool {
     [ANSWER, FINISHED].iter().any(|start| note.text.starts_with(start)) && note.text.contains(ANSWERED_BY)
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     /// Whether a note says that a request was done whose changes were taken back as a whole.
     pub(super) fn is_undone(&self, note: &Note) -> bool {
-        note.text.starts_with(FINISHED) && self.states.is_taken_back(note.position, |files| files.is_empty())
+        let is_taken_back = || self.states.is_taken_back(note.position, |files| files.is_empty());
+        note.text.starts_with(FINISHED) && (self.undone.has(note.position) || is_taken_back())
+    }
+
+    /// Whether a decision was made for a commit that was taken back. What a person decides in their own words stands.
+    pub(super) fn is_decision_undone(&self, note: &Note) -> bool {
+        !note.text.starts_with(DECIDED) && self.undone.has(note.position)
+    }
+
+    /// The commits that were taken back, in one item, and the number of commits that are older than the newest
+    /// [`MOST_COMMITS`] ones.
+    pub(super) fn commits(&mut self, standing: Vec<&'a Statement>) -> Vec<&'a Statement> {
+        let is_commit = |one: &&&Statement| one.text.starts_with(COMMITTED);
+        let older = standing.iter().filter(is_commit).count().saturating_sub(MOST_COMMITS);
+        let undone: Vec<&Statement> = standing.iter().copied().filter(|one| one.text.starts_with(UNDID)).collect();
+        if let Some(newest) = undone.last().filter(|_| undone.len() > 1) {
+            let subjects = undone.iter().rev().take(MOST_UNDONE);
+            let subjects = subjects.filter_map(|one| Some(clip(named_commit(&one.text, UNDID)?.1, LONGEST_SUBJECT)));
+            let more = if undone.len() > MOST_UNDONE { "; \u{2026}" } else { "" };
+            let item = format!("Took back {} commits: {}{more}", undone.len(), subjects.collect::<Vec<_>>().join("; "));
+            self.pool.add(Section::Done, &item, Origin::at(newest.position), Rank::Normal);
+        }
+        let mut left = older;
+        let mut last = None;
+        let mut kept = Vec::with_capacity(standing.len());
+        for one in standing {
+            if left > 0 && one.text.starts_with(COMMITTED) {
+                left -= 1;
+                last = Some(one);
+            } else if undone.len() < 2 || !one.text.starts_with(UNDID) {
+                kept.push(one);
+            }
+        }
+        if let Some(last) = last {
+            let item = format!("{older} earlier commits, the last of them: {}", last.text);
+            self.pool.add(Section::Done, &item, Origin::at(last.position), Rank::Low);
+        }
+        kept
     }
 
     /// Position from which the items of answered requests fit into their part of the summary. Older ones are listed
@@ -122,6 +164,53 @@ impl Builder<'_> {
             let origin = Origin { position: ledger.answered, times: 1, sources: Some(&said.first.sources) };
             self.pool.add(Section::Done, &item, origin, Rank::Low);
         }
+    }
+}
+
+/// The turns whose commits were taken back later: by the program that made them, by a commit that reverts them, or since
+/// the branch was moved back and its changes thrown away.
+#[derive(Debug, Default)]
+pub(super) struct UndoneTurns {
+    /// Positions of the request and of the commit of each turn.
+    turns: Vec<(u64, u64)>,
+}
+
+impl UndoneTurns {
+    pub(super) fn of(ledger: &Ledger) -> Self {
+        let milestones = ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let newest: Vec<&Statement> = milestones.rev().take(MOST_MILESTONES).collect();
+        let mut commits: Vec<(u64, Commit<'_>)> = Vec::new();
+        let mut undone = Vec::new();
+        for one in newest.into_iter().rev() {
+            let text = one.text.as_str();
+            let at = if let Some((hash, _)) = named_commit(text, UNDID) {
+                commits.iter().rposition(|(_, commit)| are_one(commit.hash, hash)).map(|at| at..at + 1)
+            } else if let Some((hash, subject)) = named_commit(text, RESET_TO) {
+                let is_it = |commit: &Commit<'_>| are_one(commit.hash, hash) || commit.subject == subject;
+                let kept = commits.iter().rposition(|(_, commit)| is_it(commit));
+                Some(kept.map_or(0, |kept| kept + 1)..commits.len())
+            } else {
+                let commit = Commit::of(text);
+                let reverted =
+                    commit.as_ref().and_then(|commit| commit.subject.strip_prefix(REVERT)?.strip_suffix('"'));
+                let reverted = reverted.and_then(|old| commits.iter().rposition(|(_, commit)| commit.subject == old));
+                commits.extend(commit.map(|commit| (one.position, commit)));
+                reverted.map(|at| at..at + 1)
+            };
+            if let Some(range) = at {
+                undone.extend(commits.drain(range).map(|(position, _)| position));
+            }
+        }
+        let request_of = |position: u64| {
+            let after = ledger.requests.partition_point(|request| request.position <= position);
+            after.checked_sub(1).map_or(0, |at| ledger.requests[at].position)
+        };
+        Self { turns: undone.into_iter().map(|position| (request_of(position), position)).collect() }
+    }
+
+    /// Whether what was said at `position` led to such a commit.
+    pub(super) fn has(&self, position: u64) -> bool {
+        position > 0 && self.turns.iter().any(|(from, to)| (*from..=*to).contains(&position))
     }
 }
 

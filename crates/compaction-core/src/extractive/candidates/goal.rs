@@ -3,7 +3,7 @@
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, asks, origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
-use crate::ledger::closed_requests::accepts;
+use crate::ledger::closed_requests::{accepts, reopens};
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::notes::{AT_FIRST, DONE_WITH, THEN};
 use crate::ledger::requests::{is_quoted, is_telling};
@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
             let asking = |last: &&Request| last.asks_for_work();
             self.ledger.requests.iter().rev().find(asking).is_some_and(|last| last.position == request.position)
         };
-        let accepts = |turn: &str| is_substantive(turn) && accepts(turn);
+        let accepts = |turn: &str| is_substantive(turn) && accepts(turn) && !reopens(turn, &request.text, "");
         request.is_answered
             || self.ledger.answered > request.position && self.turn_request.is_some_and(accepts) && is_last()
     }

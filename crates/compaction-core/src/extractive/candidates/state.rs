@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{
     Builder, FileStates, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, SHORT_REQUEST, STALE_AFTER,
-    standing_milestones,
+    UndoneTurns, standing_milestones,
 };
 use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
-use crate::ledger::actions::shown;
+use crate::ledger::actions::{shown, told_call};
 use crate::ledger::choices::whole;
 use crate::ledger::closed_requests::{is_filler, said_first};
 use crate::ledger::commands::{core_command, looks_up, purposes, without_preparation};
@@ -62,6 +62,7 @@ impl<'a> Builder<'a> {
             kind: self.kind,
             units: self.units,
             states: FileStates::of(&ledger.statements),
+            undone: UndoneTurns::of(ledger),
             pool,
         })
     }
@@ -445,8 +446,11 @@ pub(super) fn end_of(path: &str, parts: usize) -> &str {
 /// A command with its outcome.
 fn outcome(run: &CommandRecord) -> String {
     let verb = if run.is_call { "called" } else { "ran" };
-    let command = if run.is_call { &run.command } else { without_preparation(&run.command, LONGEST_RUN) };
-    let command = quote(&clip_middle(&shown(command), LONGEST_RUN));
+    let command = match run.is_call {
+        true => told_call(&shown(&run.command), LONGEST_RUN),
+        false => clip_middle(&shown(without_preparation(&run.command, LONGEST_RUN)), LONGEST_RUN),
+    };
+    let command = quote(&command);
     match (run.outcome, &run.last_error) {
         (Outcome::Failed, Some(error)) => format!("{command}{FAILED}{}", clip(&one_line(error), LONGEST_RUN)),
         (Outcome::Failed, None) => format!("{command} failed"),

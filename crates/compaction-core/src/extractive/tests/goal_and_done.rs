@@ -172,3 +172,87 @@ fn a_person_takes_back_commits_one_by_one() {
     assert_eq!(done(1), ["Committed 1a2b3c4 on dev: change 1"]);
     assert_eq!(done(2), [""; 0]);
 }
+
+/// A turn of aider: a request, an answer, and the commit that it made.
+fn aider_turn(request: &str, answer: &str, commit: &str) -> [Arc<Message>; 4] {
+    let report = format!("Applied edit to a.js\nCommit {commit}");
+    let call = calls(commit, "edit", r#"{"path":"a.js"}"#);
+    [user(request), says(answer, "stop"), call, returns(commit, &report, false)]
+}
+
+#[test]
+fn a_decision_goes_with_the_commit_that_was_taken_back() {
+    let decided = "I picked `canvas` because it is small.";
+    let turn = aider_turn("Draw a chart of the lines by release", decided, "1a2b3c4 feat: a chart");
+    let decisions = |messages: &[Arc<Message>]| {
+        SummaryDocument::parse(&text_of(&history(&prepared(messages)))).body[Section::Decisions].clone()
+    };
+    assert_eq!(decisions(&turn), ["**I picked `canvas`**: it is small."]);
+    assert_eq!(decisions(&[&turn[..], &[user("/undo")]].concat()), [""; 0]);
+    let reset = [runs("9", "git reset --hard HEAD~1"), returns("9", "HEAD is now at 9f8e7d6 docs: the manual", false)];
+    assert_eq!(decisions(&[&turn[..], &[user("throw the chart away")], &reset].concat()), [""; 0]);
+    let later = aider_turn("Draw the axes of the chart", "They have labels.", "5d6e7f8 feat: axes");
+    let found = decisions(&[&turn[..], &later, &[user("/undo")]].concat());
+    assert_eq!(found, ["**I picked `canvas`**: it is small."], "another commit was taken back");
+}
+
+#[test]
+fn a_decision_is_told_once() {
+    let asks = says("The table is slow. Shall I use an index for the table?", "stop");
+    let messages = [
+        user("Make the page of the list faster"),
+        asks.clone(),
+        user("yes"),
+        says("The index did not help, so I took it out again.", "stop"),
+        user("Look at the page again"),
+        asks,
+        user("ok then, let us try"),
+    ];
+    let found = SummaryDocument::parse(&text_of(&history(&prepared(&messages)))).body[Section::Decisions].clone();
+    assert_eq!(found, ["The user answered \"ok then, let us try\" to: Shall I use an index for the table?"]);
+}
+
+#[test]
+fn many_commits_are_few_lines() {
+    let name = |number: usize| format!("{number:07x} feat: part {number} of the printer");
+    let turns = (1..=20).flat_map(|number| aider_turn("Add the next part of it", "It is there.", &name(number)));
+    let messages: Vec<_> = turns.collect();
+    let done = |messages: &[Arc<Message>]| {
+        let text = text_of(&ExtractiveInput { style: style(8000), ..history(&prepared(messages)) });
+        SummaryDocument::parse(&text).body[Section::Done].clone()
+    };
+    let found = done(&messages);
+    assert_eq!(found.iter().filter(|item| item.starts_with("Committed ")).count(), 12, "{found:?}");
+    let earlier = "8 earlier commits, the last of them: Committed 0000008: feat: part 8 of the printer";
+    assert!(found.iter().any(|item| item == earlier), "{found:?}");
+    let undo = [&messages[..], &[user("/undo"), user("/undo"), user("/undo"), user("/undo")]].concat();
+    let found = done(&undo);
+    let expected = "Took back 4 commits: feat: part 17 of the printer; feat: part 18 of the printer; feat: part 19 of the printer; \u{2026}";
+    assert_eq!(found.iter().filter(|item| item.starts_with("Took back")).collect::<Vec<_>>(), [expected], "{found:?}");
+}
+
+#[test]
+fn what_a_person_reports_as_broken_is_no_longer_done() {
+    let first = aider_turn(
+        "Add a tooltip to the chart",
+        "The tooltip is fixed in size. It names the release.",
+        "1a2b3c4 feat: a tooltip",
+    );
+    let done = |messages: &[Arc<Message>]| {
+        let found = SummaryDocument::parse(&text_of(&history(&prepared(messages)))).body[Section::Done].clone();
+        found.into_iter().filter(|item| item.starts_with("Done: ")).collect::<Vec<_>>()
+    };
+    let next = user("Now draw the legend below the bars");
+    assert_eq!(done(&[&first[..], std::slice::from_ref(&next)].concat()).len(), 1);
+    for complaint in
+        ["the tooltip is broken, it shows nothing", "your tooltip doesn't work on the last bar, please look"]
+    {
+        let complaint = [&first[..], &[user(complaint)]].concat();
+        assert_eq!(done(&complaint), [""; 0]);
+        let worked_on = aider_turn("go", "The tooltip reads the right column now.", "5d6e7f8 fix: the tooltip");
+        let accepted = [&complaint[..], &worked_on[1..], std::slice::from_ref(&next)].concat();
+        assert_eq!(done(&accepted), ["Done: Add a tooltip to the chart -> The tooltip reads the right column now."]);
+    }
+    let other = [&first[..], &[user("the export of the list is broken since yesterday")]].concat();
+    assert_eq!(done(&other).len(), 1, "it is about something else");
+}

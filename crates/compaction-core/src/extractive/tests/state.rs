@@ -1,6 +1,8 @@
 //! What was being done at the cut, what blocks it and what comes next.
 
 use super::*;
+use crate::json::Json;
+use crate::ledger::STORED_BYTES;
 
 /// The items of a section before a turn that begins with `turn`.
 fn before_turn(section: Section, history: &[Arc<Message>], turn: &[Arc<Message>]) -> Vec<String> {
@@ -433,4 +435,113 @@ fn a_script_in_an_answer_is_no_list_of_commands() {
     let answer = "It can be told apart:\n\n```bash\nif test -f a; then\n  port a\nfi\n```";
     let found = after(Section::NextSteps, &[user("Can the files be told apart?"), says(answer, "stop")]);
     assert!(!found.iter().any(|item| item.starts_with("Commands")), "{found:?}");
+}
+
+#[test]
+fn the_names_of_what_fails_stand_with_the_failure() {
+    let output = "FAILED tests/test_a.py::test_one - KeyError\nFAILED tests/test_a.py::test_two - KeyError\n\
+                  == 2 failed, 9 passed in 0.1s ==";
+    let run = "cd /home/dev/shop && source .venv/bin/activate && python -m pytest -v 2>&1 | tail -20";
+    let messages = [user("Port the parser to Python"), runs("1", run), returns("1", output, false)];
+    let expected = "`python -m pytest -v` failed: 2 failed, 9 passed in 0.1s: test_one, test_two";
+    assert_eq!(after(Section::Blocked, &messages), [expected]);
+    let build = "src/a.ts(3,7): error TS2345: No such type.\nsrc/b.ts(4,1): error TS1005: No semicolon.";
+    let messages = [user("Port the parser"), runs("1", "npm run build"), returns("1", build, true)];
+    let expected = "`npm run build` failed: src/a.ts(3,7): error TS2345: No such type. (failing: src/b.ts:4 TS1005: No semicolon.)";
+    assert_eq!(after(Section::Blocked, &messages), [expected]);
+    let first = Ledger::collect(&prepared(&messages), None, tools());
+    let stored = Ledger::from_json(&Json::parse(&first.to_json(STORED_BYTES)).unwrap()).unwrap();
+    assert_eq!(stored.failing_check(), first.failing_check());
+}
+
+#[test]
+fn a_newer_run_of_a_check_stands_for_the_older_ones() {
+    let run = |id: &str, command: &str, output: &str| [runs(id, command), returns(id, output, false)];
+    let at_first = run("1", "cd /home/dev/shop && python -m pytest -v", "6 failed, 11 passed in 2.3s");
+    let then =
+        run("2", "cd /home/dev/shop && source a/bin/activate && pytest 2>&1 | tail -3", "5 failed, 12 passed in 2.4s");
+    let last = run("3", "python -m pytest -v", "4 failed, 13 passed in 2.2s");
+    let one = run("4", "python -m pytest tests/test_b.py", "1 passed in 0.2s");
+    let edit = [calls("9", "write", r#"{"path":"a.py","content":"x = 1"}"#), returns("9", "ok", false)];
+    let messages = [&[user("Port the parser to Python")][..], &at_first, &then, &one, &last, &edit].concat();
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(
+        text.contains("`python -m pytest -v`: 4 failed, 13 passed in 2.2s (failed: 6 \u{2192} 5 \u{2192} 4)"),
+        "{text}"
+    );
+    assert!(!text.contains("6 failed") && !text.contains("5 failed"), "{text}");
+    assert_eq!(after(Section::Done, &messages).iter().filter(|item| item.contains("1 passed")).count(), 0, "{text}");
+    let passed = run("5", "pytest -q", "17 passed in 2.1s");
+    let text = text_of(&history(&prepared(&[&messages[..], &passed].concat())));
+    assert!(!text.contains("4 failed") && text.contains("17 passed in 2.1s"), "{text}");
+    // A build that succeeds counts nothing.
+    let build = [runs("1", "mvn clean package"), returns("1", "[INFO] 2 errors\n[INFO] BUILD FAILURE", true)];
+    let built = [runs("2", "mvn clean package"), returns("2", "[INFO] BUILD SUCCESS", false)];
+    let text = |messages: &[Arc<Message>]| text_of(&history(&prepared(messages)));
+    let begun = [&[user("Port the parser to Java")][..], &build].concat();
+    assert!(text(&begun).contains("2 errors"));
+    let all = [&begun[..], &built].concat();
+    assert!(!text(&all).contains("2 errors"));
+    assert!(after(Section::Done, &all).contains(&"Ran `mvn clean package`".to_owned()));
+}
+
+#[test]
+fn an_edit_that_names_no_file_is_told_with_the_one_that_is_meant() {
+    let edit = |id: &str| {
+        let arguments = format!(r#"{{"diff":"- one\\n+ two of many lines {}"}}"#, "and more ".repeat(40));
+        [calls(id, "edit_file", &arguments), returns(id, "The edit was applied.", false)]
+    };
+    let read = [calls("1", "read_file", r#"{"path":"src/shop/pool.py"}"#), returns("1", "def pool(): pass", false)];
+    let other = [calls("2", "read_file", r#"{"path":"src/shop/core.py"}"#), returns("2", "x = 1", false)];
+    let told = |messages: &[&[Arc<Message>]]| {
+        // The last step has an item of its own.
+        let last = [calls("9", "list_dir", r#"{"path":"src"}"#), returns("9", "shop", false)];
+        let request = [user("Make the pool of the shop faster")];
+        after(Section::InProgress, &[&request[..], &messages.concat(), &last].concat())[0].clone()
+    };
+    let says = |words: &str| [says(words, "toolUse")];
+    assert!(told(&[&read, &edit("3")]).contains("called `edit_file(src/shop/pool.py)`"), "it is the only one");
+    let named = told(&[&read, &other, &says("Now let me update the `core.py` file:"), &edit("3")]);
+    assert!(named.contains("called `edit_file(src/shop/core.py)`"), "{named}");
+    let unknown = told(&[&read, &other, &says("Now let me update it:"), &edit("3")]);
+    assert!(unknown.contains("called `edit_file`") && !unknown.contains('{'), "{unknown}");
+    let long = format!(r#"{{"id":"/shop/docs","tokens":15000,"topic":"{}"}}"#, "field ".repeat(12));
+    let call = [calls("4", "get-library-docs", &long), returns("4", "The docs of fields", false)];
+    let found = told(&[&call, &says("Now I write it down."), &read]);
+    assert!(found.contains("called `get-library-docs(/shop/docs, field field"), "{found}");
+}
+
+#[test]
+fn of_what_a_person_pastes_two_lines_are_told() {
+    let names = ["red", "green", "blue", "white", "black", "brown", "violet", "orange"];
+    let page: String =
+        names.map(|name| format!("        {name}: The pool waits for a worker of the colour {name}.\n")).concat();
+    let request = format!(
+        "Make the pool of the shop faster\n\nHelp on the pool:\n\n    Args:\n{page}\nThen write the manual of it."
+    );
+    let next = user("Now port the parser of the shop to Rust");
+    let text = text_of(&history(&prepared(&[user(&request), says("The pool is faster by half.", "stop"), next])));
+    let digest = text.split("## Critical Context").nth(1).unwrap();
+    let told = names.iter().filter(|name| digest.contains(&format!("colour {name}"))).count();
+    assert_eq!(told, 2, "{text}");
+}
+
+#[test]
+fn of_theories_that_runs_refuted_the_last_one_is_told() {
+    let theory = |words: &str, id: &str, failed: u64| {
+        let output = format!("{failed} failed, 9 passed in 2.{failed}s");
+        [says(words, "toolUse"), runs(id, "make test"), returns(id, &output, false)]
+    };
+    let messages = [
+        &[user("Make the tests of the shop pass")][..],
+        &theory("I see the issue. The cache of the shop is never emptied.", "1", 5),
+        &theory("I see the problem now. The queue of the shop is read twice.", "2", 4),
+        &theory("I found the issue: the clock of the shop runs backwards.", "3", 3),
+    ]
+    .concat();
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(!text.contains("cache of the shop") && !text.contains("queue of the shop"), "{text}");
+    assert!(text.contains("clock of the shop"), "{text}");
+    let apart = [&messages[..4], &[user("Now look at the queue of the shop, too")], &messages[4..]].concat();
+    assert!(text_of(&history(&prepared(&apart))).contains("cache of the shop"), "a person spoke between them");
 }

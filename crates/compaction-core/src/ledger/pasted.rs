@@ -1,0 +1,160 @@
+//! Pasted passages: help texts, output of programs and licences in a message of a person. They are known by their
+//! layout or by the phrases of licences, and are quoted material.
+
+use std::ops::Range;
+
+use super::statements::{is_prose, without_marker};
+
+/// Fewest lines with marks of pasted text in a passage, and most lines without one between two of them.
+const FEWEST_MARKED: usize = 6;
+const MOST_BETWEEN: usize = 2;
+/// Columns from which a line is indented as in documentation, and as in a list of options.
+const DEEP: usize = 4;
+const SHALLOW: usize = 2;
+/// Bytes of the longest text that is searched; a longer one is a pasted file.
+const LONGEST: usize = 200_000;
+/// Phrases of licences, in lower case, and how many of them a text must have.
+const LEGAL: &[&str] = &[
+    "copyright (c)",
+    "copyright \u{a9}",
+    "all rights reserved",
+    "permission is hereby granted",
+    "redistribution and use in source",
+    "licensed under the",
+    "without warranty of any kind",
+    "\"as is\"",
+    "the above copyright notice",
+    "in no event shall",
+    "general public license",
+];
+const FEWEST_LEGAL: usize = 2;
+
+/// The pasted passages of a person's message, in order, as ranges of bytes that begin and end with lines.
+pub(super) fn passages(text: &str) -> Vec<Range<usize>> {
+    // What stands between fences is a quote already, and a passage must not part them.
+    let has = |mark: &[u8]| memchr::memmem::find(text.as_bytes(), mark).is_some();
+    if text.len() > LONGEST || !has(b"\n") || has(b"```") {
+        return Vec::new();
+    }
+    let mut found = laid_out(text);
+    found.extend(legal(text));
+    found.sort_by_key(|range| range.start);
+    found.dedup_by(|next, known| {
+        let overlaps = next.start < known.end;
+        if overlaps {
+            known.end = known.end.max(next.end);
+        }
+        overlaps
+    });
+    found
+}
+
+/// The lines of a text with their ranges.
+fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+    text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start..*at, line.trim_end()))
+    })
+}
+
+/// Passages with the layout of documentation or of a list of options. The line right before one is its title.
+fn laid_out(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    // With the number of marked lines and of items.
+    let mut open: Option<(Range<usize>, usize, usize)> = None;
+    let (mut between, mut title) = (0, None);
+    let mut close = |open: &mut Option<(Range<usize>, usize, usize)>| {
+        // A list of what to do has long items.
+        let is_layout = |(_, marked, items): &(_, usize, usize)| *marked >= FEWEST_MARKED && items * 3 < *marked;
+        found.extend(open.take().filter(is_layout).map(|(range, ..)| range));
+    };
+    for (range, line) in lines(text) {
+        if line.is_empty() {
+            continue;
+        }
+        // Code is a quote by itself, and what stands beside it may be a demand.
+        if is_marked(line) && is_prose(line.trim_start()) {
+            let (known, marked, _) = open.get_or_insert_with(|| (title.take().unwrap_or(range.start)..range.end, 0, 0));
+            known.end = range.end;
+            *marked += 1;
+            between = 0;
+            continue;
+        }
+        if let Some((_, _, items)) = open.as_mut().filter(|_| without_marker(line).len() < line.trim_start().len()) {
+            *items += 1;
+            continue;
+        }
+        between += 1;
+        if between > MOST_BETWEEN {
+            close(&mut open);
+        }
+        title = Some(range.start);
+    }
+    close(&mut open);
+    found
+}
+
+/// Whether a line is laid out as people do not type.
+fn is_marked(line: &str) -> bool {
+    let bare = line.trim_start();
+    let indent =
+        line.chars().take_while(|one| one.is_whitespace()).map(|one| if one == '\t' { DEEP } else { 1 }).sum::<usize>();
+    let is_option =
+        || bare.starts_with('-') && bare[1..].starts_with(|one: char| one.is_ascii_alphanumeric() || one == '-');
+    let has_columns = || bare.contains("  ");
+    let is_item = || without_marker(line).len() < bare.len();
+    indent >= DEEP && !is_item() || indent >= SHALLOW && (is_option() || has_columns())
+}
+
+/// The passage from the first phrase of a licence to the end of the paragraph with the last one.
+fn legal(text: &str) -> Option<Range<usize>> {
+    let lower = text.to_ascii_lowercase();
+    let places = LEGAL.iter().filter_map(|phrase| lower.find(phrase));
+    let places: Vec<usize> = places.collect();
+    let (first, last) = (places.iter().min()?, places.iter().max()?);
+    let start = text[..*first].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[*last..].find("\n\n").map_or(text.len(), |at| last + at + 1);
+    (places.len() >= FEWEST_LEGAL).then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pasted(text: &str) -> Vec<&str> {
+        passages(text).into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn help_texts_and_licences_are_pasted() {
+        let page = "pool(how, *, wait=False)\n    Create a pool of workers.\n\n    The pool is closed at the end of the \
+                    block.\n\n    Args:\n        how: Name of the method.\n        wait: Whether to wait for it.\n    \
+                    Returns:\n        A pool that can be called.\n";
+        let text = format!("look at this\n\nHelp on function pool:\n\n{page}\nnow use it for the export\n");
+        let found = pasted(&text);
+        assert_eq!(found, [page]);
+        let options = "usage: shop [options]\n  -h, --help     show this help and exit\n  -v, --version  show the version\n  \
+                       build          build the shop\n  run            run the shop\n  test           test the shop\n  clean          \
+                       remove what was built\n";
+        assert_eq!(pasted(&format!("Add a command to this:\n\n{options}")), [options]);
+        let licence = "Copyright (c) 2020 Ada\n\nPermission is hereby granted, free of charge.\nThe above copyright notice \
+                       stays.\n";
+        assert_eq!(pasted(&format!("Use this licence:\n\n{licence}\nand add it to the package.")), [licence]);
+    }
+
+    #[test]
+    fn what_a_person_types_is_not_pasted() {
+        for text in [
+            "Do these things:\n- port the parser\n    - its tests\n    - its manual\n    - its errors\n    - its cache\n    - its log\n    - its menu\n",
+            "Port the parser.\n\nThen write the manual,\nwith a part about errors.\n\nThen release it.",
+            "The licence must be copyright (c) Ada.\nAdd it.",
+            "1. The parser:\n     it reads all of the files\n     and it never fails\n2. The manual:\n     it has a part about errors\n     and one about the cache\n3. The log:\n     it is short\n     and it has dates\n",
+            "Use this:\n```\n    the first line of it\n    the second line of it\n    the third line of it\n    one more line of it\n    one more of them\n    and the last one\n```\n",
+            "one line",
+            "",
+        ] {
+            assert_eq!(pasted(text), [""; 0], "{text}");
+        }
+    }
+}
