@@ -502,7 +502,9 @@ impl<'a> Builder<'a> {
         let is_short = |one: &Statement| one.voice != Voice::Announcement && utf16_len(&one.text) <= LONGEST_BEHIND;
         match own.next().filter(|last| question_in(&last.text).is_none()) {
             None => Some(newest),
-            Some(last) => own.next().filter(|one| is_question(&one.text) && is_short(last) && self.is_ending(one)),
+            Some(last) => {
+                own.next().filter(|one| question_in(&one.text).is_some() && is_short(last) && self.is_ending(one))
+            }
         }
     }
 

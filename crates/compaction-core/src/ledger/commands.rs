@@ -435,6 +435,7 @@ pub(crate) fn check_key(command: &str) -> String {
     let command = core_command(command).replace("2>&1", " ");
     let mut key = String::with_capacity(command.len());
     for step in command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| purpose(step).is_some()) {
+        let step = without_variables(step);
         for (at, word) in without_launchers(step).split_whitespace().enumerate() {
             if word.starts_with('-') && !word.contains('=') || word.contains('>') {
                 continue;
@@ -449,6 +450,18 @@ pub(crate) fn check_key(command: &str) -> String {
         key.push_str(directory);
     }
     key
+}
+
+/// A step without the variables that are set before its program: `PYTHONPATH=src pytest`.
+fn without_variables(step: &str) -> &str {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
+    let mut rest = step.trim_start();
+    while let Some((first, after)) = rest.split_once(' ')
+        && first.split_once('=').is_some_and(|(name, value)| is_name(name) && !value.contains(['"', '\'', '`', '$']))
+    {
+        rest = after.trim_start();
+    }
+    rest
 }
 
 /// A step without the programs that only launch another one, such as `uv run` and `python -m`.
@@ -638,6 +651,7 @@ mod tests {
             ("python -m pytest -v tests/a.py 2>&1 | tail -3", "pytest tests/a.py"),
             ("uv run pytest", "pytest -q"),
             ("./mvnw test", "mvnw test -X"),
+            ("PYTHONPATH=src CI=1 pytest tests", "pytest tests"),
         ] {
             assert_eq!(check_key(one), check_key(other), "{one}");
         }

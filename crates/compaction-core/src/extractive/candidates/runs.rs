@@ -14,7 +14,7 @@ use crate::summary::{Section, SummaryKind};
 
 /// Most failed runs that are steps: the newest ones.
 const MOST_FAILED: usize = 2;
-/// Most UTF-16 units of a command, and of the line that says why it failed.
+/// Most UTF-16 units of a command, of the line that says why it failed, and of the names of what fails.
 const LONGEST_RUN: usize = 80;
 const LONGEST_REASON: usize = 120;
 /// Parts of a path that name a file.
@@ -47,7 +47,7 @@ impl Builder<'_> {
                 ledger.files.iter().filter(is_changed).find(|file| is_among(&names, file))
             };
             let changed = if is_meant { newest.filter(is_changed) } else { Some(of_run()?) };
-            let (command, reason) = (run(subject), reason(&error.line));
+            let (command, reason) = (run(subject), reason(error));
             Some(match changed {
                 Some(file) => format!("{TO_RUN}{command}, which failed before {} was changed ({reason})", name(file)),
                 None => format!("{TO_FIX}{command} ({reason}), then run it again"),
@@ -82,9 +82,13 @@ fn run(command: &str) -> String {
     quote(&clip_middle(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
 }
 
-/// Why a run failed, without the rules around the line.
-fn reason(line: &str) -> String {
-    clip(one_line(line).trim_matches(['=', '-', ' ', '#', '*']), LONGEST_REASON)
+/// Why a run failed, without the rules around the line, and the names of what fails.
+fn reason(error: &ErrorRecord) -> String {
+    let line = clip(one_line(&error.line).trim_matches(['=', '-', ' ', '#', '*']), LONGEST_REASON);
+    match error.failing.told(&error.line) {
+        names if names.is_empty() => line,
+        names => format!("{line}: {}", clip(&names, LONGEST_REASON)),
+    }
 }
 
 fn name(file: &FileRecord) -> String {

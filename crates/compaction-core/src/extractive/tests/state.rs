@@ -445,6 +445,9 @@ fn the_names_of_what_fails_stand_with_the_failure() {
     let messages = [user("Port the parser to Python"), runs("1", run), returns("1", output, false)];
     let expected = "`python -m pytest -v` failed: 2 failed, 9 passed in 0.1s: test_one, test_two";
     assert_eq!(after(Section::Blocked, &messages), [expected]);
+    let step =
+        "Fix the failure of `python -m pytest -v` (2 failed, 9 passed in 0.1s: test_one, test_two), then run it again";
+    assert_eq!(after(Section::NextSteps, &messages)[0], step);
     let build = "src/a.ts(3,7): error TS2345: No such type.\nsrc/b.ts(4,1): error TS1005: No semicolon.";
     let messages = [user("Port the parser"), runs("1", "npm run build"), returns("1", build, true)];
     let expected = "`npm run build` failed: src/a.ts(3,7): error TS2345: No such type. (failing: src/b.ts:4 TS1005: No semicolon.)";
