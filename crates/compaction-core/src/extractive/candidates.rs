@@ -101,7 +101,9 @@ impl Candidates {
         let turn = turn.map(|turn| &turn.ledger);
         let states = FileStates::of(&ledger.statements);
         let undone = UndoneTurns::of(with_turn);
-        let mut builder = Builder { ledger, turn, with_turn, kind, turn_request, units, states, undone, pool };
+        let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
+        let mut builder =
+            Builder { ledger, turn, with_turn, kind, tells_state, turn_request, units, states, undone, pool };
         builder.requests();
         let has_failed_runs = builder.failed_runs();
         builder.notes();
@@ -112,7 +114,7 @@ impl Candidates {
         builder.commands_to_run();
         builder.newest_answer();
         builder.actions();
-        if kind != SummaryKind::TurnPrefix || style.with_turn.is_none() {
+        if tells_state {
             builder.last_step();
             builder.blocked();
         }
@@ -127,6 +129,8 @@ struct Builder<'a> {
     /// The ledger with the turn that follows, if it is known.
     with_turn: &'a Ledger,
     kind: SummaryKind,
+    /// Whether this summary tells the state of the work. The context of a turn does where there is no history.
+    tells_state: bool,
     /// The request of the turn that follows, if a person's words begin it.
     turn_request: Option<&'a str>,
     /// What was done in that turn.
@@ -533,7 +537,7 @@ impl<'a> Builder<'a> {
             }
         }
         let is_begun = |one: &Statement| self.is_open() || one.voice == Voice::Announcement;
-        if self.kind != SummaryKind::TurnPrefix && self.newest_of_model().next().is_some_and(is_begun) {
+        if self.tells_state && self.newest_of_model().next().is_some_and(is_begun) {
             let (words, origin) = self.last_words().unwrap_or_else(|| (String::new(), Origin::at(0)));
             let item = format!("{}: {words}", self.said_last());
             self.pool.add(Section::InProgress, &item, origin, Rank::Focus);

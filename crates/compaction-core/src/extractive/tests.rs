@@ -1358,6 +1358,9 @@ fn what_blocks_is_told_once_as_it_stands_after_the_turn() {
     };
     assert!(is_told(None), "a turn without a history");
     assert!(!is_told(Some(&whole)), "the history tells it");
+    let step = "Fix the failure of `npm test` (error: no table), then run it again".to_owned();
+    let next = |with_turn| section(SummaryKind::TurnPrefix, &turn, with_turn, Section::SuffixContext);
+    assert!(next(None).contains(&step) && !next(Some(&whole)).contains(&step), "{:?}", next(None));
 }
 
 #[test]

@@ -29,6 +29,8 @@ use crate::tools::{
     is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits, unapplied,
 };
 
+/// Most files among which the one that a call means is sought by its name.
+const MOST_NAMED: usize = 512;
 /// Most commands that are kept: the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
 /// Most UTF-16 units of a failed command in a statement.
@@ -238,7 +240,9 @@ impl<'a> Actions<'a> {
         let mut all = named.into_iter();
         match (all.next(), all.next()) {
             (Some(one), None) => {
-                let mut known = self.files.keys().filter(|path| is_named(path, one));
+                // Each call looks through them, so very many files are not searched.
+                let all = if self.files.len() <= MOST_NAMED { MOST_NAMED } else { 0 };
+                let mut known = self.files.keys().take(all).filter(|path| is_named(path, one));
                 let path = known.next().filter(|_| known.next().is_none());
                 Some(path.map_or_else(|| one.to_owned(), Clone::clone))
             }

@@ -28,6 +28,8 @@ const LONGEST_REQUEST: usize = 72;
 const LONGEST_ANSWER: usize = 120;
 /// Most answers of one request that are searched for one that says enough, newest first.
 const MOST_ANSWERS: usize = 8;
+/// Most statements of an answer in which its beginning is looked for.
+const MOST_STATEMENTS: usize = 512;
 /// Leading UTF-16 units of a message that are searched for a refusal of the last answer.
 const REFUSED_WITHIN: usize = 240;
 /// Beginnings of messages that refuse the last answer or take its work back.
@@ -126,7 +128,8 @@ pub(crate) fn said_first<'a>(statements: &'a [Statement], answers: &[(u64, u64)]
 
 fn said_in(statements: &[Statement], (first, last): (u64, u64)) -> Option<Said<'_>> {
     let start = statements.partition_point(|one| one.position < first);
-    let own = statements[start..].iter().take_while(|one| one.position <= last);
+    // Messages without calls between them are one answer, however many they are.
+    let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
     let said = own.filter(|one| one.voice == Voice::Report && is_statement(&one.text));
     // A short answer has nothing else.
     joined(said.clone().filter(|one| tells(&one.text))).or_else(|| joined(said))
@@ -256,14 +259,26 @@ fn subjects(text: &str) -> HashSet<String> {
 }
 
 /// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done.
-pub(crate) fn reopens(message: &str, request: &str, answer: &str) -> bool {
+pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> String) -> bool {
     let own = subjects(message);
+    if own.is_empty() {
+        return false;
+    }
+    let is_shared = |done: &HashSet<String>| {
+        let shared = || own.intersection(done);
+        let pairs = shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count();
+        pairs >= FEWEST_PAIRS || shared().any(|one| one.chars().count() == STEM)
+    };
     let mut done = subjects(request);
-    done.extend(subjects(answer));
-    let shared = || own.intersection(&done);
-    let pairs = shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count();
-    // Most messages share no words with the work before them, and a search for a report takes longer.
-    (pairs >= FEWEST_PAIRS || shared().any(|one| one.chars().count() == STEM)) && reported(message).is_some()
+    // Most messages share no words with the request, most of those report nothing, and to look for what the answer says
+    // takes longest.
+    if is_shared(&done) {
+        return reported(message).is_some();
+    }
+    reported(message).is_some() && {
+        done.extend(subjects(&answer()));
+        is_shared(&done)
+    }
 }
 
 /// Words by which a model claims that something works now, in languages with spaces between words.
@@ -313,14 +328,14 @@ mod tests {
             ("Baue den Export der Liste", "Der Export ist fertig.", "der Export schlägt fehl"),
             ("添加导出按钮", "导出按钮已经添加。", "导出按钮还是不行"),
         ] {
-            assert!(reopens(message, request, answer), "{message}");
+            assert!(reopens(message, request, || answer.to_owned()), "{message}");
         }
         for (request, answer, message) in [
             ("Add a menu to the page", "The menu works now.", "The export fails on Windows"),
             ("Füge dem Menü einen Eintrag hinzu", "Der Eintrag ist nicht leer.", "Der Export geht nicht"),
             ("Add a tooltip to the chart", "The chart has a tooltip now.", "Add a legend to the chart"),
         ] {
-            assert!(!reopens(message, request, answer), "{message}");
+            assert!(!reopens(message, request, || answer.to_owned()), "{message}");
         }
         assert!(is_claim("I've solved the problem.") && is_claim("导出已修复。"));
         assert!(!is_claim("The problem is in the parser."));

@@ -244,7 +244,7 @@ impl<'a> Collector<'a> {
             let request = requests.find(|request| request.position == self.asked.position);
             let said = || said_first(self.statements.list(), self.asked.answers()).map(|said| said.text);
             request.is_some_and(|request| {
-                !self.asked.answers().is_empty() && reopens(message, &request.text, &said().unwrap_or_default())
+                !self.asked.answers().is_empty() && reopens(message, &request.text, || said().unwrap_or_default())
             })
         }
     }

@@ -113,6 +113,9 @@ pub(crate) fn at_home<'a>(command: &'a str, home: &mut Option<String>) -> Cow<'a
         rest = after;
     }
     let Some(directory) = directory else { return Cow::Borrowed(rest) };
+    if directory.contains(['|', '<', '>', '&', '\n']) {
+        return Cow::Borrowed(command);
+    }
     let is_absolute = directory.starts_with(['/', '~', '$', '%']) || directory.get(1..2) == Some(":");
     if !is_absolute {
         return if matches!(directory, "" | ".") { rest.into() } else { format!("cd {directory} && {rest}").into() };
@@ -429,15 +432,48 @@ fn purpose(step: &str) -> Option<String> {
     Some(purpose)
 }
 
-/// What tells a run of a check from runs of other checks: its programs and targets, without options that have no value
-/// and without what shapes the output.
+/// Options that only shape what a check prints.
+const OUTPUT_OPTIONS: &[&str] = &[
+    "-v",
+    "-vv",
+    "-q",
+    "-s",
+    "-X",
+    "-e",
+    "--verbose",
+    "--quiet",
+    "--silent",
+    "--no-header",
+    "--nocapture",
+    "--color",
+    "--colors",
+    "--no-color",
+    "--tb=short",
+    "--tb=line",
+    "--tb=long",
+    "--tb=no",
+    "--color=always",
+    "--color=never",
+    "-ra",
+    "-rA",
+    "-rf",
+    "-B",
+    "--batch-mode",
+    "--no-transfer-progress",
+    "-ntp",
+    "--watchAll=false",
+    "--run",
+];
+
+/// What tells a run of a check from runs of other checks: its programs, targets and options, without those that shape the
+/// output.
 pub(crate) fn check_key(command: &str) -> String {
     let command = core_command(command).replace("2>&1", " ");
     let mut key = String::with_capacity(command.len());
     for step in command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| purpose(step).is_some()) {
         let step = without_variables(step);
         for (at, word) in without_launchers(step).split_whitespace().enumerate() {
-            if word.starts_with('-') && !word.contains('=') || word.contains('>') {
+            if OUTPUT_OPTIONS.contains(&word) || word.contains('>') {
                 continue;
             }
             let word = if at == 0 { word.trim_start_matches("./") } else { word };

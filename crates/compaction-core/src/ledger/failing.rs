@@ -13,6 +13,8 @@ const MOST_COMPARED: usize = 200;
 /// UTF-16 units at the beginning and at the end of an output that are read.
 const START_UNITS: usize = 8_000;
 const END_UNITS: usize = 24_000;
+/// Lines at the end of an output in which its runner sums up.
+const LAST_LINES: usize = 60;
 /// Bytes of the longest line that names a test.
 const LONGEST_LINE: usize = 600;
 /// Most UTF-16 units of a test and of a place with its message.
@@ -69,7 +71,10 @@ fn own_name(name: &str) -> &str {
 pub(super) fn failing(output: &str) -> Failing {
     let (start, end) = (prefix_utf16(output, START_UNITS), suffix_utf16(output, END_UNITS));
     let is_whole = start.len() + end.len() >= output.len();
-    let pieces = if is_whole { [output, ""] } else { [start, end] };
+    // Lines that are cut would name what is not there.
+    let head = start.rfind('\n').map_or("", |at| &start[..at]);
+    let tail = end.find('\n').map_or("", |at| &end[at + 1..]);
+    let pieces = if is_whole { [output, ""] } else { [head, tail] };
     let (mut tests, mut suites, mut places) = (Names::default(), Names::default(), Names::default());
     for piece in pieces {
         let mut reader = Reader::default();
@@ -85,6 +90,14 @@ pub(super) fn failing(output: &str) -> Failing {
         }
     }
     [tests, suites, places].into_iter().find(|names| !names.list.is_empty()).unwrap_or_default().finish()
+}
+
+/// Whether one of the last lines of `output` names a test that failed.
+pub(super) fn names_failed_test(output: &str) -> bool {
+    let lines = suffix_utf16(output, END_UNITS).lines().rev().take(LAST_LINES);
+    lines
+        .filter(|line| line.len() <= LONGEST_LINE)
+        .any(|line| line.starts_with("FAILED ") && failed_word(line).is_some())
 }
 
 /// A line without the escape sequences for terminal colours.

@@ -229,8 +229,18 @@ fn purpose(call: &ToolCall) -> Option<String> {
     is_line.then(|| one_line(said.trim_end_matches('.')))
 }
 
-/// Beginnings of lines that programs add to their output about something else, in lower case.
-const NOTICES: [&str; 5] = ["[notice]", "npm notice", "npm warn", "warning:", "hint:"];
+/// Beginnings of lines that programs and harnesses add to an output about something else, in lower case.
+const NOTICES: &[&str] = &[
+    "[notice]",
+    "npm notice",
+    "npm warn",
+    "warning:",
+    "hint:",
+    "[python interpreter:",
+    "[current working directory:",
+    "[the command completed",
+    "[command finished",
+];
 
 /// Whether a program adds a line to its output about something else.
 pub(super) fn is_notice(line: &str) -> bool {

@@ -8,8 +8,9 @@ use memchr::memmem::Finder;
 
 use super::Voice;
 use super::actions::Subject;
-use super::commands::{core_command, looks_up, purposes, without_filter};
+use super::commands::{core_command, is_check, looks_up, purposes, without_filter};
 use super::errors::{NO_OUTPUT, Worth, error_line, worth};
+use super::failing::names_failed_test;
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
@@ -225,6 +226,9 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
     let does = || purposes(command).iter().any(|purpose| !looks_up(purpose));
     let counted = counted(output);
     if let Some(Counted { line, has_failures, are_errors }) = counted.filter(|_| does()) {
+        // Plugins of pytest count their own checks alone: `FAILED tests/test_a.py`, `6 passed`.
+        let are_named = !has_failures && !is_told && is_check(command) && names_failed_test(output);
+        let (has_failures, are_errors) = (has_failures || are_named, are_errors || are_named);
         // A failure is recorded but is no milestone.
         let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
         let outcomes = one(voice, format!("`{}`: {line}", shown()));
@@ -577,6 +581,8 @@ mod tests {
         assert_eq!(failure("pytest", tests, None).as_deref(), Some("1 failed, 3 passed in 0.1s"));
         assert_eq!(failure("pytest", tests, Some(false)), None, "an exit code says it");
         assert!(failure("pytest | tail -3", tests, Some(false)).is_some(), "the exit code is that of `tail`");
+        let plugin = "FAILED tests/test_a.py\n\nResults (0.2s):\n       6 passed";
+        assert_eq!(failure("pytest -v", plugin, None).as_deref(), Some("6 passed"), "what failed is named");
         assert_eq!(failure("grep -c x a.log", "3 errors", None), None, "it only looks");
         assert_eq!(failure("bd ready", "Ready work (10 issues)", None), None, "findings are no failures");
         assert_eq!(failure("ruff check --fix", "Found 3 errors (3 fixed, 0 remaining).", None), None);

@@ -115,7 +115,9 @@ fn legal(text: &str) -> Option<Range<usize>> {
     let (first, last) = (places.iter().min()?, places.iter().max()?);
     let start = text[..*first].rfind('\n').map_or(0, |at| at + 1);
     let end = text[*last..].find("\n\n").map_or(text.len(), |at| last + at + 1);
-    (places.len() >= FEWEST_LEGAL).then_some(start..end)
+    // Demands that only name such phrases may stand between them.
+    let is_whole = lines(&text[start..end]).filter(|(_, line)| line.trim().is_empty()).count() < places.len();
+    (is_whole && places.len() >= FEWEST_LEGAL).then_some(start..end)
 }
 
 #[cfg(test)]

@@ -179,12 +179,14 @@ fn trimmed(secret: &str) -> &str {
 
 /// Whether a secret is sought by its value. What could be a word, a name or a number in another text is not.
 fn is_value(value: &str) -> bool {
+    if value.len() > MAX_BYTES {
+        return false;
+    }
     let mut different: Vec<char> = value.chars().collect();
     let characters = different.len();
     different.sort_unstable();
     different.dedup();
-    value.len() <= MAX_BYTES
-        && characters >= MIN_CHARACTERS
+    characters >= MIN_CHARACTERS
         && different.len() >= MIN_DIFFERENT
         && value.contains(char::is_alphabetic)
         // Without one, it may be words and their signs.
@@ -227,12 +229,16 @@ fn forms(value: &str) -> Vec<Cow<'_, str>> {
             written = written.replace('\\', r"\\");
         }
     }
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let encoded: String = value
-        .bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect();
-    forms.push(Cow::Owned(encoded));
+    // `encodeURIComponent` leaves five more signs as they are, and .NET writes digits in lower case.
+    for plain in [&b"-._~"[..], b"-._~!*'()"] {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);
+        for is_upper in [true, false] {
+            let escape = |byte: u8| if is_upper { format!("%{byte:02X}") } else { format!("%{byte:02x}") };
+            let encoded =
+                value.bytes().map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { escape(byte) });
+            forms.push(Cow::Owned(encoded.collect()));
+        }
+    }
     forms.extend(percent_decoded(value).map(Cow::Owned));
     forms.retain(|form| form == value || is_value(form));
     forms.sort_unstable();

@@ -24,7 +24,10 @@ impl Builder<'_> {
             && self.turn_request.is_none()
             && self.ledger.last_request().is_some_and(|last| last.position > 0)
             && !self.is_open()
-            && self.newest_of_model().next().is_some_and(|newest| self.reports(newest.position))
+            && self.newest_of_model().next().is_some_and(|newest| {
+                // What was done behind the last words of a turn may go on.
+                self.reports(newest.position) && self.ledger.last_step.position <= newest.position
+            })
             && !self.is_task_open()
             && !self.has_open_call()
     }
@@ -81,7 +84,12 @@ impl Builder<'_> {
         let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
         self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
         if !self.pool.has(Section::NextSteps) {
-            let item = format!("{NOTHING_LEFT}. The next message of the user decides");
+            let next = "The next message of the user decides";
+            // What stands in the way may be left to do.
+            let item = match self.pool.has(Section::Blocked) {
+                true => next.to_owned(),
+                false => format!("{NOTHING_LEFT}. {next}"),
+            };
             self.pool.add(Section::NextSteps, &item, Origin::at(newest.position), Rank::Normal);
         }
     }

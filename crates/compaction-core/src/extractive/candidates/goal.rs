@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
             let asking = |last: &&Request| last.asks_for_work();
             self.ledger.requests.iter().rev().find(asking).is_some_and(|last| last.position == request.position)
         };
-        let accepts = |turn: &str| is_substantive(turn) && accepts(turn) && !reopens(turn, &request.text, "");
+        let accepts = |turn: &str| is_substantive(turn) && accepts(turn) && !reopens(turn, &request.text, String::new);
         request.is_answered
             || self.ledger.answered > request.position && self.turn_request.is_some_and(accepts) && is_last()
     }

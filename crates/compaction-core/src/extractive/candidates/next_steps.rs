@@ -35,6 +35,12 @@ impl Builder<'_> {
     /// work failed without a run that has to be repeated.
     pub(super) fn go_on(&mut self, has_failed_runs: bool) {
         if self.kind == SummaryKind::TurnPrefix {
+            // The whole request stands above.
+            let first = self.first_request().filter(|_| self.tells_state);
+            if let Some(open) = first.and_then(|first| self.open_parts(&first.text, first.position)) {
+                let item = format!("{GO_ON}{OPEN_PARTS}{open}");
+                self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
+            }
             return;
         }
         if let Some(turn) = self.turn_request {

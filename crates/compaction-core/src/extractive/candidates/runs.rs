@@ -10,7 +10,7 @@ use crate::ledger::commands::{core_command, is_check, only_looks, purposes, with
 use crate::ledger::notes::{TO_FIX, TO_RUN};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome};
-use crate::summary::{Section, SummaryKind};
+use crate::summary::Section;
 
 /// Most failed runs that are steps: the newest ones.
 const MOST_FAILED: usize = 2;
@@ -24,7 +24,7 @@ impl Builder<'_> {
     /// The failed runs that nothing made up for: checks, and runs of files that were changed since. Returns whether
     /// there are any.
     pub(super) fn failed_runs(&mut self) -> bool {
-        if self.kind == SummaryKind::TurnPrefix {
+        if !self.tells_state {
             return false;
         }
         let ledger = self.with_turn;

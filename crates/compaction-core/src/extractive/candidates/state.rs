@@ -60,6 +60,7 @@ impl<'a> Builder<'a> {
             turn: None,
             turn_request: None,
             kind: self.kind,
+            tells_state: self.tells_state,
             units: self.units,
             states: FileStates::of(&ledger.statements),
             undone: UndoneTurns::of(ledger),

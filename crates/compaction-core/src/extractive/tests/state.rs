@@ -333,6 +333,9 @@ fn a_finished_turn_says_so_and_leaves_the_next_step_to_the_user() {
         ("把解析器移植到 Rust", "解析器已经移植完成，所有的测试都通过了。"),
     ] {
         let messages = [user(request), says(answer, "stop")];
+        // Work that goes on behind the answer is not over.
+        let aborted = [&messages[..], &[runs("1", "make"), returns("1", "ok", false), says("", "aborted")]].concat();
+        assert!(!after(Section::InProgress, &aborted).iter().any(|item| item.starts_with("Nothing")), "{answer}");
         let report = format!("Nothing is in progress. The last answer reports: {answer}");
         assert_eq!(after(Section::InProgress, &messages), [report]);
         assert_eq!(after(Section::NextSteps, &messages), [left]);
@@ -342,6 +345,14 @@ fn a_finished_turn_says_so_and_leaves_the_next_step_to_the_user() {
         let text = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&later) });
         assert!(!text.contains("Nothing is") && text.contains(answer), "{text}");
     }
+}
+
+#[test]
+fn an_answer_that_admits_a_failure_leaves_something() {
+    let messages =
+        [user("Migrate the database"), says("I was unable to migrate the database: two tables are missing.", "stop")];
+    assert_eq!(after(Section::Blocked, &messages).len(), 1);
+    assert_eq!(after(Section::NextSteps, &messages), ["The next message of the user decides"]);
 }
 
 #[test]
