@@ -99,6 +99,8 @@ pub struct Ledger {
     pub(crate) results: Vec<results::ShownResult>,
     /// Commands that ran.
     pub commands: Vec<CommandRecord>,
+    /// The directory in which commands run, if one changed into it.
+    pub(crate) directory: Option<String>,
     /// What failed.
     pub errors: Vec<ErrorRecord>,
     /// Paths that were named, the most important first.

@@ -12,6 +12,8 @@ use crate::ledger::{Ledger, Outcome, Statement, Voice};
 const MOST_COUNTS: usize = 5;
 /// Most checks without counts that are told.
 const MOST_PASSED: usize = 3;
+/// Most words of a sentence that only says that a cause was found, such as `I see the problem now.`
+const FRAME_WORDS: usize = 6;
 
 /// The newest run of each check.
 #[derive(Debug, Default)]
@@ -119,8 +121,8 @@ struct Theories {
 }
 
 impl Theories {
-    /// Reads the next statement. A theory that a run refuted and another one replaced is marked in `replaced`, with the
-    /// sentence behind it.
+    /// Reads the next statement. A theory that a run refuted and another one replaced is marked in `replaced`. So is the
+    /// sentence behind it, if that one holds the theory or what is done for it. Another fact stays.
     fn read(&mut self, index: usize, statement: &Statement, replaced: &mut Vec<bool>, statements: &[Statement]) {
         match statement.voice {
             Voice::Person => self.newest = None,
@@ -135,7 +137,10 @@ impl Theories {
                 if let Some((old, true)) = self.newest {
                     replaced.resize(statements.len(), false);
                     replaced[old] = true;
-                    let next = statements.get(old + 1).filter(|next| next.is_of_model());
+                    let is_frame = statements[old].text.split_whitespace().count() <= FRAME_WORDS;
+                    let is_of_it =
+                        |next: &&Statement| next.voice == Voice::Announcement || is_frame && next.is_of_model();
+                    let next = statements.get(old + 1).filter(is_of_it);
                     if next.is_some_and(|next| next.position == statements[old].position) {
                         replaced[old + 1] = true;
                     }

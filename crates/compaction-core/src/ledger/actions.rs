@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
-use super::commands::{at_home, core_command, is_goal, is_lookup, only_looks, purposes, removed_files, steps_of};
+use super::commands::{core_command, is_goal, is_lookup, only_looks, purposes, removed_files, steps_of, without_way};
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
@@ -102,7 +102,7 @@ pub(super) struct Actions<'a> {
     /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
     has_calls: bool,
     /// The directory in which commands run.
-    home: Option<String>,
+    directory: Option<String>,
     /// The end of the newest words of the model.
     words: String,
     /// The files that were read or changed since a person spoke: the first two.
@@ -172,6 +172,12 @@ impl<'a> Actions<'a> {
         self.files.extend(previous.files.iter().map(|file| (file.path.clone(), file.clone())));
         self.commands.extend(previous.commands.iter().map(|command| (command.command.clone(), command.clone())));
         self.results.restore(&previous.results);
+        self.directory.clone_from(&previous.directory);
+    }
+
+    /// The directory in which commands run.
+    pub(super) fn take_directory(&mut self) -> Option<String> {
+        self.directory.take()
     }
 
     /// Records a call in `message`. Returns its sentences, its plan, and whether it changes files.
@@ -211,7 +217,7 @@ impl<'a> Actions<'a> {
         }
         let mut subject = subject_of(call, &action);
         if subject.0 == ActionKind::Run {
-            subject.1 = self.at_home(subject.1);
+            subject.1 = self.told(subject.1);
         } else if matches!(action, ToolAction::OpenFile(_)) {
             let file = self.meant_file();
             subject.1 = call_of_file(&call.name, file.as_deref());
@@ -251,9 +257,9 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// A command as it is told, wherever it ran.
-    fn at_home(&mut self, command: String) -> String {
-        let own = at_home(&command, &mut self.home);
+    /// A command as it is told, without the way to where it ran.
+    fn told(&mut self, command: String) -> String {
+        let own = without_way(&command, &mut self.directory);
         if own.len() == command.len() { command } else { own.into_owned() }
     }
 
@@ -477,14 +483,18 @@ impl<'a> Actions<'a> {
 
     /// Records a command that the person ran.
     pub(super) fn note_command(&mut self, place: SourcePosition<'a>, bash: &BashExecution, errors: &mut Errors) {
-        let command = self.at_home(one_line(&bash.command));
+        let command = self.told(one_line(&bash.command));
         match bash.exit_code {
             _ if bash.cancelled => {}
             Some(code) if code != 0 => {
                 let error = format!("exit code {code}: {}", error_line(&bash.output));
                 let subject = shown(core_command(&command));
+                // Other programs print names that are no checks.
+                let is_check = purposes(&command).iter().any(|purpose| is_goal(purpose));
                 self.fail(place, (ActionKind::Run, command), &error, errors);
-                errors.name_failing(&subject, place.position, failing(&bash.output));
+                if is_check {
+                    errors.name_failing(&subject, place.position, failing(&bash.output));
+                }
             }
             _ => self.succeed(place, (ActionKind::Run, command), 1, errors),
         }

@@ -413,6 +413,7 @@ impl<'a> Collector<'a> {
         let statements = self.statements.finish();
         let is_quiet = statements.iter().map(|one| one.text.len()).sum::<usize>() < TALKATIVE;
         let results = if is_quiet { self.actions.take_results() } else { Vec::new() };
+        let directory = self.actions.take_directory();
         let (files, commands) = self.actions.finish();
         Ledger {
             messages: self.position,
@@ -428,6 +429,7 @@ impl<'a> Collector<'a> {
             plan: self.plan,
             files,
             commands,
+            directory,
             errors,
             paths,
             identifiers,

@@ -1,6 +1,7 @@
 //! What a command line does, apart from how its output is shown.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use crate::text::utf16_len;
 
@@ -87,10 +88,13 @@ pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
     rest
 }
 
-/// A command without the steps that only set up the shell, and without a change into `home`, the directory in which the
-/// work is done. Another directory stays, since it tells what the command is about: relative to `home` if it is inside
-/// of it. The first directory becomes `home`.
-pub(crate) fn at_home<'a>(command: &'a str, home: &mut Option<String>) -> Cow<'a, str> {
+/// Directories for what is soon thrown away. Nobody works in them for long.
+const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var", "/var/folders", "/dev/shm"];
+
+/// A command without the steps that only set up the shell, and without a change into `root`, the directory in which the
+/// work is done. Another directory stays, since it tells what the command is about: relative to `root` if it is inside
+/// of it. The first directory that is not a temporary one becomes `root`.
+pub(crate) fn without_way<'a>(command: &'a str, root: &mut Option<String>) -> Cow<'a, str> {
     let (mut rest, mut directory) = (command, None);
     if command.len() > MOST_PREPARED {
         return Cow::Borrowed(command);
@@ -120,15 +124,19 @@ pub(crate) fn at_home<'a>(command: &'a str, home: &mut Option<String>) -> Cow<'a
     if !is_absolute {
         return if matches!(directory, "" | ".") { rest.into() } else { format!("cd {directory} && {rest}").into() };
     }
-    // What a variable or a command names is nearly always the home.
+    // What a variable or a command names is nearly always the root.
     if directory.starts_with(['$', '%']) {
         return Cow::Borrowed(rest);
     }
-    let home = home.get_or_insert_with(|| directory.to_owned());
-    let inner = directory.strip_prefix(home.as_str());
+    let is_temporary = || TEMPORARY.iter().any(|path| Path::new(directory).starts_with(path));
+    if root.is_none() && !is_temporary() {
+        *root = Some(directory.to_owned());
+    }
+    let root = root.as_deref().unwrap_or_default();
+    let inner = Some(directory).filter(|_| !root.is_empty()).and_then(|path| path.strip_prefix(root));
     match inner.map(|inner| inner.trim_start_matches(['/', '\\'])) {
         Some("") => Cow::Borrowed(rest),
-        Some(inner) if directory.len() > home.len() + inner.len() => format!("cd {inner} && {rest}").into(),
+        Some(inner) if directory.len() > root.len() + inner.len() => format!("cd {inner} && {rest}").into(),
         _ => format!("cd {directory} && {rest}").into(),
     }
 }
@@ -609,10 +617,11 @@ mod tests {
     }
 
     #[test]
-    fn a_command_at_home_is_told_without_its_way_there() {
-        let mut home = None;
+    fn a_command_is_told_without_the_way_to_its_directory() {
+        let mut root = None;
         for (command, expected) in [
             ("python run.py", "python run.py"),
+            ("cd /tmp/probe && make", "cd /tmp/probe && make"),
             ("cd /home/dev/shop && source .venv/bin/activate && python -m pytest -v", "python -m pytest -v"),
             ("cd /home/dev/shop; export A=1; make test", "make test"),
             ("cd /home/dev/shop/ui && npm test", "cd ui && npm test"),
@@ -625,11 +634,11 @@ mod tests {
             ("cd /home/dev && cd shop && make", "cd /home/dev && cd shop && make"),
             ("echo 'cd /a && b'", "echo 'cd /a && b'"),
         ] {
-            assert_eq!(at_home(command, &mut home), expected, "{command}");
+            assert_eq!(without_way(command, &mut root), expected, "{command}");
         }
-        assert_eq!(home.as_deref(), Some("/home/dev/shop"));
+        assert_eq!(root.as_deref(), Some("/home/dev/shop"));
         let endless = "cd a && ".repeat(100_000);
-        assert_eq!(at_home(&endless, &mut home), endless);
+        assert_eq!(without_way(&endless, &mut root), endless);
     }
 
     #[test]

@@ -5,7 +5,6 @@
 mod remarks;
 mod words;
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
@@ -15,7 +14,7 @@ use super::commands::{is_goal, purposes};
 use super::failing::Failing;
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
-use super::text::{clip, one_line};
+use super::text::{clip, one_line, without_colours};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use words::{
     CAUSE_STARTS, FAILURE_PHRASES, FAILURE_WORDS, NOISE_ENDS, NOISE_STARTS, PROGRESS_STARTS, SYSTEM_CAUSES, TRAILERS,
@@ -444,22 +443,6 @@ fn without_margin(line: &str) -> &str {
     let line = line.trim_start();
     let line = line.strip_prefix("| ").unwrap_or(line);
     line.strip_prefix("E   ").map_or(line, str::trim_start)
-}
-
-/// `text` without the escape sequences for terminal colours.
-fn without_colours(text: &str) -> Cow<'_, str> {
-    if !text.contains("\u{1b}[") {
-        return Cow::Borrowed(text);
-    }
-    let mut parts = text.split("\u{1b}[");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(|character: char| !character.is_ascii_digit() && !matches!(character, ';' | '?'));
-        out.push_str(
-            end.map_or("", |end| part[end..].strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(&part[end..])),
-        );
-    }
-    Cow::Owned(out)
 }
 
 /// How much a line explains, least first.

@@ -1,9 +1,7 @@
 //! Failing names: which tests failed, or which places a compiler or linter complains about, by the forms in which test
 //! runners, compilers and linters print them. A new runner is a new row of the tests.
 
-use std::borrow::Cow;
-
-use super::text::{clip, one_line};
+use super::text::{clip, one_line, without_colours};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
 /// Most names that are kept.
@@ -98,20 +96,6 @@ pub(super) fn names_failed_test(output: &str) -> bool {
     lines
         .filter(|line| line.len() <= LONGEST_LINE)
         .any(|line| line.starts_with("FAILED ") && failed_word(line).is_some())
-}
-
-/// A line without the escape sequences for terminal colours.
-fn without_colours(line: &str) -> Cow<'_, str> {
-    if memchr::memchr(0x1b, line.as_bytes()).is_none() {
-        return Cow::Borrowed(line);
-    }
-    let mut parts = line.split('\u{1b}');
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let is_letter = |character: char| character.is_ascii_alphabetic();
-        plain.push_str(part.split_once(is_letter).map_or(part, |(_, rest)| rest));
-    }
-    Cow::Owned(plain)
 }
 
 /// Names in their order, each once.

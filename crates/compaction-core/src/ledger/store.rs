@@ -21,8 +21,10 @@ use crate::json::{Json, write_string};
 use crate::text::utf16_len;
 use crate::tools::{PlanItem, PlanStatus};
 
-/// Bytes for member names and brackets.
+/// Bytes for member names and brackets, and for the directory in which commands run.
 const FRAME: usize = 400;
+/// Most bytes of that directory.
+const LONGEST_DIRECTORY: usize = 120;
 
 /// Bytes for the pinned entries.
 const PINNED_BYTES: usize = 64 * 16;
@@ -148,6 +150,9 @@ impl Ledger {
     fn write(&self, version: u64, plan: &str, lists: &[List<'_>], max_bytes: usize) -> String {
         let mut head = Members::default().number("version", version).number("messages", self.messages);
         head = head.number("answered", self.answered).flag("isWaiting", self.is_waiting);
+        if let Some(directory) = self.directory.as_deref().filter(|path| path.len() <= LONGEST_DIRECTORY) {
+            head = head.text("directory", directory);
+        }
         let mut out = head.open();
         out.push_str(plan);
         for list in lists.iter().filter(|list| list.taken > 0) {
@@ -489,6 +494,7 @@ impl Ledger {
             requests: list(json, "requests", read_request),
             files: list(json, "files", read_file),
             commands: list(json, "commands", read_command),
+            directory: text(json, "directory"),
             errors: list(json, "errors", read_error),
             paths: list(json, "paths", read_name),
             identifiers: list(json, "identifiers", read_name),

@@ -155,6 +155,37 @@ fn read_beside(ledger: &Ledger, summary: &str, max_bytes: usize, seen: &str) -> 
 }
 
 #[test]
+fn the_directory_of_the_work_is_stored() {
+    let run = |command: &str| {
+        message(&format!("{{\"role\":\"bashExecution\",\"command\":\"{command}\",\"output\":\"\",\"exitCode\":0}}"))
+    };
+    let first = collect(&prepared(vec![user("Build it"), run("cd /home/dev/shop && make all")]));
+    let stored = Ledger::read(&stored(&first, 8_000)).expect("it was written here");
+    assert_eq!(stored.directory.as_deref(), Some("/home/dev/shop"));
+    let later = prepared(vec![run("cd /home/dev/other && make docs"), run("cd /home/dev/shop && make docs")]);
+    let next = Ledger::collect(&later, Some(&stored), &FileTools::default());
+    let mut told: Vec<&str> = next.commands.iter().map(|command| command.command.as_str()).collect();
+    told.sort_unstable();
+    assert_eq!(told, ["cd /home/dev/other && make docs", "make all", "make docs"]);
+}
+
+#[test]
+fn only_a_check_of_a_person_names_what_fails() {
+    let run = |command: &str| {
+        let output = "FAILED tests/test_a.py::test_one";
+        message(&format!(
+            "{{\"role\":\"bashExecution\",\"command\":\"{command}\",\"output\":\"{output}\",\"exitCode\":1}}"
+        ))
+    };
+    let ledger = collect(&prepared(vec![user("Look"), run("cat old.log"), run("pytest")]));
+    let names = |subject: &str| {
+        let error = ledger.errors.iter().find(|error| error.subject.as_deref() == Some(subject));
+        error.map_or(0, |error| error.failing.names.len())
+    };
+    assert_eq!((names("cat old.log"), names("pytest")), (0, 1));
+}
+
+#[test]
 fn what_the_summary_says_is_not_stored_twice_and_comes_back() {
     let mut messages = session();
     for number in 0..60 {

@@ -9,6 +9,22 @@ use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 /// UTF-16 units of either sentence that [`first_and_last_sentence`] returns.
 const LONGEST_END: usize = 280;
 
+/// `text` without the escape sequences for terminal colours.
+pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
+    if memchr::memchr(0x1b, text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut parts = text.split("\u{1b}[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|character: char| !character.is_ascii_digit() && !matches!(character, ';' | '?'));
+        out.push_str(
+            end.map_or("", |end| part[end..].strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(&part[end..])),
+        );
+    }
+    Cow::Owned(out)
+}
+
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
 pub(crate) fn one_line(text: &str) -> String {

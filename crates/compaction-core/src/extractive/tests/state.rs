@@ -558,4 +558,16 @@ fn of_theories_that_runs_refuted_the_last_one_is_told() {
     assert!(text.contains("clock of the shop"), "{text}");
     let apart = [&messages[..4], &[user("Now look at the queue of the shop, too")], &messages[4..]].concat();
     assert!(text_of(&history(&prepared(&apart))).contains("cache of the shop"), "a person spoke between them");
+    let with_fact = [
+        &messages[..1],
+        &theory(
+            "I see the issue: the cache of the shop is never emptied. The port of the mock server is 4411.",
+            "1",
+            5,
+        ),
+        &messages[4..],
+    ]
+    .concat();
+    let text = text_of(&history(&prepared(&with_fact)));
+    assert!(!text.contains("cache of the shop") && text.contains("is 4411"), "a fact is no theory: {text}");
 }
