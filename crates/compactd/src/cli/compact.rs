@@ -415,7 +415,7 @@ fn compacted(plan: &Plan, result: &Value, took: Duration, terminal: Terminal) ->
     let headings = headings(&text(&result["summary"])).join(", ");
     report.line("headings", &cut(&headings, terminal.columns().saturating_sub(14)));
     if let Some(retained) = retained(&result["retention"]) {
-        report.line("holds on to", &retained);
+        report.line("retains", &retained);
     }
     report.diagnostics(&plan.diagnostics);
     report.closing("The summarised entries are still in the file; only the model does not see them any more.");
