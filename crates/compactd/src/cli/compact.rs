@@ -656,7 +656,7 @@ mod tests {
               summary     entry deadbeef (line 390)
               written by  anthropic, 2 requests
               headings    Goal, Next Steps
-              holds on to files 100 %, requests 98 %, errors 100 %, identifiers 50 %, constraints 0 %
+              retains     files 100 %, requests 98 %, errors 100 %, identifiers 50 %, constraints 0 %
             The summarised entries are still in the file; only the model does not see them any more.
         "#]],
         );
