@@ -1,5 +1,6 @@
 //! Tables of phrases: one text for each language. A line with a name in brackets begins a list. The lines after it
-//! hold its phrases, between commas, in lower case. A line that begins with `#` is a comment.
+//! hold its phrases, between commas, in lower case. A phrase between backquotes may have capital letters, commas,
+//! brackets, and spaces at its ends. A line that begins with `#` is a comment.
 //!
 //! The tables of this folder (`phrases/*.txt`) hold the words that the modules of the crate look for, as lists with the
 //! name of their module: `[answers: refusals]`. They are read while the crate is compiled. A new language is a new table
@@ -31,6 +32,10 @@ const OTHERS: Table = table!("phrases/others.txt");
 const CHINESE: Table = table!("phrases/chinese.txt");
 const JAPANESE: Table = table!("phrases/japanese.txt");
 const KOREAN: Table = table!("phrases/korean.txt");
+/// Words of command lines and of what programs print.
+pub(crate) const PROGRAMS: [Table; 1] = [table!("phrases/programs.txt")];
+/// Texts that the harnesses of agents put into messages.
+pub(crate) const HARNESSES: [Table; 1] = [table!("phrases/harnesses.txt")];
 
 /// The languages with spaces between words.
 pub(crate) const SPACED: [Table; 9] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS];
@@ -55,22 +60,47 @@ pub(crate) use listed;
 pub(crate) const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'static str; N], usize) {
     let (mut phrases, mut count, mut table) = ([""; N], 0, 0);
     while table < tables.len() {
-        let mut rest = phrases_of(tables[table], list);
-        while !rest.is_empty() {
-            let is_comment = rest.as_bytes()[0] == b'#';
-            let (phrase, behind) = split(rest, if is_comment { b'\n' } else { b',' }, b'\n');
-            let phrase = phrase.trim_ascii();
-            if !is_comment && !phrase.is_empty() {
-                if count < N {
-                    phrases[count] = phrase;
-                }
-                count += 1;
+        let (mut phrase, mut rest) = next(phrases_of(tables[table], list));
+        while !phrase.is_empty() {
+            if count < N {
+                phrases[count] = phrase;
             }
-            rest = behind;
+            count += 1;
+            (phrase, rest) = next(rest);
         }
         table += 1;
     }
     (phrases, count)
+}
+
+/// The phrases in the text of a list.
+pub(crate) fn each(mut rest: &'static str) -> impl Iterator<Item = &'static str> {
+    std::iter::from_fn(move || {
+        let (phrase, behind) = next(rest);
+        rest = behind;
+        (!phrase.is_empty()).then_some(phrase)
+    })
+}
+
+/// The first phrase in the text of a list and what stands behind it; no phrase at the end.
+const fn next(mut rest: &'static str) -> (&'static str, &'static str) {
+    while !rest.is_empty() {
+        if rest.as_bytes()[0] == b'#' {
+            rest = split(rest, b'\n', b'\n').1;
+            continue;
+        }
+        let bare = rest.trim_ascii_start();
+        if !bare.is_empty() && bare.as_bytes()[0] == b'`' {
+            return split(bare.split_at(1).1, b'`', b'`');
+        }
+        let (phrase, behind) = split(rest, b',', b'\n');
+        let phrase = phrase.trim_ascii();
+        if !phrase.is_empty() {
+            return (phrase, behind);
+        }
+        rest = behind;
+    }
+    ("", "")
 }
 
 /// The text of the phrases of a list; empty if the table has no such list.
@@ -87,9 +117,9 @@ const fn phrases_of(table: Table, list: &str) -> &'static str {
 
 /// The first `N` lists of a table, and the number of all.
 pub(crate) const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
-    let (mut lists, mut count, mut rest) = ([("", ""); N], 0, split(table, b'[', b'[').1);
+    let (mut lists, mut count, mut rest) = ([("", ""); N], 0, split_at_list(table).1);
     while !rest.is_empty() {
-        let (list, behind) = split(rest, b'[', b'[');
+        let (list, behind) = split_at_list(rest);
         if count < N {
             lists[count] = split(list, b']', b']');
         }
@@ -99,9 +129,15 @@ pub(crate) const fn lists<const N: usize>(table: &'static str) -> ([(&'static st
     (lists, count)
 }
 
-/// The phrases in the text of a list.
-pub(crate) fn each(phrases: &'static str) -> impl Iterator<Item = &'static str> {
-    phrases.split([',', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty())
+/// The text before the first bracket that begins a line, and the text behind it.
+const fn split_at_list(text: &'static str) -> (&'static str, &'static str) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() && !(bytes[at] == b'[' && (at == 0 || bytes[at - 1] == b'\n')) {
+        at += 1;
+    }
+    let (before, behind) = text.split_at(at);
+    (before, if behind.is_empty() { "" } else { behind.split_at(1).1 })
 }
 
 /// The text before the first of two ASCII characters, and the text behind it.
@@ -124,39 +160,6 @@ const fn is_same(one: &str, other: &str) -> bool {
     at == one.len() && one.len() == other.len()
 }
 
-/// A phrase of a table, and the list that contains it.
-pub(crate) type Listed<T> = (T, &'static str);
-
-/// The phrases of `table` in their order. `list` knows the lists by their names.
-///
-/// # Errors
-/// In place of a phrase, the number of a line (from 1) that holds something else: a list without a name or with an
-/// unknown one, phrases before the first list, an empty phrase, or one that is not in lower case.
-pub(crate) fn phrases<T: Copy>(
-    table: &'static str,
-    list: impl Fn(&str) -> Option<T>,
-) -> impl Iterator<Item = Result<Listed<T>, usize>> {
-    let mut current = None;
-    let mut read = Vec::new();
-    for (line, number) in table.lines().zip(1..) {
-        if let Some(name) = line.strip_prefix('[') {
-            current = name.strip_suffix(']').and_then(&list);
-            read.extend(current.is_none().then_some(Err(number)));
-        } else if !line.is_empty() && !line.starts_with('#') {
-            let phrases = line.strip_suffix(',').unwrap_or(line).split(',').map(str::trim);
-            read.extend(phrases.map(|phrase| match current {
-                Some(list) if is_phrase(phrase) => Ok((list, phrase)),
-                _ => Err(number),
-            }));
-        }
-    }
-    read.into_iter()
-}
-
-fn is_phrase(text: &str) -> bool {
-    !text.is_empty() && !text.contains(['[', ']']) && !text.contains("  ") && text.to_lowercase() == text
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -176,18 +179,51 @@ mod tests {
         paths.flat_map(read).collect()
     }
 
+    /// The numbers of the lines of a table (from 1) that hold something wrong: a list without a name or with an
+    /// unknown one, phrases before the first list, an empty phrase, or one without backquotes that is not in lower case.
+    fn wrong_lines(table: &str, is_known: impl Fn(&str) -> bool) -> Vec<usize> {
+        let mut has_list = false;
+        let mut is_right = |line: &str| {
+            if let Some(name) = line.strip_prefix('[') {
+                has_list = name.strip_suffix(']').is_some_and(&is_known);
+                return has_list;
+            }
+            let mut rest = line.strip_suffix(',').unwrap_or(line);
+            let is_free = line.is_empty() || line.starts_with('#');
+            while !is_free && !rest.is_empty() {
+                let phrase = match rest.trim_start().strip_prefix('`') {
+                    Some(quoted) => quoted.split_once('`').map(|(_, behind)| ("quoted", behind)),
+                    None => Some(rest.split_at(rest.find(',').unwrap_or(rest.len()))),
+                };
+                let Some((phrase, behind)) = phrase.map(|(phrase, behind)| (phrase.trim(), behind)) else {
+                    return false;
+                };
+                let is_phrase = !phrase.is_empty() && !phrase.contains(['[', ']']) && !phrase.contains("  ");
+                if !is_phrase || phrase.to_lowercase() != phrase || !behind.is_empty() && !behind.starts_with(',') {
+                    return false;
+                }
+                rest = behind.get(1..).unwrap_or_default();
+            }
+            is_free || has_list
+        };
+        table.lines().zip(1..).filter(|(line, _)| !is_right(line)).map(|(_, number)| number).collect()
+    }
+
     #[test]
     fn tables_are_well_formed_and_every_list_of_them_is_used() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let sources = texts(&folder, "rs").concat();
-        let tables = [texts(&folder.join("phrases"), "txt"), texts(&folder.join("overflow"), "txt")].concat();
-        assert_eq!(tables.len(), EVERY.len() + 1);
-        for table in tables {
+        let folders = ["phrases", "overflow", "ledger/constraints", "ledger/withdrawals"];
+        let tables = folders.map(|tables| texts(&folder.join(tables), "txt"));
+        assert_eq!(tables[0].len(), EVERY.len() + PROGRAMS.len() + HARNESSES.len());
+        for table in tables.into_iter().flatten() {
             let mut names = HashSet::new();
-            let is_used = |name: &str| sources.contains(&format!("\"{name}\")")).then_some(());
-            let wrong: Vec<usize> = phrases(table.clone().leak(), is_used).filter_map(Result::err).collect();
+            let wrong = wrong_lines(&table, |name| sources.contains(&format!("\"{name}\"")));
             let again: Vec<&str> = table.lines().filter(|line| line.starts_with('[') && !names.insert(*line)).collect();
-            assert!(wrong.is_empty() && again.is_empty(), "lines {wrong:?} are wrong or of unused lists, {again:?}");
+            // A constraint can be negated in several ways, each with its lists.
+            let may_repeat = table.contains("\n[negation]\n");
+            assert!(wrong.is_empty(), "lines {wrong:?} are wrong or of unused lists");
+            assert!(again.is_empty() || may_repeat, "{again:?}");
         }
     }
 
@@ -204,14 +240,12 @@ mod tests {
         assert_eq!(lists::<2>(text), ([ONE[0], ONE[1]], 2));
     }
 
-    fn list(name: &str) -> Option<u8> {
-        ["verbs", "no more"].into_iter().zip(1..).find_map(|(known, list)| (known == name).then_some(list))
-    }
-
     #[test]
-    fn phrases_belong_to_the_list_before_them() {
-        let read: Vec<_> = phrases("[verbs]\ntake, go for,\npick\n\n[no more]\nno longer\n", list).collect();
-        assert_eq!(read, [Ok((1, "take")), Ok((1, "go for")), Ok((1, "pick")), Ok((2, "no longer"))]);
+    fn phrases_between_backquotes_stand_as_they_are() {
+        let text = "[a: words]\n`[x], y `, z,\n`# A`\n# no, phrase\n`b`\n";
+        let (lists, count) = lists::<1>(text);
+        assert_eq!((lists[0].0, count), ("a: words", 1));
+        assert_eq!(each(lists[0].1).collect::<Vec<_>>(), ["[x], y ", "z", "# A", "b"]);
     }
 
     #[test]
@@ -224,8 +258,10 @@ mod tests {
             ("[verbs]\ntake\nPick", 3),
             ("[verbs]\ntake [no more]", 2),
             ("[verbs]\ngo  for", 2),
+            ("[verbs]\n`Take`, `go", 2),
         ] {
-            assert_eq!(phrases(table, list).find_map(Result::err), Some(wrong), "{table}");
+            let known = |name: &str| ["verbs", "no more"].contains(&name);
+            assert_eq!(wrong_lines(table, known).first(), Some(&wrong), "{table}");
         }
     }
 }

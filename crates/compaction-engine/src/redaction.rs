@@ -7,7 +7,6 @@
 
 mod check;
 mod keys;
-mod patterns;
 mod rules;
 mod texts;
 mod values;
@@ -102,14 +101,14 @@ impl Redactor {
         let mut compiled: Vec<Compiled> = Vec::new();
         let (mut keywords, mut trials) = (Vec::new(), Vec::new());
         let mut groups: Vec<Group> = Vec::new();
-        for rule in rules().filter(|rule| !disabled.iter().any(|name| name == rule.name)) {
+        for rule in rules().iter().filter(|rule| !disabled.iter().any(|name| name == rule.name)) {
             let is_added = groups.last_mut().is_some_and(|group| group.add(compiled.len(), rule));
             if !is_added {
-                keywords.extend(rule.keywords);
+                keywords.extend(rule.keywords.iter().copied());
                 trials.extend(rule.keywords.iter().map(|_| groups.len()));
                 groups.push(Group::new(compiled.len(), rule));
             }
-            compiled.push(Compiled::new(Cow::Borrowed(rule.name), Cow::Borrowed(rule.pattern), true, rule.check));
+            compiled.push(Compiled::new(Cow::Borrowed(rule.name), Cow::Borrowed(&*rule.pattern), true, rule.check));
         }
         for ExtraRule { name, pattern } in extra {
             compiled.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));

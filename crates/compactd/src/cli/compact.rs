@@ -415,7 +415,7 @@ fn compacted(plan: &Plan, result: &Value, took: Duration, terminal: Terminal) ->
     let headings = headings(&text(&result["summary"])).join(", ");
     report.line("headings", &cut(&headings, terminal.columns().saturating_sub(14)));
     if let Some(retained) = retained(&result["retention"]) {
-        report.line("holds on to", &retained);
+        report.line("retains", &retained);
     }
     report.diagnostics(&plan.diagnostics);
     report.closing("The summarised entries are still in the file; only the model does not see them any more.");
@@ -656,7 +656,7 @@ mod tests {
               summary     entry deadbeef (line 390)
               written by  anthropic, 2 requests
               headings    Goal, Next Steps
-              holds on to files 100 %, requests 98 %, errors 100 %, identifiers 50 %, constraints 0 %
+              retains     files 100 %, requests 98 %, errors 100 %, identifiers 50 %, constraints 0 %
             The summarised entries are still in the file; only the model does not see them any more.
         "#]],
         );

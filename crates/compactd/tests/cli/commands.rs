@@ -83,7 +83,7 @@ fn a_compaction_adds_one_line_and_says_where() {
     assert!(summary.starts_with("## Goal\n") && summary.contains("\n## Next Steps\n"), "{summary}");
     assert_eq!(
         names(report),
-        ["tokens", "summarised", "kept", "read", "modified", "summary", "written by", "headings", "holds on to"]
+        ["tokens", "summarised", "kept", "read", "modified", "summary", "written by", "headings", "retains"]
     );
     let after = std::fs::read_to_string(&file).expect("readable");
     let added = after.as_bytes().strip_prefix(SAMPLE).expect("what was there is still there");

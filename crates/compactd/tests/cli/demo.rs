@@ -37,7 +37,7 @@ fn it_shows_each_step_and_ends_well() {
           ~ compactionEnd
         6. getContext: what the model sees now
         7. getTree: where else could we go?
-        8. navigateTree: to the other branch, not empty-handed
+        8. navigateTree: to the other branch, with a summary of this one
           ~ branchSummaryStart
           ~ branchSummaryProgress
           ~ entryAppended

@@ -3,19 +3,13 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::phrases::{PROGRAMS, listed};
 use crate::text::utf16_len;
 
 /// Programs that look things up and change nothing.
-const LOOKUPS: &[&str] = &[
-    "grep", "egrep", "rg", "ag", "fd", "ls", "find", "cat", "head", "tail", "wc", "pwd", "echo", "which", "tree",
-    "stat", "file", "less", "sleep", "date", "whoami", "hostname", "uname", "printenv", "du", "df", "ps", "realpath",
-    "readlink", "basename", "dirname", "type", "diff", "cmp",
-];
+const LOOKUPS: &[&str] = listed!(PROGRAMS, "commands: lookups");
 /// Programs that only show a part of their input.
-const FILTERS: &[&str] = &[
-    "tail", "head", "grep", "egrep", "rg", "less", "more", "cat", "tee", "sort", "uniq", "wc", "cut", "tr", "sed",
-    "awk", "jq", "column",
-];
+const FILTERS: &[&str] = listed!(PROGRAMS, "commands: filters");
 
 /// Whether a command only looks something up: every program in it does.
 pub(crate) fn is_lookup(command: &str) -> bool {
@@ -178,64 +172,11 @@ pub(crate) fn steps_of(core: &str) -> Vec<String> {
 }
 
 /// Programs that only prepare for others.
-const PREPARING: &[&str] = &[
-    "cd", "export", "source", "set", "true", "false", "env", "sudo", "time", "timeout", "rm", "mkdir", "touch", "kill",
-    "pkill",
-];
+const PREPARING: &[&str] = listed!(PROGRAMS, "commands: preparing");
 /// Programs that only set up the shell for the next step.
-const SETTING_UP: &[&str] = &["cd", "pushd", "export", "source", ".", "set", "nvm"];
+const SETTING_UP: &[&str] = listed!(PROGRAMS, "commands: setting up");
 /// Programs whose next word is a subcommand.
-const WITH_SUBCOMMAND: &[&str] = &[
-    "git",
-    "gh",
-    "glab",
-    "npm",
-    "pnpm",
-    "yarn",
-    "bun",
-    "npx",
-    "bunx",
-    "pnpx",
-    "cargo",
-    "go",
-    "mix",
-    "make",
-    "just",
-    "task",
-    "docker",
-    "kubectl",
-    "helm",
-    "poetry",
-    "uv",
-    "uvx",
-    "pipenv",
-    "pip",
-    "pip3",
-    "bundle",
-    "rake",
-    "rails",
-    "mise",
-    "nix",
-    "dotnet",
-    "gradle",
-    "./gradlew",
-    "mvn",
-    "terraform",
-    "python",
-    "python3",
-    "node",
-    "deno",
-    "php",
-    "composer",
-    "brew",
-    "apt",
-    "apt-get",
-    "systemctl",
-    "xcodebuild",
-    "swift",
-    "flutter",
-    "bd",
-];
+const WITH_SUBCOMMAND: &[&str] = listed!(PROGRAMS, "commands: with subcommands");
 /// Programs that launch another one, each with the words behind it.
 const LAUNCHERS: &[(&str, &str)] = &[
     ("python", "-m "),
@@ -261,133 +202,39 @@ const LAUNCHERS: &[(&str, &str)] = &[
 const WRAPPERS: &[(&str, &str)] =
     &[("mvnw", "mvn"), ("mvnw.cmd", "mvn"), ("gradlew", "gradle"), ("gradlew.bat", "gradle"), ("pip3", "pip")];
 /// Programs that clean and build in one command.
-const CLEANING: &[&str] = &["mvn", "gradle", "make", "xcodebuild", "flutter"];
+const CLEANING: &[&str] = listed!(PROGRAMS, "commands: cleaning");
 /// Words that are followed by the name of the task.
-const RUNNING: &[&str] =
-    &["run", "exec", "x", "-m", "tool", "compose", "develop", "pr", "issue", "release", "workflow"];
+const RUNNING: &[&str] = listed!(PROGRAMS, "commands: running");
 /// Last words of purposes that only look something up.
-const LOOKING: &[&str] = &[
-    "diff",
-    "log",
-    "show",
-    "status",
-    "branch",
-    "ls-tree",
-    "ls-files",
-    "rev-parse",
-    "blame",
-    "config",
-    "view",
-    "list",
-    "checks",
-    "reflog",
-    "remote",
-    "search",
-    "info",
-    "logs",
-    "ps",
-    "describe",
-    "get",
-    "help",
-    "version",
-    "explain",
-];
+const LOOKING: &[&str] = listed!(PROGRAMS, "commands: looking");
 
-/// Words of purposes that a conversation works towards: what they find has to be dealt with.
-const GOALS: &[&str] = &[
-    "test",
-    "tests",
-    "pytest",
-    "jest",
-    "vitest",
-    "mocha",
-    "rspec",
-    "phpunit",
-    "build",
-    "compile",
-    "make",
-    "tsc",
-    "lint",
-    "eslint",
-    "ruff",
-    "mypy",
-    "clippy",
-    "check",
-    "typecheck",
-    "types",
-    "fmt",
-    "format",
-    "ci",
-    "verify",
-    "deploy",
-    "install",
-    "add",
-    "push",
-    "publish",
-    "release",
-    "commit",
-    "merge",
-    "rebase",
-    "migrate",
-    "start",
-    "serve",
-    "dev",
-    "up",
-    "xcodebuild",
-    "gradle",
-    "gradlew",
-    "mvn",
-];
-/// Those of them that say whether the work is right, and change nothing else.
-const CHECKS: &[&str] = &[
-    "test",
-    "tests",
-    "pytest",
-    "jest",
-    "vitest",
-    "mocha",
-    "rspec",
-    "phpunit",
-    "ctest",
-    "unittest",
-    "build",
-    "compile",
-    "make",
-    "tsc",
-    "lint",
-    "eslint",
-    "golangci",
-    "ruff",
-    "mypy",
-    "pyright",
-    "clippy",
-    "credo",
-    "vet",
-    "check",
-    "typecheck",
-    "types",
-    "verify",
-    "package",
-    "xcodebuild",
-    "gradle",
-    "gradlew",
-    "mvn",
-];
+/// Words of purposes that say whether the work is right, and change nothing else. A conversation works towards them:
+/// what they find has to be dealt with.
+const CHECKS: &[&str] = listed!(PROGRAMS, "commands: checks");
+/// Other words that say so.
+const OTHER_CHECKS: &[&str] = listed!(PROGRAMS, "commands: other checks");
+/// Other words of purposes that a conversation works towards.
+const OTHER_GOALS: &[&str] = listed!(PROGRAMS, "commands: other goals");
 /// Programs that have such words among those of other subcommands.
-const NO_CHECKS: &[&str] = &["git", "gh", "glab", "bd"];
+const NO_CHECKS: &[&str] = listed!(PROGRAMS, "commands: no checks");
+
+fn is_among(word: &str, some: &[&str], others: &[&str]) -> bool {
+    some.contains(&word) || others.contains(&word)
+}
 
 /// Whether a command runs tests, a build, a linter or a type checker.
 pub(crate) fn is_check(command: &str) -> bool {
     let is_check = |purpose: &String| {
         let mut words = purpose.split(|character: char| !character.is_alphanumeric()).peekable();
-        !words.peek().is_some_and(|first| NO_CHECKS.contains(first)) && words.any(|word| CHECKS.contains(&word))
+        !words.peek().is_some_and(|first| NO_CHECKS.contains(first))
+            && words.any(|word| is_among(word, CHECKS, OTHER_CHECKS))
     };
     purposes(command).iter().any(is_check)
 }
 
 /// Whether a purpose from [`purposes`] is a goal of work and no step to one.
 pub(crate) fn is_goal(purpose: &str) -> bool {
-    purpose.split(|character: char| !character.is_alphanumeric()).any(|word| GOALS.contains(&word))
+    purpose.split(|character: char| !character.is_alphanumeric()).any(|word| is_among(word, CHECKS, OTHER_GOALS))
 }
 
 /// Whether a purpose from [`purposes`] only looks something up.
@@ -441,37 +288,7 @@ fn purpose(step: &str) -> Option<String> {
 }
 
 /// Options that only shape what a check prints.
-const OUTPUT_OPTIONS: &[&str] = &[
-    "-v",
-    "-vv",
-    "-q",
-    "-s",
-    "-X",
-    "-e",
-    "--verbose",
-    "--quiet",
-    "--silent",
-    "--no-header",
-    "--nocapture",
-    "--color",
-    "--colors",
-    "--no-color",
-    "--tb=short",
-    "--tb=line",
-    "--tb=long",
-    "--tb=no",
-    "--color=always",
-    "--color=never",
-    "-ra",
-    "-rA",
-    "-rf",
-    "-B",
-    "--batch-mode",
-    "--no-transfer-progress",
-    "-ntp",
-    "--watchAll=false",
-    "--run",
-];
+const OUTPUT_OPTIONS: &[&str] = listed!(PROGRAMS, "commands: output options");
 
 /// What tells a run of a check from runs of other checks: its programs, targets and options, without those that shape the
 /// output.

@@ -18,6 +18,7 @@ use super::statements::sentences;
 use super::text::{as_line, clip_middle, may_be_unspaced, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;
+use crate::phrases::{PROGRAMS, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::ToolAction;
 
@@ -33,70 +34,23 @@ const COMMAND_UNITS: usize = 80;
 const FEWEST_WORDS: usize = 5;
 /// Most sentences of one call that are read.
 const MOST_SENTENCES: usize = 12;
-/// Words that follow a number in the result of a run, in lower case.
-const COUNTED: &[&str] = &[
-    "passed",
-    "failed",
-    "failures",
-    "failure",
-    "tests",
-    "test",
-    "passing",
-    "failing",
-    "errors",
-    "error",
-    "warnings",
-    "issues",
-    "problems",
-    "skipped",
-    "ok",
-    "assertions",
-    "examples",
-];
-/// Those of them that count failures.
-const FAILING: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error", "issues", "problems"];
-/// Those that count errors and not only findings.
-const ERRORS: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error"];
+/// Words of a count of errors, in lower case.
+const ERRORS: &[&str] = listed!(PROGRAMS, "outcomes: errors");
+/// Words of a count of findings.
+const FINDINGS: &[&str] = listed!(PROGRAMS, "outcomes: findings");
+/// Other words that follow a number in the result of a run.
+const OTHER_COUNTS: &[&str] = listed!(PROGRAMS, "outcomes: other counts");
 /// Words of a count of errors that a program has repaired.
 const DEALT_WITH: &[&str] = &["0 remaining", "all fixed"];
 /// Last lines of an output, and most bytes of one, that may give the reason for a failure.
 const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 400;
 /// Arguments that hold text to write or search for, not sentences for anybody.
-const NO_SENTENCES: &[&str] = &[
-    "content",
-    "contents",
-    "old_string",
-    "new_string",
-    "old_str",
-    "new_str",
-    "oldtext",
-    "newtext",
-    "old_text",
-    "new_text",
-    "code",
-    "code_edit",
-    "patch",
-    "diff",
-    "file_text",
-    "pattern",
-    "regex",
-    "path",
-    "file_path",
-    "url",
-    "input",
-    "insert_text",
-    "replace",
-    "search",
-    "replacement",
-    "edits",
-    "script",
-    "instructions",
-];
+const NO_SENTENCES: &[&str] = listed!(PROGRAMS, "outcomes: no sentences");
 /// Parts of names of tools that create or change something on a server.
-const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "publish", "comment", "set_"];
+const MAKING: &[&str] = listed!(PROGRAMS, "outcomes: making");
 /// Members that name the created thing.
-const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
+const MADE_NAMES: &[&str] = listed!(PROGRAMS, "outcomes: made names");
 /// Begins the line in which a program reports its commit.
 const COMMIT: &str = "Commit ";
 /// Begins the line in which it takes a commit back.
@@ -109,19 +63,7 @@ const MADE_KEYS: &[&str] = &["identifier", "key", "number"];
 /// Bytes of the longest result that is read as JSON.
 const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
-const SENTENCE_OPTIONS: &[&str] = &[
-    "-m",
-    "-am",
-    "-F",
-    "--message",
-    "--title",
-    "--body",
-    "--reason",
-    "--notes",
-    "--description",
-    "--comment",
-    "--subject",
-];
+const SENTENCE_OPTIONS: &[&str] = listed!(PROGRAMS, "outcomes: sentence options");
 
 /// What a call came to.
 #[derive(Debug, Default)]
@@ -253,18 +195,7 @@ pub(crate) fn told_command(command: &str) -> String {
 }
 
 /// Beginnings of lines by which programs that run others say that one of them failed, in lower case.
-const RUNNER_VERDICTS: &[&str] = &[
-    "npm err! code ",
-    "npm error code ",
-    "npm error lifecycle script ",
-    "error command failed with exit code ",
-    "error: script \"",
-    "make: *** [",
-    "gmake: *** [",
-    "ninja: build stopped",
-    "error: recipe ",
-    "error: could not compile ",
-];
+const RUNNER_VERDICTS: &[&str] = listed!(PROGRAMS, "outcomes: runner verdicts");
 /// How such lines begin with a name: ` ELIFECYCLE  Command failed with exit code 1.`
 const RUNNER_MARKS: &[&str] = &["ELIFECYCLE", "ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL"];
 /// Last lines of an output that may be such lines.
@@ -336,7 +267,12 @@ struct Counted {
     are_errors: bool,
 }
 
-static COUNTED_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(COUNTED, true));
+static COUNTED_WORDS: LazyLock<AhoCorasick> =
+    LazyLock::new(|| automaton([ERRORS, FINDINGS, OTHER_COUNTS].concat(), true));
+
+fn is_counted(word: &str) -> bool {
+    [ERRORS, FINDINGS, OTHER_COUNTS].iter().any(|words| words.contains(&word))
+}
 
 /// The last line that counts tests, failures, warnings and the like.
 fn counted(output: &str) -> Option<Counted> {
@@ -347,7 +283,8 @@ fn counted(output: &str) -> Option<Counted> {
         }
         let lower = line.to_lowercase();
         let counts = counts(&lower);
-        let has_failures = counts.iter().any(|(count, word)| *count > 0 && FAILING.contains(word));
+        let has_failures =
+            counts.iter().any(|(count, word)| *count > 0 && (ERRORS.contains(word) || FINDINGS.contains(word)));
         let is_left = || !DEALT_WITH.iter().any(|words| lower.contains(words));
         let are_errors = counts.iter().any(|(count, word)| *count > 0 && ERRORS.contains(word)) && is_left();
         let line = || one_line(&clip_middle(without_level(line).trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
@@ -383,8 +320,8 @@ fn count<'a>(left: &'a str, right: &'a str) -> Option<(u64, &'a str)> {
     let bare = |word: &'a str| word.trim_matches(|character: char| !character.is_alphanumeric());
     let (first, second) = (bare(left), bare(right));
     match (first.parse(), second.parse()) {
-        (Ok(count), _) if COUNTED.contains(&second) && !left.ends_with([',', ';']) => Some((count, second)),
-        (_, Ok(count)) if COUNTED.contains(&first) && left.ends_with(':') => Some((count, first)),
+        (Ok(count), _) if is_counted(second) && !left.ends_with([',', ';']) => Some((count, second)),
+        (_, Ok(count)) if is_counted(first) && left.ends_with(':') => Some((count, first)),
         _ => None,
     }
 }

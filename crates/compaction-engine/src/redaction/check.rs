@@ -2,8 +2,12 @@
 
 use std::ops::Range;
 
-/// The condition that a match must meet besides its pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use serde::Deserialize;
+
+/// The condition that a match must meet besides its pattern. The table of rules has these names in lower case, with
+/// hyphens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Check {
     /// No condition.
     None,

@@ -6,19 +6,21 @@
 //! text in a simple form, because the first conversation of a process waits for it to be built. The pattern of a rule is
 //! compiled by itself only where the automaton matches: it decides, and its groups are then needed.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use regex::RegexBuilder;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind, PatternSet};
+use serde::Deserialize as _;
+use serde::de::value::StrDeserializer;
 use serde_json::Value;
 
 use super::check::Check;
-use super::patterns::{TOKENS, VALUES};
 use super::{Redactor, is_name_part};
 use crate::error::EngineError;
 
@@ -100,11 +102,11 @@ fn list<'v>(value: &'v Value, path: &str, expected: &str) -> Result<&'v [Value],
 
 fn read_names(value: &Value) -> Result<Vec<String>, EngineError> {
     let names = list(value, "rules.disable", "a list of names of rules")?.iter().enumerate();
-    let known = |name: &&str| rules().any(|rule| rule.name == *name);
+    let known = |name: &&str| rules().iter().any(|rule| rule.name == *name);
     let read = |(index, name): (usize, &Value)| match name.as_str().filter(known) {
         Some(name) => Ok(name.to_owned()),
         None => {
-            let mut names: Vec<&str> = rules().map(|rule| rule.name).collect();
+            let mut names: Vec<&str> = rules().iter().map(|rule| rule.name).collect();
             names.sort_unstable();
             names.dedup();
             let expected = format!("the name of a rule: {}", names.join(", "));
@@ -135,23 +137,72 @@ fn read_rule(index: usize, rule: &Value) -> Result<ExtraRule, EngineError> {
 }
 
 /// A rule: how one kind of secret is recognised.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Rule {
     /// The name of the rule in marks, counts and settings.
     pub(super) name: &'static str,
     /// Words at which the pattern is tried, in any case. A text without them costs nothing.
-    pub(super) keywords: &'static [&'static str],
+    pub(super) keywords: Vec<&'static str>,
     /// Number of bytes before a keyword at which the match may begin.
-    pub(super) before: &'static [usize],
+    pub(super) before: Vec<usize>,
     /// The pattern. The first of its groups that matches is the secret; without groups, the whole match.
-    pub(super) pattern: &'static str,
+    pub(super) pattern: Cow<'static, str>,
     /// A further condition.
     pub(super) check: Check,
 }
 
 /// All bundled rules. If matches overlap, the mark has the name of the one that begins first.
-pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
-    TOKENS.iter().chain(VALUES)
+pub(super) fn rules() -> &'static [Rule] {
+    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| read_table(include_str!("rules.txt")));
+    &RULES
+}
+
+/// The rules of a table, whose first lines say how it is written.
+fn read_table(table: &'static str) -> Vec<Rule> {
+    let (mut rules, mut parts): (Vec<Rule>, Vec<(String, String)>) = Default::default();
+    for line in table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        // Parts are defined behind the rules that need none of them.
+        let with_parts = |text: &'static str| {
+            let put = |text: Cow<'static, str>, (name, part): &(String, String)| match text.contains(name) {
+                true => Cow::Owned(text.replace(name, part)),
+                false => text,
+            };
+            parts.iter().fold(Cow::Borrowed(text), put)
+        };
+        if let Some(pattern) = line.strip_prefix("    ") {
+            rules.last_mut().expect("a pattern follows its rule").pattern += with_parts(pattern);
+        } else if let Some((name, part)) = line.split_once(" = ") {
+            parts.push((format!("{{{name}}}"), with_parts(part).into_owned()));
+        } else {
+            rules.push(read_head(line, rules.last()));
+        }
+    }
+    rules
+}
+
+/// The rule that a line begins, without its pattern. `previous` is the rule before it.
+fn read_head(line: &'static str, previous: Option<&Rule>) -> Rule {
+    let (words, keywords) = line.split_once('`').unwrap_or((line, ""));
+    let keywords = match keywords {
+        "" => previous.expect("the first rule has keywords").keywords.clone(),
+        keywords => keywords.split('`').step_by(2).collect(),
+    };
+    let mut words = words.split_ascii_whitespace();
+    let name = words.next().expect("a rule has a name");
+    let mut rule = Rule { name, keywords, before: Vec::new(), pattern: Cow::Borrowed(""), check: Check::Issued };
+    for word in words {
+        match word.parse() {
+            Ok(bytes) => rule.before.push(bytes),
+            Err(_) => {
+                let check = StrDeserializer::<serde::de::value::Error>::new(word);
+                rule.check = Check::deserialize(check).expect("the condition of a rule has a name of `Check`");
+            }
+        }
+    }
+    if rule.before.is_empty() {
+        rule.before.push(0);
+    }
+    rule
 }
 
 /// Maximum bytes of the states that an automaton keeps.
@@ -237,7 +288,7 @@ impl Group {
     fn compiled(&self) -> Option<DFA> {
         let is_folded = self.first().check != Check::Issued;
         let pattern = |pattern| if is_folded { folded_pattern(pattern) } else { pattern };
-        let patterns: Vec<String> = self.rules.iter().map(|(_, rule)| pattern(anchored(rule.pattern))).collect();
+        let patterns: Vec<String> = self.rules.iter().map(|(_, rule)| pattern(anchored(&rule.pattern))).collect();
         let settings = DFA::config()
             .match_kind(MatchKind::All)
             .unicode_word_boundary(true)

@@ -18,6 +18,7 @@ use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::terms::is_unspaced;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{Ledger, Statement, Voice};
+use crate::phrases::{EVERY, listed};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
 
@@ -37,87 +38,12 @@ const COMMAND_UNITS: usize = 1000;
 /// Fewest words that a part shares with what was said and done for it.
 const FEWEST_SHARED: usize = 2;
 /// Words before the next part of a request, in lower case.
-const NEXT: &[&str] = &[
-    " and then ",
-    ", then ",
-    "; then ",
-    " after that ",
-    " afterwards ",
-    " and finally ",
-    ", finally ",
-    " und dann ",
-    ", dann ",
-    " und danach ",
-    ", danach ",
-    " und zum schluss ",
-    " et ensuite ",
-    ", ensuite ",
-    " et puis ",
-    ", puis ",
-    " et enfin ",
-    " y luego ",
-    ", luego ",
-    " y después ",
-    ", después ",
-    " y por último ",
-    " e depois ",
-    ", depois ",
-    " e em seguida ",
-    ", em seguida ",
-    " e por fim ",
-    " e poi ",
-    ", poi ",
-    " e infine ",
-    ", infine ",
-    " а затем ",
-    ", затем ",
-    " и потом ",
-    ", потом ",
-    " а потом ",
-    " и наконец ",
-    "然后",
-    "然後",
-    "接着",
-    "接著",
-    "最后",
-    "最後",
-    "それから",
-    "その後",
-    "そのあと",
-    "그리고 나서",
-    "그런 다음",
-    "그다음",
-    "마지막으로",
-];
+const NEXT: &[&str] = listed!(EVERY, "open parts: next");
 static NEXT_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(NEXT, false));
 /// The same at the beginning of a sentence.
-const FIRST: &[&str] = &[
-    "then ",
-    "after that",
-    "afterwards",
-    "finally",
-    "dann ",
-    "danach ",
-    "anschließend ",
-    "zum schluss ",
-    "ensuite",
-    "puis ",
-    "enfin",
-    "luego ",
-    "después ",
-    "por último",
-    "depois ",
-    "em seguida",
-    "por fim",
-    "poi ",
-    "infine",
-    "затем ",
-    "потом ",
-    "наконец",
-];
+const FIRST: &[&str] = listed!(EVERY, "open parts: first");
 /// Words of parts that ask for a commit.
-const COMMITS: &[&str] =
-    &["commit", "committe", "commite", "コミット", "提交", "커밋", "коммит", "закоммить", "закоммит"];
+const COMMITS: &[&str] = listed!(EVERY, "open parts: commits");
 
 impl Builder<'_> {
     /// The parts of the request at `position` that nothing touched yet, if some of its parts were touched and what comes

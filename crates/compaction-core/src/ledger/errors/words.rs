@@ -1,210 +1,25 @@
 //! Words of errors: lower-case, as compilers, test runners, shells and runtimes
-//! print them. A new tool is a new row here, and an output in the table of tests of [`super::error_line`].
+//! print them. A new tool is a new phrase in the table of programs, and an output in the table of tests of [`super::error_line`].
+
+use crate::phrases::{PROGRAMS, listed};
 
 /// Lines below an output that say how a command ended.
-pub(super) const TRAILERS: &[&str] = &["exited with code", "exit code", "exit status", "exited with status"];
+pub(super) const TRAILERS: &[&str] = listed!(PROGRAMS, "errors: trailers");
 /// Words with which programs say that something failed.
-pub(super) const FAILURE_WORDS: &[&str] = &[
-    "error",
-    "errors",
-    "failed",
-    "failure",
-    "failures",
-    "fail",
-    "exception",
-    "panicked",
-    "cannot",
-    "can't",
-    "denied",
-    "undefined",
-    "unexpected",
-    "fatal",
-    "couldn't",
-    "unable",
-    "refused",
-    "timeout",
-    "invalid",
-    "missing",
-    "aborted",
-    "killed",
-    "unsupported",
-    "unrecognized",
-];
+pub(super) const FAILURE_WORDS: &[&str] = listed!(PROGRAMS, "errors: failure words");
 /// Phrases with the same meaning.
-pub(super) const FAILURE_PHRASES: &[&str] =
-    &["not found", "no such", "could not", "timed out", "did not match", "must match", "stack overflow"];
+pub(super) const FAILURE_PHRASES: &[&str] = listed!(PROGRAMS, "errors: failure phrases");
 /// Reasons in the words of operating systems and shells. The name of what failed comes first.
-pub(super) const SYSTEM_CAUSES: &[&str] = &[
-    "command not found",
-    "no such file or directory",
-    "permission denied",
-    "connection refused",
-    "connection reset",
-    "connection timed out",
-    "operation not permitted",
-    "access is denied",
-    "address already in use",
-    "no space left on device",
-    "out of memory",
-    "segmentation fault",
-    "is a directory",
-    "not a directory",
-    "is not recognized as an internal or external command",
-    "no module named",
-    "cannot find module",
-    "undefined reference to",
-    "error response from daemon",
-    "error from server",
-];
+pub(super) const SYSTEM_CAUSES: &[&str] = listed!(PROGRAMS, "errors: system causes");
 /// Beginnings of lines that give a reason.
-pub(super) const CAUSE_STARTS: &[&str] = &[
-    "error[",
-    "error(",
-    "panic:",
-    "conflict (",
-    "caused by:",
-    "uncaught ",
-    "unhandled ",
-    "failure/error:",
-    "exception in thread",
-    "curl: (",
-    "expect(received)",
-    "[error] ",
-    "could not resolve ",
-    "make: *** no rule",
-];
+pub(super) const CAUSE_STARTS: &[&str] = listed!(PROGRAMS, "errors: cause starts");
 /// Phrases that look like a reason but only say that something failed.
-pub(super) const VERDICTS: &[&str] = &[
-    "could not compile",
-    "aborting due to",
-    "test failed, to rerun",
-    "failed to execute goal",
-    "compilation error",
-    "command failed",
-    "there were failing tests",
-    "there are test failures",
-    "errors during collection",
-    "compilation terminated",
-    "linker command failed",
-    "ld returned",
-    "elifecycle",
-    "subprocess-exited-with-error",
-    "did not run successfully",
-    "did not complete successfully",
-    "process didn't exit successfully",
-    "<<< failure!",
-    "<<< error!",
-    "tests run:",
-    "failing test",
-    "test suite failed to run",
-    "build failed with an exception",
-    "execution failed for task",
-    "[error] failures:",
-    "[error] errors:",
-    "[error] -> ",
-    "[error] to see ",
-    "[error] re-run ",
-    "[error] for more ",
-    "please refer to ",
-    "exited (1)",
-    "a complete log of this run",
-];
+pub(super) const VERDICTS: &[&str] = listed!(PROGRAMS, "errors: verdicts");
 /// Beginnings of lines that only say that something failed.
-pub(super) const VERDICT_STARTS: &[&str] = &[
-    "fail ",
-    "fail:",
-    "fail\t",
-    "failed ",
-    "not ok ",
-    "--- fail",
-    "\u{2715} ",
-    "\u{2717} ",
-    "\u{2716} ",
-    "\u{d7} ",
-    "\u{25cf} ",
-    "npm err!",
-    "npm error ",
-    "make: ***",
-    "make[",
-    "gmake: ***",
-    "ninja: build stopped",
-    "error: recipe ",
-];
+pub(super) const VERDICT_STARTS: &[&str] = listed!(PROGRAMS, "errors: verdict starts");
 /// Beginnings of lines that report progress, success or advice.
-pub(super) const NOISE_STARTS: &[&str] = &[
-    "[info]",
-    "[debug]",
-    "[warning]",
-    "[warn]",
-    "info ",
-    "info:",
-    "debug ",
-    "debug:",
-    "warning:",
-    "warning ",
-    "warn ",
-    "warn:",
-    "npm warn",
-    "note:",
-    "help:",
-    "hint:",
-    "= note",
-    "= help",
-    "-- ",
-    "checking for ",
-    "checking whether ",
-    "ok ",
-    "ok\t",
-    "pass ",
-    "passed ",
-    "--- pass",
-    "=== run",
-    "\u{2713} ",
-    "\u{2714} ",
-    "\u{221a} ",
-    "file \"",
-    "at ",
-    ">  ",
-    "from /",
-    "\u{276f} ",
-    "throw new ",
-    "throw ",
-    "raise ",
-    "except ",
-    "catch ",
-    "return ",
-    "#include",
-    "npm err! code ",
-    "npm err! errno ",
-    "npm err! path ",
-    "npm err! syscall ",
-    "npm error code ",
-    "npm error errno ",
-    "npm error path ",
-    "npm error syscall ",
-];
+pub(super) const NOISE_STARTS: &[&str] = listed!(PROGRAMS, "errors: noise starts");
 /// Ends of lines that report success.
-pub(super) const NOISE_ENDS: &[&str] = &["... ok", "... ignored", " passed", " up-to-date"];
+pub(super) const NOISE_ENDS: &[&str] = listed!(PROGRAMS, "errors: noise ends");
 /// Beginnings of lines about work in progress, unless they also say why it failed.
-pub(super) const PROGRESS_STARTS: &[&str] = &[
-    "compiling ",
-    "building ",
-    "checking ",
-    "downloading ",
-    "downloaded ",
-    "installing ",
-    "collecting ",
-    "running ",
-    "fetching ",
-    "updating ",
-    "resolving ",
-    "unpacking ",
-    "finished ",
-    "linking ",
-    "generating ",
-    "requirement already ",
-    "using cached ",
-    "scanning ",
-    "testing ",
-    "starting ",
-];
+pub(super) const PROGRESS_STARTS: &[&str] = listed!(PROGRAMS, "errors: progress starts");
