@@ -93,6 +93,21 @@ pub fn render_messages(ledger: &Ledger, messages: &[PreparedMessage], kind: Summ
     budget::choose(ledger, candidates, kind, style)
 }
 
+/// The summary of the beginning of a split turn that has no history before it: the sections of a history tell the state
+/// of the work, and the context of the turn has the rest. In less than [`ROOM_FOR_TWO`] units, there is only the context.
+/// The result is whole; [`crate::summary::join_split_turn`] leaves it as it is.
+pub fn render_turn(ledger: &Ledger, messages: &[PreparedMessage], style: &Style<'_>) -> String {
+    let units = style.max_tokens.saturating_mul(budget::UNITS_PER_TOKEN as u64);
+    if units < candidates::ROOM_FOR_TWO as u64 {
+        return render_messages(ledger, messages, SummaryKind::TurnPrefix, style);
+    }
+    let mut candidates = Candidates::of_turn(ledger, style);
+    if ledger.statements.is_empty() && !budget::has_any(&candidates, SummaryKind::History) {
+        report_anything(messages, &mut candidates.pool);
+    }
+    budget::choose_of_turn(ledger, candidates, style)
+}
+
 /// The beginning of a split turn.
 #[derive(Debug, Clone)]
 pub struct Turn {

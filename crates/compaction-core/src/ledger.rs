@@ -39,6 +39,7 @@ mod shown;
 pub(crate) mod statements;
 mod steps;
 mod store;
+mod tasks;
 pub(crate) mod terms;
 pub(crate) mod text;
 mod withdrawals;

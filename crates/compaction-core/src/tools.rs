@@ -396,6 +396,8 @@ pub struct PlanItem {
     pub text: String,
     /// Its state.
     pub status: PlanStatus,
+    /// Whether the call or the result gives the state. Otherwise `status` is that of a new task.
+    pub is_stated: bool,
 }
 
 /// The state of a task.
@@ -429,8 +431,10 @@ impl Plan {
     fn of_item(arguments: &Arguments<'_>) -> Self {
         let text = arguments.text("plan-item").unwrap_or_default().trim().to_owned();
         let id = arguments.value("item-id").and_then(id_text);
-        let status = arguments.text("status").and_then(|word| table().status(word)).unwrap_or(PlanStatus::Pending);
-        let items = if text.is_empty() && id.is_none() { Vec::new() } else { vec![PlanItem { id, text, status }] };
+        let stated = arguments.text("status").and_then(|word| table().status(word));
+        let (status, is_stated) = (stated.unwrap_or(PlanStatus::Pending), stated.is_some());
+        let is_empty = text.is_empty() && id.is_none();
+        let items = if is_empty { Vec::new() } else { vec![PlanItem { id, text, status, is_stated }] };
         Self { items, merges: true }
     }
 
@@ -441,17 +445,25 @@ impl Plan {
         let items: Vec<PlanItem> = match text.starts_with(['[', '{']).then(|| Json::parse(text).ok()).flatten() {
             Some(Json::Array(items)) => items.into_iter().filter_map(stated_item).take(MOST_ITEMS).collect(),
             Some(json) => {
-                let arguments = json.into_owned();
-                let items = Arguments(Some(&arguments)).value("plan").and_then(items).unwrap_or_default();
-                items.iter().cloned().filter_map(stated_item).take(MOST_ITEMS).collect()
+                let json = json.into_owned();
+                match Arguments(Some(&json)).value("plan").and_then(items) {
+                    Some(items) => items.iter().cloned().filter_map(stated_item).take(MOST_ITEMS).collect(),
+                    None => stated_item(json.get("task").cloned().unwrap_or(json)).into_iter().collect(),
+                }
             }
             None => {
                 let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
                 let marked: Vec<PlanItem> = lines().filter_map(marked_item).take(MOST_ITEMS).collect();
-                if marked.len() * 2 < lines().count() { Vec::new() } else { marked }
+                match titled_item(text) {
+                    Some(item) => vec![item],
+                    None if marked.len() * 2 < lines().count() => Vec::new(),
+                    None => marked,
+                }
             }
         };
-        (items.len() > 1).then_some(Self { items, merges: false })
+        // One task with an id is a part of a list that is kept by ids.
+        let merges = items.len() == 1 && items.iter().all(|item| item.id.is_some());
+        (items.len() > 1 || merges).then_some(Self { items, merges })
     }
 
     /// Reads a list in Markdown: its checkboxes, or its list items if there are none.
@@ -489,7 +501,8 @@ fn item(value: &Json<'static>) -> Option<PlanItem> {
     let is_done = arguments.flag("completed") || arguments.flag("done");
     let stated = arguments.text("status").and_then(|word| table().status(word));
     let status = stated.unwrap_or(if is_done { PlanStatus::Completed } else { PlanStatus::Pending });
-    (!text.is_empty() || id.is_some()).then_some(PlanItem { id, text, status })
+    let is_stated = stated.is_some() || is_done;
+    (!text.is_empty() || id.is_some()).then_some(PlanItem { id, text, status, is_stated })
 }
 
 /// A task in JSON that has a state.
@@ -508,27 +521,82 @@ const MARKS: [(&[char], PlanStatus); 3] = [
 
 /// Reads a line of a printed list: `☒ x`, `- [~] x`, `1. [completed] x`, `#2 [pending] x`.
 fn marked_item(line: &str) -> Option<PlanItem> {
+    let id = line.strip_prefix('#').and_then(|rest| rest.split_once(' ')).map(|(id, _)| id.trim_end_matches([':', '.']));
+    let id = id.filter(|id| is_number(id)).map(str::to_owned);
     let line = line.trim_start_matches(['\u{23bf}', '\u{2514}', '#', ' ', '\u{a0}']);
     let bare = line.trim_start_matches(|character: char| character.is_ascii_digit()).trim_start();
     let line = if bare.starts_with('[') { bare } else { list_item_text(line).unwrap_or(line) };
     if let Some(item) = checkbox_item(line) {
-        return Some(item);
+        let text = if id.is_some() { without_blockers(&item.text).to_owned() } else { item.text };
+        return Some(PlanItem { id, text, ..item });
     }
     let (_, status) = MARKS.iter().find(|(marks, _)| line.starts_with(*marks))?;
     let text = line.trim_start_matches(|character: char| !character.is_alphanumeric()).trim();
     (!text.is_empty()).then(|| new_item(text, *status))
 }
 
+/// A task of a printed list without the tasks that block it.
+fn without_blockers(text: &str) -> &str {
+    text.rsplit_once(" [blocked by #").filter(|(_, rest)| rest.ends_with(']')).map_or(text, |(text, _)| text)
+}
+
+/// Reads one task that is printed with its lines: `Task #2: x`, and below it `Status: pending`.
+fn titled_item(text: &str) -> Option<PlanItem> {
+    let mut lines = text.lines().map(str::trim);
+    let (id, text) = lines.next()?.strip_prefix("Task #")?.split_once(": ")?;
+    let status = lines.find_map(|line| table().status(line.strip_prefix("Status:")?.trim()))?;
+    let is_one = is_number(id) && !text.trim().is_empty();
+    is_one.then(|| PlanItem { id: Some(id.to_owned()), ..new_item(text.trim(), status) })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The id that a result gives to the task that its call created: `Task #3 created successfully`, `{"task":{"id":3}}`.
+/// The task's own words may follow and are not searched.
+pub fn created_id(result: &str) -> Option<String> {
+    let result = result.trim();
+    if result.starts_with('{') {
+        let json = Json::parse(result).ok()?.into_owned();
+        let inner = json.get("task").or_else(|| json.get("data")).filter(|inner| matches!(inner, Json::Object(_)));
+        let id_of = |json: &Json<'static>| Arguments(Some(json)).value("item-id").and_then(id_text);
+        return inner.and_then(id_of).or_else(|| id_of(&json));
+    }
+    let line = result.lines().next()?;
+    let line = line.split_once(": ").filter(|(_, text)| !text.starts_with(is_id)).map_or(line, |(start, _)| start);
+    let mut words = line.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', '.', ':', '"', '\'', '`']));
+    while let Some(word) = words.next() {
+        let named = match word.strip_prefix('#') {
+            Some(id) => Some(id),
+            None if ["task", "id", "todo"].iter().any(|name| word.eq_ignore_ascii_case(name)) => {
+                let mut ahead = words.clone();
+                ahead.next().map(|next| next.trim_start_matches('#'))
+            }
+            None => None,
+        };
+        // A word without a digit is no id.
+        if let Some(id) = named.filter(|id| id.starts_with(is_id) && id.contains(|one: char| one.is_ascii_digit())) {
+            return Some(id.to_owned());
+        }
+    }
+    None
+}
+
+fn is_id(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '#'
+}
+
 fn id_text(id: &Json<'static>) -> Option<String> {
     match id {
-        Json::String(text) if !text.is_empty() => Some(text.to_string()),
+        Json::String(text) => Some(text.trim().trim_start_matches('#').to_owned()).filter(|id| !id.is_empty()),
         Json::Number(number) => Some(number.to_string()),
         _ => None,
     }
 }
 
 fn new_item(text: &str, status: PlanStatus) -> PlanItem {
-    PlanItem { id: None, text: text.to_owned(), status }
+    PlanItem { id: None, text: text.to_owned(), status, is_stated: true }
 }
 
 /// The text of a list item: `- x`, `* x`, `3. x`, or a checkbox without a marker.
@@ -662,11 +730,42 @@ mod tests {
                 {"content":"test it","status":"todo"}]}"#,
         ] {
             let items = Plan::of_result(text).map(|plan| plan.items).unwrap_or_default();
+            let items: Vec<_> = items.into_iter().map(|item| PlanItem { id: None, ..item }).collect();
             let expected = ["parse it", "print it", "test it"].into_iter().zip(all);
             assert_eq!(items, expected.map(|(text, status)| new_item(text, status)).collect::<Vec<_>>(), "{text}");
         }
         for text in ["Todos have been modified", "- one\n- two", "[1, 2]", "a\nb\nc\n[x] d\n[ ] e\nf", "[x] only one"] {
             assert_eq!(Plan::of_result(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_task_and_the_id_of_a_new_one_are_read() {
+        for text in [
+            "#2 [in_progress] print it [blocked by #1]",
+            "Task #2: print it\nStatus: in_progress\nDescription: all of it",
+            r#"{"task":{"id":2,"subject":"print it","status":"in_progress"}}"#,
+            r#"{"id":"2","subject":"print it","status":"in_progress"}"#,
+        ] {
+            let item = PlanItem { id: Some("2".to_owned()), ..new_item("print it", PlanStatus::InProgress) };
+            assert_eq!(Plan::of_result(text), Some(Plan { items: vec![item], merges: true }), "{text}");
+        }
+        for (result, id) in [
+            ("Task #3 created successfully: close issue #12", Some("3")),
+            ("Created task 3: port the parser", Some("3")),
+            ("Task created with id: 3", Some("3")),
+            ("Todo created (id: t-3)", Some("t-3")),
+            ("Task created: #3", Some("3")),
+            (r#"{"success":true,"task":{"id":"3","subject":"a"}}"#, Some("3")),
+            (r#"{"taskId":3}"#, Some("3")),
+            ("{\"task_id\":\"#3\"}", Some("3")),
+            (r#"{"data":{"id":"a1b2"}}"#, Some("a1b2")),
+            ("Task created successfully: port the parser", None),
+            ("Task created successfully", None),
+            ("{}", None),
+            ("", None),
+        ] {
+            assert_eq!(created_id(result).as_deref(), id, "{result}");
         }
     }
 

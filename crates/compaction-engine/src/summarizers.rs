@@ -13,7 +13,7 @@ use std::time::{self, Duration};
 
 use async_trait::async_trait;
 use compaction_core::conversation::{Redact, Thinking};
-use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, Turn, render_messages, summarize};
+use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, Turn, render_messages, render_turn, summarize};
 use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::ledger::Ledger;
@@ -282,6 +282,10 @@ impl Summarizer for Extractive {
                 with_turn,
             };
             let text = match &ledgers {
+                // Nothing was there before the turn.
+                Some(ledgers) if job.kind == RequestKind::TurnPrefix && !is_behind_history => {
+                    render_turn(&ledgers.first, &job.messages, &style)
+                }
                 Some(ledgers) if !is_behind_history => render_messages(&ledgers.first, &job.messages, kind, &style),
                 _ => {
                     let input = ExtractiveInput {

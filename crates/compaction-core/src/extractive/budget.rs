@@ -11,11 +11,11 @@ use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
 use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
-use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED};
+use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED, THE_GOAL};
 use crate::ledger::selection::Selection;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{Ledger, NameRecord, Statement, Voice};
-use crate::summary::{Section, Sections, SummaryKind, render_item};
+use crate::summary::{Section, Sections, SummaryKind, join_split_turn, render_item};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a token in an estimate.
@@ -79,8 +79,42 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
 /// The summary of `kind` with the candidates and statements that fit into the tokens of `style`, but at
 /// least [`MINIMUM_TOKENS`].
 pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
-    let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN as u64);
     let frame = utf16_len(&Sections::default().render(kind));
+    chosen(ledger, candidates, kind, style, frame).render().render(kind)
+}
+
+/// The summary of the beginning of a turn without a history before it: what a history tells of the state, and the rest
+/// as the context of the turn.
+pub(super) fn choose_of_turn(ledger: &Ledger, candidates: Candidates, style: &Style<'_>) -> String {
+    let frame = utf16_len(&of_turn(Sections::default(), Vec::new()));
+    let mut chooser = chosen(ledger, candidates, SummaryKind::History, style, frame);
+    // The first steps of the turn are no state of the work.
+    let is_step = |(section, one): &(Section, Candidate)| *section == Section::Done && one.rank == Rank::Least;
+    let (steps, state) = std::mem::take(&mut chooser.chosen).into_iter().partition(is_step);
+    chooser.chosen = state;
+    let mut steps: Vec<(Section, Candidate)> = steps;
+    steps.sort_by_key(|(_, one)| (one.position, one.sequence));
+    of_turn(chooser.render(), steps.iter().map(|(_, one)| one.item()).collect())
+}
+
+fn of_turn(mut state: Sections, steps: Vec<String>) -> String {
+    let mut context = Sections::default();
+    context[Section::OriginalRequest].push(THE_GOAL.to_owned());
+    context[Section::EarlyProgress] = steps;
+    context[Section::SuffixContext] = std::mem::take(&mut state[Section::CriticalContext]);
+    let state = state.render(SummaryKind::History);
+    join_split_turn(Some(&state), &context.render(SummaryKind::TurnPrefix))
+}
+
+/// What fits beside `frame` UTF-16 units of headings.
+fn chosen<'a>(
+    ledger: &'a Ledger,
+    candidates: Candidates,
+    kind: SummaryKind,
+    style: &Style<'_>,
+    frame: usize,
+) -> Chooser<'a> {
+    let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN as u64);
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
     let name_lists = NameList::of(ledger);
     let mut lists = preferred(candidates, kind);
@@ -93,7 +127,7 @@ pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind,
     chooser.lengthen();
     chooser.take_names();
     chooser.take_results(ledger);
-    chooser.render()
+    chooser
 }
 
 /// Whether a summary of `kind` has anything to choose from.
@@ -279,7 +313,7 @@ impl Chooser<'_> {
 
     /// Sections are in order of position, except Next Steps, where the latest plan comes first. The
     /// digest and the lists of names are last.
-    fn render(mut self) -> String {
+    fn render(mut self) -> Sections {
         self.chosen.sort_by_key(|(section, candidate)| {
             let latest_first = if *section == Section::NextSteps { u64::MAX - candidate.position } else { 0 };
             (latest_first, candidate.position, candidate.sequence)
@@ -291,7 +325,7 @@ impl Chooser<'_> {
         let place = placed(self.kind, Section::CriticalContext);
         sections[place].extend(std::mem::take(&mut self.digest));
         sections[place].extend(self.name_lists.iter().filter_map(NameList::item));
-        sections.render(self.kind)
+        sections
     }
 }
 

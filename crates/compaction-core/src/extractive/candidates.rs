@@ -36,6 +36,7 @@ use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, 
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::PlanStatus;
+pub(super) use next_steps::ROOM_FOR_TWO;
 use done::{FileStates, UndoneTurns, is_answered_item, standing_milestones};
 use goal::asked;
 
@@ -90,6 +91,15 @@ pub(super) struct Candidates {
 
 impl Candidates {
     pub(super) fn of(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> Self {
+        Self::of_kind(ledger, kind, style, false)
+    }
+
+    /// The candidates of the beginning of a turn without a history before it, for the sections of a history.
+    pub(super) fn of_turn(ledger: &Ledger, style: &Style<'_>) -> Self {
+        Self::of_kind(ledger, SummaryKind::History, style, true)
+    }
+
+    fn of_kind(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>, goes_on: bool) -> Self {
         let mut pool = Pool::new(style.custom_instructions, style.citations);
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
@@ -103,7 +113,7 @@ impl Candidates {
         let undone = UndoneTurns::of(with_turn);
         let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
         let mut builder =
-            Builder { ledger, turn, with_turn, kind, tells_state, turn_request, units, states, undone, pool };
+            Builder { ledger, turn, with_turn, kind, goes_on, tells_state, turn_request, units, states, undone, pool };
         builder.requests();
         let has_failed_runs = builder.failed_runs();
         builder.notes();
@@ -129,6 +139,8 @@ struct Builder<'a> {
     /// The ledger with the turn that follows, if it is known.
     with_turn: &'a Ledger,
     kind: SummaryKind,
+    /// Whether the messages are the beginning of a turn that goes on behind them.
+    goes_on: bool,
     /// Whether this summary tells the state of the work. The context of a turn does where there is no history.
     tells_state: bool,
     /// The request of the turn that follows, if a person's words begin it.
@@ -285,7 +297,7 @@ impl<'a> Builder<'a> {
 
     /// Whether the last request has no complete answer yet.
     fn is_open(&self) -> bool {
-        if self.turn.is_some() {
+        if self.turn.is_some() || self.goes_on {
             return true;
         }
         let Some(last) = self.ledger.last_request() else { return false };
@@ -323,8 +335,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
                 // Steps that the answer lists need not be listed again as its options.
                 NoteKind::Step if self.is_listed(note) => continue,
-                // The request of the turn answers it.
-                NoteKind::Step if self.turn.is_some() && is_asking(&note.text) => continue,
+                // The request of the turn answers it, or the model went on without an answer.
+                NoteKind::Step if (self.turn.is_some() || self.goes_on) && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
@@ -501,7 +513,7 @@ impl<'a> Builder<'a> {
 
     /// The question with which the newest answer ends, if a person has to answer it. A short sentence may follow it.
     fn waiting_question(&self) -> Option<&'a Statement> {
-        let newest = self.newest_of_model().next().filter(|_| self.turn.is_none() && !self.ledger.is_waiting)?;
+        let newest = self.newest_of_model().next().filter(|_| self.turn.is_none() && !self.goes_on && !self.ledger.is_waiting)?;
         let mut own = self.newest_of_model().take_while(|one| one.position == newest.position);
         let is_short = |one: &Statement| one.voice != Voice::Announcement && utf16_len(&one.text) <= LONGEST_BEHIND;
         match own.next().filter(|last| question_in(&last.text).is_none()) {

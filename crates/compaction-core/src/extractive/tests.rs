@@ -14,6 +14,7 @@ use crate::summary::{SummaryDocument, append_file_blocks, missing_headings};
 use crate::tokens::estimate_text;
 
 mod state;
+mod turn_alone;
 
 const ENOUGH: u64 = 4000;
 

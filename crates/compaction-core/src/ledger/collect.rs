@@ -23,6 +23,7 @@ use super::selection::SharedVocabulary;
 use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
+use super::tasks::NewTasks;
 use super::text::clip_middle;
 use super::{Ledger, LeftOut, Places, Request, Voice, earlier_summary};
 use crate::entry::EntryId;
@@ -58,6 +59,7 @@ pub struct Collector<'a> {
     pub(super) notes: NoteList,
     pub(super) statements: Statements,
     plan: LatestPlan,
+    new_tasks: NewTasks,
     newest_calls: NewestCalls<'a>,
     pinned: Vec<EntryId>,
     left_out: LeftOut,
@@ -90,6 +92,7 @@ impl<'a> Collector<'a> {
             notes: NoteList::default(),
             statements: Statements::default(),
             plan: LatestPlan::default(),
+            new_tasks: NewTasks::default(),
             newest_calls: NewestCalls::default(),
             pinned: Vec::new(),
             left_out: LeftOut::default(),
@@ -162,6 +165,7 @@ impl<'a> Collector<'a> {
                 if let Some(words) = person::sent_while_working(&text) {
                     self.read_person(place, &words);
                 }
+                self.new_tasks.end(tool_call_id, &text, *is_error, &mut self.plan);
                 if self.actions.shows_plan(tool_call_id) {
                     self.plan.read_result(&text, self.position);
                 } else if self.actions.writes_plan(tool_call_id) {
@@ -337,6 +341,7 @@ impl<'a> Collector<'a> {
             }
             if let Some(plan) = content.plan {
                 self.plan.take(&plan, place.position);
+                self.new_tasks.begin(&call.id, &plan, &self.plan);
             }
             self.read_arguments(call, content.changes_files, place);
         }

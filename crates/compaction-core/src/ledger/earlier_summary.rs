@@ -5,7 +5,7 @@ use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
     ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, LAST_STEP, LATEST, LEFT_BRANCH,
-    NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, THEN, TO_FIX, TO_RUN,
+    NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, THE_GOAL, THEN, TO_FIX, TO_RUN,
     WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
@@ -30,6 +30,7 @@ fn is_of_its_time(item: &str) -> bool {
         TO_FIX,
         TO_RUN,
         NOTHING_LEFT,
+        THE_GOAL,
     ];
     starts.iter().any(|start| item.starts_with(start))
 }

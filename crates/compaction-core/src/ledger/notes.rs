@@ -320,6 +320,8 @@ pub(crate) const NO_RESULT: &str = ": no result yet";
 pub(crate) const SO_FAR: &str = "done so far: ";
 /// Starts the item of a request without a complete answer.
 pub(crate) const WORKING_ON: &str = "Working on: ";
+/// Stands for the request of a turn whose state is told above.
+pub(crate) const THE_GOAL: &str = "The goal above is the request of this turn";
 /// Names the latest request where its words are not repeated.
 pub(crate) const THE_LATEST: &str = "the latest request";
 /// Starts the steps that were named before the latest request, while that is worked on.

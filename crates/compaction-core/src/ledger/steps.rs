@@ -161,23 +161,61 @@ impl LatestPlan {
         } else {
             self.items = items.filter(|item| !item.text.is_empty()).collect();
         }
+        // A list that is kept by ids grows for as long as the conversation.
+        if plan.merges && self.items.len() > MOST_ITEMS {
+            let mut over = self.items.len() - MOST_ITEMS;
+            self.items.retain(|item| {
+                let is_past = matches!(item.status, PlanStatus::Completed | PlanStatus::Cancelled) && over > 0;
+                over -= usize::from(is_past);
+                !is_past
+            });
+        }
         self.items.truncate(MOST_ITEMS);
         self.position = position;
     }
 
     fn merge(&mut self, item: PlanItem) {
-        let known = self.items.iter_mut().find(|known| known.id.is_some() && known.id == item.id);
-        match known {
-            Some(known) if item.text.is_empty() => known.status = item.status,
-            Some(known) => *known = item,
-            None if item.text.is_empty() => {}
-            None => self.items.push(item),
+        if let Some(at) = item.id.as_deref().and_then(|id| self.place_of(id)) {
+            let known = &mut self.items[at];
+            known.id = item.id;
+            if item.is_stated {
+                known.status = item.status;
+            }
+            if !item.text.is_empty() {
+                known.text = item.text;
+            }
+        } else if !item.text.is_empty() {
+            self.items.push(item);
         }
     }
 
-    /// Takes the list that the result of a call shows.
+    /// The index of the task with this id. A task whose result is missing has the number that its neighbours leave for it.
+    fn place_of(&self, id: &str) -> Option<usize> {
+        self.named(id).or_else(|| {
+            let number: u64 = id.parse().ok()?;
+            // Tasks are numbered in their order.
+            let mut before = 0;
+            self.items.iter().position(|item| {
+                before = match &item.id {
+                    Some(id) => id.parse().unwrap_or(before),
+                    None => before + 1,
+                };
+                item.id.is_none() && before == number
+            })
+        })
+    }
+
+    fn named(&self, id: &str) -> Option<usize> {
+        self.items.iter().position(|item| item.id.as_deref() == Some(id))
+    }
+
+    /// Takes the list that the result of a call shows, or the state of one task that is known.
     pub(super) fn read_result(&mut self, text: &str, position: u64) {
-        if let Some(plan) = Plan::of_result(text) {
+        let is_known = |plan: &Plan| {
+            // Other things that are called tasks have ids, too.
+            !plan.merges || plan.items.iter().filter_map(|item| item.id.as_deref()).all(|id| self.named(id).is_some())
+        };
+        if let Some(plan) = Plan::of_result(text).filter(is_known) {
             self.take(&plan, position);
         }
     }
@@ -310,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_result_completes_a_plan_whose_arguments_were_cut() {
-        let item = |text: &str| PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending };
+        let item = |text: &str| PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending, is_stated: true };
         let mut plan = LatestPlan { items: vec![item("port the parser"), item("port the pri")], position: 1 };
         plan.complete("- [x] another list\n- [ ] of tasks", 2);
         assert_eq!(plan.items.len(), 2);

@@ -566,7 +566,7 @@ fn read_plan(json: &Json<'_>) -> LatestPlan {
     let item = |json: &Json<'_>| {
         let name = text(json, "state")?;
         let (status, _) = STATES.iter().find(|(_, own)| *own == name)?;
-        Some(PlanItem { id: text(json, "id"), text: text(json, "text")?, status: *status })
+        Some(PlanItem { id: text(json, "id"), text: text(json, "text")?, status: *status, is_stated: true })
     };
     LatestPlan { items: list(plan, "tasks", item), position: number(plan, "at") }
 }

@@ -23,7 +23,7 @@ const LONGEST_EARLIER: usize = 420;
 const TOLD_PART: usize = 60;
 const TOLD_UNITS: (usize, usize) = (60, 320);
 /// UTF-16 units of a summary from which it says a request or a report where it is looked for.
-pub(super) const ROOM_FOR_TWO: usize = 2048;
+pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
 const MARK: &str = " \u{2026} ";
@@ -51,7 +51,8 @@ impl Builder<'_> {
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
         let is_planned = has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer);
-        if self.turn.is_none() && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
+        let is_alone = self.turn.is_none() && !self.goes_on;
+        if is_alone && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
             return;
         }
         let open = self.left_open(&latest.text, latest.position);
@@ -83,10 +84,11 @@ impl Builder<'_> {
         self.add_step(&format!("{line}{open}"), &line, turn);
     }
 
-    /// A request in a few of its own sentences, if there is room for more than those of Goal. One that only pastes an error is told by that error.
+    /// A request in a few of its own sentences, if there is room for more than those of Goal. One that only pastes an error
+    /// is told by that error. A turn without a history has no other request that could be meant.
     fn told(&self, request: &str) -> String {
         let (fewest, most) = TOLD_UNITS;
-        if self.units < ROOM_FOR_TWO {
+        if self.units < ROOM_FOR_TWO || self.goes_on {
             return THE_LATEST.to_owned();
         }
         let units = (self.units / TOLD_PART).clamp(fewest, most);

@@ -60,6 +60,7 @@ impl<'a> Builder<'a> {
             turn: None,
             turn_request: None,
             kind: self.kind,
+            goes_on: false,
             tells_state: self.tells_state,
             units: self.units,
             states: FileStates::of(&ledger.statements),
@@ -74,7 +75,7 @@ impl<'a> Builder<'a> {
         let mut done = if position > 0 { self.done_since(position) } else { Vec::new() };
         done.extend(self.of_turn().into_iter().flat_map(|turn| turn.done_since(1)));
         // The kept messages of a turn begin with what was done for it.
-        let is_newest = self.turn.is_none() && position == self.ledger.messages;
+        let is_newest = self.turn.is_none() && !self.goes_on && position == self.ledger.messages;
         match done.is_empty() {
             true if is_newest => format!("{item} ({NOTHING_YET})"),
             true => item,

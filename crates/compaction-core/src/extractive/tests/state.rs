@@ -571,3 +571,29 @@ fn of_theories_that_runs_refuted_the_last_one_is_told() {
     let text = text_of(&history(&prepared(&with_fact)));
     assert!(!text.contains("cache of the shop") && text.contains("is 4411"), "a fact is no theory: {text}");
 }
+
+#[test]
+fn tasks_that_are_kept_by_ids_are_done_when_a_call_says_so() {
+    let create = |id: &str, text: &str| calls(id, "TaskCreate", &format!(r#"{{"subject":"{text}"}}"#));
+    let update = |id: &str, arguments: &str| [calls(id, "TaskUpdate", arguments), returns(id, "Updated task", false)];
+    let messages = [
+        &[user("Port the parser and the printer to Rust")][..],
+        &[create("1", "port the parser"), create("2", "port the printer"), create("3", "write the manual")],
+        // The results come in another order, and one is missing.
+        &[returns("3", "Task #3 created successfully: write the manual", false)],
+        &[returns("1", r#"{"task":{"id":1,"subject":"port the parser"}}"#, false)],
+        &update("4", r#"{"taskId":"3","status":"in_progress"}"#),
+        &update("5", r##"{"task_id":"#2","status":"completed"}"##),
+        &update("6", r#"{"taskId":1,"status":"completed"}"#),
+        &update("7", r#"{"taskId":"3","addBlockedBy":["2"]}"#),
+    ];
+    let messages = messages.concat();
+    let all = |section| after(section, &messages);
+    let is_in = |section, task: &str| all(section).iter().any(|item| item == task);
+    assert!(is_in(Section::Done, "port the parser") && is_in(Section::Done, "port the printer"));
+    assert!(is_in(Section::InProgress, "write the manual"));
+    assert!(!all(Section::NextSteps).iter().any(|item| item.starts_with("port the")));
+    let list = [calls("8", "TaskList", "{}"), returns("8", "#1 [completed] port the parser\n#3 [pending] test it", false)];
+    let messages = [&messages[..], &list, &update("9", r#"{"taskId":"3","status":"completed"}"#)].concat();
+    assert!(after(Section::Done, &messages).iter().any(|item| item == "test it"), "the list has ids");
+}

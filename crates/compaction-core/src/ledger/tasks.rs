@@ -1,0 +1,128 @@
+//! Tasks that are created one by one and kept by ids: the result of a call, which may come in any order, gives a new task
+//! its id, and later calls name the task by it.
+
+use super::steps::LatestPlan;
+use crate::tools::{Plan, PlanItem, created_id};
+
+/// Calls that created a task and whose results did not come yet.
+#[derive(Debug, Default, Clone)]
+pub(super) struct NewTasks {
+    waiting: Vec<NewTask>,
+}
+
+#[derive(Debug, Clone)]
+struct NewTask {
+    /// The id of the call.
+    call: String,
+    /// The words of the task, as the list has them.
+    text: String,
+}
+
+impl NewTasks {
+    /// Notes that `call` wrote `plan` down, if it created one task without an id. `list` has it as its last item.
+    pub(super) fn begin(&mut self, call: &str, plan: &Plan, list: &LatestPlan) {
+        let is_new = plan.merges && plan.items.iter().all(|item| item.id.is_none());
+        if let (true, [_], Some(last)) = (is_new, plan.items.as_slice(), list.items.last()) {
+            self.waiting.push(NewTask { call: call.to_owned(), text: last.text.clone() });
+        }
+    }
+
+    /// Reads the result of `call`: its task has the id that the result gives, or was not created if the call failed.
+    pub(super) fn end(&mut self, call: &str, result: &str, is_error: bool, list: &mut LatestPlan) {
+        let Some(at) = self.waiting.iter().rposition(|one| one.call == call) else { return };
+        let task = self.waiting.swap_remove(at);
+        let is_it = |item: &PlanItem| item.id.is_none() && item.text == task.text;
+        let Some(place) = list.items.iter().rposition(is_it) else { return };
+        if is_error {
+            list.items.remove(place);
+        } else if let Some(id) = created_id(result) {
+            list.items[place].id = Some(id.clone());
+            // A list that is begun again gives its ids again.
+            let mut index = 0;
+            list.items.retain(|item| {
+                index += 1;
+                index - 1 == place || item.id.as_ref() != Some(&id)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::PlanStatus;
+
+    fn creates(text: &str) -> Plan {
+        let item = PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending, is_stated: false };
+        Plan { items: vec![item], merges: true }
+    }
+
+    fn updates(id: &str, status: Option<PlanStatus>) -> Plan {
+        let (is_stated, status) = (status.is_some(), status.unwrap_or(PlanStatus::Pending));
+        Plan { items: vec![PlanItem { id: Some(id.to_owned()), text: String::new(), status, is_stated }], merges: true }
+    }
+
+    fn shown(list: &LatestPlan) -> String {
+        let item = |item: &PlanItem| format!("{} {} {:?}", item.id.as_deref().unwrap_or("-"), item.text, item.status);
+        list.items.iter().map(item).collect::<Vec<_>>().join("; ")
+    }
+
+    /// A list of three tasks that were created by calls `a`, `b` and `c` in parallel.
+    fn three() -> (NewTasks, LatestPlan) {
+        let (mut tasks, mut list) = (NewTasks::default(), LatestPlan::default());
+        for (call, text) in [("a", "parse"), ("b", "print"), ("c", "test")] {
+            list.take(&creates(text), 1);
+            tasks.begin(call, &creates(text), &list);
+        }
+        (tasks, list)
+    }
+
+    #[test]
+    fn results_in_any_order_give_ids() {
+        let (mut tasks, mut list) = three();
+        tasks.end("c", r#"{"task":{"id":"3"}}"#, false, &mut list);
+        tasks.end("a", "Task #1 created successfully: parse", false, &mut list);
+        tasks.end("b", "Task #2 created successfully: print", false, &mut list);
+        list.take(&updates("3", Some(PlanStatus::Completed)), 2);
+        list.take(&updates("1", Some(PlanStatus::InProgress)), 2);
+        // An owner or a blocker changes no state.
+        list.take(&updates("3", None), 3);
+        assert_eq!(shown(&list), "1 parse InProgress; 2 print Pending; 3 test Completed");
+    }
+
+    #[test]
+    fn a_task_without_a_result_has_the_number_of_its_place() {
+        let (mut tasks, mut list) = three();
+        tasks.end("a", "Task #7 created successfully: parse", false, &mut list);
+        list.take(&updates("8", Some(PlanStatus::Completed)), 2);
+        assert_eq!(shown(&list), "7 parse Pending; 8 print Completed; - test Pending");
+        let (_, mut list) = three();
+        list.take(&updates("3", Some(PlanStatus::Completed)), 2);
+        list.take(&updates("4", Some(PlanStatus::Completed)), 2);
+        assert_eq!(shown(&list), "- parse Pending; - print Pending; 3 test Completed");
+    }
+
+    #[test]
+    fn a_call_that_failed_created_nothing_and_a_new_list_begins_again() {
+        let (mut tasks, mut list) = three();
+        tasks.end("b", "the list is locked", true, &mut list);
+        tasks.end("a", "Task #1 created", false, &mut list);
+        tasks.end("c", "Task #2 created", false, &mut list);
+        assert_eq!(shown(&list), "1 parse Pending; 2 test Pending");
+        list.take(&creates("write the manual"), 5);
+        tasks.begin("d", &creates("write the manual"), &list);
+        tasks.end("d", "Task #1 created", false, &mut list);
+        assert_eq!(shown(&list), "2 test Pending; 1 write the manual Pending");
+    }
+
+    #[test]
+    fn a_long_list_forgets_what_is_done() {
+        let mut list = LatestPlan::default();
+        for number in 1..=90 {
+            list.take(&creates(&format!("task {number}")), number);
+            list.take(&updates(&number.to_string(), (number < 80).then_some(PlanStatus::Completed)), number);
+        }
+        assert_eq!(list.in_state(PlanStatus::Pending).count(), 11);
+        assert!(list.items.len() <= 60);
+    }
+}
