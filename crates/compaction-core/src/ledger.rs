@@ -7,6 +7,7 @@
 
 pub(crate) mod actions;
 mod answers;
+pub(crate) mod bold;
 pub(crate) mod choices;
 mod claims;
 pub(crate) mod closed_requests;

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::bold::without_bold;
 use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
@@ -158,7 +159,7 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     if is_undecided(sentence, &words) {
         return None;
     }
-    let plain = sentence.trim().replace("**", "");
+    let plain = without_bold(sentence.trim()).into_owned();
     let reasoned = with_reason(&plain);
     let has_reason = reasoned.is_some() || OTHER_REASONS.is_in(&words) || has_unspaced(REASONS_UNSPACED);
     let describes = || !has_unspaced(COMPARING_UNSPACED) && !has_agent(&words);
@@ -196,7 +197,7 @@ fn pieces(phrase: &str) -> Vec<String> {
 /// Whether a sentence has the form `Decision: …`.
 fn names_choice(sentence: &str) -> bool {
     let before = sentence.split_once([':', '\u{ff1a}']).map(|(before, _)| before);
-    let noun = before.and_then(|before| before.split_whitespace().last()).map(|noun| noun.replace("**", ""));
+    let noun = before.and_then(|before| before.split_whitespace().last()).map(|noun| noun.trim_matches('*').to_owned());
     noun.is_some_and(|noun| CHOICES.contains(&noun.to_lowercase().as_str()))
 }
 

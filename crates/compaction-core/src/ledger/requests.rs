@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
 use super::answers::answered;
+use super::bold::without_bold;
 use super::choices::{chosen, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial};
@@ -365,7 +366,7 @@ impl<'a> Dialogue<'a> {
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= since);
         for answer in newest() {
             for step in explicit_steps(&answer.text) {
-                notes.add(NoteKind::Step, &step.replace("**", ""), answer.place, false);
+                notes.add(NoteKind::Step, &without_bold(&step), answer.place, false);
             }
         }
         if let Some((answer, option)) = newest().next_back().and_then(|answer| Some((answer, taken(&answer.text)?))) {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::bold::without_bold;
 use super::statements::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
@@ -273,7 +274,7 @@ pub(crate) fn may_be_unspaced(text: &str) -> bool {
 pub(crate) fn first_and_last_sentence(text: &str) -> String {
     let mut all = sentences(text);
     let first = all.next().or_else(|| code_line(text)).unwrap_or_default();
-    let part = |sentence: &str| one_line(&clip(sentence, LONGEST_END)).replace("**", "");
+    let part = |sentence: &str| without_bold(&one_line(&clip(sentence, LONGEST_END))).into_owned();
     let first = part(first);
     match all.last() {
         Some(last) => format!("{first} \u{2026} {}", part(last)),
