@@ -37,6 +37,7 @@ pub(crate) mod requests;
 pub(crate) mod results;
 pub(crate) mod selection;
 mod shown;
+mod stated;
 pub(crate) mod statements;
 mod steps;
 mod store;

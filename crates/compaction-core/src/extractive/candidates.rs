@@ -303,6 +303,7 @@ impl<'a> Builder<'a> {
         let question = self.waiting_question();
         let mut before = Vec::new();
         let answered_from = self.answered_from();
+        let told = self.told_decisions(&same);
         for note in &self.ledger.notes {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
@@ -313,8 +314,7 @@ impl<'a> Builder<'a> {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
-                // A newer one says the same.
-                NoteKind::Decision if same.contains(&std::ptr::from_ref(note)) => continue,
+                NoteKind::Decision if !told.contains(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
                 NoteKind::Done if self.is_undone(note) => continue,
                 NoteKind::Done => Section::Done,
@@ -352,6 +352,20 @@ impl<'a> Builder<'a> {
             self.pool.add(section, &note.text, origin, rank);
         }
         self.earlier_steps(&before);
+    }
+
+    /// The newest decisions that are told: those with reasons and those of people before others. `same` are those of
+    /// which a newer one says the same.
+    fn told_decisions(&self, same: &HashSet<*const Note>) -> HashSet<*const Note> {
+        let is_told = |note: &&Note| {
+            !note.is_withdrawn
+                && !note.text.starts_with(LEFT_BRANCH)
+                && !same.contains(&std::ptr::from_ref(*note))
+                && !self.is_decision_undone(note)
+        };
+        let mut told: Vec<&Note> = self.ledger.notes_of(NoteKind::Decision).filter(is_told).collect();
+        told.sort_by_key(|note| (note.is_minor, Reverse(note.position)));
+        told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).collect()
     }
 
     /// Whether a step lists options of which each is a step by itself.
@@ -677,6 +691,8 @@ fn are_alike(one: &Terms, other: &Terms) -> bool {
     shared >= FEWEST_ALIKE && is_most && one.names == other.names
 }
 
+/// Most decisions that are told.
+const MOST_DECISIONS: usize = 6;
 /// Most notes of one kind that are nearly alike.
 const MOST_ALIKE: usize = 2;
 /// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.

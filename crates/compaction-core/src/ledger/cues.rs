@@ -127,6 +127,11 @@ pub(crate) fn is_trivial(text: &str) -> bool {
     text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
 }
 
+/// Whether a sentence only guesses. `words` are its normalised words.
+pub(super) fn is_guess(words: &str) -> bool {
+    GUESSES.is_in(words)
+}
+
 /// What a sentence that chooses or compares is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
@@ -201,7 +206,8 @@ fn names_choice(sentence: &str) -> bool {
     noun.is_some_and(|noun| CHOICES.contains(&noun.to_lowercase().as_str()))
 }
 
-fn with_reason(sentence: &str) -> Option<String> {
+/// A sentence in the form `**decision**: reason`, if a word stands between the two.
+pub(super) fn with_reason(sentence: &str) -> Option<String> {
     let split = |(mark, start): &(&str, &str)| {
         let (decision, reason) = sentence.split_once(mark)?;
         let decision = decision.trim().trim_end_matches([',', ':', '-', '\u{2014}', '\u{2013}']).trim_end();
