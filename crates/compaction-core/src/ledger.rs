@@ -35,6 +35,7 @@ mod reasons;
 pub(crate) mod repository;
 pub(crate) mod requests;
 pub(crate) mod results;
+pub(crate) mod rules;
 pub(crate) mod selection;
 mod shown;
 mod stated;

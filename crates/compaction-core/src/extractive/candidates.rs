@@ -29,6 +29,7 @@ use crate::ledger::notes::{
     RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, key, question_answered,
 };
 use crate::ledger::outcomes::told_command;
+use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::text::{clip, first_words, one_line, quote};
@@ -192,7 +193,11 @@ impl<'a> Builder<'a> {
             if let Some(turn) = self.turn_request {
                 let item = then(turn, self.chosen_option(turn));
                 self.pool.add(Section::Goal, &item, Origin::at(u64::MAX), Rank::Must);
-            } else if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
+            } else if let Some(last) = self
+                .ledger
+                .last_request()
+                .filter(|last| last.position > latest.position && !only_sets_rules(&last.text))
+            {
                 let item = then(&last.text, self.chosen_at(last.position));
                 self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
@@ -279,7 +284,10 @@ impl<'a> Builder<'a> {
     /// The last request that is complete by itself. The kept end of a split turn has its own.
     fn latest(&self) -> Option<&'a Request> {
         let requests = &self.ledger.requests;
-        let latest = requests.iter().rev().find(|request| is_substantive(&request.text)).or_else(|| requests.last());
+        let mut whole = requests.iter().rev().filter(|request| is_substantive(&request.text));
+        // A rule stands with the constraints, and the request before it goes on.
+        let latest = whole.clone().find(|request| !only_sets_rules(&request.text)).or_else(|| whole.next());
+        let latest = latest.or_else(|| requests.last());
         latest.filter(|_| self.kind != SummaryKind::TurnPrefix)
     }
 

@@ -10,7 +10,6 @@ use super::bold::without_bold;
 use super::cues::{Choice, has_name, is_guess, is_sized, with_reason};
 use super::deciding::{is_advice, is_undecided};
 use super::finder::automaton;
-use super::problems::is_word_of_problem;
 use super::statements::sentences;
 use super::text::{has_any, normalised, starts_with_any};
 use crate::phrases::{SPACED, UNSPACED, listed};
@@ -41,6 +40,8 @@ const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
 const PROVISIONAL: &[&str] = listed!(SPACED, "stated: provisional");
 /// Objects that do not say what was chosen.
 const POINTING: &[&str] = listed!(SPACED, "stated: pointing");
+/// Words with which a sentence tells a problem.
+const PROBLEMS: &[&str] = listed!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
 const OF_PERSON: &[&str] = listed!(SPACED, "stated: of a person");
 const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
@@ -119,8 +120,10 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
         return Some(Made::Way);
     }
     // What is told before the verb as a problem is what the sentence is about.
-    let is_plain = |end: usize| !words[..end].iter().any(|word| is_word_of_problem(word));
-    let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| !POINTING.contains(object));
+    let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.contains(word));
+    // What stands before the verb may be what the object points to.
+    let is_named = starts_with_any(normal, ALTERNATIVES);
+    let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.contains(object));
     let first = words.first()?;
     if (REPORTING.contains(first) || !is_final && VERBS.contains(first)) && has_object(0) {
         return Some(Made::Done);
@@ -187,6 +190,8 @@ mod tests {
             ("I've kept the old endpoint so that `v1` clients still work.", true),
             ("The simplest approach: check `rows.len()` before drawing.", false),
             ("Stores the rank rather than the name.", true),
+            ("I understand - let's keep the two folders and use `make` instead of `ninja` for them.", true),
+            ("Instead of one lock for the `Store`, we should apply it to each row.", false),
             ("Ich nehme `serde`, weil es gepflegt wird.", false),
             ("On garde `axios` pour l'instant.", true),
             ("Uso un índice en vez de una lista.", true),
@@ -204,6 +209,7 @@ mod tests {
             ("You could store the rank instead of the name.", true),
             ("Use `rg` instead of `grep` if you can.", true),
             ("It returns early since `x` is empty.", true),
+            ("Plan B: For now, we can use a `mock` for testing.", true),
             ("I will run the tests so that we see what fails.", false),
             ("Should we keep `a.rs` instead of `b.rs`?", true),
         ] {

@@ -110,6 +110,21 @@ pub(crate) fn clip(text: &str, units: usize) -> String {
     cut
 }
 
+/// `text` in at most `units` UTF-16 units: its first sentences, as far as they fit and fill a third of the room, else
+/// cut as by [`clip`].
+pub(crate) fn clip_sentences(text: &str, units: usize) -> String {
+    if utf16_len(text) <= units {
+        return text.to_owned();
+    }
+    let end = |sentence: &str| sentence.as_ptr() as usize - text.as_ptr() as usize + sentence.len();
+    let fits = |end: &usize| utf16_len(&text[..*end]) <= units;
+    let last = sentences(text).map(end).take_while(fits).last();
+    match last.filter(|end| utf16_len(&text[..*end]) * 3 >= units) {
+        Some(end) => text[..end].to_owned(),
+        None => clip(text, units),
+    }
+}
+
 /// `text` in at most `units` UTF-16 units: its beginning (two thirds) and its end, with `…` between
 /// them if it was cut. Requests are often written below pasted text.
 pub(crate) fn clip_middle(text: &str, units: usize) -> String {
