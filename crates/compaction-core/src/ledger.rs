@@ -42,6 +42,7 @@ mod stated;
 pub(crate) mod statements;
 mod steps;
 mod store;
+pub(crate) mod templates;
 pub(crate) mod terms;
 pub(crate) mod text;
 mod withdrawals;

@@ -130,6 +130,11 @@ impl ToolAction {
     }
 }
 
+/// Whether a tool of this name changes files, whatever its arguments.
+pub fn edits_files(name: &str) -> bool {
+    by_table(name, &Arguments::of(None), DEEPEST_WRAP).changes_files()
+}
+
 /// Whether an argument of this name holds a path, according to `tools` or the table.
 pub fn names_path(argument: &str, tools: &FileTools) -> bool {
     let by_table = || table().arguments("path").iter().any(|name| table::is_written_as(argument, name));

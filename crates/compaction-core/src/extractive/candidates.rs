@@ -32,11 +32,12 @@ use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
+use crate::ledger::templates::task;
 use crate::ledger::text::{clip, first_words, one_line, quote};
-use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
+use crate::ledger::{CommandRecord, FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
-use crate::tools::PlanStatus;
+use crate::tools::{PlanStatus, edits_files};
 use done::{FileStates, UndoneTurns, is_answered_item, standing_milestones};
 use goal::asked;
 
@@ -174,7 +175,9 @@ impl<'a> Builder<'a> {
             return;
         }
         if let Some(latest) = latest {
-            let line = typed(&latest.text, MOST_UNITS);
+            // The steps of a template are needed as long as it is worked on.
+            let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
+            let line = typed(request, MOST_UNITS);
             let answered = self.chosen_at(latest.position).or_else(|| self.answered_by(&latest.text, latest.position));
             let item = match &answered {
                 Some(question) => format!("{LATEST}{line} ({question})"),
@@ -593,7 +596,10 @@ impl<'a> Builder<'a> {
         // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
         let checks = Checks::of(self.ledger);
         let passed = checks.passed();
-        for command in commands().filter(|command| command.position >= oldest) {
+        // Edits without a file say nothing where the files are told.
+        let has_changes = self.ledger.files.iter().any(|file| file.written + file.edited > 0);
+        let is_told = |command: &&CommandRecord| has_changes && command.is_call && edits_files(&command.command);
+        for command in commands().filter(|command| command.position >= oldest && !is_told(command)) {
             let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);

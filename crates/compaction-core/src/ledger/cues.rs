@@ -9,6 +9,7 @@ use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
+use super::templates::task;
 use super::text::{WordList, clip_middle, first_words, normalised, one_line, quoted};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
@@ -59,7 +60,7 @@ const LONGEST_SENTENCE: usize = 400;
 /// A request as an item of Goal. A long one keeps its beginning and end, since pasted text in between
 /// is not part of the request.
 pub(crate) fn goal_line(text: &str) -> String {
-    one_line(&clip_middle(text.trim(), LONGEST_SENTENCE))
+    one_line(&clip_middle(task(text).unwrap_or(text).trim(), LONGEST_SENTENCE))
 }
 
 /// The words of a request without most of the pasted text: its beginning, its prose and its end, in at

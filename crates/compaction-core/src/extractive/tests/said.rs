@@ -56,3 +56,29 @@ fn an_answer_is_told_by_its_conclusion() {
         assert!(told, "{open:?}");
     }
 }
+
+#[test]
+fn edits_without_a_file_are_left_out_where_the_files_are_told() {
+    let mut messages = vec![user("Add a menu to the page of the shop")];
+    messages.extend([calls("1", "edit_file", r#"{"diff":"+ a"}"#), returns("1", "done", false)]);
+    let done = section(&messages, Section::Done);
+    assert!(done.iter().any(|item| item.contains("edit_file")), "nothing else tells it: {done:?}");
+    messages.extend([calls("2", "edit_file", r#"{"target_file":"menu.html"}"#), returns("2", "done", false)]);
+    let done = section(&messages, Section::Done);
+    assert_eq!(done, ["Edited `menu.html`"]);
+}
+
+#[test]
+fn the_template_of_a_command_is_told_by_its_task() {
+    let steps = "- Read the next file of the shop and write down what it is for.\n".repeat(20);
+    let text = format!("You are an agent for shops. Your task is to write the file `SHOP.md`.\n\n**Steps:**\n{steps}");
+    let mut messages = vec![user(&text), says("I read the files of the shop", "toolUse")];
+    let goal = section(&messages, Section::Goal);
+    assert!(goal[0].contains("Read the next file"), "its steps are worked on: {goal:?}");
+    messages.push(says("The file `SHOP.md` tells of all files of the shop.", "stop"));
+    let goal = section(&messages, Section::Goal);
+    assert_eq!(goal, ["Latest request: Your task is to write the file `SHOP.md`. (answered)"]);
+    messages.push(user("Add a menu to the page of the shop"));
+    let goal = section(&messages, Section::Goal);
+    assert_eq!(goal[0], "At first: Your task is to write the file `SHOP.md`.");
+}
