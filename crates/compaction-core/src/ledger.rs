@@ -7,6 +7,7 @@
 
 pub(crate) mod actions;
 mod answers;
+pub(crate) mod bold;
 pub(crate) mod choices;
 mod claims;
 pub(crate) mod closed_requests;
@@ -34,12 +35,15 @@ mod reasons;
 pub(crate) mod repository;
 pub(crate) mod requests;
 pub(crate) mod results;
+pub(crate) mod rules;
 pub(crate) mod selection;
 mod shown;
+mod stated;
 pub(crate) mod statements;
 mod steps;
 mod store;
 mod tasks;
+pub(crate) mod templates;
 pub(crate) mod terms;
 pub(crate) mod text;
 mod withdrawals;

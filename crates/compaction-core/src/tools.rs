@@ -130,6 +130,11 @@ impl ToolAction {
     }
 }
 
+/// Whether a tool of this name changes files, whatever its arguments.
+pub fn edits_files(name: &str) -> bool {
+    by_table(name, &Arguments::of(None), DEEPEST_WRAP).changes_files()
+}
+
 /// Whether an argument of this name holds a path, according to `tools` or the table.
 pub fn names_path(argument: &str, tools: &FileTools) -> bool {
     let by_table = || table().arguments("path").iter().any(|name| table::is_written_as(argument, name));
@@ -521,7 +526,8 @@ const MARKS: [(&[char], PlanStatus); 3] = [
 
 /// Reads a line of a printed list: `☒ x`, `- [~] x`, `1. [completed] x`, `#2 [pending] x`.
 fn marked_item(line: &str) -> Option<PlanItem> {
-    let id = line.strip_prefix('#').and_then(|rest| rest.split_once(' ')).map(|(id, _)| id.trim_end_matches([':', '.']));
+    let id =
+        line.strip_prefix('#').and_then(|rest| rest.split_once(' ')).map(|(id, _)| id.trim_end_matches([':', '.']));
     let id = id.filter(|id| is_number(id)).map(str::to_owned);
     let line = line.trim_start_matches(['\u{23bf}', '\u{2514}', '#', ' ', '\u{a0}']);
     let bare = line.trim_start_matches(|character: char| character.is_ascii_digit()).trim_start();

@@ -29,16 +29,18 @@ use crate::ledger::notes::{
     RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, key, question_answered,
 };
 use crate::ledger::outcomes::told_command;
+use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::statements::{is_prose, sentences};
+use crate::ledger::templates::task;
 use crate::ledger::text::{clip, first_words, one_line, quote};
-use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
+use crate::ledger::{CommandRecord, FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
-use crate::tools::PlanStatus;
-pub(super) use next_steps::ROOM_FOR_TWO;
+use crate::tools::{PlanStatus, edits_files};
 use done::{FileStates, UndoneTurns, is_answered_item, standing_milestones};
 use goal::asked;
+pub(super) use next_steps::ROOM_FOR_TWO;
 
 /// Most UTF-16 units of a repeated request.
 const LONGEST_REPEAT: usize = 120;
@@ -185,7 +187,9 @@ impl<'a> Builder<'a> {
             return;
         }
         if let Some(latest) = latest {
-            let line = typed(&latest.text, MOST_UNITS);
+            // The steps of a template are needed as long as it is worked on.
+            let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
+            let line = typed(request, MOST_UNITS);
             let answered = self.chosen_at(latest.position).or_else(|| self.answered_by(&latest.text, latest.position));
             let item = match &answered {
                 Some(question) => format!("{LATEST}{line} ({question})"),
@@ -204,7 +208,11 @@ impl<'a> Builder<'a> {
             if let Some(turn) = self.turn_request {
                 let item = then(turn, self.chosen_option(turn));
                 self.pool.add(Section::Goal, &item, Origin::at(u64::MAX), Rank::Must);
-            } else if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
+            } else if let Some(last) = self
+                .ledger
+                .last_request()
+                .filter(|last| last.position > latest.position && !only_sets_rules(&last.text))
+            {
                 let item = then(&last.text, self.chosen_at(last.position));
                 self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
@@ -291,7 +299,10 @@ impl<'a> Builder<'a> {
     /// The last request that is complete by itself. The kept end of a split turn has its own.
     fn latest(&self) -> Option<&'a Request> {
         let requests = &self.ledger.requests;
-        let latest = requests.iter().rev().find(|request| is_substantive(&request.text)).or_else(|| requests.last());
+        let mut whole = requests.iter().rev().filter(|request| is_substantive(&request.text));
+        // A rule stands with the constraints, and the request before it goes on.
+        let latest = whole.clone().find(|request| !only_sets_rules(&request.text)).or_else(|| whole.next());
+        let latest = latest.or_else(|| requests.last());
         latest.filter(|_| self.kind != SummaryKind::TurnPrefix)
     }
 
@@ -315,6 +326,7 @@ impl<'a> Builder<'a> {
         let question = self.waiting_question();
         let mut before = Vec::new();
         let answered_from = self.answered_from();
+        let told = self.told_decisions(&same);
         for note in &self.ledger.notes {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
@@ -325,8 +337,7 @@ impl<'a> Builder<'a> {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
-                // A newer one says the same.
-                NoteKind::Decision if same.contains(&std::ptr::from_ref(note)) => continue,
+                NoteKind::Decision if !told.contains(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
                 NoteKind::Done if self.is_undone(note) => continue,
                 NoteKind::Done => Section::Done,
@@ -364,6 +375,20 @@ impl<'a> Builder<'a> {
             self.pool.add(section, &note.text, origin, rank);
         }
         self.earlier_steps(&before);
+    }
+
+    /// The newest decisions that are told: those with reasons and those of people before others. `same` are those of
+    /// which a newer one says the same.
+    fn told_decisions(&self, same: &HashSet<*const Note>) -> HashSet<*const Note> {
+        let is_told = |note: &&Note| {
+            !note.is_withdrawn
+                && !note.text.starts_with(LEFT_BRANCH)
+                && !same.contains(&std::ptr::from_ref(*note))
+                && !self.is_decision_undone(note)
+        };
+        let mut told: Vec<&Note> = self.ledger.notes_of(NoteKind::Decision).filter(is_told).collect();
+        told.sort_by_key(|note| (note.is_minor, Reverse(note.position)));
+        told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).collect()
     }
 
     /// Whether a step lists options of which each is a step by itself.
@@ -513,7 +538,10 @@ impl<'a> Builder<'a> {
 
     /// The question with which the newest answer ends, if a person has to answer it. A short sentence may follow it.
     fn waiting_question(&self) -> Option<&'a Statement> {
-        let newest = self.newest_of_model().next().filter(|_| self.turn.is_none() && !self.goes_on && !self.ledger.is_waiting)?;
+        let newest = self
+            .newest_of_model()
+            .next()
+            .filter(|_| self.turn.is_none() && !self.goes_on && !self.ledger.is_waiting)?;
         let mut own = self.newest_of_model().take_while(|one| one.position == newest.position);
         let is_short = |one: &Statement| one.voice != Voice::Announcement && utf16_len(&one.text) <= LONGEST_BEHIND;
         match own.next().filter(|last| question_in(&last.text).is_none()) {
@@ -583,7 +611,10 @@ impl<'a> Builder<'a> {
         // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
         let checks = Checks::of(self.ledger);
         let passed = checks.passed();
-        for command in commands().filter(|command| command.position >= oldest) {
+        // Edits without a file say nothing where the files are told.
+        let has_changes = self.ledger.files.iter().any(|file| file.written + file.edited > 0);
+        let is_told = |command: &&CommandRecord| has_changes && command.is_call && edits_files(&command.command);
+        for command in commands().filter(|command| command.position >= oldest && !is_told(command)) {
             let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);
@@ -689,6 +720,8 @@ fn are_alike(one: &Terms, other: &Terms) -> bool {
     shared >= FEWEST_ALIKE && is_most && one.names == other.names
 }
 
+/// Most decisions that are told.
+const MOST_DECISIONS: usize = 6;
 /// Most notes of one kind that are nearly alike.
 const MOST_ALIKE: usize = 2;
 /// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.

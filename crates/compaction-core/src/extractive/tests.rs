@@ -1,4 +1,5 @@
 mod goal_and_done;
+mod said;
 
 use std::cell::Cell;
 use std::path::Path;

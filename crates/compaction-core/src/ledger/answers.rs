@@ -1,6 +1,7 @@
 //! Answers: what a person says in a few words to a question or an advice of the model. Neither half makes sense alone,
 //! so they become one decision. Words of several languages tell an assent and a refusal.
 
+use super::bold::without_bold;
 use super::cues::{has_name, is_sized};
 use super::notes::{AGREED, REFUSED, answered_to};
 use super::statements::sentences;
@@ -104,9 +105,9 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         _ => at.checked_sub(1).filter(|_| points_back(all[at])),
     };
     let before = before.filter(|before| *before < at).map(|before| all[before]);
-    let question = one_line(all[at]).replace("**", "");
+    let question = without_bold(&one_line(all[at])).into_owned();
     let question = match before.filter(|before| is_sized(before) && !is_question(before)) {
-        Some(before) => format!("{} {question}", one_line(before).replace("**", "")),
+        Some(before) => format!("{} {question}", without_bold(&one_line(before))),
         None => question,
     };
     let question = clip_middle(&question, LONGEST_QUESTION);

@@ -1,5 +1,6 @@
 //! Choices: the options that an answer offers, and the one that a person takes.
 
+use super::bold::without_bold;
 use super::statements::{prose, sentences, without_marker};
 use super::text::{clip, has_any, normalised, one_line};
 use crate::phrases::{SPACED, UNSPACED, listed};
@@ -129,12 +130,12 @@ pub(crate) fn whole(answer: &str, taken: &str) -> Option<String> {
     let is_of_it = |line: &&str| marks.iter().any(|mark| line.starts_with(mark)) && labelled(line).is_none();
     let mut lines = behind.lines().skip(1).filter(|line| !line.trim().is_empty()).take_while(is_of_it).peekable();
     lines.peek()?;
-    let lines: Vec<String> = lines.map(|line| one_line(without_marker(line)).replace("**", "")).collect();
+    let lines: Vec<String> = lines.map(|line| without_bold(&one_line(without_marker(line))).into_owned()).collect();
     Some(clip(&format!("{taken}: {}", lines.join("; ")), LONGEST_WHOLE))
 }
 
 fn item((label, text): &(Label<'_>, &str)) -> String {
-    format!("{}. {}", label.sign, clip(&one_line(text).replace("**", ""), LONGEST_OPTION))
+    format!("{}. {}", label.sign, clip(&without_bold(&one_line(text)), LONGEST_OPTION))
 }
 
 /// The newest list of options in an answer.

@@ -7,7 +7,7 @@ use super::cues::{is_substantive, typed};
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
 use super::problems::{is_word_of_problem, reported};
 use super::statements::{Statement, Voice};
-use super::text::{WordList, clip, clip_middle, first_words, has_any, normalised, starts_with_any};
+use super::text::{WordList, clip_middle, clip_sentences, first_words, has_any, normalised, starts_with_any};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -23,6 +23,15 @@ const FILLERS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: fillers");
 /// A Korean yes with its comma, which would divide phrases in a table. Without the comma other words begin with it.
 const YES: [&str; 1] = ["네,"];
 const FILLER_WORDS: usize = 3;
+/// Beginnings of conclusions, and their most words. A heading with them is short.
+static CONCLUDING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: concluding"));
+const CONCLUDING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: concluding");
+const CONCLUDING_WORDS: usize = 4;
+const LONGEST_TITLE: usize = 40;
+/// Beginnings of sentences that only lead to what is told behind them, and their most words.
+const INTRODUCING: &[&str] = listed!(SPACED, "closed requests: introducing");
+const INTRODUCING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: introducing");
+const INTRODUCING_WORDS: usize = 4;
 /// Most UTF-16 units of a request and of its answer in an item.
 const LONGEST_REQUEST: usize = 72;
 const LONGEST_ANSWER: usize = 120;
@@ -130,9 +139,46 @@ fn said_in(statements: &[Statement], (first, last): (u64, u64)) -> Option<Said<'
     let start = statements.partition_point(|one| one.position < first);
     // Messages without calls between them are one answer, however many they are.
     let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
-    let said = own.filter(|one| one.voice == Voice::Report && is_statement(&one.text));
+    let own: Vec<&Statement> = own.collect();
+    if let Some(at) = conclusion(&own) {
+        return joined(own[at..].iter().copied().filter(|one| is_said(one) && tells(&one.text)));
+    }
+    let said = own.into_iter().filter(|one| is_said(one));
     // A short answer has nothing else.
-    joined(said.clone().filter(|one| tells(&one.text))).or_else(|| joined(said))
+    let telling = said.clone().filter(|one| tells(&one.text));
+    let results = joined(telling.clone().filter(|one| !introduces(&one.text)));
+    results.or_else(|| joined(telling)).or_else(|| joined(said))
+}
+
+fn is_said(one: &Statement) -> bool {
+    one.voice == Voice::Report && is_statement(&one.text)
+}
+
+/// Where the last conclusion of an answer begins that says so: behind its heading, or with words such as `In short`.
+fn conclusion(own: &[&Statement]) -> Option<usize> {
+    let is_short = |text: &str| utf16_len(text) <= LONGEST_TITLE;
+    let found = own.iter().rposition(|one| match one.voice {
+        Voice::Announcement => is_short(&one.text) && has_conclusion(&one.text),
+        Voice::Report => has_conclusion(&one.text) && is_statement(&one.text) && tells(&one.text),
+        _ => false,
+    })?;
+    let at = if own[found].voice == Voice::Announcement { found + 1 } else { found };
+    own.get(at).filter(|one| is_said(one) && tells(&one.text)).map(|_| at)
+}
+
+/// Whether a sentence or a heading begins as a conclusion does.
+fn has_conclusion(text: &str) -> bool {
+    CONCLUDING.starts(&first_words(text, CONCLUDING_WORDS))
+        || !text.is_ascii() && CONCLUDING_UNSPACED.iter().any(|start| text.starts_with(start))
+}
+
+/// Whether a sentence only says that something is told behind it.
+fn introduces(sentence: &str) -> bool {
+    let words = first_words(sentence, INTRODUCING_WORDS);
+    let leads = sentence.ends_with([':', '\u{ff1a}']);
+    leads
+        && (starts_with_any(&words, INTRODUCING)
+            || !sentence.is_ascii() && INTRODUCING_UNSPACED.iter().any(|piece| sentence.contains(piece)))
 }
 
 fn joined<'a>(mut said: impl Iterator<Item = &'a Statement>) -> Option<Said<'a>> {
@@ -181,7 +227,7 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
     let start = if has_changed { FINISHED } else { ANSWER };
     let request = clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST);
     let answer = answer.trim_end_matches([':', '\u{ff1a}', ' ']);
-    format!("{start}{request}{ANSWERED_BY}{}", clip(answer, LONGEST_ANSWER))
+    format!("{start}{request}{ANSWERED_BY}{}", clip_sentences(answer, LONGEST_ANSWER))
 }
 
 /// Most words of a command of the harness, such as `/add src/main.rs`, which asks the model for nothing.

@@ -20,6 +20,7 @@ use super::person;
 use super::requests::{Dialogue, read_constraints};
 use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
+use super::stated::choices_of_commit;
 use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
@@ -373,6 +374,9 @@ impl<'a> Collector<'a> {
             match value {
                 Json::String(text) => {
                     self.names.read(text, place, if is_text { Places::EDIT } else { Places::CALL });
+                    for choice in Some(()).filter(|()| !is_text).into_iter().flat_map(|()| choices_of_commit(text)) {
+                        self.notes.add(NoteKind::Decision, &choice, place, true);
+                    }
                 }
                 Json::Array(items) if depth < DEEPEST => {
                     values.extend(items.iter().rev().map(|item| (item, is_text, depth + 1)));

@@ -57,7 +57,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
-    if has_any(&words, OBJECTING) {
+    if has_any(&words, OBJECTING) || starts_with_any(&words, FROM_NOW_ON) {
         return true;
     }
     let signals = signals(&words);
@@ -89,6 +89,8 @@ const FINDINGS: &[&str] = listed!(SPACED, "constraints: findings");
 
 /// Words with which a person objects to what was done without being asked for.
 const OBJECTING: &[&str] = listed!(SPACED, "constraints: objecting");
+/// Beginnings of rules that hold from now on.
+const FROM_NOW_ON: &[&str] = listed!(SPACED, "constraints: from now on");
 /// Words of a clause that says what to use.
 const USING: &[&str] = listed!(SPACED, "constraints: using");
 

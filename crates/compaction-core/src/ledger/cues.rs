@@ -4,10 +4,12 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::bold::without_bold;
 use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
+use super::templates::task;
 use super::text::{WordList, clip_middle, first_words, normalised, one_line, quoted};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
@@ -58,7 +60,7 @@ const LONGEST_SENTENCE: usize = 400;
 /// A request as an item of Goal. A long one keeps its beginning and end, since pasted text in between
 /// is not part of the request.
 pub(crate) fn goal_line(text: &str) -> String {
-    one_line(&clip_middle(text.trim(), LONGEST_SENTENCE))
+    one_line(&clip_middle(task(text).unwrap_or(text).trim(), LONGEST_SENTENCE))
 }
 
 /// The words of a request without most of the pasted text: its beginning, its prose and its end, in at
@@ -126,6 +128,11 @@ pub(crate) fn is_trivial(text: &str) -> bool {
     text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
 }
 
+/// Whether a sentence only guesses. `words` are its normalised words.
+pub(super) fn is_guess(words: &str) -> bool {
+    GUESSES.is_in(words)
+}
+
 /// What a sentence that chooses or compares is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
@@ -158,7 +165,7 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     if is_undecided(sentence, &words) {
         return None;
     }
-    let plain = sentence.trim().replace("**", "");
+    let plain = without_bold(sentence.trim()).into_owned();
     let reasoned = with_reason(&plain);
     let has_reason = reasoned.is_some() || OTHER_REASONS.is_in(&words) || has_unspaced(REASONS_UNSPACED);
     let describes = || !has_unspaced(COMPARING_UNSPACED) && !has_agent(&words);
@@ -196,11 +203,12 @@ fn pieces(phrase: &str) -> Vec<String> {
 /// Whether a sentence has the form `Decision: …`.
 fn names_choice(sentence: &str) -> bool {
     let before = sentence.split_once([':', '\u{ff1a}']).map(|(before, _)| before);
-    let noun = before.and_then(|before| before.split_whitespace().last()).map(|noun| noun.replace("**", ""));
+    let noun = before.and_then(|before| before.split_whitespace().last()).map(|noun| noun.trim_matches('*').to_owned());
     noun.is_some_and(|noun| CHOICES.contains(&noun.to_lowercase().as_str()))
 }
 
-fn with_reason(sentence: &str) -> Option<String> {
+/// A sentence in the form `**decision**: reason`, if a word stands between the two.
+pub(super) fn with_reason(sentence: &str) -> Option<String> {
     let split = |(mark, start): &(&str, &str)| {
         let (decision, reason) = sentence.split_once(mark)?;
         let decision = decision.trim().trim_end_matches([',', ':', '-', '\u{2014}', '\u{2013}']).trim_end();

@@ -5,8 +5,8 @@ use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
     ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, LAST_STEP, LATEST, LEFT_BRANCH,
-    NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, THE_GOAL, THEN, TO_FIX, TO_RUN,
-    WORKING_ON,
+    NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, THE_GOAL, THEN, TO_FIX,
+    TO_RUN, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;

@@ -1,6 +1,7 @@
 //! Frames: words around a part of an answer without which it reads as something else. An option that nobody took reads
 //! as a plan, and an item of what is missing as something that is there.
 
+use super::bold::without_bold;
 use super::choices::offered_texts;
 use super::statements::{MOST_OF_ONE, Part};
 use super::text::{has_any, normalised, one_line};
@@ -67,7 +68,8 @@ impl Heading<'_> {
         let words = normalised(self.text);
         let turns = has_any(&words, TURNING)
             || !self.text.is_ascii() && TURNING_UNSPACED.iter().any(|piece| self.text.contains(piece));
-        let bare = one_line(self.text).replace("**", "");
+        let bare = one_line(self.text);
+        let bare = without_bold(&bare);
         let is_mark = |one: char| !one.is_alphanumeric() && one != '`';
         // What stands in brackets says how long or how important, not what.
         let bare = bare.trim_start_matches(is_mark);

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::cues::is_substantive;
 use crate::phrases::{HARNESSES, listed};
 
 /// Elements that a harness adds to a person's messages. Their content is not the person's.
@@ -51,7 +52,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
     if starts_as_harness(text) {
         return Cow::Borrowed("");
     }
-    let text = behind_editor(text);
+    let text = behind_set_up(behind_editor(text));
     let mut rest = with_sent(text).map_or(Cow::Borrowed(text), Cow::Owned);
     // One search for all end tags is faster than one for each, and most texts have none of these.
     let mut ends = EndTags::of(&rest);
@@ -59,6 +60,13 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
         if ends.has(&rest, element)
             && let Some(without) = without_element(&rest, element)
         {
+            rest = Cow::Owned(without);
+            ends = EndTags::of(&rest);
+        }
+    }
+    for element in ends.of_surroundings(&rest) {
+        // If nothing else is there, the request is inside of it.
+        if let Some(without) = without_element(&rest, &element).filter(|without| is_substantive(without)) {
             rest = Cow::Owned(without);
             ends = EndTags::of(&rest);
         }
@@ -98,8 +106,18 @@ impl EndTags {
             let end = memchr::memchr(b'>', &rest[..rest.len().min(LONGEST_ELEMENT + 1)]);
             let name = end.map_or(&[][..], |end| &rest[..end]);
             HARNESS_ELEMENTS.iter().chain(PERSON_ELEMENTS).any(|element| element.as_bytes() == name)
+                || is_surrounding(name)
         };
         Self(memchr::memmem::find_iter(text.as_bytes(), b"</").map(|at| at + 2).filter(is_known).collect())
+    }
+
+    /// The names of elements about the surroundings of a request, which are none of [`HARNESS_ELEMENTS`].
+    fn of_surroundings(&self, text: &str) -> Vec<String> {
+        let names = self.0.iter().filter_map(|at| text[*at..].split_once('>').map(|(name, _)| name));
+        let names = names.filter(|name| is_surrounding(name.as_bytes()) && !HARNESS_ELEMENTS.contains(name));
+        let mut names: Vec<String> = names.map(str::to_owned).take(MOST_SURROUNDINGS).collect();
+        names.dedup();
+        names
     }
 
     /// Whether `text`, which they are from, has the end tag of `name`.
@@ -108,6 +126,59 @@ impl EndTags {
         self.0.iter().any(ends)
     }
 }
+
+/// Whether the name of an element says that it is about the surroundings of a request: two words or more, of which the
+/// last one is such a word.
+fn is_surrounding(name: &[u8]) -> bool {
+    let at = name.iter().rposition(|byte| matches!(byte, b'_' | b'-'));
+    at.is_some_and(|at| at > 0 && SURROUNDINGS.iter().any(|word| word.as_bytes() == &name[at + 1..]))
+}
+
+/// The request behind the set-up text of an agent that tells the day, the system and a listing of the directory; empty
+/// if nothing else is there.
+fn behind_set_up(text: &str) -> &str {
+    let bare = text.trim_start();
+    let first = bare.lines().next().unwrap_or_default();
+    if !(first.starts_with("This is the ") && first.to_ascii_lowercase().contains("setting up the context")) {
+        return text;
+    }
+    let is_of_tree = |line: &str| line.trim_start().starts_with(['\u{251c}', '\u{2514}', '\u{2502}']);
+    let is_of_set_up = |line: &str| is_of_tree(line) || SET_UP.iter().any(|start| line.trim_start().starts_with(start));
+    let mut end = 0;
+    let mut at = 0;
+    for line in bare.split_inclusive('\n') {
+        at += line.len();
+        if is_of_set_up(line) || line.trim_end().ends_with('/') && !line.trim().contains(' ') {
+            end = at;
+        }
+    }
+    bare[end..].trim_start()
+}
+
+/// Beginnings of lines of such a text.
+const SET_UP: &[&str] = &[
+    "This is the ",
+    "Today's date is ",
+    "My operating system is",
+    "I'm currently working in the director",
+    "Here is the folder structure",
+    "The project's temporary directory is",
+    "Showing up to ",
+];
+/// Last words of the names of elements that tell of surroundings, and the most such elements.
+const SURROUNDINGS: &[&str] = &[
+    "context",
+    "environment",
+    "details",
+    "info",
+    "information",
+    "reminder",
+    "metadata",
+    "layout",
+    "status",
+    "settings",
+];
+const MOST_SURROUNDINGS: usize = 8;
 
 /// `text` with the messages that a person sent while the model was working in place of the reminders around them;
 /// `None` if there is none.
@@ -296,6 +367,23 @@ mod tests {
                 "add a test",
             ),
             ("What does \"## My request for Codex:\" mean?", "What does \"## My request for Codex:\" mean?"),
+            (
+                "<session_context>\nThe day is Monday.\n</session_context>\n<shell-info>zsh</shell-info>\nadd a test to it",
+                "add a test to it",
+            ),
+            (
+                "<issue_details>\nThe menu is empty.\n</issue_details>",
+                "<issue_details>\nThe menu is empty.\n</issue_details>",
+            ),
+            (
+                "This is the Gemini CLI. We are setting up the context for our chat.\nToday's date is Monday.\nMy operating \
+                 system is: linux\nI'm currently working in the directory: /w/shop\nHere is the folder structure of it:\n\n\
+                 Showing up to 200 items.\n\n/w/shop/\n\u{251c}\u{2500}\u{2500}\u{2500}a.rs\n\u{2514}\u{2500}\u{2500}\u{2500}b.rs\n\n\
+                 add a menu to the shop",
+                "add a menu to the shop",
+            ),
+            ("This is the page. Add a menu.", "This is the page. Add a menu."),
+            ("System: Please continue.", ""),
             ("a < b and [c]", "a < b and [c]"),
             ("use Vec<task> here", "use Vec<task> here"),
             ("rename the <rules> element to <policy>", "rename the <rules> element to <policy>"),

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::bold::without_bold;
 use super::cues::{has_name, is_announcement, is_sized};
 use super::deciding::has_agent;
 use super::finder::automaton;
@@ -57,7 +58,8 @@ pub(super) fn with_subject(item: &str, sentence: &str, before: Option<&str>) -> 
         return Some(item.to_owned());
     }
     let before = before.filter(|before| !begins_with_pronoun(before) && before.contains(char::is_alphanumeric))?;
-    let named = one_line(before).replace("**", "");
+    let named = one_line(before);
+    let named = without_bold(&named);
     Some(format!(
         "{} \u{2013} {item}",
         clip(named.trim_end_matches([':', ' ', '.', '\u{ff1a}', '\u{3002}']), LONGEST_BEFORE)
@@ -92,9 +94,10 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     if !has_name(sentence) && !has_name(before) {
         return None;
     }
-    let plan = one_line(sentence).replace("**", "");
+    let plan = one_line(sentence);
+    let plan = without_bold(&plan);
     let plan = plan.trim_end_matches(['.', ':', '\u{3002}', '\u{ff1a}']);
-    Some(format!("**{plan}**: {}", clip(&one_line(before).replace("**", ""), LONGEST_BEFORE)))
+    Some(format!("**{plan}**: {}", clip(&without_bold(&one_line(before)), LONGEST_BEFORE)))
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
 use super::answers::answered;
+use super::bold::without_bold;
 use super::choices::{chosen, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial};
 use super::deciding::is_advice;
 use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
 use super::reasons::{change_of_plan, with_subject};
+use super::stated::{is_choice_of_person, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
 use super::text::{clip, clip_middle, has_any, normalised, one_line, starts_with_any};
@@ -176,6 +178,8 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
         }
         if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
             notes.add(NoteKind::Decision, &format!("{DECIDED}{}", choice.item), place, false);
+        } else if is_choice_of_person(sentence) && !is_constraint(sentence) {
+            notes.add(NoteKind::Decision, &format!("{DECIDED}{sentence}"), place, false);
         }
     }
 }
@@ -327,7 +331,10 @@ impl<'a> Dialogue<'a> {
         for part in parts {
             for sentence in part.sentences() {
                 let plan = || before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
-                let choice = choice(sentence);
+                let choice = choice(sentence)
+                    .filter(|choice| choice.is_made)
+                    .or_else(|| stated(sentence, is_final))
+                    .or_else(|| choice(sentence));
                 let made = choice.as_ref().is_some_and(|choice| choice.is_made);
                 if let Some(plan) = Some(()).filter(|()| !made).and_then(|()| plan()) {
                     notes.add(NoteKind::Decision, &plan, place, true);
@@ -365,7 +372,7 @@ impl<'a> Dialogue<'a> {
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= since);
         for answer in newest() {
             for step in explicit_steps(&answer.text) {
-                notes.add(NoteKind::Step, &step.replace("**", ""), answer.place, false);
+                notes.add(NoteKind::Step, &without_bold(&step), answer.place, false);
             }
         }
         if let Some((answer, option)) = newest().next_back().and_then(|answer| Some((answer, taken(&answer.text)?))) {

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Sources;
+use super::bold::without_bold;
 use super::cues::is_announcement;
 use super::notes::SourcePosition;
 use super::terms::is_unspaced;
@@ -183,7 +184,7 @@ impl Statements {
                 Part::Sentence(sentence) | Part::Heading(sentence) => {
                     let mut line = as_line(without_edges(sentence));
                     if memchr::memchr(b'*', line.as_bytes()).is_some() {
-                        line = Cow::Owned(line.replace("**", ""));
+                        line = Cow::Owned(without_bold(&line).into_owned());
                     }
                     match (voice(&line), part) {
                         // A heading says what follows and little by itself.
@@ -445,6 +446,9 @@ pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn without_marker(line: &str) -> &str {
     let line = line.trim();
     let marks = line.bytes().take_while(|byte| matches!(byte, b'#' | b'>' | b'*' | b'-' | b'+' | b' ')).count();
+    // A glob or the name of an argument may begin with the last of them.
+    let is_name = |rest: &str| rest.starts_with(|one: char| one.is_ascii_lowercase() || matches!(one, '/' | '_'));
+    let marks = if line[..marks].ends_with("**") && is_name(&line[marks..]) { marks - 2 } else { marks };
     let line = &line[marks..];
     let digits = &line[line.bytes().take_while(u8::is_ascii_digit).count()..];
     match digits.strip_prefix(". ").or_else(|| digits.strip_prefix(") ")) {

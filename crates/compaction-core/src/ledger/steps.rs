@@ -348,7 +348,8 @@ mod tests {
 
     #[test]
     fn a_result_completes_a_plan_whose_arguments_were_cut() {
-        let item = |text: &str| PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending, is_stated: true };
+        let item =
+            |text: &str| PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending, is_stated: true };
         let mut plan = LatestPlan { items: vec![item("port the parser"), item("port the pri")], position: 1 };
         plan.complete("- [x] another list\n- [ ] of tasks", 2);
         assert_eq!(plan.items.len(), 2);

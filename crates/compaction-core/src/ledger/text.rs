@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::bold::without_bold;
 use super::statements::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
@@ -123,6 +124,21 @@ pub(crate) fn clip(text: &str, units: usize) -> String {
         cut.push('\u{2026}');
     }
     cut
+}
+
+/// `text` in at most `units` UTF-16 units: its first sentences, as far as they fit and fill a third of the room, else
+/// cut as by [`clip`].
+pub(crate) fn clip_sentences(text: &str, units: usize) -> String {
+    if utf16_len(text) <= units {
+        return text.to_owned();
+    }
+    let end = |sentence: &str| sentence.as_ptr() as usize - text.as_ptr() as usize + sentence.len();
+    let fits = |end: &usize| utf16_len(&text[..*end]) <= units;
+    let last = sentences(text).map(end).take_while(fits).last();
+    match last.filter(|end| utf16_len(&text[..*end]) * 3 >= units) {
+        Some(end) => text[..end].to_owned(),
+        None => clip(text, units),
+    }
 }
 
 /// `text` in at most `units` UTF-16 units: its beginning (two thirds) and its end, with `…` between
@@ -289,7 +305,7 @@ pub(crate) fn may_be_unspaced(text: &str) -> bool {
 pub(crate) fn first_and_last_sentence(text: &str) -> String {
     let mut all = sentences(text);
     let first = all.next().or_else(|| code_line(text)).unwrap_or_default();
-    let part = |sentence: &str| one_line(&clip(sentence, LONGEST_END)).replace("**", "");
+    let part = |sentence: &str| without_bold(&one_line(&clip(sentence, LONGEST_END))).into_owned();
     let first = part(first);
     match all.last() {
         Some(last) => format!("{first} \u{2026} {}", part(last)),

@@ -7,7 +7,7 @@ use crate::ledger::closed_requests::said_first;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::frames::OPTION;
 use crate::ledger::notes::{IDLE, NOTHING_LEFT};
-use crate::ledger::text::clip;
+use crate::ledger::text::clip_sentences;
 use crate::ledger::{NoteKind, Request, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
@@ -78,7 +78,7 @@ impl Builder<'_> {
         let units = LONGEST_REPORT.min(self.units / REPORT_PART);
         let report = self.report(newest.position).filter(|_| self.tells_report());
         let item = match report {
-            Some(said) => format!("{IDLE}{waits}. The last answer reports: {}", clip(&said, units)),
+            Some(said) => format!("{IDLE}{waits}. The last answer reports: {}", clip_sentences(&said, units)),
             None => format!("{IDLE}{waits}"),
         };
         let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };

@@ -8,6 +8,7 @@ use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::notes::{AT_FIRST, DONE_WITH, THEN};
 use crate::ledger::requests::{is_quoted, is_telling};
 use crate::ledger::statements::{is_prose, sentences};
+use crate::ledger::templates::task;
 use crate::ledger::text::{clip, clip_middle, one_line};
 use crate::ledger::{Ledger, Note, NoteKind, Request};
 use crate::summary::Section;
@@ -66,14 +67,17 @@ impl<'a> Builder<'a> {
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Normal);
                 }
                 false => {
-                    let whole = typed(&first.text, MOST_UNITS);
+                    let whole = typed(task(&first.text).unwrap_or(&first.text), MOST_UNITS);
                     self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
                 }
             }
         }
         let is_first = |request: &Request| first.is_some_and(|first| first.position == request.position);
         if let Some(begun) = begun.filter(|begun| !is_first(begun) && !is_aim(begun) && !is_latest(begun)) {
-            let item = format!("{AT_FIRST}{}", clip(&typed(&begun.text, MOST_UNITS), LONGEST_FIRST));
+            let item = format!(
+                "{AT_FIRST}{}",
+                clip(&typed(task(&begun.text).unwrap_or(&begun.text), MOST_UNITS), LONGEST_FIRST)
+            );
             self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
         }
     }
@@ -119,6 +123,7 @@ impl<'a> Builder<'a> {
 /// A request in at most `units` UTF-16 units. What it asks stays, where that is told apart: of a long one, whole
 /// sentences are kept, first those that ask at its end, then its beginning.
 pub(super) fn asked(request: &str, units: usize) -> String {
+    let request = task(request).unwrap_or(request);
     let whole = typed(request, MOST_UNITS);
     if utf16_len(&whole) <= units {
         return whole;

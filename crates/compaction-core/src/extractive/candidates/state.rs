@@ -9,6 +9,7 @@ use super::{
 use crate::extractive::budget::joined;
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, told_call};
+use crate::ledger::bold::without_bold;
 use crate::ledger::choices::whole;
 use crate::ledger::closed_requests::{is_filler, said_first};
 use crate::ledger::commands::{core_command, looks_up, purposes, without_preparation};
@@ -472,7 +473,8 @@ fn closing(answer: &str) -> String {
     }
     blocks.retain(|block| !block.is_empty());
     let text = |block: &Vec<&str>| {
-        let lines: Vec<String> = block.iter().map(|line| one_line(without_marker(line)).replace("**", "")).collect();
+        let lines: Vec<String> =
+            block.iter().map(|line| without_bold(&one_line(without_marker(line))).into_owned()).collect();
         let lines: Vec<&str> =
             lines.iter().map(String::as_str).filter(|line| line.contains(char::is_alphanumeric)).collect();
         joined(&lines)

@@ -593,7 +593,8 @@ fn tasks_that_are_kept_by_ids_are_done_when_a_call_says_so() {
     assert!(is_in(Section::Done, "port the parser") && is_in(Section::Done, "port the printer"));
     assert!(is_in(Section::InProgress, "write the manual"));
     assert!(!all(Section::NextSteps).iter().any(|item| item.starts_with("port the")));
-    let list = [calls("8", "TaskList", "{}"), returns("8", "#1 [completed] port the parser\n#3 [pending] test it", false)];
+    let list =
+        [calls("8", "TaskList", "{}"), returns("8", "#1 [completed] port the parser\n#3 [pending] test it", false)];
     let messages = [&messages[..], &list, &update("9", r#"{"taskId":"3","status":"completed"}"#)].concat();
     assert!(after(Section::Done, &messages).iter().any(|item| item == "test it"), "the list has ids");
 }

@@ -1,0 +1,258 @@
+//! Stated choices: sentences that make a choice without a word such as `decided`. The model says what it does and what
+//! it does not, why, or that it is for now; a person says what to stay with or to change to.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use memchr::memmem::Finder;
+
+use super::bold::without_bold;
+use super::cues::{Choice, has_name, is_guess, is_sized, with_reason};
+use super::deciding::{is_advice, is_undecided};
+use super::finder::automaton;
+use super::statements::sentences;
+use super::text::{has_any, normalised, starts_with_any};
+use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::text::utf16_len;
+
+/// Words that begin a clause of the one who chooses.
+const AGENTS: &[&str] = listed!(SPACED, "stated: agents");
+/// Words between such a word and its verb, and the most of them.
+const FILLERS: &[&str] = listed!(SPACED, "stated: fillers");
+const MOST_FILLERS: usize = 4;
+/// Verbs of choices as they stand behind them, and as they begin a report or a plan.
+const VERBS: &[&str] = listed!(SPACED, "stated: verbs");
+const REPORTING: &[&str] = listed!(SPACED, "stated: reporting");
+/// Verbs that are a choice by themselves.
+const CHOSEN: &[&str] = listed!(SPACED, "stated: chosen");
+/// Phrases with the verb and the one who chooses, as other languages have them.
+const FORMS: &[&str] = listed!(SPACED, "stated: forms");
+const FORMS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: forms");
+/// Words for the one way that is taken among several.
+const WAYS: &[&str] = listed!(SPACED, "stated: ways");
+/// Words before what was not chosen.
+const ALTERNATIVES: &[&str] = listed!(SPACED, "stated: alternatives");
+const ALTERNATIVES_UNSPACED: &[&str] = listed!(UNSPACED, "stated: alternatives");
+/// Words before a reason.
+const REASONS: &[&str] = listed!(SPACED, "stated: reasons");
+const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
+/// Words of a choice that does not hold for long.
+const PROVISIONAL: &[&str] = listed!(SPACED, "stated: provisional");
+/// Objects that do not say what was chosen.
+const POINTING: &[&str] = listed!(SPACED, "stated: pointing");
+/// Words with which a sentence tells a problem.
+const PROBLEMS: &[&str] = listed!(SPACED, "stated: problems");
+/// Phrases of a person who chooses.
+const OF_PERSON: &[&str] = listed!(SPACED, "stated: of a person");
+const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
+/// Phrases that choose only if the sentence quotes or names what.
+const WITH_NAME: &[&str] = listed!(SPACED, "stated: of a person with a name");
+
+/// Finds a piece of each phrase with which such a sentence gives a reason or an alternative. Most sentences have none.
+static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let spaced = [ALTERNATIVES, REASONS, PROVISIONAL, CHOSEN, WAYS].into_iter().flatten();
+    automaton(spaced.chain(ALTERNATIVES_UNSPACED).chain(REASONS_UNSPACED).copied(), true)
+});
+
+/// Fewest words of such a sentence, and characters in a language without spaces between words.
+const FEWEST_WORDS: usize = 5;
+const FEWEST_CHARACTERS: usize = 12;
+/// Fewest words of a choice of a person, and its most UTF-16 units.
+const FEWEST_OF_PERSON: usize = 3;
+const LONGEST_OF_PERSON: usize = 240;
+
+/// The choice that a sentence of the model states. `is_final` says that it ends a turn, where advice is no choice.
+pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
+    if !MARKS.is_match(sentence) || !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) {
+        return None;
+    }
+    if sentence.starts_with('|') {
+        return None;
+    }
+    let normal = normalised(sentence);
+    if is_guess(&normal) || is_undecided(sentence, &normal) || is_final && is_advice(sentence, &normal) {
+        return None;
+    }
+    let has_piece = |pieces: &[&str]| !sentence.is_ascii() && pieces.iter().any(|piece| sentence.contains(piece));
+    let has_alternative = has_any(&normal, ALTERNATIVES) || has_piece(ALTERNATIVES_UNSPACED);
+    let has_reason = has_any(&normal, REASONS) || has_piece(REASONS_UNSPACED);
+    let is_provisional = has_any(&normal, PROVISIONAL);
+    let words: Vec<&str> = normal.split_whitespace().collect();
+    let made = if words.len() >= FEWEST_WORDS {
+        made(&words, &normal, is_final)
+    } else {
+        let is_long = sentence.chars().filter(|one| one.is_alphanumeric()).count() >= FEWEST_CHARACTERS;
+        (is_long && has_piece(FORMS_UNSPACED)).then_some(Made::Done)
+    }?;
+    let is_marked = match made {
+        Made::Chosen => true,
+        Made::Way => !is_final && has_name(sentence),
+        Made::Announced => is_provisional,
+        // A reason alone stands in many sentences about how something works.
+        Made::Done => has_alternative || is_provisional || has_reason && has_name(sentence),
+    };
+    if !is_marked {
+        return None;
+    }
+    let plain = without_bold(sentence.trim());
+    let reasoned = with_reason(&plain);
+    let has_reason = has_reason || reasoned.is_some();
+    Some(Choice { item: reasoned.unwrap_or_else(|| plain.into_owned()), has_reason, is_made: true })
+}
+
+/// How a sentence makes a choice.
+enum Made {
+    /// With a verb that says so.
+    Chosen,
+    /// By naming the way.
+    Way,
+    /// By telling what is done.
+    Done,
+    /// By telling what is about to be done, as nearly every step is told.
+    Announced,
+}
+
+fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
+    if starts_with_any(normal, CHOSEN) {
+        return Some(Made::Chosen);
+    }
+    if has_any(normal, WAYS) {
+        return Some(Made::Way);
+    }
+    // What is told before the verb as a problem is what the sentence is about.
+    let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.contains(word));
+    // What stands before the verb may be what the object points to.
+    let is_named = starts_with_any(normal, ALTERNATIVES);
+    let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.contains(object));
+    let first = words.first()?;
+    if (REPORTING.contains(first) || !is_final && VERBS.contains(first)) && has_object(0) {
+        return Some(Made::Done);
+    }
+    for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.contains(word)) {
+        let behind = words[at + 1..].iter().take(MOST_FILLERS + 1);
+        let fillers = behind.take_while(|word| FILLERS.contains(word)).count();
+        let verb = at + 1 + fillers;
+        let is_verb = words.get(verb).is_some_and(|verb| VERBS.contains(verb) || REPORTING.contains(verb));
+        if is_verb && has_object(verb) && is_plain(at) {
+            let only_announces = words[at + 1..verb].contains(&"me");
+            return Some(if only_announces { Made::Announced } else { Made::Done });
+        }
+    }
+    has_any(normal, FORMS).then_some(Made::Done)
+}
+
+/// The choices in the message of a commit that a command makes. The first line says what was done.
+pub(super) fn choices_of_commit(command: &str) -> Vec<String> {
+    let Some(at) = COMMIT.find(command.as_bytes()) else { return Vec::new() };
+    let end = command.floor_char_boundary((at + LONGEST_MESSAGE).min(command.len()));
+    let body = command[at..end].split_once('\n').map_or("", |(_, body)| body);
+    // The lines of a paragraph are cut at a width.
+    let paragraphs = body.split("\n\n").flat_map(|paragraph| paragraph.split("\n- "));
+    let joined: Vec<String> = paragraphs.map(|paragraph| paragraph.replace('\n', " ")).collect();
+    let sentences = joined.iter().flat_map(|paragraph| sentences(paragraph));
+    sentences.filter_map(|sentence| stated(sentence, true)).map(|choice| choice.item).take(MOST_OF_COMMIT).collect()
+}
+
+/// Finds the commands whose messages are read.
+static COMMIT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("git commit "));
+/// Most bytes of the message of a commit, and most choices in it.
+const LONGEST_MESSAGE: usize = 4096;
+const MOST_OF_COMMIT: usize = 4;
+
+/// Whether a sentence of a person chooses something.
+pub(super) fn is_choice_of_person(sentence: &str) -> bool {
+    if sentence.ends_with(['?', '\u{ff1f}', ':', '\u{ff1a}']) || utf16_len(sentence) > LONGEST_OF_PERSON {
+        return false;
+    }
+    if !sentence.is_ascii() && OF_PERSON_UNSPACED.iter().any(|piece| sentence.contains(piece)) {
+        return sentence.chars().filter(|one| one.is_alphanumeric()).count() * 2 >= FEWEST_CHARACTERS;
+    }
+    let words = normalised(sentence);
+    let is_quoting = || sentence.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) || has_name(sentence);
+    let chooses = has_any(&words, OF_PERSON) || has_any(&words, WITH_NAME) && is_quoting();
+    let is_telling = |word: &&str| !POINTING.contains(word);
+    chooses && !is_guess(&words) && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_known_by_its_reason_or_by_what_was_not_chosen() {
+        for (sentence, is_final) in [
+            ("Using a lookup table instead of nested conditions.", true),
+            ("For now, let me simplify and just store the limit directly.", false),
+            ("We keep `round()` because pixels are whole numbers.", false),
+            ("Kept `legacy.py` for now since two scripts still import it.", true),
+            ("Chose files over a table: nothing else reads them.", true),
+            ("Opted for one thread per import.", true),
+            ("I've kept the old endpoint so that `v1` clients still work.", true),
+            ("The simplest approach: check `rows.len()` before drawing.", false),
+            ("Stores the rank rather than the name.", true),
+            ("I understand - let's keep the two folders and use `make` instead of `ninja` for them.", true),
+            ("Instead of one lock for the `Store`, we should apply it to each row.", false),
+            ("Ich nehme `serde`, weil es gepflegt wird.", false),
+            ("On garde `axios` pour l'instant.", true),
+            ("Uso un índice en vez de una lista.", true),
+            ("沿用 `nom` 来解析，避免增加依赖。", true),
+        ] {
+            assert!(stated(sentence, is_final).is_some(), "{sentence}");
+        }
+        for (sentence, is_final) in [
+            ("The footer now uses `dim` instead of `muted`.", true),
+            ("The test is still trying to load `a.rs` instead of `b.rs`.", false),
+            ("Let me use `rg` instead of `grep` here.", false),
+            ("Let me update `a.rs` to use `b` instead of `c`.", false),
+            ("The build fails because we keep `a.rs` in two places.", false),
+            ("I'll keep it as it is because of that.", false),
+            ("You could store the rank instead of the name.", true),
+            ("Use `rg` instead of `grep` if you can.", true),
+            ("It returns early since `x` is empty.", true),
+            ("Plan B: For now, we can use a `mock` for testing.", true),
+            ("I will run the tests so that we see what fails.", false),
+            ("Should we keep `a.rs` instead of `b.rs`?", true),
+        ] {
+            assert_eq!(stated(sentence, is_final), None, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_person_chooses_what_to_stay_with_or_to_change_to() {
+        for sentence in [
+            "for now let's stay in the terminal.",
+            "OK... let's swap to a small web page then.",
+            "let's do \"top 5\" + \"rest\"",
+            "Bleiben wir bei einer Datei.",
+            "On garde le menu à gauche.",
+            "vamos manter o formato antigo",
+            "那就用单表吧，简单一些。",
+            "一覧は日付順にしましょう。",
+        ] {
+            assert!(is_choice_of_person(sentence), "{sentence}");
+        }
+        for sentence in ["let's go", "let's do two things", "shall we keep the menu?", "ok let's use it", "add a menu"]
+        {
+            assert!(!is_choice_of_person(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn the_message_of_a_commit_has_choices_behind_its_first_line() {
+        let command = "git add -A && git commit -m \"$(cat <<'EOF'\nfeat: keep one index\n\nUses a single index instead of \
+                       one\nper file. It is fast.\n- Kept `old.rs` because two scripts load it.\nEOF\n)\"";
+        assert_eq!(
+            choices_of_commit(command),
+            ["Uses a single index instead of one per file.", "**Kept `old.rs`**: two scripts load it."]
+        );
+        assert!(choices_of_commit("git commit -m 'use a instead of b'").is_empty());
+        assert!(choices_of_commit("cat a\nUses a single index instead of two.").is_empty());
+    }
+
+    #[test]
+    fn every_mark_is_found_by_its_letters() {
+        for mark in ALTERNATIVES.iter().chain(REASONS).chain(PROVISIONAL).chain(CHOSEN).chain(WAYS) {
+            assert!(MARKS.is_match(mark), "{mark}");
+        }
+    }
+}
