@@ -336,7 +336,7 @@ struct Counted {
     are_errors: bool,
 }
 
-static COUNTED_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(COUNTED, true));
+pub(super) static COUNTED_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(COUNTED, true));
 
 /// The last line that counts tests, failures, warnings and the like.
 fn counted(output: &str) -> Option<Counted> {
