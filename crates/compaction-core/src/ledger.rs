@@ -49,6 +49,7 @@ pub(crate) mod text;
 mod withdrawals;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 pub use collect::Collector;
 pub use errors::error_line;
@@ -320,6 +321,18 @@ impl Places {
         let known = Self::LETTERS.iter().filter(|(_, letter)| letters.contains(*letter));
         known.fold(Self::default(), |places, (place, _)| places.with(*place))
     }
+}
+
+/// Builds the tables of words that most conversations need. It takes about a millisecond, once in a process. Without it,
+/// each is built where it is first needed.
+pub fn build_tables() {
+    for automaton in
+        [&cues::CHOOSING_PIECES, &reasons::SWITCHING_PIECES, &outcomes::COUNTED_WORDS, &repository::COMMANDS]
+    {
+        LazyLock::force(automaton);
+    }
+    withdrawals::build_tables();
+    constraints::build_tables();
 }
 
 /// The words of a person in a user message, without what a harness added; empty if it wrote all of it.

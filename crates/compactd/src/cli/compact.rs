@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use compactd_client::Notification;
 use indicatif::{ProgressBar, ProgressStyle};
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -267,25 +268,26 @@ fn running(params: &Value) -> String {
 fn line_of_entry(path: &Path, entry_id: &str) -> Option<u64> {
     let mut reader = BufReader::with_capacity(READ_BYTES, File::open(path).ok()?);
     let mut line = Vec::new();
+    let finder = Finder::new(entry_id);
     for number in 1.. {
         line.clear();
         if reader.read_until(b'\n', &mut line).ok()? == 0 {
             return None;
         }
-        if number > 1 && has_id(&line, entry_id) {
+        if number > 1 && has_id(&line, entry_id, &finder) {
             return Some(number);
         }
     }
     None
 }
 
-fn has_id(line: &[u8], entry_id: &str) -> bool {
+fn has_id(line: &[u8], entry_id: &str, finder: &Finder<'_>) -> bool {
     #[derive(Deserialize)]
     struct Entry {
         id: String,
     }
     // The search rules out most lines without parsing them.
-    let may_hold = memchr::memmem::find(line, entry_id.as_bytes()).is_some();
+    let may_hold = finder.find(line).is_some();
     may_hold && serde_json::from_slice::<Entry>(line).is_ok_and(|entry| entry.id == entry_id)
 }
 

@@ -107,7 +107,8 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
 
 /// Whether a text consists of printable ASCII characters, as nearly all words do. Each takes one column.
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    // The loop is compiled to vector instructions.
+    text.bytes().fold(true, |is_plain, byte| is_plain & matches!(byte, b' '..=b'~'))
 }
 
 /// The columns of a text.
@@ -139,12 +140,14 @@ fn columns_of(character: char) -> usize {
 pub(super) fn wrapped(text: &str, indent: usize, columns: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;
+    let is_text_plain = is_plain(text);
     for (position, word) in text.split(' ').enumerate() {
-        let columns_of_word = if is_plain(word) { word.len() } else { width(&strip_ansi_codes(word)) };
+        let columns_of_word = if is_text_plain || is_plain(word) { word.len() } else { width(&strip_ansi_codes(word)) };
         match position {
             0 => {}
             _ if column + 1 + columns_of_word > columns => {
-                lines += &format!("\n{}", " ".repeat(indent));
+                lines.push('\n');
+                lines.extend(std::iter::repeat_n(' ', indent));
                 column = indent;
             }
             _ => {

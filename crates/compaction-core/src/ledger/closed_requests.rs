@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::answers::is_no_refusal;
 use super::cues::{is_substantive, typed};
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
-use super::problems::{is_word_of_problem, reported};
+use super::problems::{is_word_of_problem, reports};
 use super::statements::{Statement, Voice};
 use super::text::{WordList, clip_middle, clip_sentences, first_words, has_any, normalised, starts_with_any};
 use crate::phrases::{SPACED, UNSPACED, listed};
@@ -236,7 +236,7 @@ const COMMAND_WORDS: usize = 3;
 /// Whether an answer settles a message. A report of a problem is settled by the person alone, and a command of the
 /// harness asks for nothing.
 pub(crate) fn is_settled_by_answer(message: &str) -> bool {
-    reported(message).is_none() && !is_command(message)
+    !reports(message) && !is_command(message)
 }
 
 /// Whether a message is a command of the harness with little else.
@@ -275,7 +275,7 @@ pub(super) fn refuses(message: &str) -> bool {
         || !start.is_ascii() && REFUSING_UNSPACED.iter().any(|word| start.starts_with(word))
         || has_any(&words, UNDOING)
         || has_unspaced(UNDOING_UNSPACED)
-        || persists() && reported(message).is_some()
+        || persists() && reports(message)
 }
 
 /// Fewest letters of a word by which a report is known to be about a request, letters that are compared, and fewest
@@ -319,9 +319,9 @@ pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> Str
     // Most messages share no words with the request, most of those report nothing, and to look for what the answer says
     // takes longest.
     if is_shared(&done) {
-        return reported(message).is_some();
+        return reports(message);
     }
-    reported(message).is_some() && {
+    reports(message) && {
         done.extend(subjects(&answer()));
         is_shared(&done)
     }

@@ -417,6 +417,12 @@ static PHRASES: LazyLock<ByWord<Vec<Phrase>>> = LazyLock::new(|| {
     phrases
 });
 
+/// Builds the tables of all languages.
+pub(super) fn build_tables() {
+    LazyLock::force(&PHRASES);
+    LazyLock::force(&ROLES);
+}
+
 static ROLES: LazyLock<ByWord<Roles>> = LazyLock::new(|| {
     let mut roles: ByWord<Roles> = HashMap::default();
     for (language, table) in LANGUAGES.iter().enumerate() {

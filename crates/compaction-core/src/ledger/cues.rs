@@ -182,7 +182,7 @@ pub(crate) fn has_name(sentence: &str) -> bool {
 }
 
 /// Finds a piece of each phrase that makes a choice, in any case.
-static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+pub(super) static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let pieces = CHOOSING.words.iter().chain(COMPARING.words).chain(CHOICES).flat_map(|phrase| pieces(phrase));
     automaton(pieces.chain(CHOOSING_UNSPACED.iter().chain(COMPARING_UNSPACED).map(|word| (*word).to_owned())), true)
 });

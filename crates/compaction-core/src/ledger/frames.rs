@@ -4,7 +4,7 @@
 use super::bold::without_bold;
 use super::choices::offered_texts;
 use super::statements::{MOST_OF_ONE, Part};
-use super::text::{has_any, normalised, one_line};
+use super::text::{WordList, normalised, one_line};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -17,7 +17,7 @@ const LONGEST_INDENT: usize = 64;
 /// Starts an option of an answer.
 pub(crate) const OPTION: &str = "Option: ";
 /// Words of headings that turn the meaning of their items: they are not so, not yet so, no longer so, or only may be so.
-const TURNING: &[&str] = listed!(SPACED, "frames: turning");
+static TURNING: WordList<'static> = WordList::new(listed!(SPACED, "frames: turning"));
 const TURNING_UNSPACED: &[&str] = listed!(UNSPACED, "frames: turning");
 
 /// What has to stand before each of the parts of `text`, if anything.
@@ -66,7 +66,7 @@ impl Heading<'_> {
     /// Its words as they stand before an item, if they turn the meaning of the item.
     fn turning(&self) -> Option<String> {
         let words = normalised(self.text);
-        let turns = has_any(&words, TURNING)
+        let turns = TURNING.is_in(&words)
             || !self.text.is_ascii() && TURNING_UNSPACED.iter().any(|piece| self.text.contains(piece));
         let bare = one_line(self.text);
         let bare = without_bold(&bare);

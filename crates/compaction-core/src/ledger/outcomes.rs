@@ -267,7 +267,7 @@ struct Counted {
     are_errors: bool,
 }
 
-static COUNTED_WORDS: LazyLock<AhoCorasick> =
+pub(super) static COUNTED_WORDS: LazyLock<AhoCorasick> =
     LazyLock::new(|| automaton([ERRORS, FINDINGS, OTHER_COUNTS].concat(), true));
 
 fn is_counted(word: &str) -> bool {

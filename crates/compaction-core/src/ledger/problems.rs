@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::constraints::is_constraint;
 use super::errors::{Worth, error_line, worth};
 use super::statements::{is_prose, sentences};
-use super::text::{clip, has_any, may_be_unspaced, normalised, one_line};
+use super::text::{WordList, clip, may_be_unspaced, normalised, one_line};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -19,14 +19,14 @@ const SHORT_SENTENCE: usize = 32;
 const MOST_SENTENCES: usize = 60;
 
 /// Phrases that say that something does not work, in languages with spaces between words.
-const PROBLEMS: &[&str] = listed!(SPACED, "problems: problems");
+static PROBLEMS: WordList<'static> = WordList::new(listed!(SPACED, "problems: problems"));
 /// The same in languages without.
 const PROBLEMS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: problems");
 /// Phrases by which a model says that something is still open.
-const UNSOLVED: &[&str] = listed!(SPACED, "problems: unsolved");
+static UNSOLVED: WordList<'static> = WordList::new(listed!(SPACED, "problems: unsolved"));
 const UNSOLVED_UNSPACED: &[&str] = listed!(UNSPACED, "problems: unsolved");
 /// How servers and systems say that somebody may not do something. A person has to provide what is missing.
-const DENIALS: &[&str] = listed!(SPACED, "problems: denials");
+static DENIALS: WordList<'static> = WordList::new(listed!(SPACED, "problems: denials"));
 /// First words of orders to build what deals with errors.
 const ORDERS: &[&str] = listed!(SPACED, "problems: orders");
 /// Words that make what follows a condition, in the middle of a sentence or only at its beginning.
@@ -46,8 +46,8 @@ const FAILED_ONCE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: failed once")
 /// The words of at least [`FEWEST_PHRASES`] of [`PROBLEMS`]. Others may be about the thing that does not work.
 static WORDS_OF_PROBLEMS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    PROBLEMS.iter().flat_map(|phrase| phrase.split(' ')).for_each(|word| *counts.entry(word).or_default() += 1);
-    let forms = PROBLEMS.iter().filter(|phrase| !phrase.contains(' ')).copied();
+    PROBLEMS.words.iter().flat_map(|phrase| phrase.split(' ')).for_each(|word| *counts.entry(word).or_default() += 1);
+    let forms = PROBLEMS.words.iter().filter(|phrase| !phrase.contains(' ')).copied();
     counts.iter().filter(|(_, count)| **count >= FEWEST_PHRASES).map(|(word, _)| *word).chain(forms).collect()
 });
 const FEWEST_PHRASES: usize = 2;
@@ -74,6 +74,11 @@ pub(crate) fn reported(message: &str) -> Option<String> {
     }
 }
 
+/// Whether [`reported`] finds something, without the words of it.
+pub(crate) fn reports(message: &str) -> bool {
+    sentences(message).take(MOST_SENTENCES).any(is_problem) || pastes_error(message)
+}
+
 /// A long sentence up to the end of the clause with the problem. What follows is often an order.
 fn problem_part(sentence: &str) -> &str {
     if utf16_len(sentence) <= LONGEST_SENTENCE {
@@ -91,7 +96,8 @@ fn problem_part(sentence: &str) -> &str {
 
 /// Whether a sentence of a person says that something does not work.
 fn is_problem(sentence: &str) -> bool {
-    let is_said = |clause: &str| !is_constraint(clause.trim()) && is_problem_of(clause);
+    // Most clauses tell no problem, and to look for a constraint takes longer.
+    let is_said = |clause: &str| is_problem_of(clause) && !is_constraint(clause.trim());
     is_prose(sentence) && sentence.split([',', ';', '\u{ff0c}', '\u{3001}']).any(is_said)
 }
 
@@ -107,18 +113,18 @@ fn is_problem_of(sentence: &str) -> bool {
         return true;
     }
     let first = words.split_whitespace().next().unwrap_or_default();
-    !ORDERS.contains(&first) && says(&words, PROBLEMS)
+    !ORDERS.contains(&first) && says(&words, &PROBLEMS)
 }
 
 /// Whether `normalised` text has one of `phrases` and no condition before it.
-fn says(words: &str, phrases: &[&str]) -> bool {
+fn says(words: &str, phrases: &WordList<'_>) -> bool {
     let first = words.split_whitespace().next().unwrap_or_default();
     if FIRST_CONDITIONS.contains(&first) {
         return false;
     }
     // Most texts have none of the phrases as words.
-    has_any(words, phrases)
-        && phrases.iter().any(|phrase| {
+    phrases.is_in(words)
+        && phrases.words.iter().any(|phrase| {
             let mut places = words.match_indices(phrase).map(|(at, _)| (&words[..at], &words[at + phrase.len()..]));
             places.any(|(before, after)| {
                 let is_word = before.ends_with(' ') && after.starts_with(' ');
@@ -135,20 +141,30 @@ fn is_relative(before: &str) -> bool {
     words.next().is_some_and(|word| RELATIVES.contains(&word))
 }
 
+/// The lines of a message that are pasted, not written.
+fn pasted(message: &str) -> impl Iterator<Item = &str> {
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.filter(|line| !is_prose(line) || worth(line) == Worth::Cause)
+}
+
+/// Whether a message pastes an error.
+fn pastes_error(message: &str) -> bool {
+    pasted(message).any(|line| worth(line.trim_matches(['"', '\'', '`'])) == Worth::Cause)
+}
+
 /// The line that explains best what a message pastes, if that is an error.
 pub(crate) fn pasted_error(message: &str) -> Option<String> {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    let pasted: Vec<&str> = lines.filter(|line| !is_prose(line) || worth(line) == Worth::Cause).collect();
-    if !pasted.iter().any(|line| worth(line.trim_matches(['"', '\'', '`'])) == Worth::Cause) {
+    if !pastes_error(message) {
         return None;
     }
+    let pasted: Vec<&str> = pasted(message).collect();
     let error = error_line(&pasted.join("\n"));
     Some(clip(&one_line(&error), LONGEST_ERROR))
 }
 
 /// Whether a sentence of a model says that a server or system denies something.
 pub(crate) fn is_denied(sentence: &str) -> bool {
-    says(&normalised(sentence), DENIALS)
+    says(&normalised(sentence), &DENIALS)
 }
 
 /// Whether a sentence of a model says that something is not achieved.
@@ -156,7 +172,7 @@ pub(crate) fn is_unsolved(sentence: &str) -> bool {
     if may_be_unspaced(sentence) && UNSOLVED_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
         return true;
     }
-    says(&normalised(sentence), UNSOLVED)
+    says(&normalised(sentence), &UNSOLVED)
 }
 
 #[cfg(test)]
@@ -179,6 +195,7 @@ mod tests {
             "로그인이 작동하지 않아요",
         ] {
             assert_eq!(reported(message).as_deref(), Some(message));
+            assert!(reports(message), "{message}");
         }
         for message in [
             "Add a test for the parser",
@@ -196,6 +213,7 @@ mod tests {
             "ok, weiter",
         ] {
             assert_eq!(reported(message), None, "{message}");
+            assert!(!reports(message), "{message}");
         }
     }
 

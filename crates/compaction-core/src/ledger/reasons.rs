@@ -22,7 +22,7 @@ const PRONOUNS_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: pronouns");
 const SWITCHING: &[&str] = listed!(SPACED, "reasons: switching");
 const SWITCHING_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: switching");
 /// Finds a piece of each of these words. Most sentences have none.
-static SWITCHING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+pub(super) static SWITCHING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let pieces = [
         "instead",
         "rather",

@@ -25,7 +25,7 @@ const READ: [&str; 9] = [
     "git mv",
 ];
 const OTHERS: [&str; 3] = ["gh pr merge", "glab mr merge", "mv "];
-static COMMANDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(READ.into_iter().chain(OTHERS), false));
+pub(super) static COMMANDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(READ.into_iter().chain(OTHERS), false));
 /// Beginnings of lines with which these commands fail.
 const FAILURES: [&str; 5] = ["fatal:", "error:", "CONFLICT", "Aborting", "mv: "];
 /// Most files that one milestone names.

@@ -9,6 +9,7 @@ mod words;
 use std::cell::OnceCell;
 
 use super::cues::is_sized;
+pub(super) use words::build_tables;
 use words::{Cue, Language, Sentence, Word};
 
 /// What a sentence withdraws, permits or chooses.

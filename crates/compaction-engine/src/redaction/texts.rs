@@ -75,46 +75,37 @@ impl Redactor {
         cancel: &CancellationToken,
     ) -> Result<Redactions, EngineError> {
         let bytes: usize = messages.iter().map(bytes_of).sum();
-        let counts = self.shared_out(messages, bytes.div_ceil(*THREADS).max(SHARE_BYTES), cancel);
+        let counts = self.on_threads(messages, bytes.div_ceil(SHARE_BYTES).min(*THREADS), cancel);
         if cancel.is_cancelled() { Err(EngineError::Cancelled) } else { Ok(counts) }
     }
 
-    /// As [`Redactor::messages`], with a thread for each `share` of bytes.
-    fn shared_out(&self, messages: &mut [PreparedMessage], share: usize, cancel: &CancellationToken) -> Redactions {
-        let mut first = 0;
-        let mut is_within = |message: &PreparedMessage| {
-            first += bytes_of(message);
-            first <= share
-        };
-        let count = messages.iter().take_while(|message| is_within(message)).count().max(1);
-        if count >= messages.len() {
-            return self.one_by_one(messages, cancel);
-        }
-        let (here, there) = messages.split_at_mut(count);
-        let there = Mutex::new(there);
-        let rest = || self.shared_out(&mut there.lock().unwrap_or_else(PoisonError::into_inner), share, cancel);
-        std::thread::scope(|scope| {
-            let other = std::thread::Builder::new().spawn_scoped(scope, rest);
-            let mut counts = self.one_by_one(here, cancel);
-            let found = match other {
-                Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                // The system may refuse another thread.
-                Err(_) => rest(),
-            };
-            add_counts(&mut counts, &found);
+    /// As [`Redactor::messages`], on at most `threads` threads.
+    fn on_threads(&self, messages: &mut [PreparedMessage], threads: usize, cancel: &CancellationToken) -> Redactions {
+        // Each thread takes the next message once it is done with one: what a thread has to build first and how long
+        // messages are cannot be known before.
+        let left = Mutex::new(messages.iter_mut());
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let one_by_one = || {
+            let mut counts = Redactions::new();
+            while let Some(prepared) = next().filter(|_| !cancel.is_cancelled()) {
+                if let Some((message, found)) = self.message(&prepared.message, Some(cancel)) {
+                    prepared.message = Arc::new(message);
+                    add_counts(&mut counts, &found);
+                }
+            }
             counts
-        })
-    }
-
-    fn one_by_one(&self, messages: &mut [PreparedMessage], cancel: &CancellationToken) -> Redactions {
-        let mut counts = Redactions::new();
-        for prepared in messages.iter_mut().take_while(|_| !cancel.is_cancelled()) {
-            if let Some((message, found)) = self.message(&prepared.message, Some(cancel)) {
-                prepared.message = Arc::new(message);
+        };
+        std::thread::scope(|scope| {
+            // The system may refuse another thread.
+            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, one_by_one).ok();
+            let others: Vec<_> = (1..threads).map_while(spawn).collect();
+            let mut counts = one_by_one();
+            for other in others {
+                let found = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 add_counts(&mut counts, &found);
             }
-        }
-        counts
+            counts
+        })
     }
 
     /// The file operations without secrets. If a path contains a secret, their order is lost.
@@ -366,11 +357,11 @@ mod tests {
         let redactor = Redactor::shared();
         let mut alone: Vec<_> = (0..40).map(prepared).collect();
         let never = CancellationToken::new();
-        let found = redactor.one_by_one(&mut alone, &never);
+        let found = redactor.on_threads(&mut alone, 1, &never);
         assert_eq!(found, Redactions::from([("password".to_owned(), 40)]));
-        for share in [1, 500, 1500, 1 << 20] {
+        for threads in [2, 3, 8, 64] {
             let mut shared: Vec<_> = (0..40).map(prepared).collect();
-            assert_eq!(redactor.shared_out(&mut shared, share, &never), found);
+            assert_eq!(redactor.on_threads(&mut shared, threads, &never), found);
             let raw = |messages: &[PreparedMessage]| -> Vec<String> {
                 messages.iter().map(|prepared| prepared.message.raw().get().to_owned()).collect()
             };
@@ -380,7 +371,7 @@ mod tests {
         // Texts that were not looked at are never handed on.
         never.cancel();
         let mut left: Vec<_> = (0..40).map(prepared).collect();
-        assert_eq!(redactor.one_by_one(&mut left, &never), Redactions::new());
+        assert_eq!(redactor.on_threads(&mut left, 2, &never), Redactions::new());
         assert_eq!(redactor.messages(&mut left, &never).unwrap_err().kind(), ErrorKind::Cancelled);
     }
 

@@ -154,6 +154,12 @@ pub(super) struct Sentence<'a> {
 
 static SPACED: LazyLock<Phrases> =
     LazyLock::new(|| Phrases::of(&TABLES, |phrase| phrase.split(' ').collect(), |words| words[0]));
+
+/// Builds the table of languages with spaces between words, which is the largest.
+pub(in super::super) fn build_tables() {
+    LazyLock::force(&SPACED);
+}
+
 static CHINESE: LazyLock<Phrases> = LazyLock::new(|| Phrases::unspaced(CHINESE_TABLE));
 static JAPANESE: LazyLock<Phrases> = LazyLock::new(|| Phrases::unspaced(JAPANESE_TABLE));
 
