@@ -86,7 +86,8 @@ impl Demo<'_> {
         let after = self.step("getContext", "what the model sees now", session.clone(), context_after).await?;
         let tree = self.step("getTree", "where else could we go?", session.clone(), branches).await?;
         let navigate = with_members(session.clone(), json!({ "targetId": target(&tree)?, "summarize": true }));
-        let navigated = self.step("navigateTree", "to the other branch, with a summary of this one", navigate, left).await?;
+        let navigated =
+            self.step("navigateTree", "to the other branch, with a summary of this one", navigate, left).await?;
         let elsewhere = self.step("getContext", "another branch, its own context", session, context_elsewhere).await?;
         self.shut_down().await?;
         Ok(Outcome { before, prepared, compacted, after, navigated, elsewhere })
