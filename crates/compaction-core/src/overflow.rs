@@ -4,7 +4,7 @@
 //! Rate limits also speak of too many tokens, so they are recognised first (docs/triggers.md,
 //! "Overflow").
 
-mod table;
+use crate::phrases::{Table, listed, table};
 
 /// The class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,15 +72,13 @@ pub fn refused_size(provider: Option<&str>, error_message: &str) -> Option<Repor
 /// The numbers of a text about a request that is too large. Otherwise the class of a rate limit or
 /// quota, if the text is about one.
 fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<Reported, Option<ErrorClass>> {
-    if status.code == Some(429) && !matches_any(text, table::QUOTA)
-        || matches_any(text, table::RATE_LIMIT) && !table::is_hard_quota(text)
-    {
+    if status.code == Some(429) && !matches_any(text, QUOTA) || matches_any(text, RATE_LIMIT) && !is_hard_quota(text) {
         return Err(Some(ErrorClass::RateLimit));
     }
-    if status.code == Some(402) || matches_any(text, table::QUOTA) {
+    if status.code == Some(402) || matches_any(text, QUOTA) {
         return Err(Some(ErrorClass::Quota));
     }
-    let names_size = matches_any(text, table::OVERFLOW) || names_size(text);
+    let names_size = matches_any(text, OVERFLOW) || names_size(text);
     let is_overflow = names_size && !is_about_output_alone(text);
     match is_overflow || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
         true => Ok(Reported::of_plain(text)),
@@ -91,15 +89,15 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
 /// Whether the text has the status of a request that is too large, and says anything else. A bare
 /// status may come from a proxy.
 fn is_too_large_by_status(text: &str, status: Status) -> bool {
-    let has_other_cause = table::OTHER_THINGS.iter().any(|thing| text.contains(thing));
+    let has_other_cause = OTHER_THINGS.iter().any(|thing| text.contains(thing));
     status.code == Some(413) && !status.is_bodyless && !has_other_cause
 }
 
 /// Rejections that mention no size, from providers that reject large contexts in this way.
 fn is_provider_overflow(provider: Option<&str>, text: &str, status: Status) -> bool {
     let provider = provider.unwrap_or_default().to_lowercase();
-    let rules = table::PROVIDER_OVERFLOW.iter().filter(|rule| rule.provider == provider);
-    let applies = |rule: &table::ProviderRule| {
+    let rules = PROVIDER_OVERFLOW.iter().filter(|rule| rule.provider == provider);
+    let applies = |rule: &ProviderRule| {
         let needs_no_body = !rule.with_body && !status.is_bodyless;
         status.code.is_some_and(|code| rule.codes.contains(&code)) && !needs_no_body || matches_any(text, rule.texts)
     };
@@ -110,16 +108,16 @@ fn is_provider_overflow(provider: Option<&str>, text: &str, status: Status) -> b
 /// context would be refused too (docs/field-reports.md, "Overflow texts").
 fn is_about_output_alone(text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let input_words = || table::INTRODUCTIONS.iter().fold(text.to_owned(), |text, words| text.replace(words, ""));
-    has(table::OUTPUT_PARAMETERS) && !table::INPUT_WORDS.iter().any(|word| input_words().contains(word))
+    let input_words = || INTRODUCTIONS.iter().fold(text.to_owned(), |text, words| text.replace(words, ""));
+    has(OUTPUT_PARAMETERS) && !INPUT_WORDS.iter().any(|word| input_words().contains(word))
 }
 
 fn classify_rest(text: &str, status: Status) -> ErrorClass {
-    if matches!(status.code, Some(401 | 403)) || matches_any(text, table::AUTHENTICATION) {
+    if matches!(status.code, Some(401 | 403)) || matches_any(text, AUTHENTICATION) {
         return ErrorClass::Authentication;
     }
     let is_failing = status.code.is_some_and(|code| (500..600).contains(&code));
-    if is_failing || matches_any(text, table::OVERLOADED) {
+    if is_failing || matches_any(text, OVERLOADED) {
         return ErrorClass::Overloaded;
     }
     ErrorClass::Other
@@ -160,16 +158,16 @@ impl Reported {
         });
         let has_sum = found.input.is_some();
         let mut inputs: Option<u64> = None;
-        for number in numbers(text).filter(|number| !number.is_followed_by(table::OTHER_UNITS)) {
-            if number.is_followed_by(table::INPUT_COUNTS) {
+        for number in numbers(text).filter(|number| !number.is_followed_by(OTHER_UNITS)) {
+            if number.is_followed_by(INPUT_COUNTS) {
                 inputs = Some(inputs.unwrap_or(0).saturating_add(number.value));
-            } else if number.is_followed_by(table::OUTPUT_COUNTS) || number.follows(table::BEFORE_OUTPUT) {
+            } else if number.is_followed_by(OUTPUT_COUNTS) || number.follows(BEFORE_OUTPUT) {
                 found.output.get_or_insert(number.value);
             } else if is_limit(&number) {
                 found.limit.get_or_insert(number.value);
-            } else if number.follows(table::BEFORE_INPUT) && !has_sum {
+            } else if number.follows(BEFORE_INPUT) && !has_sum {
                 found.input.get_or_insert(number.value);
-            } else if number.follows(table::BEFORE_TOTAL) {
+            } else if number.follows(BEFORE_TOTAL) {
                 found.total.get_or_insert(number.value);
             }
         }
@@ -203,10 +201,10 @@ impl Reported {
 }
 
 fn is_limit(number: &Number<'_>) -> bool {
-    number.follows(table::BEFORE_LIMIT)
+    number.follows(BEFORE_LIMIT)
         || number.follows(&["input length should be [1,"])
-        || number.is_followed_by(table::AFTER_LIMIT)
-        || number.follows(&[" is"]) && number.is_near(table::NAMED_LIMIT)
+        || number.is_followed_by(AFTER_LIMIT)
+        || number.follows(&[" is"]) && number.is_near(NAMED_LIMIT)
         || number.follows(&[">"]) && number.follows_number_before(">")
 }
 
@@ -219,22 +217,8 @@ struct Status {
     is_bodyless: bool,
 }
 
-const INTRODUCTIONS: [&str; 14] = [
-    "status code: ",
-    "status code ",
-    "status: ",
-    "status ",
-    "error code: ",
-    "http/1.1 ",
-    "http ",
-    "\"status\":",
-    "\"code\":",
-    "\"message\":\"",
-    "error: ",
-    "exception - ",
-    "http/2 ",
-    "failed: ",
-];
+/// Words before a status code.
+const BEFORE_STATUS: &[&str] = listed!(TEXTS, "before status");
 
 /// Forms of status 413 in parentheses. Other numbers in parentheses are counts.
 const IN_PARENTHESES: [&str; 2] = ["(413)", "[413]"];
@@ -244,7 +228,7 @@ impl Status {
     fn of(text: &str) -> Self {
         let at_start = text.trim_start().trim_start_matches("error:").trim_start();
         let introduced = || {
-            INTRODUCTIONS.iter().find_map(|introduction| {
+            BEFORE_STATUS.iter().find_map(|introduction| {
                 text.match_indices(introduction).find_map(|(at, found)| code_at(text[at + found.len()..].trim_start()))
             })
         };
@@ -440,13 +424,105 @@ fn names_size(text: &str) -> bool {
 }
 
 fn says_too_large(sentence: &str) -> bool {
-    let introduction = table::INTRODUCTIONS.iter().find_map(|words| sentence.split_once(words));
+    let introduction = INTRODUCTIONS.iter().find_map(|words| sentence.split_once(words));
     let sentence = introduction.map_or(sentence, |(_, rest)| rest);
     let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
-    let is_of_window = has(table::WINDOW) || has(table::CONVERSATION) && has(table::OF_MODELS);
-    let is_about_output = has(table::OUTPUT_PARAMETERS) && !has(table::INPUT_WORDS);
-    has(table::EXCESS) && is_of_window && !is_about_output && !has(table::OTHER_THINGS)
+    let is_of_window = has(WINDOW) || has(CONVERSATION) && has(OF_MODELS);
+    let is_about_output = has(OUTPUT_PARAMETERS) && !has(INPUT_WORDS);
+    has(EXCESS) && is_of_window && !is_about_output && !has(OTHER_THINGS)
 }
+
+const TEXTS: [Table; 1] = [table!("overflow/table.txt")];
+
+/// Limits on requests or tokens per time. They are checked first, because they mention tokens too.
+const RATE_LIMIT: &[&str] = listed!(TEXTS, "rate limits");
+
+/// Budgets and balances that are used up.
+const QUOTA: &[&str] = listed!(TEXTS, "quotas");
+
+/// Whether the text names an exhausted budget beside words of a rate limit. Waiting does not help then.
+fn is_hard_quota(text: &str) -> bool {
+    ["insufficient_quota", "credit balance", "insufficient balance"].iter().any(|word| text.contains(word))
+}
+
+/// Texts of any provider that mean that a context is too large.
+const OVERFLOW: &[&str] = listed!(TEXTS, "overflow");
+
+/// The provider or its servers cannot answer now.
+const OVERLOADED: &[&str] = listed!(TEXTS, "overloaded");
+
+/// The key or the account is refused.
+const AUTHENTICATION: &[&str] = listed!(TEXTS, "authentication");
+
+/// A rejection that means overflow for one provider only.
+struct ProviderRule {
+    /// The provider's id.
+    provider: &'static str,
+    /// The status codes.
+    codes: &'static [u16],
+    /// Whether they count even if the response had a body.
+    with_body: bool,
+    /// Texts that mean it whatever the code.
+    texts: &'static [&'static str],
+}
+
+const PROVIDER_OVERFLOW: &[ProviderRule] = &[
+    ProviderRule { provider: "cerebras", codes: &[400, 413], with_body: false, texts: &[] },
+    // Copilot's gateway rejects large bodies with a text that names no size.
+    ProviderRule { provider: "github-copilot", codes: &[413], with_body: true, texts: &[] },
+    ProviderRule { provider: "zai", codes: &[], with_body: false, texts: &["\"code\":\"1261\""] },
+];
+
+/// Words after a count of input tokens.
+const INPUT_COUNTS: &[&str] = listed!(TEXTS, "input counts");
+
+/// Words after a count of output tokens.
+const OUTPUT_COUNTS: &[&str] = listed!(TEXTS, "output counts");
+
+/// Words before a count of output tokens.
+const BEFORE_OUTPUT: &[&str] = listed!(TEXTS, "before output");
+
+/// Words before a count of input tokens.
+const BEFORE_INPUT: &[&str] = listed!(TEXTS, "before input");
+
+/// Words before a count of all tokens of a request.
+const BEFORE_TOTAL: &[&str] = listed!(TEXTS, "before total");
+
+/// Words before a limit.
+const BEFORE_LIMIT: &[&str] = listed!(TEXTS, "before limit");
+
+/// Words after a limit.
+const AFTER_LIMIT: &[&str] = listed!(TEXTS, "after limit");
+
+/// Words before a limit, with the name of a model in between.
+const NAMED_LIMIT: &str = "maximum context length of";
+
+/// Units of numbers that do not count tokens.
+const OTHER_UNITS: &[&str] = listed!(TEXTS, "other units");
+
+/// Names of the parameter that limits the output.
+const OUTPUT_PARAMETERS: &[&str] = listed!(TEXTS, "output parameters");
+
+/// Words for the input. `message` alone is not one of them: every JSON error has one.
+const INPUT_WORDS: &[&str] = listed!(TEXTS, "input words");
+
+/// Words that say that there is too much of something.
+const EXCESS: &[&str] = listed!(TEXTS, "excess");
+
+/// Words for the window of a model or its whole content.
+const WINDOW: &[&str] = listed!(TEXTS, "window");
+
+/// Words for the content of a conversation. They mean the window together with [`OF_MODELS`].
+const CONVERSATION: &[&str] = listed!(TEXTS, "conversation");
+/// Words that distinguish the limit of a model from other limits.
+const OF_MODELS: &[&str] = listed!(TEXTS, "of models");
+
+/// Words for other things that are too large, which no smaller context cures. Such errors name the
+/// thing in the same sentence.
+const OTHER_THINGS: &[&str] = listed!(TEXTS, "other things");
+
+/// Introductions by which frameworks mark any error of a request. They do not refer to the input.
+const INTRODUCTIONS: &[&str] = listed!(TEXTS, "introductions");
 
 #[cfg(test)]
 mod tests {

@@ -40,11 +40,11 @@ pub(super) async fn run(options: &DemoOptions, terminal: Terminal, output: &mut 
 }
 
 fn introduction(terminal: Terminal) -> String {
-    let title = terminal.bold("compactd demo: a coding agent's session meets its context window");
+    let title = terminal.bold("compactd demo: a coding agent's session is compacted");
     let (request, reply, notification) =
         (terminal.cyan("→ request"), terminal.green("← reply"), terminal.yellow("~ notification"));
     format!(
-        "{title}\nThis program talks to itself over JSON-RPC, as an editor would: {request}, {reply}, {notification}\n\n"
+        "{title}\nThis program calls its own server over JSON-RPC, as an editor would: {request}, {reply}, {notification}\n\n"
     )
 }
 
@@ -72,8 +72,8 @@ impl Demo<'_> {
     async fn run(&mut self, home: &Path, file: &Path) -> Result<Outcome, Failure> {
         // The demo ignores the settings and the sessions of the person who runs it.
         let hello = initialize_params(json!({ "cwd": utf8(home)?, "agentDir": utf8(home)? }));
-        self.step("initialize", "a host says hello", hello, |_| {
-            "It is up: no configuration, no key, no network.".to_owned()
+        self.step("initialize", "the handshake", hello, |_| {
+            "The server runs. It needs no configuration, no key and no network.".to_owned()
         })
         .await?;
         let open = json!({ "path": utf8(file)? });
@@ -82,9 +82,9 @@ impl Demo<'_> {
         let before = self.step("getContext", "what the model sees", session.clone(), context_before).await?;
         let dry = with_members(session.clone(), json!({ "include": [] }));
         let prepared = self.step("prepareCompaction", "a dry run", dry, planned).await?;
-        let compacted = self.step("compact", "now for real", session.clone(), compacted).await?;
+        let compacted = self.step("compact", "the compaction itself", session.clone(), compacted).await?;
         let after = self.step("getContext", "what the model sees now", session.clone(), context_after).await?;
-        let tree = self.step("getTree", "where else could we go?", session.clone(), branches).await?;
+        let tree = self.step("getTree", "the branches of the session", session.clone(), branches).await?;
         let navigate = with_members(session.clone(), json!({ "targetId": target(&tree)?, "summarize": true }));
         let navigated =
             self.step("navigateTree", "to the other branch, with a summary of this one", navigate, left).await?;
@@ -136,7 +136,7 @@ impl Demo<'_> {
 }
 
 const OPENED: &str =
-    "The file is ours to write now, and unchanged. Its tree is known, its messages are read when needed.";
+    "The session is open and its file unchanged. Its tree is read; messages are read when they are needed.";
 
 fn context_before(context: &Value) -> String {
     format!("All of this is sent with every request: {} tokens, each time.", thousands(context_tokens(context)))
@@ -161,15 +161,15 @@ fn context_after(_: &Value) -> String {
 
 fn branches(tree: &Value) -> String {
     let branches = Outline::read(tree, false).ends();
-    format!("Nothing was lost: {branches} branches. We go to the one labelled \"{OTHER_BRANCH}\".")
+    format!("The session has {branches} branches. The next step goes to the one with the label \"{OTHER_BRANCH}\".")
 }
 
 fn left(_: &Value) -> String {
-    "What was learned on the branch that we leave comes along as a summary.".to_owned()
+    "A summary of the branch that was left is added to the other one.".to_owned()
 }
 
 fn context_elsewhere(_: &Value) -> String {
-    "The compaction belongs to the other branch: this one is whole, and ends with the summary.".to_owned()
+    "The compaction is on the branch that was left. This one has all its messages and ends with the summary.".to_owned()
 }
 
 /// The id of the entry to which the demo navigates.
@@ -204,7 +204,7 @@ fn closing(outcome: &Outcome, file: &[u8], terminal: Terminal) -> Result<String,
     Ok(text + &format!("{}\n", terminal.bold(NEXT)))
 }
 
-const NEXT: &str = "Now yours: compactd tree FILE, compactd compact FILE --dry-run, or compactd as a server.";
+const NEXT: &str = "Next: compactd tree FILE, compactd compact FILE --dry-run, or compactd as a server.";
 
 fn tokens(outcome: &Outcome) -> String {
     let (before, after) = (context_tokens(&outcome.before), context_tokens(&outcome.after));
@@ -243,7 +243,7 @@ fn branch(outcome: &Outcome) -> String {
     let entry = &outcome.navigated["summaryEntry"];
     let units = entry["summary"].as_str().unwrap_or_default().encode_utf16().count() as u64;
     let elsewhere = thousands(context_tokens(&outcome.elsewhere));
-    format!("a summary of {} tokens came along; this context has {elsewhere}", thousands(units.div_ceil(4)))
+    format!("a summary of {} tokens was added; this context has {elsewhere}", thousands(units.div_ceil(4)))
 }
 
 fn on_disk(added: &[u8]) -> String {
@@ -296,7 +296,7 @@ mod tests {
               kept       the last 70 messages, word for word, from entry 0a1b2c3d
               files      1 file remembered as read, 2 as modified
               summary    Goal 2, Done 1, Blocked 1, Next Steps 2
-              branch     a summary of 401 tokens came along; this context has 38,000
+              branch     a summary of 401 tokens was added; this context has 38,000
               on disk    2 lines added; the BYTES bytes that were there are unchanged
               │ ## Goal
               │ - one
@@ -307,7 +307,7 @@ mod tests {
               │ ### Blocked
               │ - ssh fails
               │ … 3 more lines; compactd show FILE summary shows all
-            Now yours: compactd tree FILE, compactd compact FILE --dry-run, or compactd as a server.
+            Next: compactd tree FILE, compactd compact FILE --dry-run, or compactd as a server.
         "#]]
         .assert_eq(&text.replace(&bytes, "BYTES"));
     }

@@ -26,17 +26,17 @@ fn skeleton(output: &str) -> String {
 fn it_shows_each_step_and_ends_well() {
     let output = Sandbox::new().run(&["demo"]).ok();
     expect![[r#"
-        1. initialize: a host says hello
+        1. initialize: the handshake
         2. openSession: a session of four days of work
         3. getContext: what the model sees
         4. prepareCompaction: a dry run
-        5. compact: now for real
+        5. compact: the compaction itself
           ~ compactionStart
           ~ compactionProgress
           ~ entryAppended
           ~ compactionEnd
         6. getContext: what the model sees now
-        7. getTree: where else could we go?
+        7. getTree: the branches of the session
         8. navigateTree: to the other branch, with a summary of this one
           ~ branchSummaryStart
           ~ branchSummaryProgress

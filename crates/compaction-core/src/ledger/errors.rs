@@ -1,9 +1,7 @@
 //! Errors: what failed so far, and which line of an output best explains a failure.
 //!
-//! A line is judged by the forms in which compilers, test runners, shells and runtimes report.
-
-mod remarks;
-mod words;
+//! A line is judged by the forms in which compilers, test runners, shells and runtimes report. A new tool is a new phrase
+//! in the table of programs, and an output in the table of tests of [`error_line`].
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -14,12 +12,9 @@ use super::commands::{is_goal, purposes};
 use super::failing::Failing;
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
-use super::text::{clip, one_line, without_colours};
+use super::text::{WordList, clip, may_be_unspaced, normalised, one_line, without_colours};
+use crate::phrases::{PROGRAMS, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
-use words::{
-    CAUSE_STARTS, FAILURE_PHRASES, FAILURE_WORDS, NOISE_ENDS, NOISE_STARTS, PROGRESS_STARTS, SYSTEM_CAUSES, TRAILERS,
-    VERDICT_STARTS, VERDICTS,
-};
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 2;
@@ -37,6 +32,27 @@ const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such fil
 const REFUSED: &str = "the user refused it";
 /// Most errors that are kept. The oldest resolved ones are dropped first.
 const MOST_ERRORS: usize = 400;
+
+/// Lines below an output that say how a command ended.
+const TRAILERS: &[&str] = listed!(PROGRAMS, "errors: trailers");
+/// Words with which programs say that something failed.
+const FAILURE_WORDS: &[&str] = listed!(PROGRAMS, "errors: failure words");
+/// Phrases with the same meaning.
+const FAILURE_PHRASES: &[&str] = listed!(PROGRAMS, "errors: failure phrases");
+/// Reasons in the words of operating systems and shells. The name of what failed comes first.
+const SYSTEM_CAUSES: &[&str] = listed!(PROGRAMS, "errors: system causes");
+/// Beginnings of lines that give a reason.
+const CAUSE_STARTS: &[&str] = listed!(PROGRAMS, "errors: cause starts");
+/// Phrases that look like a reason but only say that something failed.
+const VERDICTS: &[&str] = listed!(PROGRAMS, "errors: verdicts");
+/// Beginnings of lines that only say that something failed.
+const VERDICT_STARTS: &[&str] = listed!(PROGRAMS, "errors: verdict starts");
+/// Beginnings of lines that report progress, success or advice.
+const NOISE_STARTS: &[&str] = listed!(PROGRAMS, "errors: noise starts");
+/// Ends of lines that report success.
+const NOISE_ENDS: &[&str] = listed!(PROGRAMS, "errors: noise ends");
+/// Beginnings of lines about work in progress, unless they also say why it failed.
+const PROGRESS_STARTS: &[&str] = listed!(PROGRAMS, "errors: progress starts");
 
 /// The errors collected so far.
 #[derive(Debug, Default, Clone)]
@@ -225,7 +241,7 @@ impl Errors {
             return;
         }
         let is_behind = |error: &ErrorRecord| error.position > since;
-        if self.open.keys().any(|index| is_behind(&self.list[*index])) && remarks::excuses(text) {
+        if self.open.keys().any(|index| is_behind(&self.list[*index])) && excuses(text) {
             self.close(|error, _| is_behind(error));
         }
     }
@@ -630,6 +646,45 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split_whitespace().map(move |token| {
         let word = token.trim_matches(is_mark);
         (std::mem::replace(&mut before, word), word)
+    })
+}
+
+/// Phrases about an error that was expected, that does no harm or that was there before, in languages with spaces
+/// between words.
+static EXCUSES: WordList<'static> = WordList::new(listed!(SPACED, "remarks: excuses"));
+/// The same in languages without.
+const EXCUSES_UNSPACED: &[&str] = listed!(UNSPACED, "remarks: excuses");
+/// Words of a negation.
+const NEGATIONS: &[&str] = listed!(SPACED, "remarks: negations");
+/// Words for what works. What works as expected is no error.
+const WORKING: &[&str] = listed!(SPACED, "remarks: working");
+/// Words behind which a sentence tells of something else.
+const CONTRASTS: &[&str] = listed!(SPACED, "remarks: contrasts");
+/// Words before a phrase among which a negation takes it back.
+const NEGATED_WITHIN: usize = 4;
+
+/// Whether a text calls an error expected or harmless.
+fn excuses(text: &str) -> bool {
+    if may_be_unspaced(text) && EXCUSES_UNSPACED.iter().any(|phrase| text.contains(phrase)) {
+        return true;
+    }
+    // Most texts have none of the phrases, and a sentence has none that the whole has not.
+    EXCUSES.is_in(&normalised(text)) && text.split(['.', '!', '?', ';', '\n']).any(excuses_in_sentence)
+}
+
+fn excuses_in_sentence(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    EXCUSES.words.iter().any(|phrase| {
+        let mut places = words.match_indices(phrase);
+        places.any(|(at, _)| {
+            let before = &words[..at];
+            let is_word = before.ends_with(' ') && words[at + phrase.len()..].starts_with(' ');
+            let mut near = before.split_whitespace().rev().take(NEGATED_WITHIN);
+            let after = &words[at + phrase.len()..];
+            is_word
+                && !near.any(|word| NEGATIONS.contains(&word) || WORKING.contains(&word))
+                && !CONTRASTS.iter().any(|word| after.contains(word))
+        })
     })
 }
 

@@ -17,8 +17,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 use session_store::read_regular_file;
 
-use super::table::may_project_set;
-use super::{Settings, merge};
+use super::{Settings, may_project_set, merge};
 use crate::error::EngineError;
 
 /// What some editors write before a text in UTF-8.

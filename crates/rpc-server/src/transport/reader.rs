@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::envelope::Incoming;
+use super::frame::Incoming;
 use super::frame::{Frame, FrameReader, Framing};
 use super::outbound::Outbound;
 use crate::errors::RpcError;

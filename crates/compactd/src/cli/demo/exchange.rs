@@ -248,7 +248,7 @@ mod tests {
         Exchange {
             number: 5,
             method: "compact",
-            purpose: "now for real",
+            purpose: "the compaction itself",
             params: json!({ "sessionId": "s", "path": format!("/{}/session.jsonl", "long/".repeat(20)) }),
             result: json!({ "entryId": "0a1b2c3d", "tokensBefore": 43552, "tokensAfter": 21806, "summarizer": "extractive" }),
             notifications: vec![Notification { method: "compactionStart".to_owned(), params }],
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_essentials_of_an_exchange() {
         expect![[r#"
-            5. compact: now for real
+            5. compact: the compaction itself
              → compact {"path":"…ong/long//session.jsonl","sessionId":"s"}
              ~ compactionStart: 43,552 tokens
              ← entry 0a1b2c3d, 43,552 → 21,806 tokens, written by extractive  12 ms
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn the_frames_of_an_exchange() {
         expect![[r#"
-            5. compact: now for real
+            5. compact: the compaction itself
              → {"id":1}
              ← {"result":{}}
                One line was added.

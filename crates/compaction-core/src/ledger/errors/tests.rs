@@ -332,3 +332,29 @@ proptest::proptest! {
         proptest::prop_assert_eq!(one_line(&line), line.clone());
     }
 }
+
+#[test]
+fn what_was_expected_is_known_in_many_languages() {
+    for text in [
+        "The second call raises `KeyError`, which is expected for an empty store.",
+        "Two lint warnings are pre-existing.",
+        "Der Test bricht wie erwartet ab.",
+        "L'échec est attendu à ce stade.",
+        "El fallo es normal aquí.",
+        "Тест падает, как и ожидалось.",
+        "测试失败，符合预期。",
+        "想定通り失敗しました。",
+    ] {
+        assert!(excuses(text), "{text}");
+    }
+    for text in [
+        "It does not work as expected.",
+        "TypeError: expected str",
+        "Das lief nicht wie erwartet.",
+        "It failed.",
+        "Parsing works as expected now, but the build fails.",
+        "One lint warning is pre-existing, but the new test fails.",
+    ] {
+        assert!(!excuses(text), "{text}");
+    }
+}
