@@ -125,7 +125,11 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
     let is_named = starts_with_any(normal, ALTERNATIVES);
     let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.contains(object));
     let first = words.first()?;
-    if (REPORTING.contains(first) || !is_final && VERBS.contains(first)) && has_object(0) {
+    if REPORTING.contains(first) && has_object(0) {
+        return Some(Made::Done);
+    }
+    // As an order it is also how options are listed.
+    if !is_final && VERBS.contains(first) && has_object(0) && has_any(normal, ALTERNATIVES) {
         return Some(Made::Done);
     }
     for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.contains(word)) {
@@ -210,6 +214,7 @@ mod tests {
             ("Use `rg` instead of `grep` if you can.", true),
             ("It returns early since `x` is empty.", true),
             ("Plan B: For now, we can use a `mock` for testing.", true),
+            ("Use Plan B: For now, we can use a `mock` for testing.", false),
             ("I will run the tests so that we see what fails.", false),
             ("Should we keep `a.rs` instead of `b.rs`?", true),
         ] {
