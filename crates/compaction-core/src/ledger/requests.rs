@@ -372,7 +372,7 @@ impl<'a> Dialogue<'a> {
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= since);
         for answer in newest() {
             for step in explicit_steps(&answer.text) {
-                notes.add(NoteKind::Step, &without_bold(&step), answer.place, false);
+                notes.add(NoteKind::Step, &without_bold(step), answer.place, false);
             }
         }
         if let Some((answer, option)) = newest().next_back().and_then(|answer| Some((answer, taken(&answer.text)?))) {
