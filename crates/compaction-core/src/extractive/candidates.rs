@@ -108,6 +108,13 @@ impl Candidates {
         }
         let turn = style.turn.filter(|_| kind == SummaryKind::History);
         let turn_request = turn.map(|turn| Self::request_of(turn, ledger)).filter(|request| !request.trim().is_empty());
+        // A turn that begins with a rule goes on with the request before it.
+        let is_aim = |request: &Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
+        let rule = turn_request.filter(|request| only_sets_rules(request) && ledger.requests.iter().any(is_aim));
+        if let Some(rule) = rule {
+            pool.add(Section::Constraints, rule, Origin::at(u64::MAX), Rank::Focus);
+        }
+        let turn_request = turn_request.filter(|_| rule.is_none());
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
         let turn = turn.map(|turn| &turn.ledger);
@@ -337,6 +344,8 @@ impl<'a> Builder<'a> {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
+                // The history before the turn tells them.
+                NoteKind::Decision if !self.tells_state => continue,
                 NoteKind::Decision if !told.contains(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
                 NoteKind::Done if self.is_undone(note) => continue,
@@ -374,7 +383,18 @@ impl<'a> Builder<'a> {
             };
             self.pool.add(section, &note.text, origin, rank);
         }
+        for note in self.decisions_of_turn().filter(|note| told.contains(&std::ptr::from_ref(*note))) {
+            let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
+            let rank = if note.is_minor { Rank::Low } else { Rank::Normal };
+            self.pool.add(Section::Decisions, &note.text, origin, rank);
+        }
         self.earlier_steps(&before);
+    }
+
+    /// The decisions of the turn that follows.
+    fn decisions_of_turn(&self) -> impl Iterator<Item = &'a Note> + use<'a> {
+        let (with_turn, before) = (self.with_turn, self.ledger.messages);
+        with_turn.notes_of(NoteKind::Decision).filter(move |note| note.position > before)
     }
 
     /// The newest decisions that are told: those with reasons and those of people before others. `same` are those of
@@ -386,7 +406,8 @@ impl<'a> Builder<'a> {
                 && !same.contains(&std::ptr::from_ref(*note))
                 && !self.is_decision_undone(note)
         };
-        let mut told: Vec<&Note> = self.ledger.notes_of(NoteKind::Decision).filter(is_told).collect();
+        let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
+        let mut told: Vec<&Note> = own.filter(is_told).collect();
         told.sort_by_key(|note| (note.is_minor, Reverse(note.position)));
         told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).collect()
     }

@@ -201,7 +201,7 @@ fn pieces(phrase: &str) -> Vec<String> {
 }
 
 /// Whether a sentence has the form `Decision: …`.
-fn names_choice(sentence: &str) -> bool {
+pub(super) fn names_choice(sentence: &str) -> bool {
     let before = sentence.split_once([':', '\u{ff1a}']).map(|(before, _)| before);
     let noun = before.and_then(|before| before.split_whitespace().last()).map(|noun| noun.trim_matches('*').to_owned());
     noun.is_some_and(|noun| CHOICES.contains(&noun.to_lowercase().as_str()))

@@ -8,7 +8,7 @@ use super::answers::answered;
 use super::bold::without_bold;
 use super::choices::{chosen, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
-use super::cues::{choice, goal_line, is_trivial};
+use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
 use super::reasons::{change_of_plan, with_subject};
@@ -342,7 +342,7 @@ impl<'a> Dialogue<'a> {
                     let kind = if choice.is_made { NoteKind::Decision } else { NoteKind::Fact };
                     let is_offer = choice.is_made && is_final && is_advice(sentence, &normalised(sentence));
                     if let Some(item) = with_subject(&choice.item, sentence, before).filter(|_| !is_offer) {
-                        notes.add(kind, &item, place, !choice.has_reason);
+                        notes.add(kind, &item, place, !choice.has_reason && !names_choice(sentence));
                     }
                 }
                 before = Some(sentence);

@@ -23,6 +23,8 @@ const MOST_FILLERS: usize = 4;
 /// Verbs of choices as they stand behind them, and as they begin a report or a plan.
 const VERBS: &[&str] = listed!(SPACED, "stated: verbs");
 const REPORTING: &[&str] = listed!(SPACED, "stated: reporting");
+/// The same as they describe what is there. They tell a choice only with a reason and with what was not chosen.
+const DESCRIBING: &[&str] = listed!(SPACED, "stated: describing");
 /// Verbs that are a choice by themselves.
 const CHOSEN: &[&str] = listed!(SPACED, "stated: chosen");
 /// Phrases with the verb and the one who chooses, as other languages have them.
@@ -88,6 +90,7 @@ pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
         Made::Chosen => true,
         Made::Way => !is_final && has_name(sentence),
         Made::Announced => is_provisional,
+        Made::Described => has_reason && has_alternative,
         // A reason alone stands in many sentences about how something works.
         Made::Done => has_alternative || is_provisional || has_reason && has_name(sentence),
     };
@@ -108,6 +111,8 @@ enum Made {
     Way,
     /// By telling what is done.
     Done,
+    /// By describing what is there, as reports do of what they read, too.
+    Described,
     /// By telling what is about to be done, as nearly every step is told.
     Announced,
 }
@@ -125,7 +130,14 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
     let is_named = starts_with_any(normal, ALTERNATIVES);
     let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.contains(object));
     let first = words.first()?;
-    if (REPORTING.contains(first) || !is_final && VERBS.contains(first)) && has_object(0) {
+    if REPORTING.contains(first) && has_object(0) {
+        return Some(Made::Done);
+    }
+    if DESCRIBING.contains(first) {
+        return Some(Made::Described);
+    }
+    // As an order it is also how options are listed.
+    if !is_final && VERBS.contains(first) && has_object(0) && has_any(normal, ALTERNATIVES) {
         return Some(Made::Done);
     }
     for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.contains(word)) {
@@ -150,7 +162,8 @@ pub(super) fn choices_of_commit(command: &str) -> Vec<String> {
     let paragraphs = body.split("\n\n").flat_map(|paragraph| paragraph.split("\n- "));
     let joined: Vec<String> = paragraphs.map(|paragraph| paragraph.replace('\n', " ")).collect();
     let sentences = joined.iter().flat_map(|paragraph| sentences(paragraph));
-    sentences.filter_map(|sentence| stated(sentence, true)).map(|choice| choice.item).take(MOST_OF_COMMIT).collect()
+    // They are written as orders.
+    sentences.filter_map(|sentence| stated(sentence, false)).map(|choice| choice.item).take(MOST_OF_COMMIT).collect()
 }
 
 /// Finds the commands whose messages are read.
@@ -189,7 +202,8 @@ mod tests {
             ("Opted for one thread per import.", true),
             ("I've kept the old endpoint so that `v1` clients still work.", true),
             ("The simplest approach: check `rows.len()` before drawing.", false),
-            ("Stores the rank rather than the name.", true),
+            ("Stored the rank rather than the name.", true),
+            ("Stores the rank rather than the name, so that `sort` is stable.", true),
             ("I understand - let's keep the two folders and use `make` instead of `ninja` for them.", true),
             ("Instead of one lock for the `Store`, we should apply it to each row.", false),
             ("Ich nehme `serde`, weil es gepflegt wird.", false),
@@ -201,6 +215,7 @@ mod tests {
         }
         for (sentence, is_final) in [
             ("The footer now uses `dim` instead of `muted`.", true),
+            ("Stores the rank rather than the name.", true),
             ("The test is still trying to load `a.rs` instead of `b.rs`.", false),
             ("Let me use `rg` instead of `grep` here.", false),
             ("Let me update `a.rs` to use `b` instead of `c`.", false),
@@ -210,6 +225,7 @@ mod tests {
             ("Use `rg` instead of `grep` if you can.", true),
             ("It returns early since `x` is empty.", true),
             ("Plan B: For now, we can use a `mock` for testing.", true),
+            ("Use Plan B: For now, we can use a `mock` for testing.", false),
             ("I will run the tests so that we see what fails.", false),
             ("Should we keep `a.rs` instead of `b.rs`?", true),
         ] {
@@ -239,11 +255,11 @@ mod tests {
 
     #[test]
     fn the_message_of_a_commit_has_choices_behind_its_first_line() {
-        let command = "git add -A && git commit -m \"$(cat <<'EOF'\nfeat: keep one index\n\nUses a single index instead of \
+        let command = "git add -A && git commit -m \"$(cat <<'EOF'\nfeat: keep one index\n\nUse a single index instead of \
                        one\nper file. It is fast.\n- Kept `old.rs` because two scripts load it.\nEOF\n)\"";
         assert_eq!(
             choices_of_commit(command),
-            ["Uses a single index instead of one per file.", "**Kept `old.rs`**: two scripts load it."]
+            ["Use a single index instead of one per file.", "**Kept `old.rs`**: two scripts load it."]
         );
         assert!(choices_of_commit("git commit -m 'use a instead of b'").is_empty());
         assert!(choices_of_commit("cat a\nUses a single index instead of two.").is_empty());
