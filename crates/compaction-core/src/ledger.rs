@@ -7,6 +7,7 @@
 
 pub(crate) mod actions;
 mod answers;
+mod causes;
 pub(crate) mod choices;
 mod claims;
 pub(crate) mod closed_requests;
@@ -30,6 +31,7 @@ pub(crate) mod outcomes;
 mod pasted;
 mod person;
 pub(crate) mod problems;
+pub(crate) mod proposals;
 mod reasons;
 pub(crate) mod repository;
 pub(crate) mod requests;
@@ -37,7 +39,7 @@ pub(crate) mod results;
 pub(crate) mod selection;
 mod shown;
 pub(crate) mod statements;
-mod steps;
+pub(crate) mod steps;
 mod store;
 mod tasks;
 pub(crate) mod terms;

@@ -521,7 +521,8 @@ const MARKS: [(&[char], PlanStatus); 3] = [
 
 /// Reads a line of a printed list: `☒ x`, `- [~] x`, `1. [completed] x`, `#2 [pending] x`.
 fn marked_item(line: &str) -> Option<PlanItem> {
-    let id = line.strip_prefix('#').and_then(|rest| rest.split_once(' ')).map(|(id, _)| id.trim_end_matches([':', '.']));
+    let id =
+        line.strip_prefix('#').and_then(|rest| rest.split_once(' ')).map(|(id, _)| id.trim_end_matches([':', '.']));
     let id = id.filter(|id| is_number(id)).map(str::to_owned);
     let line = line.trim_start_matches(['\u{23bf}', '\u{2514}', '#', ' ', '\u{a0}']);
     let bare = line.trim_start_matches(|character: char| character.is_ascii_digit()).trim_start();

@@ -13,7 +13,9 @@ use std::time::{self, Duration};
 
 use async_trait::async_trait;
 use compaction_core::conversation::{Redact, Thinking};
-use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, Turn, render_messages, render_turn, summarize};
+use compaction_core::extractive::{
+    ExtractiveInput, MINIMUM_TOKENS, Style, Turn, render_messages, render_turn, summarize,
+};
 use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::ledger::Ledger;

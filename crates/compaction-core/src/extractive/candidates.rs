@@ -4,8 +4,10 @@ mod blocked;
 mod done;
 mod finished;
 mod goal;
+mod made;
 mod next_steps;
 mod open_parts;
+mod proposed;
 mod runs;
 mod state;
 
@@ -36,9 +38,9 @@ use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, 
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::PlanStatus;
-pub(super) use next_steps::ROOM_FOR_TWO;
 use done::{FileStates, UndoneTurns, is_answered_item, standing_milestones};
 use goal::asked;
+pub(super) use next_steps::ROOM_FOR_TWO;
 
 /// Most UTF-16 units of a repeated request.
 const LONGEST_REPEAT: usize = 120;
@@ -314,6 +316,7 @@ impl<'a> Builder<'a> {
         let same = same_decisions(&self.ledger.notes);
         let question = self.waiting_question();
         let mut before = Vec::new();
+        let is_proposing = self.is_proposing();
         let answered_from = self.answered_from();
         for note in &self.ledger.notes {
             if note.is_withdrawn {
@@ -340,6 +343,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
+                NoteKind::Step if is_proposing && self.is_proposed(note) => continue,
+                NoteKind::Step if self.is_argument(note) => continue,
                 NoteKind::Step if self.is_before_work(note) => {
                     before.push(note);
                     continue;
@@ -478,6 +483,9 @@ impl<'a> Builder<'a> {
             return;
         }
         let plan = &self.ledger.plan;
+        if self.is_proposing() {
+            self.proposed_plan();
+        }
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let is_stale = later > STALE_AFTER;
@@ -491,7 +499,7 @@ impl<'a> Builder<'a> {
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
                 PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,
                 PlanStatus::InProgress => Section::InProgress,
-                PlanStatus::Pending if is_stale => continue,
+                PlanStatus::Pending if is_stale || self.is_proposing() => continue,
                 PlanStatus::Pending => Section::NextSteps,
                 PlanStatus::Cancelled => continue,
             };
@@ -513,7 +521,10 @@ impl<'a> Builder<'a> {
 
     /// The question with which the newest answer ends, if a person has to answer it. A short sentence may follow it.
     fn waiting_question(&self) -> Option<&'a Statement> {
-        let newest = self.newest_of_model().next().filter(|_| self.turn.is_none() && !self.goes_on && !self.ledger.is_waiting)?;
+        let newest = self
+            .newest_of_model()
+            .next()
+            .filter(|_| self.turn.is_none() && !self.goes_on && !self.ledger.is_waiting)?;
         let mut own = self.newest_of_model().take_while(|one| one.position == newest.position);
         let is_short = |one: &Statement| one.voice != Voice::Announcement && utf16_len(&one.text) <= LONGEST_BEHIND;
         match own.next().filter(|last| question_in(&last.text).is_none()) {

@@ -104,7 +104,8 @@ fn is_bold(line: &str, text: &str) -> bool {
     text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**")
 }
 
-fn names_work(sentence: &str) -> bool {
+/// Whether a sentence says that something is left to do.
+pub(crate) fn names_work(sentence: &str) -> bool {
     let is_name = |word: &str| word.contains(['`', '/', '\\', '_']) || ending(word.trim_matches(is_mark)).is_some();
     let plain: Vec<&str> = sentence.split_whitespace().filter(|word| !is_name(word)).collect();
     let words = normalised(&plain.join(" "));
@@ -348,7 +349,8 @@ mod tests {
 
     #[test]
     fn a_result_completes_a_plan_whose_arguments_were_cut() {
-        let item = |text: &str| PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending, is_stated: true };
+        let item =
+            |text: &str| PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending, is_stated: true };
         let mut plan = LatestPlan { items: vec![item("port the parser"), item("port the pri")], position: 1 };
         plan.complete("- [x] another list\n- [ ] of tasks", 2);
         assert_eq!(plan.items.len(), 2);
