@@ -4,8 +4,10 @@ mod blocked;
 mod done;
 mod finished;
 mod goal;
+mod made;
 mod next_steps;
 mod open_parts;
+mod proposed;
 mod runs;
 mod state;
 
@@ -332,6 +334,7 @@ impl<'a> Builder<'a> {
         let same = same_decisions(&self.ledger.notes);
         let question = self.waiting_question();
         let mut before = Vec::new();
+        let is_proposing = self.is_proposing();
         let answered_from = self.answered_from();
         let told = self.told_decisions(&same);
         for note in &self.ledger.notes {
@@ -360,6 +363,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
+                NoteKind::Step if is_proposing && self.is_proposed(note) => continue,
+                NoteKind::Step if self.is_argument(note) => continue,
                 NoteKind::Step if self.is_before_work(note) => {
                     before.push(note);
                     continue;
@@ -524,6 +529,9 @@ impl<'a> Builder<'a> {
             return;
         }
         let plan = &self.ledger.plan;
+        if self.is_proposing() {
+            self.proposed_plan();
+        }
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let is_stale = later > STALE_AFTER;
@@ -537,7 +545,7 @@ impl<'a> Builder<'a> {
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
                 PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,
                 PlanStatus::InProgress => Section::InProgress,
-                PlanStatus::Pending if is_stale => continue,
+                PlanStatus::Pending if is_stale || self.is_proposing() => continue,
                 PlanStatus::Pending => Section::NextSteps,
                 PlanStatus::Cancelled => continue,
             };

@@ -14,6 +14,7 @@ use crate::json::{RawObject, encode_string};
 use crate::summary::{SummaryDocument, append_file_blocks, missing_headings};
 use crate::tokens::estimate_text;
 
+mod next;
 mod state;
 mod turn_alone;
 

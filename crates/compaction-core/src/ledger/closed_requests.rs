@@ -64,8 +64,20 @@ pub(super) struct Asked {
     /// Position of a message that a harness sent after the first answer; 0 for none. What answers it is not for the
     /// person, unless the model works for it.
     reminded_at: u64,
+    /// Whether the person showed or told something else after the first answer. What comes then is no answer to this one.
+    is_left: bool,
     /// The request whose answer a person refused with this one. An answer that is accepted settles it, too.
-    reopened: Option<String>,
+    reopened: Option<Reopened>,
+}
+
+/// A request whose answers a person refused.
+#[derive(Debug, Clone)]
+pub(super) struct Reopened {
+    /// Its words.
+    pub(super) text: String,
+    /// Its own answers, as [`Asked`] has them, if the person refused them by what they showed. What answers a report in
+    /// words is about the request.
+    pub(super) answers: Option<Vec<(u64, u64)>>,
 }
 
 impl Asked {
@@ -76,7 +88,7 @@ impl Asked {
 
     /// Adds a complete answer after `last_call`, which is the position of the latest call of a tool.
     pub(super) fn answer(&mut self, position: u64, last_call: u64) {
-        if last_call < self.reminded_at {
+        if last_call < self.reminded_at || self.is_left {
             return;
         }
         match self.answers.last_mut() {
@@ -92,13 +104,18 @@ impl Asked {
         }
     }
 
+    /// Records that the person went on to something that asks for nothing in words, such as a pasted error.
+    pub(super) fn leave(&mut self) {
+        self.is_left = !self.answers.is_empty();
+    }
+
     /// The same for a request that refuses the answer to the request `reopened`.
-    pub(super) fn reopening(self, reopened: Option<String>) -> Self {
+    pub(super) fn reopening(self, reopened: Option<Reopened>) -> Self {
         Self { reopened, ..self }
     }
 
     /// The request that this one reopened.
-    pub(super) fn reopened(&mut self) -> Option<String> {
+    pub(super) fn reopened(&mut self) -> Option<Reopened> {
         self.reopened.take()
     }
 
@@ -245,6 +262,15 @@ fn is_command(message: &str) -> bool {
     let name = words.next().and_then(|first| first.strip_prefix('/'));
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     name.is_some_and(is_name) && words.count() < COMMAND_WORDS
+}
+
+/// Fewest lines of a message that shows something, and asks for nothing in words of its own.
+const SHOWN_LINES: usize = 3;
+
+/// Whether a message that is no request shows something of its own, such as a pasted error, so that what follows is an
+/// answer to it. A few words take up what the model said.
+pub(crate) fn shows(message: &str) -> bool {
+    message.lines().filter(|line| !line.trim().is_empty()).nth(SHOWN_LINES - 1).is_some()
 }
 
 /// Words among which a sentence that only refuses ends, and those of a subject that is the answer itself.

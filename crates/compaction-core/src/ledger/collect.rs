@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
 use super::closed_requests::{
-    Asked, accepts, answered_item, is_claim, is_settled_by_answer, refuses, reopens, said_first,
+    Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, refuses, reopens, said_first, shows,
 };
 use super::cues::is_substantive;
 use super::errors::Errors;
@@ -167,6 +167,10 @@ impl<'a> Collector<'a> {
                     self.read_person(place, &words);
                 }
                 self.new_tasks.end(tool_call_id, &text, *is_error, &mut self.plan);
+                if *is_error && self.actions.writes_plan(tool_call_id) && person::is_refusal(&text) {
+                    // Nobody works on a plan that the person refused.
+                    self.plan = LatestPlan::default();
+                }
                 if self.actions.shows_plan(tool_call_id) {
                     self.plan.read_result(&text, self.position);
                 } else if self.actions.writes_plan(tool_call_id) {
@@ -213,6 +217,8 @@ impl<'a> Collector<'a> {
         } else if is_substantive(words) && self.is_refused_by(words) {
             self.refute();
             self.asked.refuse();
+        } else if shows(words) {
+            self.asked.leave();
         }
         self.statements.add_person(place, words, passages(words));
     }
@@ -261,7 +267,7 @@ impl<'a> Collector<'a> {
 
     /// Records that the open request was answered, if it was. `next` is the request that follows it. Returns the request
     /// that `next` reopens.
-    fn end_request(&mut self, next: &str) -> Option<String> {
+    fn end_request(&mut self, next: &str) -> Option<Reopened> {
         let is_refused = !self.asked.answers().is_empty() && self.is_refused_by(next);
         if is_refused {
             self.refute();
@@ -271,13 +277,18 @@ impl<'a> Collector<'a> {
         let mut requests = self.dialogue.requests.iter_mut().rev();
         let request = requests.find(|request| request.position == asked.position)?;
         if asked.answers().is_empty() || is_refused || !accepts(next) {
-            return reopened.or_else(|| Some(request.text.clone()).filter(|_| is_refused));
+            let own =
+                || Reopened { text: request.text.clone(), answers: shows(next).then(|| asked.answers().to_vec()) };
+            return reopened.or_else(|| is_refused.then(own));
         }
         request.is_answered = true;
         // An answer that is accepted settles what the request reported, too.
-        let settled = Some(&request.text).filter(|text| is_settled_by_answer(text));
-        let settled = settled.or(reopened.as_ref().filter(|text| is_settled_by_answer(text)));
-        if let Some((text, said)) = settled.zip(said_first(self.statements.list(), asked.answers())) {
+        let own = Some((&request.text, asked.answers())).filter(|(text, _)| is_settled_by_answer(text));
+        let reopened = reopened.as_ref().filter(|one| is_settled_by_answer(&one.text));
+        // Each request stands with its own answer.
+        let settled = own.or(reopened.map(|one| (&one.text, one.answers.as_deref().unwrap_or(asked.answers()))));
+        let said = |(text, answers)| Some((text, said_first(self.statements.list(), answers)?));
+        if let Some((text, said)) = settled.and_then(said) {
             let has_changed = self.actions.changed_at() > asked.position;
             let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
             self.notes.add(NoteKind::Done, &answered_item(text, &said.text, has_changed), place, true);

@@ -4,9 +4,9 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, LAST_STEP, LATEST, LEFT_BRANCH,
-    NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, REPLIES, RESOLVED, SAID_LAST, THE_GOAL, THEN, TO_FIX,
-    TO_RUN, WORKING_ON,
+    ANNOUNCED, ANSWER_LEFT, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, LAST_STEP, LATEST,
+    LEFT_BRANCH, NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, PROPOSED, REPLIES, RESOLVED, SAID_LAST,
+    THE_GOAL, THEN, TO_FIX, TO_RUN, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -31,6 +31,8 @@ fn is_of_its_time(item: &str) -> bool {
         TO_RUN,
         NOTHING_LEFT,
         THE_GOAL,
+        PROPOSED,
+        ANSWER_LEFT,
     ];
     starts.iter().any(|start| item.starts_with(start))
 }

@@ -134,7 +134,8 @@ impl Errors {
         if let Some(index) = own.copied().find(|index| self.open.contains_key(index))
             && self.list[index].position == position
         {
-            self.list[index].failing = failing;
+            let cause = failing.told_cause(&self.list[index].line).unwrap_or_default().to_owned();
+            self.list[index].failing = Failing { cause, ..failing };
         }
     }
 

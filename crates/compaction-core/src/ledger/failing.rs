@@ -1,6 +1,7 @@
 //! Failing names: which tests failed, or which places a compiler or linter complains about, by the forms in which test
 //! runners, compilers and linters print them. A new runner is a new row of the tests.
 
+use super::causes::{MARGIN, cause};
 use super::text::{clip, one_line, without_colours};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -29,14 +30,24 @@ pub struct Failing {
     pub names: Vec<String>,
     /// How many more there were.
     pub more: u64,
+    /// The first error that the run printed; empty if none is known.
+    pub cause: String,
 }
 
 impl Failing {
     /// Stored names. Any program may have stored them.
-    pub(super) fn restored(names: &[String], more: u64) -> Self {
+    pub(super) fn restored(names: &[String], more: u64, cause: &str) -> Self {
         let mut read = Names { list: Vec::new(), more };
         names.iter().take(MOST_NAMES).for_each(|name| read.add(name, LONGEST_PLACE));
-        read.finish()
+        Self { cause: clip(&one_line(cause), LONGEST_PLACE), ..read.finish() }
+    }
+
+    /// The first error, unless `line` or a name tells it.
+    pub(crate) fn told_cause(&self, line: &str) -> Option<&str> {
+        let message = self.cause.split_once(": ").map_or(self.cause.as_str(), |(_, message)| message);
+        let message = message.trim_end_matches('\u{2026}');
+        let is_new = !message.is_empty() && !line.contains(message);
+        (is_new && !self.names.iter().any(|name| name.contains(message))).then_some(self.cause.as_str())
     }
 
     /// The names on one line, without those that `line` has; empty if it has all of them. Tests of one file are told
@@ -74,11 +85,17 @@ pub(super) fn failing(output: &str) -> Failing {
     let tail = end.find('\n').map_or("", |at| &end[at + 1..]);
     let pieces = if is_whole { [output, ""] } else { [head, tail] };
     let (mut tests, mut suites, mut places) = (Names::default(), Names::default(), Names::default());
+    // Where pytest marks the errors with a margin, the other lines may be code that names one.
+    let (mut first, mut of_margin) = (None, None);
     for piece in pieces {
         let mut reader = Reader::default();
         let lines = piece.lines().filter(|line| line.len() <= LONGEST_LINE);
         for line in lines {
             let line = without_colours(line);
+            if of_margin.is_none() && line.starts_with(MARGIN) {
+                of_margin = cause(&line);
+            }
+            first = first.or_else(|| cause(&line));
             match reader.read(&line) {
                 Some(Found::Test(name)) => tests.add(&name, LONGEST_NAME),
                 Some(Found::Suite(name)) => suites.add(&name, LONGEST_NAME),
@@ -87,7 +104,8 @@ pub(super) fn failing(output: &str) -> Failing {
             }
         }
     }
-    [tests, suites, places].into_iter().find(|names| !names.list.is_empty()).unwrap_or_default().finish()
+    let found = [tests, suites, places].into_iter().find(|names| !names.list.is_empty()).unwrap_or_default().finish();
+    Failing { cause: of_margin.or(first).unwrap_or_default(), ..found }
 }
 
 /// Whether one of the last lines of `output` names a test that failed.
@@ -130,7 +148,7 @@ impl Names {
     fn finish(mut self) -> Failing {
         let beyond = self.list.len().saturating_sub(MOST_NAMES);
         self.list.truncate(MOST_NAMES);
-        Failing { names: self.list, more: self.more + beyond as u64 }
+        Failing { names: self.list, more: self.more + beyond as u64, cause: String::new() }
     }
 }
 
@@ -589,6 +607,8 @@ mod tests {
         let found = failing(&output);
         assert_eq!((found.names.len(), found.more), (5, 4));
         assert_eq!(found.told("9 failed in 0.1s"), "test_1, test_2, test_3, test_4, test_5, \u{2026}");
+        let listing = "        Exception: If no block is left\nE       ValueError: no block\n1 failed in 0.1s";
+        assert_eq!(failing(listing).cause, "ValueError: no block");
         let one = failing("src/a.ts(3,7): error TS2345: No such type.");
         assert_eq!(one.told("src/a.ts(3,7): error TS2345: No such type."), "", "the line says it");
         let same = failing("FAILED a/test_x.py::test_one - E\nFAILED b/test_x.py::test_one - E");

@@ -320,6 +320,10 @@ pub(crate) const NO_RESULT: &str = ": no result yet";
 pub(crate) const SO_FAR: &str = "done so far: ";
 /// Starts the item of a request without a complete answer.
 pub(crate) const WORKING_ON: &str = "Working on: ";
+/// The step of a plan that nobody approved yet.
+pub(crate) const PROPOSED: &str = "The plan that the assistant proposed waits for the approval of the user";
+/// Starts the step of a request whose work is made and checked.
+pub(crate) const ANSWER_LEFT: &str = "Only the answer to the user seems to be left of the latest request: ";
 /// Stands for the request of a turn whose state is told above.
 pub(crate) const THE_GOAL: &str = "The goal above is the request of this turn";
 /// Names the latest request where its words are not repeated.

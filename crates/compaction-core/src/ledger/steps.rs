@@ -104,7 +104,8 @@ fn is_bold(line: &str, text: &str) -> bool {
     text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**")
 }
 
-fn names_work(sentence: &str) -> bool {
+/// Whether a sentence says that something is left to do.
+pub(crate) fn names_work(sentence: &str) -> bool {
     let is_name = |word: &str| word.contains(['`', '/', '\\', '_']) || ending(word.trim_matches(is_mark)).is_some();
     let plain: Vec<&str> = sentence.split_whitespace().filter(|word| !is_name(word)).collect();
     let words = normalised(&plain.join(" "));

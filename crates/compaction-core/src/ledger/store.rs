@@ -379,6 +379,9 @@ fn error(error: &ErrorRecord) -> String {
         write_strings(error.failing.names.iter().map(String::as_str), &mut members.0);
         members = members.number("failingMore", error.failing.more);
     }
+    if let Some(cause) = error.failing.told_cause(&error.line).filter(|_| !error.is_resolved) {
+        members = members.text("failingCause", cause);
+    }
     members.times(error.times).at(error.position, &error.sources)
 }
 
@@ -628,6 +631,7 @@ fn read_error(json: &Json<'_>) -> Option<ErrorRecord> {
         failing: Failing::restored(
             &list(json, "failing", |name| name.as_str().map(str::to_owned)),
             number(json, "failingMore"),
+            &text(json, "failingCause").unwrap_or_default(),
         ),
         is_resolved: flag(json, "isResolved"),
         times: times(json),

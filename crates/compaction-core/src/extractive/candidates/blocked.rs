@@ -113,6 +113,9 @@ fn error_item(error: &ErrorRecord) -> String {
         true => line.push_str(&format!(": {names}")),
         false => line.push_str(&format!(" (failing: {names})")),
     }
+    if let Some(cause) = error.failing.told_cause(&line) {
+        line.push_str(&format!("; the first error: {cause}"));
+    }
     match &error.subject {
         Some(subject) if is_call(subject) => format!("{}{FAILED}{line}", quote(&told_call(subject, LONGEST_SUBJECT))),
         Some(subject) => format!("{}{FAILED}{line}", quote(&clip_middle(subject, LONGEST_SUBJECT))),

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::FileRecord;
-use crate::ledger::closed_requests::{answered_item, is_settled_by_answer, said_first};
+use crate::ledger::closed_requests::{answered_item, is_settled_by_answer, said_first, shows};
 use crate::ledger::commands::purposes;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
@@ -157,6 +157,11 @@ impl<'a> Builder<'a> {
         let ledger = self.ledger;
         let Some(request) = ledger.requests.iter().rev().find(|request| request.asks_for_work()) else { return };
         if !self.is_answered(request) || !is_settled_by_answer(&request.text) {
+            return;
+        }
+        // What the person showed after the request has the newer answer.
+        let since = ledger.requests.iter().rev().take_while(|one| one.position > request.position);
+        if since.filter(|one| one.position < ledger.answered).any(|one| shows(&one.text)) {
             return;
         }
         if let Some(said) = said_first(&ledger.statements, &[(ledger.answered, ledger.answered)]) {

@@ -74,7 +74,11 @@ impl Builder<'_> {
             return;
         }
         let Some(newest) = self.newest_of_model().next() else { return };
-        let waits = if self.waiting_question().is_some() { " while the assistant waits for an answer" } else { "" };
+        let waits = match self.waiting_question() {
+            Some(_) => " while the assistant waits for an answer",
+            None if self.is_proposing() => " while a proposed plan waits for the approval of the user",
+            None => "",
+        };
         let units = LONGEST_REPORT.min(self.units / REPORT_PART);
         let report = self.report(newest.position).filter(|_| self.tells_report());
         let item = match report {

@@ -1,5 +1,6 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
+use super::next_steps::is_document;
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, asks, origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
@@ -134,7 +135,9 @@ pub(super) fn asked(request: &str, units: usize) -> String {
     // The beginning says what it is about.
     all[last] = clip_middle(&all[last], units / 2);
     let asking = (0..=last).rev().filter(|at| asks(&all[*at]));
-    let order = [last, 0].into_iter().chain(asking).chain(0..=last);
+    let is_document = is_document(request);
+    let ends = if is_document { [0, 0] } else { [last, 0] };
+    let order = ends.into_iter().chain(asking).chain(0..=last);
     let (mut kept, mut left) = (vec![false; all.len()], units);
     for at in order {
         // Each may stand behind a mark of what is left out.
@@ -144,7 +147,7 @@ pub(super) fn asked(request: &str, units: usize) -> String {
             left -= cost;
         }
     }
-    if !kept[last] || all.len() < 2 {
+    if !kept[last] && !is_document || all.len() < 2 {
         return clip_middle(&whole, units);
     }
     let mut out = String::new();

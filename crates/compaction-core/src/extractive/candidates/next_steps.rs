@@ -18,7 +18,7 @@ use crate::tools::PlanStatus;
 /// Fewest lines of a request that are pasted before one of them counts as its error.
 const FEWEST_PASTED: usize = 3;
 /// Most UTF-16 units of steps and tasks that are older than the newest requests.
-const LONGEST_EARLIER: usize = 420;
+pub(super) const LONGEST_EARLIER: usize = 420;
 /// Part of a summary that the words of the request may take, and their fewest and most UTF-16 units.
 const TOLD_PART: usize = 60;
 const TOLD_UNITS: (usize, usize) = (60, 320);
@@ -55,6 +55,9 @@ impl Builder<'_> {
         if is_alone && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
             return;
         }
+        if self.is_open() && self.answer_is_left(&latest.text, latest.position) {
+            return;
+        }
         let open = self.left_open(&latest.text, latest.position);
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
@@ -63,6 +66,9 @@ impl Builder<'_> {
     }
 
     fn go_on_with_turn(&mut self, turn: &str) {
+        if self.answer_is_left(turn, u64::MAX) {
+            return;
+        }
         let open = self.left_open(turn, u64::MAX);
         if is_substantive(turn) {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
@@ -181,7 +187,8 @@ fn told_in(request: &str, units: usize) -> String {
     let Some(last) = all.len().checked_sub(1) else { return cut(&whole, units) };
     let asking = (0..=last).rev().filter(|at| is_question(&all[*at]));
     let (mut kept, mut left) = (vec![String::new(); all.len()], units);
-    for at in asking.chain([last, 0]).chain(1..last) {
+    let ends = if is_document(request) { [0, 0] } else { [last, 0] };
+    for at in asking.chain(ends).chain(1..=last) {
         // Each may stand behind a mark of what is left out.
         let room = left.saturating_sub(MARK.len());
         if kept[at].is_empty() && (utf16_len(&all[at]) <= room || left == units) {
@@ -199,6 +206,14 @@ fn told_in(request: &str, units: usize) -> String {
         is_cut = sentence.is_empty();
     }
     out.trim().to_owned()
+}
+
+/// Whether a request is a document, such as a plan. Its last line is the end of its last list and asks for nothing by
+/// itself.
+pub(super) fn is_document(request: &str) -> bool {
+    let is_item = |line: &&str| without_marker(line).len() < line.trim().len();
+    prose(request).filter(is_item).nth(*WISHES.end()).is_some()
+        && request.lines().rfind(|line| !line.trim().is_empty()).is_some_and(|line| is_item(&line))
 }
 
 /// `text` in at most `units` UTF-16 units, cut after a word if it has spaces.

@@ -78,7 +78,7 @@ impl Builder<'_> {
 }
 
 /// A command as a step names it.
-fn run(command: &str) -> String {
+pub(super) fn run(command: &str) -> String {
     quote(&clip_middle(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
 }
 

@@ -263,7 +263,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The newest answer, if it came after the last request.
-    fn own_answer(&self) -> Option<&str> {
+    pub(super) fn own_answer(&self) -> Option<&str> {
         let answer = &self.ledger.newest_answer;
         let asked = self.ledger.last_request().map_or(0, |request| request.position);
         Some(answer.text.as_str()).filter(|text| answer.position > asked && !text.trim().is_empty())
@@ -341,7 +341,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The files that a request names and nothing changed since, if others of them were changed.
-    fn untouched(&self, request: &str, position: u64) -> Vec<String> {
+    pub(super) fn untouched(&self, request: &str, position: u64) -> Vec<String> {
         let request = request.replace('\\', "/");
         let is_named = |path: &str| {
             let name = path.trim_start_matches("./");

@@ -1,0 +1,82 @@
+//! What was only proposed or argued: a plan that waits for an approval is no work in progress, and an argument of a
+//! discussion that is over is no step.
+
+use super::Builder;
+use super::next_steps::LONGEST_EARLIER;
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::choices::stems;
+use crate::ledger::cues::is_substantive;
+use crate::ledger::notes::{OFFERED, PROPOSED};
+use crate::ledger::proposals::is_proposal;
+use crate::ledger::steps::names_work;
+use crate::ledger::terms::is_unspaced;
+use crate::ledger::text::clip;
+use crate::ledger::{Note, Voice};
+use crate::summary::{Section, SummaryKind};
+use crate::tools::PlanStatus;
+
+/// Fewest words that a request shares with a step which it takes up, and the letters from which they are compared. Shorter
+/// ones are in every sentence.
+const FEWEST_SHARED: usize = 2;
+const FEWEST_LETTERS: usize = 5;
+
+impl Builder<'_> {
+    /// Whether the newest answer proposes a plan, and nothing was changed for its request.
+    pub(super) fn is_proposing(&self) -> bool {
+        let ledger = self.ledger;
+        let asked_at = ledger.last_request().map_or(0, |request| request.position);
+        let is_complete = ledger.answered == ledger.newest_answer.position && !ledger.is_waiting;
+        let is_last = self.kind != SummaryKind::TurnPrefix && self.turn.is_none() && !self.goes_on;
+        let answer = self.own_answer().filter(|_| is_last && is_complete && ledger.changed_at() <= asked_at);
+        answer.is_some_and(is_proposal)
+    }
+
+    /// Whether a step is a part of the plan that the newest answer proposes.
+    pub(super) fn is_proposed(&self, step: &Note) -> bool {
+        step.position == self.ledger.newest_answer.position && !step.text.starts_with(OFFERED)
+    }
+
+    /// The plan that waits for an approval, with the tasks that were written down for it, as one step.
+    pub(super) fn proposed_plan(&mut self) {
+        // The question for it is a step of its own.
+        if self.waiting_question().is_some() {
+            return;
+        }
+        let plan = &self.ledger.plan;
+        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let tasks: Vec<&str> = match plan.position > asked_at {
+            true => plan.in_state(PlanStatus::Pending).map(|task| task.text.as_str()).collect(),
+            false => Vec::new(),
+        };
+        let item = match tasks.is_empty() {
+            true => PROPOSED.to_owned(),
+            false => format!("{PROPOSED}: {}", clip(&tasks.join("; "), LONGEST_EARLIER)),
+        };
+        self.pool.add(Section::NextSteps, &item, Origin::at(self.ledger.newest_answer.position), Rank::Focus);
+    }
+
+    /// Whether a step is an argument of a discussion that is over: a sentence of an answer that did nothing, after which
+    /// the person asked for work of which it does not tell.
+    pub(super) fn is_argument(&self, step: &Note) -> bool {
+        let ledger = self.ledger;
+        let next = ledger.requests.partition_point(|request| request.position <= step.position);
+        let asked_at = next.checked_sub(1).map_or(0, |at| ledger.requests[at].position);
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn));
+        let later = ledger.requests[next..].iter().filter(|request| request.asks_for_work());
+        let mut later = later.map(|request| request.text.as_str()).chain(of_turn).peekable();
+        if step.position == 0 || later.peek().is_none() || !names_work(&step.text) || step.text.contains(is_unspaced) {
+            return false;
+        }
+        let within = |position: u64| asked_at < position && position <= step.position;
+        let is_deed = |voice: Voice| matches!(voice, Voice::Action | Voice::Milestone);
+        let has_acted = ledger.files.iter().any(|file| within(file.changed_at))
+            || ledger.statements.iter().any(|one| within(one.position) && is_deed(one.voice));
+        let mut own = stems(&step.text);
+        own.retain(|stem| stem.chars().count() >= FEWEST_LETTERS);
+        let is_taken_up = |request: &str| {
+            let request = stems(request);
+            own.iter().filter(|stem| request.contains(stem)).count() >= FEWEST_SHARED
+        };
+        !has_acted && !later.any(is_taken_up)
+    }
+}

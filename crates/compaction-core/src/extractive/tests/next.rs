@@ -1,0 +1,144 @@
+//! What comes next: proposals, arguments, answers that are left, and the errors of failed checks.
+
+use super::*;
+
+/// The items of a section after `messages`.
+fn after(section: Section, messages: &[Arc<Message>]) -> String {
+    let text = text_of(&history(&prepared(messages)));
+    SummaryDocument::parse(&text).body[section].join("\n")
+}
+
+#[test]
+fn a_plan_that_is_proposed_waits_for_its_approval() {
+    let plan = "## Plan for the printer\n\n1. Read the blocks of the parser\n2. Print each of them\n\n### Assumptions\n\
+                - The format of the shop still needs to be read by the old printer.\n- [ ] Read\n- [ ] Print";
+    let asked = user("Come up with a plan for a printer of the parsed blocks");
+    let messages = [asked.clone(), says(plan, "stop")];
+    let next = after(Section::NextSteps, &messages);
+    assert!(next.contains("plan that the assistant proposed waits for the approval"), "{next}");
+    assert!(!next.lines().any(|item| item.starts_with("The format of the shop") || item == "Read"), "{next}");
+    let progress = after(Section::InProgress, &messages);
+    assert!(progress.contains("a proposed plan waits for the approval"), "{progress}");
+    // What was done is no proposal.
+    let edit = calls("1", "edit", r#"{"path":"src/printer.rs","oldText":"a","newText":"b"}"#);
+    let done = [asked, edit, returns("1", "ok", false), says(plan, "stop")];
+    assert!(!after(Section::NextSteps, &done).contains("waits for the approval"));
+}
+
+#[test]
+fn a_plan_that_the_person_refused_has_no_steps() {
+    let plan = calls("1", "ExitPlanMode", r##"{"plan":"# Plan\n1. Read the blocks\n2. Print the blocks"}"##);
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let begun = [user("Write a printer of the parsed blocks"), plan];
+    let refused = [&begun[..], &[returns("1", refusal, true)]].concat();
+    assert!(!after(Section::NextSteps, &refused).contains("Print the blocks"));
+    let approved =
+        [&begun[..], &[returns("1", "User has approved your plan. You can now start coding.", false)]].concat();
+    assert!(after(Section::NextSteps, &approved).contains("Print the blocks"));
+}
+
+#[test]
+fn what_stays_as_it_is_and_what_was_argued_are_no_steps() {
+    let argued = "Mostly yes. You still need a resolver for commands whose settings depend on another option.";
+    let before = prepared(&[
+        user("Would it help to read the defaults of the printer from the settings file?"),
+        says(argued, "stop"),
+    ]);
+    let next = |request: &str| {
+        let turn = prepared(&[user(request)]);
+        let with_turn = Ledger::collect(&[&before[..], &turn].concat(), None, tools());
+        let turn = Turn::of(&turn, tools()).unwrap();
+        let style = Style { turn: Some(&turn), with_turn: Some(&with_turn), ..style(ENOUGH) };
+        let text = text_of(&ExtractiveInput { style, ..history(&before) });
+        SummaryDocument::parse(&text).body[Section::NextSteps].join("\n")
+    };
+    let over = next("Fine, leave that as is. Now let the parser run from any directory of the shop");
+    assert!(!over.contains("resolver"), "the discussion is over: {over}");
+    let taken_up = next("Then write that resolver for the commands with an option");
+    assert!(taken_up.contains("You still need a resolver"), "{taken_up}");
+    let stays = "The parser reads blocks now. The printer of the shop remains unchanged and prints as before.";
+    let messages = [user("Let the parser read blocks"), says(stays, "stop")];
+    assert!(!after(Section::NextSteps, &messages).contains("remains unchanged"));
+}
+
+#[test]
+fn an_answer_to_what_a_person_showed_is_none_to_the_request_before() {
+    let made = [
+        user("Make the printer of the shop print three columns in each row"),
+        says("The printer prints three columns in each row, with a line between them.", "stop"),
+    ];
+    let fixed = says("The name of the option is labels, so the legend comes to the left corner of the page.", "stop");
+    let next = user("Now port the parser of the shop to Rust, please");
+    for shown in [
+        "| 12 | | a |\n| 13 | | b |\n| 14 | | c |",
+        "The columns crash:\n\nTypeError: columns() got an unexpected argument 'label'\n  at print (print.py:12)",
+    ] {
+        let done = after(Section::Done, &[&made[..], &[user(shown), fixed.clone(), next.clone()]].concat());
+        assert!(!done.contains("each row -> The name of the option"), "{done}");
+        assert!(done.contains("each row -> The printer prints three columns"), "{done}");
+    }
+    // A word that lets the model go on is no other subject.
+    let more = [user("ok, go on"), runs("1", "make"), returns("1", "ok", false), fixed, next];
+    let done = after(Section::Done, &[&made[..], &more].concat());
+    assert!(done.contains("each row -> The name of the option"), "{done}");
+}
+
+#[test]
+fn a_plan_that_a_request_holds_is_told_by_its_beginning() {
+    let items: String = (1..12).map(|at| format!("{at}. Change part {at} of the printer of the shop\n")).collect();
+    let plan = format!("Please do this plan for the printer.\n\n{items}12. The pages stay as they are on each shelf.");
+    let next = after(Section::NextSteps, &[user(&plan), says("I begin with the first part:", "toolUse")]);
+    let go_on = next.lines().find(|item| item.starts_with("Go on with")).unwrap();
+    assert!(go_on.contains("Please do this plan") && !go_on.contains("pages stay as they are"), "{next}");
+}
+
+#[test]
+fn a_request_that_is_made_and_checked_has_only_its_answer_left() {
+    let edit = calls("1", "edit", r#"{"path":"src/parser.rs","oldText":"a","newText":"b"}"#);
+    let messages = vec![
+        user("Let the parser of the shop read nested blocks"),
+        edit,
+        returns("1", "ok", false),
+        runs("2", "cargo test -p parser"),
+        returns("2", "test result: ok. 12 passed; 0 failed; 0 ignored", false),
+    ];
+    let next = after(Section::NextSteps, &messages);
+    assert!(next.contains("Only the answer to the user seems to be left"), "{next}");
+    assert!(next.contains("`cargo test -p parser` passes since the last change") && !next.contains("Go on with"));
+    let goes_on = [
+        // Before the change.
+        [&messages[..1], &messages[3..], &messages[1..3]].concat(),
+        [&messages[..], &[says("Now the manual of the parser:", "toolUse"), runs("3", "ls docs")]].concat(),
+        [&messages[..4], &[returns("2", "test result: FAILED. 11 passed; 1 failed; 0 ignored", true)]].concat(),
+        [
+            &[user("Let the parser read nested blocks and then write the manual of the shop")],
+            &messages[1..3],
+            &[says("The parser reads the nested blocks.", "toolUse")],
+            &messages[3..],
+        ]
+        .concat(),
+    ];
+    for messages in goes_on {
+        let next = after(Section::NextSteps, &messages);
+        assert!(!next.contains("Only the answer"), "{next}");
+    }
+}
+
+#[test]
+fn a_failed_check_is_told_with_its_first_error() {
+    // The agent does not say that the run failed, so its counts do.
+    let output = "        Exception: If no block is left\n\
+                  E       TypeError: a block of the shop was not closed\n\
+                  FAILED tests/test_blocks.py::test_nested\n======= 1 failed, 4 passed in 0.12s =======";
+    let messages = [user("Let the parser read nested blocks"), runs("1", "pytest"), returns("1", output, false)];
+    let text = text_of(&history(&prepared(&messages)));
+    let blocked = &SummaryDocument::parse(&text).body[Section::Blocked].join("\n");
+    assert!(blocked.contains("; the first error: TypeError: a block of the shop was not closed"), "{text}");
+    let state = text.split("## Critical Context").next().unwrap();
+    assert_eq!(state.matches("a block of the shop was not closed").count(), 1, "once: {text}");
+    // It comes back from what is stored, and is gone with the failure.
+    let messages = prepared(&messages);
+    let ledger = Ledger::collect(&messages, None, tools());
+    let stored = Ledger::from_json(&crate::json::Json::parse(&ledger.to_json(8_000)).unwrap()).unwrap();
+    assert!(render(&stored, SummaryKind::History, &style(ENOUGH)).contains("block of the shop was not closed"));
+}

@@ -1,0 +1,73 @@
+//! Proposals: answers that lay out a plan and leave it to the person whether it is done.
+
+use super::statements::{prose, without_marker};
+use super::text::{has_any, normalised};
+use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::text::utf16_len;
+
+/// The tag around a plan that Codex proposes.
+const TAG: &str = "<proposed_plan>";
+/// Words of the title of a plan, and most UTF-16 units of such a title.
+const TITLES: &[&str] = listed!(SPACED, "proposals: titles");
+const TITLES_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: titles");
+const LONGEST_TITLE: usize = 100;
+/// Phrases by which an answer waits for an approval.
+const WAITING: &[&str] = listed!(SPACED, "proposals: waiting");
+const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: waiting");
+/// Fewest items of lists in a plan.
+const FEWEST_ITEMS: usize = 3;
+
+/// Whether an answer that changed nothing proposes a plan: it has the tag of one, the title of one above its items, or
+/// says that it waits for an approval.
+pub(crate) fn is_proposal(answer: &str) -> bool {
+    if answer.contains(TAG) {
+        return true;
+    }
+    let (mut is_titled, mut items) = (false, 0);
+    for line in prose(answer) {
+        let text = without_marker(line);
+        let bare = line.trim();
+        let is_heading = bare.starts_with('#') || bare.starts_with("**") && bare.trim_end_matches(':').ends_with("**");
+        if is_heading && utf16_len(bare) <= LONGEST_TITLE {
+            is_titled |= names(bare, TITLES, TITLES_UNSPACED);
+        } else if text.len() < bare.len() {
+            items += usize::from(is_titled);
+        }
+        if names(bare, WAITING, WAITING_UNSPACED) {
+            return true;
+        }
+    }
+    is_titled && items >= FEWEST_ITEMS
+}
+
+fn names(line: &str, spaced: &[&str], unspaced: &[&str]) -> bool {
+    has_any(&normalised(line), spaced) || !line.is_ascii() && unspaced.iter().any(|word| line.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_proposal;
+
+    #[test]
+    fn plans_that_are_proposed_are_known() {
+        for answer in [
+            "<proposed_plan>\nRename the parser.\n</proposed_plan>",
+            "## Plan for the printer\n\n1. Read the blocks\n2. Print them\n3. Test it",
+            "**Implementation plan:**\n- a b\n- c d\n- e f",
+            "I would split the parser. No code was written yet.",
+            "I split it into two modules once you approve.",
+            "## Plan zur Umstellung\n- a b\n- c d\n- e f",
+            "## \u{5b9e}\u{65bd}\u{8ba1}\u{5212}\n- a b\n- c d\n- e f",
+        ] {
+            assert!(is_proposal(answer), "{answer}");
+        }
+        for answer in [
+            "The parser is done.\n\n## Changes\n- a b\n- c d\n- e f",
+            "I changed the plan of the tests.\n- a b\n- c d\n- e f",
+            "## Plan\nAll of it is done.",
+            "Done.",
+        ] {
+            assert!(!is_proposal(answer), "{answer}");
+        }
+    }
+}
