@@ -6,6 +6,9 @@
 //! on the session's id and the preceding lines, so every open gives the same ids.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use crate::entry::{EntryId, one_line};
 use crate::hash;
@@ -135,8 +138,8 @@ impl Migration {
 
 /// Whether `hookMessage` may be a string of the message. An escape may hide its letters.
 fn may_have_role(message: &str) -> bool {
-    let has = |text: &str| memchr::memmem::find(message.as_bytes(), text.as_bytes()).is_some();
-    has("\"hookMessage\"") || has("\\u00")
+    static MARKS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["\"hookMessage\"", "\\u00"].map(Finder::new));
+    MARKS.iter().any(|mark| mark.find(message.as_bytes()).is_some())
 }
 
 fn rename_hook_message(object: &mut RawObject<'_>) {

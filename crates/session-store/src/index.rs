@@ -539,7 +539,7 @@ impl Ids {
     fn id(&self, key: IdKey) -> EntryId {
         match key.0.get().checked_sub(FIRST_LONG) {
             Some(number) => EntryId::new(self.long_text(number as u32)),
-            None => EntryId::new(format!("{:08x}", key.0.get() - 1)),
+            None => EntryId::new(short_text(&mut [0; SHORT_DIGITS], key.0.get() - 1)),
         }
     }
 
@@ -573,6 +573,19 @@ impl Ids {
     fn long_text(&self, number: u32) -> &str {
         text_of(&self.text, &self.ends, number)
     }
+}
+
+/// Digits of a short id.
+const SHORT_DIGITS: usize = 8;
+
+/// The text of a short id: its hexadecimal digits. A formatter takes several times as long, and most ids are read often.
+fn short_text(digits: &mut [u8; SHORT_DIGITS], number: u64) -> &str {
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b"0123456789abcdef"[(rest % 16) as usize];
+        rest /= 16;
+    }
+    std::str::from_utf8(digits).unwrap_or_default()
 }
 
 fn text_of<'a>(text: &'a str, ends: &[usize], number: u32) -> &'a str {

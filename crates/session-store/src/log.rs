@@ -257,9 +257,13 @@ fn copy_line(log: &dyn SessionLog, line: Line<'_>, out: &mut dyn Write) -> io::R
     out.write_all(b"\n")
 }
 
-/// Bytes per read: few at first, because most logs are small.
-const FIRST_READ_BYTES: usize = 1 << 14;
+/// Bytes of one read of a long line, or of many entries.
 pub(crate) const READ_BYTES: usize = 1 << 20;
+
+/// Bytes per read of a scan: few at first, because most logs are small, and later so many that they stay in the cache
+/// of a core while their lines are read.
+const FIRST_SCAN_BYTES: usize = 1 << 14;
+const SCAN_BYTES: usize = 1 << 18;
 
 /// Bytes of a cut line that are passed on: enough for the header of an entry.
 pub(crate) const CUT_BYTES: usize = 1 << 16;
@@ -296,7 +300,7 @@ pub(crate) fn scan_lines(
     is_cancelled: &dyn Fn() -> bool,
     visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    buffer.resize(buffer.len().max(FIRST_READ_BYTES), 0);
+    buffer.resize(buffer.len().max(FIRST_SCAN_BYTES), 0);
     let (mut filled, mut searched, mut large) = (0, 0, None);
     loop {
         let mut start = 0;
@@ -318,9 +322,9 @@ pub(crate) fn scan_lines(
             }
             continue;
         }
-        if buffer.len() < READ_BYTES || filled * 2 > buffer.len() {
+        if buffer.len() < SCAN_BYTES || filled * 2 > buffer.len() {
             grow(buffer, hold.get(), &mut large);
-        } else if large.is_some() && filled <= READ_BYTES / 2 {
+        } else if large.is_some() && filled <= SCAN_BYTES / 2 {
             shrink(buffer, &mut large);
         }
         if is_cancelled() {
@@ -339,8 +343,8 @@ pub(crate) fn scan_lines(
 
 /// Enlarges the buffer for more of a line of at most `hold` bytes.
 fn grow(buffer: &mut Vec<u8>, hold: usize, large: &mut Option<MutexGuard<'_, ()>>) {
-    let length = buffer.len() * if buffer.len() < READ_BYTES { 4 } else { 2 };
-    let length = length.min(hold.saturating_add(1).max(READ_BYTES));
+    let length = buffer.len() * if buffer.len() < SCAN_BYTES { 4 } else { 2 };
+    let length = length.min(hold.saturating_add(1).max(SCAN_BYTES));
     if length > LARGE_BYTES && large.is_none() {
         *large = Some(LARGE.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -349,8 +353,8 @@ fn grow(buffer: &mut Vec<u8>, hold: usize, large: &mut Option<MutexGuard<'_, ()>
 
 /// Frees the memory that a long line needed.
 fn shrink(buffer: &mut Vec<u8>, large: &mut Option<MutexGuard<'_, ()>>) {
-    buffer.truncate(READ_BYTES);
-    buffer.shrink_to(READ_BYTES);
+    buffer.truncate(SCAN_BYTES);
+    buffer.shrink_to(SCAN_BYTES);
     *large = None;
 }
 

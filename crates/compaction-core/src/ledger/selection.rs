@@ -202,16 +202,33 @@ fn pasted(ledger: &Ledger) -> HashSet<u64, TextHashing> {
     pasted.map(|(position, _)| position).collect()
 }
 
-/// The runs of eight bytes in some texts. Most statements begin with none of them.
-pub(super) struct Beginnings(HashSet<[u8; 8], TextHashing>);
+/// The runs of eight bytes in some texts: one bit for each hash. Most statements begin with none of them.
+pub(super) struct Beginnings(Box<[u64]>);
+
+/// Bits of such a hash. A summary has some 50,000 runs, so a tenth of the other statements is looked for in vain.
+const RUN_BITS: u32 = 19;
 
 impl Beginnings {
     pub(super) fn in_texts(texts: &[&str]) -> Self {
-        Self(texts.iter().flat_map(|text| text.as_bytes().array_windows::<8>().copied()).collect())
+        let mut bits = vec![0_u64; 1 << (RUN_BITS - u64::BITS.ilog2())].into_boxed_slice();
+        for run in texts.iter().flat_map(|text| text.as_bytes().array_windows::<8>()) {
+            let (word, bit) = Self::place(*run);
+            bits[word] |= bit;
+        }
+        Self(bits)
     }
 
     pub(super) fn may_have(&self, text: &str) -> bool {
-        text.as_bytes().first_chunk::<8>().is_none_or(|beginning| self.0.contains(beginning))
+        text.as_bytes().first_chunk::<8>().is_none_or(|beginning| {
+            let (word, bit) = Self::place(*beginning);
+            self.0[word] & bit != 0
+        })
+    }
+
+    /// The word of a run and its bit there.
+    fn place(run: [u8; 8]) -> (usize, u64) {
+        let hash = u64::from_le_bytes(run).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - RUN_BITS);
+        ((hash / 64) as usize, 1 << (hash % 64))
     }
 }
 
