@@ -171,7 +171,7 @@ const PIP_CONSTRAINTS: &str = include_str!("hosts/constraints.txt");
 /// Hosts that take longest, these first.
 const LONGEST: [&str; 5] = ["openclaw", "pi", "opencode", "first-version", "runner"];
 
-/// Hosts that are driven at the same time. They wait for packages and for each other's processes half of the time.
+/// Hosts that are driven at the same time. Each waits for packages, and for processes of its own that wait for each other.
 const AT_ONCE: usize = 3;
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME`, `--without NAME` and `--newest`.
