@@ -91,17 +91,25 @@ fn plays(topics: &[Topic], filter: &str) -> Vec<Play> {
         .collect()
 }
 
-fn run_one(binary: &Path, play: &Play, abilities: &[String]) -> Option<Result<Vec<Exchanged>, String>> {
-    play.case.is_for(abilities).then(|| play::play(binary, &play.case, play.framing))
+impl Play {
+    fn title(&self) -> String {
+        format!("{}/{} ({})", self.topic, self.case.name, self.framing.name())
+    }
 }
 
-fn note(outcome: &mut Outcome, play: &Play, report: Option<Result<Vec<Exchanged>, String>>) {
-    let title = format!("{}/{} ({})", play.topic, play.case.name, play.framing.name());
+/// Plays a case and gives the parts of its messages. Whoever records them has to wait for nothing but their place.
+fn run_one(binary: &Path, play: &Play, abilities: &[String]) -> Option<Result<Vec<Frame>, String>> {
+    let frames = |exchanges: Vec<Exchanged>| frames::frames(&play.title(), play.framing, &exchanges);
+    play.case.is_for(abilities).then(|| play::play(binary, &play.case, play.framing).map(frames))
+}
+
+fn note(outcome: &mut Outcome, play: &Play, report: Option<Result<Vec<Frame>, String>>) {
+    let title = play.title();
     match report {
         None => outcome.skipped.push(title),
-        Some(Ok(exchanges)) => {
+        Some(Ok(frames)) => {
             outcome.passed += 1;
-            outcome.frames.extend(frames::frames(&title, play.framing, &exchanges));
+            outcome.frames.extend(frames);
         }
         Some(Err(report)) => outcome.failures.push(format!("{title}\n{report}")),
     }

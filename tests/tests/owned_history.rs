@@ -115,53 +115,60 @@ fn calls(random: &mut Random, turn: usize) -> Vec<Call> {
     (0..count).map(|at| call(at, random)).collect()
 }
 
-#[test]
-fn no_request_of_a_host_that_owns_its_history_exceeds_its_window() -> anyhow::Result<()> {
+/// A host of one shape works so many turns.
+fn work(format: &str, turns: usize) -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let mut sidecar = Sidecar::start(home.path(), &json!({}))?;
-    for (format, turns) in FORMATS {
-        let mut random = Random::new(7);
-        let mut host = Host { format, messages: Vec::new() };
-        let (mut previous, mut compactions, mut summary) = (Value::Null, 0, String::new());
-        for turn in 0..turns {
-            let rule = if turn == 0 { RULE } else { "Keep the public names." };
-            host.user(&format!("Step {turn}: rename module_{turn} to part_{turn} everywhere. {rule}"));
-            for step in 0..2 {
-                let weight = json!({ "format": format, "messages": host.messages });
-                let tokens = sidecar.call("estimateTokens", &weight)?["tokens"].as_u64().unwrap_or(u64::MAX);
-                assert!(tokens <= WINDOW, "{format}, turn {turn}: a request of {tokens} tokens");
-                if tokens > WINDOW - RESERVE - 6_000 {
-                    compactions += 1;
-                    let given = host.messages.clone();
-                    let mut order = json!({
-                        "format": format,
-                        "messages": given,
-                        "model": { "provider": "p", "id": "m", "contextWindow": WINDOW },
-                        "settings": { "reserveTokens": RESERVE, "keepRecentTokens": 5_000 },
-                    });
-                    if previous != Value::Null {
-                        order["previous"] = previous;
-                    }
-                    let result = sidecar.call("compactMessages", &order)?;
-                    previous = result["previous"].clone();
-                    summary = result["report"]["summary"].as_str().unwrap_or_default().to_owned();
-                    host.messages = result["messages"].as_array().cloned().unwrap_or_default();
-                    let kept = &given[result["keptFrom"].as_u64().unwrap_or(u64::MAX) as usize..];
-                    let last = host.messages.len() - kept.len();
-                    // The first of them may stand in one message with the summary.
-                    assert_eq!(host.messages[last + 1..], kept[1..], "{format}, turn {turn}");
-                    assert!(last <= 1 && host.messages[0].to_string().contains("<summary>") || format == "pi");
+    let mut random = Random::new(7);
+    let mut host = Host { format, messages: Vec::new() };
+    let (mut previous, mut compactions, mut summary) = (Value::Null, 0, String::new());
+    for turn in 0..turns {
+        let rule = if turn == 0 { RULE } else { "Keep the public names." };
+        host.user(&format!("Step {turn}: rename module_{turn} to part_{turn} everywhere. {rule}"));
+        for step in 0..2 {
+            let weight = json!({ "format": format, "messages": host.messages });
+            let tokens = sidecar.call("estimateTokens", &weight)?["tokens"].as_u64().unwrap_or(u64::MAX);
+            assert!(tokens <= WINDOW, "{format}, turn {turn}: a request of {tokens} tokens");
+            if tokens > WINDOW - RESERVE - 6_000 {
+                compactions += 1;
+                let given = host.messages.clone();
+                let mut order = json!({
+                    "format": format,
+                    "messages": given,
+                    "model": { "provider": "p", "id": "m", "contextWindow": WINDOW },
+                    "settings": { "reserveTokens": RESERVE, "keepRecentTokens": 5_000 },
+                });
+                if previous != Value::Null {
+                    order["previous"] = previous;
                 }
-                match step {
-                    0 => host.work(&calls(&mut random, turn)),
-                    _ => host.answer(&format!("part_{turn} has its new name; all {} tests pass.", turn * 3 + 11)),
-                }
+                let result = sidecar.call("compactMessages", &order)?;
+                previous = result["previous"].clone();
+                summary = result["report"]["summary"].as_str().unwrap_or_default().to_owned();
+                host.messages = result["messages"].as_array().cloned().unwrap_or_default();
+                let kept = &given[result["keptFrom"].as_u64().unwrap_or(u64::MAX) as usize..];
+                let last = host.messages.len() - kept.len();
+                // The first of them may stand in one message with the summary.
+                assert_eq!(host.messages[last + 1..], kept[1..], "{format}, turn {turn}");
+                assert!(last <= 1 && host.messages[0].to_string().contains("<summary>") || format == "pi");
+            }
+            match step {
+                0 => host.work(&calls(&mut random, turn)),
+                _ => host.answer(&format!("part_{turn} has its new name; all {} tests pass.", turn * 3 + 11)),
             }
         }
-        assert!(compactions > turns / 25, "{format}: {compactions} compactions");
-        for word in ["vendor/", "7443"] {
-            assert!(summary.contains(word), "{format}: after {compactions} compactions {word} is not in {summary}");
-        }
+    }
+    assert!(compactions > turns / 25, "{format}: {compactions} compactions");
+    for word in ["vendor/", "7443"] {
+        assert!(summary.contains(word), "{format}: after {compactions} compactions {word} is not in {summary}");
     }
     sidecar.shut_down()
+}
+
+#[test]
+fn no_request_of_a_host_that_owns_its_history_exceeds_its_window() -> anyhow::Result<()> {
+    // Hosts of all shapes work at the same time, each with its own server.
+    std::thread::scope(|scope| {
+        let each = FORMATS.map(|(format, turns)| scope.spawn(move || work(format, turns)));
+        each.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }

@@ -16,7 +16,7 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use crate::hosts::guide::{Followed, follow};
 use crate::hosts::tools::{Registry, Tools};
 use crate::package::{emptied, npm_packages, wheel};
-use crate::queue::two_at_a_time;
+use crate::queue::several_at_a_time;
 use crate::steps::{Steps, say};
 use crate::workspace::{build_server, output, root};
 
@@ -168,8 +168,14 @@ const NPM_BEFORE: &str = "2026-11-22";
 /// The same for pip: versions.
 const PIP_CONSTRAINTS: &str = include_str!("hosts/constraints.txt");
 
+/// Hosts that take longest, these first.
+const LONGEST: [&str; 5] = ["openclaw", "pi", "opencode", "first-version", "runner"];
+
+/// Hosts that are driven at the same time. Each waits for packages, and for processes of its own that wait for each other.
+const AT_ONCE: usize = 3;
+
 /// Installs and drives all hosts, or those that `options` name: `--only NAME`, `--without NAME` and `--newest`.
-/// Two hosts run at a time. The output of a host appears when the host ends.
+/// Several hosts run at a time. The output of a host appears when the host ends.
 ///
 /// # Errors
 /// When something cannot be installed, a page does not work as it says, or a test fails.
@@ -191,10 +197,11 @@ pub fn hosts(options: &[&str]) -> anyhow::Result<()> {
     let constraints = directory.join("constraints.txt");
     std::fs::write(&constraints, PIP_CONSTRAINTS)?;
     let drive = Drive { directory, binary, packages, tools, registry, places, constraints, is_newest };
-    // The last ones take longest.
-    chosen.reverse();
+    // They begin first, so that nothing waits for one of them alone at the end.
+    chosen.sort_by_key(|host| LONGEST.iter().position(|name| *name == host.name).unwrap_or(LONGEST.len()));
     let (mut table, mut failed) = (Vec::new(), Vec::new());
-    two_at_a_time(
+    several_at_a_time(
+        AT_ONCE,
         chosen,
         |host| {
             let started = Instant::now();
@@ -377,6 +384,13 @@ mod tests {
             assert!(names(wrong).is_err(), "{wrong:?}");
         }
         Ok(())
+    }
+
+    #[test]
+    fn hosts_that_take_longest_are_there() {
+        for name in LONGEST {
+            assert!(HOSTS.iter().any(|host| host.name == name), "{name}");
+        }
     }
 
     #[test]

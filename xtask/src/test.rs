@@ -8,7 +8,7 @@ use crate::links::links;
 use crate::modules;
 use crate::protocol;
 use crate::steps::{Steps, say};
-use crate::test_output::run_tests;
+use crate::test_output::{build_tests, run_tests};
 use crate::workspace::{build_server, cargo, run};
 
 /// Runs all checks and tests, and stops at the first step that fails.
@@ -28,8 +28,10 @@ pub fn test() -> anyhow::Result<()> {
     steps.run("dependencies", dependencies::check)?;
     steps.run("modules", modules::check)?;
     steps.run("WebAssembly", check_web_assembly)?;
+    let programs = steps.run("the programs with tests", build_tests)?;
+    // Building tests leaves a server at the same path that has the features of their dependencies too, and is not optimised.
     let server = steps.run("the server", || build_server("dev"))?;
-    let counts = steps.run("tests", || run_tests(&server))?;
+    let counts = steps.run("tests", || run_tests(programs, &server))?;
     steps.run("generated files", || protocol::check(&server))?;
     steps.list();
     say(&format!("\n{} passed, {} failed", counts.passed, counts.failed));

@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use crate::queue::two_at_a_time;
+use crate::queue::several_at_a_time;
 use crate::steps::say;
 use crate::workspace::{cargo, root};
 
@@ -22,7 +22,7 @@ pub(crate) struct Counts {
 
 /// A program with tests, as `cargo test --no-run` names it.
 #[derive(Debug)]
-struct Program {
+pub(crate) struct Program {
     path: PathBuf,
     /// The directory of its package, in which it runs.
     package: PathBuf,
@@ -30,20 +30,22 @@ struct Program {
     source: String,
 }
 
-/// Builds and runs all tests of the workspace with the server at `server`, then the examples in the
-/// documentation. Two programs run at a time, since many tests wait more than they compute. The output
-/// of a program appears when the program ends; until then it is in a file that is named when the program
-/// starts.
+/// Programs that run at the same time. Each of them runs several tests at a time, and most tests wait more than they
+/// compute.
+const AT_ONCE: usize = 2;
+
+/// Runs these programs with the server at `server`, then the examples in the documentation. Several programs run at
+/// a time. The output of a program appears when the program ends; until then it is in a file that is named when the
+/// program starts.
 ///
 /// # Errors
-/// When something cannot be built, a test failed, or a program ended without the result of its tests: the
+/// When an example cannot be built, a test failed, or a program ended without the result of its tests: the
 /// counts are in the message then.
-pub(crate) fn run_tests(server: &Path) -> anyhow::Result<Counts> {
-    let mut programs = programs()?;
+pub(crate) fn run_tests(mut programs: Vec<Program>, server: &Path) -> anyhow::Result<Counts> {
     // Those of the tests' own package take longest.
     programs.sort_by_key(|program| !program.package.ends_with("tests"));
     let mut results = Vec::new();
-    two_at_a_time(programs, |program| program.run(server), |result| results.push(result));
+    several_at_a_time(AT_ONCE, programs, |program| program.run(server), |result| results.push(result));
     let counts: Vec<Counts> = results.into_iter().collect::<anyhow::Result<_>>()?;
     let counts = counts.into_iter().fold(Counts::default(), Counts::and);
     let mut examples = cargo(&["test", "--workspace", "--no-fail-fast", "--locked", "--doc"]);
@@ -52,7 +54,10 @@ pub(crate) fn run_tests(server: &Path) -> anyhow::Result<Counts> {
 }
 
 /// Builds the tests of the workspace and returns the programs.
-fn programs() -> anyhow::Result<Vec<Program>> {
+///
+/// # Errors
+/// When something cannot be built.
+pub(crate) fn build_tests() -> anyhow::Result<Vec<Program>> {
     let arguments = ["test", "--workspace", "--locked", "--no-run", "--message-format", "json-render-diagnostics"];
     let built = cargo(&arguments).stderr(Stdio::inherit()).output()?;
     ensure!(built.status.success(), "the tests cannot be built ({})", built.status);

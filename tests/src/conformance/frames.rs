@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::path::Path;
 
 use compactd_client::{FrameReader, Framing as Reading};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::case::Framing;
@@ -21,7 +20,7 @@ const WRONG_ANSWER: [i64; 3] = [1104, 1105, 1107];
 const NOTIFICATIONS: [&str; 2] = ["exit", "$/cancelRequest"];
 
 /// A value with the schema that it belongs to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     /// The case that it is from.
     pub case: String,
@@ -39,8 +38,11 @@ pub fn write_frames(frames: &[Frame], path: &Path) -> anyhow::Result<()> {
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
     let mut written = HashSet::new();
     for frame in frames {
-        if written.insert(format!("{} {}", frame.schema, frame.value)) {
-            writeln!(file, "{}", serde_json::to_string(frame)?)?;
+        // The members of a line behind its case. Values are long, so they are written out once.
+        let rest = format!("\"schema\":{},\"value\":{}}}", json!(frame.schema), frame.value);
+        if !written.contains(&rest) {
+            writeln!(file, "{{\"case\":{},{rest}", json!(frame.case))?;
+            written.insert(rest);
         }
     }
     Ok(file.flush()?)
