@@ -94,7 +94,7 @@ pub fn render_messages(ledger: &Ledger, messages: &[PreparedMessage], kind: Summ
 }
 
 /// The summary of the beginning of a split turn that has no history before it: the sections of a history tell the state
-/// of the work, and the context of the turn has the rest. In less than [`ROOM_FOR_TWO`] units, there is only the context.
+/// of the work, and the context of the turn has the rest. Fewer than 2,048 units have the context alone.
 /// The result is whole; [`crate::summary::join_split_turn`] leaves it as it is.
 pub fn render_turn(ledger: &Ledger, messages: &[PreparedMessage], style: &Style<'_>) -> String {
     let units = style.max_tokens.saturating_mul(budget::UNITS_PER_TOKEN as u64);
