@@ -41,6 +41,10 @@ impl Server {
             .arg(format!("ulimit -v {address_space}; exec \"$0\""))
             .arg(binary().expect("the server is built"));
         command.env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin");
+        if address_space < ADDRESS_SPACE {
+            // Each arena of the allocator reserves 64 MiB, and how many threads allocate at once differs from run to run.
+            command.env("MALLOC_ARENA_MAX", "2");
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the server starts");
         let input = child.stdin.take().expect("input is a pipe");
@@ -197,7 +201,7 @@ fn many_small_things_take_no_more_than_a_large_one() {
 fn a_large_message_is_taken_and_served() {
     let megabytes = std::env::var("MESSAGE_MEGABYTES").ok().and_then(|size| size.parse().ok()).unwrap_or(19);
     let home = tempfile::tempdir().expect("there is room");
-    let mut server = Server::start_with(home.path(), &json!({}), ADDRESS_SPACE.min((288 + 16 * megabytes) * 1024));
+    let mut server = Server::start_with(home.path(), &json!({}), ADDRESS_SPACE.min((160 + 16 * megabytes) * 1024));
     let session = server.call("createSession", &json!({ "cwd": home.path() }))["result"]["sessionId"].clone();
     let text = "zebra \\\" ".repeat(megabytes * 1_000_000 / 9);
     let params = format!("{{\"sessionId\":{session},\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}");
@@ -266,7 +270,7 @@ fn a_chain_of_many_entries_is_served_or_refused_with_numbers() {
     let path = home.path().join("s.jsonl");
     write_chain(&path, ENTRIES);
     // What the server takes at its start, the index and a reply, but not the entries of this context.
-    let mut server = Server::start_with(home.path(), &json!({}), (320 + 240) * 1024);
+    let mut server = Server::start_with(home.path(), &json!({}), (160 + 240) * 1024);
     let session = json!({ "sessionId": "s-1" });
     assert_eq!(server.call("openSession", &json!({ "path": path }))["result"]["sessionId"], "s-1");
     for (method, list) in [("getTree", "nodes"), ("getBranch", "entries"), ("getEntries", "entries")] {
@@ -303,7 +307,7 @@ fn a_session_with_many_images_is_served_again_and_again() {
     }
     drop(file);
     // The context, one reply, and its growth, beside what the server takes at its start.
-    let mut server = Server::start_with(home.path(), &json!({}), (320 + 3 * IMAGES) * 1024);
+    let mut server = Server::start_with(home.path(), &json!({}), (160 + 3 * IMAGES) * 1024);
     assert_eq!(server.call("openSession", &json!({ "path": path }))["result"]["sessionId"], "s-1");
     for method in ["getContext", "getBranch", "getContext", "getEntries", "getTree"] {
         let reply = server.call(method, &json!({ "sessionId": "s-1" }));
