@@ -10,6 +10,8 @@ use crate::text::utf16_len;
 const OPTIONS: std::ops::RangeInclusive<usize> = 2..=9;
 /// Most UTF-16 units of an option.
 const LONGEST_OPTION: usize = 120;
+/// Most UTF-16 units of a question with lettered options.
+const LONGEST_QUESTION: usize = 100;
 /// Most UTF-16 units of an option with its lines.
 const LONGEST_WHOLE: usize = 300;
 /// Most bytes of the word before the label of an option.
@@ -185,6 +187,59 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     (!taken.is_empty()).then(|| taken.join("; "))
 }
 
+/// The options that a message takes for the numbered questions of `answer`, each with its question: `1) c 2) a`.
+pub(crate) fn chosen_for_questions(message: &str, answer: &str) -> Option<String> {
+    let pairs = question_labels(message)?;
+    let mut questions: Vec<(u32, &str, Vec<(char, &str)>)> = Vec::new();
+    for line in prose(answer) {
+        match (lettered(line), labelled(line).filter(|(label, _)| label.word.is_empty())) {
+            (Some(option), _) if !questions.is_empty() => questions.last_mut()?.2.push(option),
+            (None, Some((label, text))) => questions.push((label.order, text, Vec::new())),
+            _ => {}
+        }
+    }
+    let taken = |(number, letter): &(u32, char)| {
+        // The newest list of questions is meant.
+        let (_, question, options) = questions.iter().rev().find(|(order, ..)| order == number)?;
+        let (_, text) = options.iter().find(|(sign, _)| sign == letter)?;
+        let plain = |text: &str, units| clip(&without_bold(&one_line(text)), units);
+        Some(format!("{} {letter}) {}", plain(question, LONGEST_QUESTION), plain(text, LONGEST_OPTION)))
+    };
+    let taken: Option<Vec<String>> = pairs.iter().map(taken).collect();
+    Some(taken?.join("; "))
+}
+
+/// The number of a question and the letter of an option, in pairs, if a message has nothing else.
+fn question_labels(message: &str) -> Option<Vec<(u32, char)>> {
+    if message.len() > LONGEST_CHOICE {
+        return None;
+    }
+    let mut pairs = Vec::new();
+    let is_mark = |one: char| one.is_whitespace() || matches!(one, ')' | '(' | '.' | ':' | ',' | ';' | '-' | '=');
+    let mut rest = message.trim_matches(is_mark);
+    while !rest.is_empty() {
+        let digits = rest.len() - rest.trim_start_matches(|one: char| one.is_ascii_digit()).len();
+        let number = rest[..digits].parse().ok()?;
+        rest = rest[digits..].trim_start_matches(is_mark);
+        let letter = rest.chars().next().filter(char::is_ascii_alphabetic)?;
+        rest = &rest[1..];
+        if rest.starts_with(char::is_alphabetic) {
+            return None;
+        }
+        pairs.push((number, letter.to_ascii_lowercase()));
+        rest = rest.trim_start_matches(is_mark);
+    }
+    (!pairs.is_empty()).then_some(pairs)
+}
+
+/// The letter, in lower case, and the text of a line such as `- b) Text`.
+fn lettered(line: &str) -> Option<(char, &str)> {
+    let line = line.trim_start_matches(['*', '-', '+', ' ', '\t', '(', '\u{2022}']);
+    let letter = line.chars().next().filter(char::is_ascii_alphabetic)?;
+    let text = line[1..].strip_prefix([')', '.', ':'])?.trim_start_matches(['*', ' ']);
+    text.contains(char::is_alphanumeric).then_some((letter.to_ascii_lowercase(), text))
+}
+
 /// The option among `offered` whose words a message repeats: most of those before its first mark, and of no other.
 pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
     let title = |option: &'_ str| {
@@ -329,6 +384,21 @@ mod tests {
             assert_eq!(chosen(message, offered).as_deref(), expected, "{message}");
         }
     }
+
+    #[test]
+    fn letters_choose_for_numbered_questions() {
+        let answer = "Some questions first:\n\n1. **Where is the switch?**\n   - a) in the sidebar\n   - b) in the menu\n\
+                      2. Is it stored?\n   - a) in a file\n   - b) nowhere\n\nThen I write the plan.";
+        let expected = "Where is the switch? b) in the menu; Is it stored? a) in a file";
+        for message in ["1) b 2) a", "1b, 2a", "1: B\n2: A", "1. b; 2. a."] {
+            assert_eq!(chosen_for_questions(message, answer).as_deref(), Some(expected), "{message}");
+        }
+        assert_eq!(chosen_for_questions("2b", answer).as_deref(), Some("Is it stored? b) nowhere"));
+        for message in ["1) c", "3a", "1) because", "b", "1) b and more", "\u{e9}", "1", "1\u{e9}"] {
+            assert_eq!(chosen_for_questions(message, answer), None, "{message}");
+        }
+    }
+
     #[test]
     fn a_message_chooses_by_the_words_of_an_option() {
         let offered = "1. Compare checksums - slow but exact | 2. Track file dates - fast | 3. Copy all";

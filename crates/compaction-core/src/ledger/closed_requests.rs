@@ -330,8 +330,22 @@ fn subjects(text: &str) -> HashSet<String> {
     found
 }
 
+/// Whether a message shows or reports what `earlier` does: the same text but for its numbers, such as times and places.
+/// Who shows an error again says that it was not solved.
+pub(crate) fn repeats(message: &str, earlier: &str) -> bool {
+    let without_numbers = |text: &'_ str| {
+        let text = prefix_utf16(text.trim(), COMPARED).to_owned();
+        text.split(|one: char| one.is_ascii_digit() || one.is_whitespace()).collect::<String>()
+    };
+    let has_something = |text: &str| shows(text) || reports(text);
+    has_something(message) && without_numbers(message) == without_numbers(earlier)
+}
+
 /// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done.
 pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> String) -> bool {
+    if repeats(message, request) {
+        return true;
+    }
     let own = subjects(message);
     if own.is_empty() {
         return false;
@@ -411,6 +425,14 @@ mod tests {
         }
         assert!(is_claim("I've solved the problem.") && is_claim("导出已修复。"));
         assert!(!is_claim("The problem is in the parser."));
+    }
+
+    #[test]
+    fn what_is_shown_again_was_not_solved() {
+        let shown = |at: u32| format!("GET\nhttp://localhost/app.js?t={at}\nloading app.js:{at} was blocked");
+        assert!(repeats(&shown(1), &shown(2)) && reopens(&shown(12), &shown(7), String::new));
+        assert!(!repeats(&shown(1), &shown(2).replace("blocked", "loaded")));
+        assert!(!repeats("go on", "go on"));
     }
 
     #[test]

@@ -574,7 +574,30 @@ fn is_form(previous: &str, token: &str, next: Option<&str>) -> bool {
     let is_alone = previous.is_empty() && next.is_none() || previous.ends_with('"');
     let is_coded = next.is_some_and(|next| next.starts_with('[') && next.ends_with("]:"));
     let is_panic = previous.ends_with('\'') && is_word("panicked");
-    is_panic || is_parted || is_error_name(bare) && (has_message && next.is_some() || is_alone || is_coded)
+    let is_code_alone = next.is_none() && (previous.is_empty() || token.starts_with(BROWSER)) && is_error_code(bare);
+    is_panic
+        || is_code_alone
+        || is_parted
+        || is_error_name(bare) && (has_message && next.is_some() || is_alone || is_coded)
+}
+
+/// Before the codes of a browser.
+const BROWSER: &str = "net::";
+
+/// `NS_ERROR_CONNECTION_REFUSED`, `net::ERR_ABORTED`.
+fn is_error_code(name: &str) -> bool {
+    let name = name.strip_prefix(BROWSER).unwrap_or(name);
+    let is_plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let says = |part: &str| matches!(part, "ERR" | "ERROR");
+    let (mut parts, mut is_code) = (0, false);
+    for part in name.split('_') {
+        if part.is_empty() || !is_plain(part) {
+            return false;
+        }
+        parts += 1;
+        is_code |= says(part);
+    }
+    is_code && parts > 1
 }
 
 /// `TypeError`, `java.lang.NullPointerException`.

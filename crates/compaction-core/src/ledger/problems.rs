@@ -228,6 +228,13 @@ mod tests {
     fn an_error_that_is_pasted_is_a_problem() {
         let message = "npm run dev\n> vite\nTypeError: store.open is not a function\n    at main (src/app.ts:3:7)";
         assert_eq!(reported(message).as_deref(), Some("TypeError: store.open is not a function"));
+        let message = "GET\nhttp://localhost:80/app.js\nNS_ERROR_CORRUPTED_CONTENT\n\n[hmr] connected.";
+        assert_eq!(reported(message).as_deref(), Some("NS_ERROR_CORRUPTED_CONTENT"));
+        assert_eq!(
+            reported("[plugin:babel] /w/app.tsx: Unexpected token, expected \",\" (7:4)\n5 | }\n6 |").as_deref(),
+            Some("[plugin:babel] /w/app.tsx: Unexpected token, expected \",\" (7:4)")
+        );
+        assert!(!reports("MAX_ERROR_COUNT is 5 now") && !reports("rename it to\nMY_ERRORS"));
         assert_eq!(
             reported("now it hangs:\n\nError: timeout of 5000ms exceeded").as_deref(),
             Some("now it hangs: Error: timeout of 5000ms exceeded")

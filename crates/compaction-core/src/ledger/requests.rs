@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::answers::answered;
 use super::bold::without_bold;
-use super::choices::{chosen, named, offered, taken, whole};
+use super::choices::{chosen, chosen_for_questions, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
@@ -273,6 +273,10 @@ impl<'a> Dialogue<'a> {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
         let Some(newest) = newest.filter(|_| utf16_len(text) <= LONGEST_TYPED) else { return };
+        if let Some(taken) = chosen_for_questions(text, &newest.text) {
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{taken}"), place, false);
+            return;
+        }
         let options = offered(&newest.text);
         let option = options.and_then(|options| chosen(text, &options).or_else(|| named(text, &options)));
         if let Some(option) = option {

@@ -4,15 +4,18 @@
 use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, told_call};
+use crate::ledger::closed_requests::repeats;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, FAILED};
 use crate::ledger::problems::{is_denied, is_unsolved, reported};
-use crate::ledger::text::{clip, clip_middle, quote};
+use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{ErrorRecord, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
 
 /// Newest requests that may report a problem.
 const REPORTS: usize = 2;
+/// Newest requests with which a report is compared.
+const MOST_COMPARED: usize = 32;
 /// Messages from a request to the next one between which it was worked on.
 const FEWEST_MESSAGES: u64 = 4;
 /// Most UTF-16 units of what failed, of the reason, and of a sentence of the model.
@@ -41,9 +44,27 @@ impl Builder<'_> {
             self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
         }
         if self.kind == SummaryKind::History {
-            self.reported_problems();
+            if !self.reported_again() {
+                self.reported_problems();
+            }
             self.unsolved();
         }
+    }
+
+    /// What the newest request reports as earlier ones did. Whatever was done since the first report is not known to help,
+    /// so this stays until another request follows.
+    fn reported_again(&mut self) -> bool {
+        let requests = &self.with_turn.requests;
+        let Some(newest) = requests.iter().rev().find(|request| is_substantive(&request.text)) else { return false };
+        let before = requests.iter().rev().filter(|one| one.position < newest.position).take(MOST_COMPARED);
+        let times = before.filter(|one| repeats(&newest.text, &one.text)).count() + 1;
+        if times > 1 {
+            let problem = reported(&newest.text).unwrap_or_else(|| clip(&one_line(&newest.text), LONGEST_LINE));
+            let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
+            let item = format!("The user reported {times} times: {problem}");
+            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
+        }
+        times > 1
     }
 
     /// What the newest requests say does not work, if nothing was done about it or the work on it is not finished.

@@ -13,7 +13,7 @@ use crate::ledger::text::{clip, clip_middle, one_line};
 use crate::ledger::{Note, NoteKind};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
-use crate::tools::PlanStatus;
+use crate::tools::{PlanItem, PlanStatus};
 
 /// Fewest lines of a request that are pasted before one of them counts as its error.
 const FEWEST_PASTED: usize = 3;
@@ -37,7 +37,10 @@ impl Builder<'_> {
         if self.kind == SummaryKind::TurnPrefix {
             // The whole request stands above.
             let first = self.first_request().filter(|_| self.tells_state);
-            if let Some(open) = first.and_then(|first| self.open_parts(&first.text, first.position)) {
+            if let Some(task) = first.and_then(|first| self.task_in_progress(first.position)) {
+                let item = format!("{GO_ON}{task}");
+                self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
+            } else if let Some(open) = first.and_then(|first| self.open_parts(&first.text, first.position)) {
                 let item = format!("{GO_ON}{OPEN_PARTS}{open}");
                 self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
             }
@@ -59,6 +62,9 @@ impl Builder<'_> {
             return;
         }
         let open = self.left_open(&latest.text, latest.position);
+        if let Some(task) = self.task_in_progress(latest.position) {
+            return self.add_step(&format!("{task}{open}"), &task, "");
+        }
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
         let told = self.with_meaning(&text, self.chosen_at(latest.position), latest.position);
@@ -70,6 +76,9 @@ impl Builder<'_> {
             return;
         }
         let open = self.left_open(turn, u64::MAX);
+        if let Some(task) = self.task_in_progress(self.ledger.messages) {
+            return self.add_step(&format!("{task}{open}"), &task, "");
+        }
         if is_substantive(turn) {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
             let told = self.with_meaning(turn, self.chosen_option(turn), u64::MAX);
@@ -90,6 +99,17 @@ impl Builder<'_> {
         self.add_step(&format!("{line}{open}"), &line, turn);
     }
 
+    /// The task that the plan says is being done, if the plan is newer than the request at `since`. It says better than the
+    /// request what comes next.
+    fn task_in_progress(&self, since: u64) -> Option<String> {
+        let plan = Some(&self.with_turn.plan).filter(|plan| plan.position > since)?;
+        let reported = self.with_turn.reported_tasks();
+        let is_open = |item: &&PlanItem| !reported.iter().any(|task| std::ptr::eq(*task, *item));
+        let mut tasks = plan.in_state(PlanStatus::InProgress).filter(is_open);
+        let task = tasks.next().filter(|_| tasks.next().is_none())?;
+        Some(clip(&task.text, LONGEST_REPEAT))
+    }
+
     /// A request in a few of its own sentences, if there is room for more than those of Goal. One that only pastes an error
     /// is told by that error. A turn without a history has no other request that could be meant.
     fn told(&self, request: &str) -> String {
@@ -98,7 +118,7 @@ impl Builder<'_> {
             return THE_LATEST.to_owned();
         }
         let units = (self.units / TOLD_PART).clamp(fewest, most);
-        let is_pasted = || !sentences(request).any(|one| is_prose(one) && is_substantive(one));
+        let is_pasted = || !sentences(request).any(|one| is_said(one) && is_substantive(one));
         match reported(request).filter(|_| is_pasted()) {
             Some(problem) => clip(&problem, units),
             None => told_in(request, units),
@@ -183,7 +203,7 @@ fn told_in(request: &str, units: usize) -> String {
     if utf16_len(&whole) <= units {
         return whole;
     }
-    let all: Vec<String> = sentences(request).filter(|one| is_prose(one)).take(MOST_SENTENCES).map(one_line).collect();
+    let all: Vec<String> = sentences(request).filter(|one| is_said(one)).take(MOST_SENTENCES).map(one_line).collect();
     let Some(last) = all.len().checked_sub(1) else { return cut(&whole, units) };
     let asking = (0..=last).rev().filter(|at| is_question(&all[*at]));
     let (mut kept, mut left) = (vec![String::new(); all.len()], units);
@@ -206,6 +226,11 @@ fn told_in(request: &str, units: usize) -> String {
         is_cut = sentence.is_empty();
     }
     out.trim().to_owned()
+}
+
+/// Whether a sentence is one of words. A word in capitals alone, such as `GET`, begins a line of a log.
+fn is_said(sentence: &str) -> bool {
+    is_prose(sentence) && !sentence.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 /// Whether a request is a document, such as a plan. Its last line is the end of its last list and asks for nothing by
