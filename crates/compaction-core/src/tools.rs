@@ -177,6 +177,19 @@ pub fn plan_items(call: &ToolCall) -> Option<Plan> {
     .filter(|plan| !plan.items.is_empty())
 }
 
+/// The text of a plan that `call` lays out in Markdown, with more than its tasks: it has a heading or sentences of its own.
+/// `None` if the call shows no plan or only a list.
+pub fn plan_text(call: &ToolCall) -> Option<String> {
+    if !matches!(table().tool(&call.name), Some(Kind::Plan)) {
+        return None;
+    }
+    let arguments = call.arguments.as_ref().map(unpacked)?;
+    let text = Arguments::of(Some(&arguments)).texts("plan").find(|text| !text.starts_with(['[', '{']))?;
+    let is_item = |line: &&str| list_item_text(line.trim()).is_some();
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.clone().any(|line| !is_item(&line)).then(|| text.to_owned()).filter(|_| lines.count() > 1)
+}
+
 /// If a name is in two lists, modifying takes precedence over reading.
 fn listed(name: &str, tools: &FileTools) -> Option<FileAccess> {
     let lists = [(&tools.edit, FileAccess::Edit), (&tools.write, FileAccess::Write), (&tools.read, FileAccess::Read)];

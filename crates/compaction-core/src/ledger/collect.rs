@@ -31,8 +31,7 @@ use crate::entry::EntryId;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::projection::PreparedMessage;
-use crate::tools::FileTools;
-use crate::tools::names_path;
+use crate::tools::{FileTools, names_path, plan_text};
 
 /// The command by which a person has aider take back its newest commit.
 const UNDO: &str = "/undo";
@@ -354,6 +353,7 @@ impl<'a> Collector<'a> {
             if let Some(plan) = content.plan {
                 self.plan.take(&plan, place.position);
                 self.new_tasks.begin(&call.id, &plan, &self.plan);
+                self.read_plan_text(call, place);
             }
             self.read_arguments(call, content.changes_files, place);
         }
@@ -365,6 +365,14 @@ impl<'a> Collector<'a> {
             self.asked.answer(place.position, self.actions.last_call());
         }
         self.note_failure(assistant, place);
+    }
+
+    /// Reads what the model says in the text of a plan, as it reads an answer.
+    fn read_plan_text(&mut self, call: &ToolCall, place: SourcePosition<'a>) {
+        let Some(text) = plan_text(call) else { return };
+        let parts: Vec<Part<'_>> = parts(&text).collect();
+        self.statements.add_model(place, &parts, &frames(&text, &parts), true);
+        self.dialogue.add_decisions(place, &parts, true, &mut self.notes);
     }
 
     /// Records a failed request to the model. A later answer resolves it.

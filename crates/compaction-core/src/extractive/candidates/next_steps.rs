@@ -55,14 +55,15 @@ impl Builder<'_> {
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
         let is_planned = has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer);
         let is_alone = self.turn.is_none() && !self.goes_on;
-        if is_alone && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
+        let task = self.task_in_progress(latest.position).filter(|_| self.is_open());
+        if is_alone && task.is_none() && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
             return;
         }
         if self.is_open() && self.answer_is_left(&latest.text, latest.position) {
             return;
         }
         let open = self.left_open(&latest.text, latest.position);
-        if let Some(task) = self.task_in_progress(latest.position) {
+        if let Some(task) = task {
             return self.add_step(&format!("{task}{open}"), &task, "");
         }
         let text = latest.text.clone();

@@ -142,3 +142,51 @@ fn a_failed_check_is_told_with_its_first_error() {
     let stored = Ledger::from_json(&crate::json::Json::parse(&ledger.to_json(8_000)).unwrap()).unwrap();
     assert!(render(&stored, SummaryKind::History, &style(ENOUGH)).contains("block of the shop was not closed"));
 }
+
+#[test]
+fn what_is_reported_again_is_open_and_its_fixes_are_not_done() {
+    let shown = |at: u32| {
+        user(&format!("GET\nhttp://localhost/app.js?t={at}\nNS_ERROR_CORRUPTED_CONTENT\n\n[hmr] connected: {at}"))
+    };
+    let fixed = "The bracket of the handler is closed now, so the page of the shop loads again.";
+    let edit = |id: &str| calls(id, "edit", r#"{"path":"src/app.ts","oldText":"a","newText":"b"}"#);
+    let once = [shown(1), edit("1"), returns("1", "ok", false), says(fixed, "stop")];
+    assert!(!after(Section::Blocked, &once).contains("The user reported"));
+    let again =
+        [&once[..], &[shown(22), edit("2"), returns("2", "ok", false), says(fixed, "stop"), shown(333)]].concat();
+    let blocked = after(Section::Blocked, &again);
+    assert!(blocked.contains("The user reported 3 times: NS_ERROR_CORRUPTED_CONTENT"), "{blocked}");
+    assert!(!blocked.contains("The user reports:"), "{blocked}");
+    let done = after(Section::Done, &again);
+    assert!(!done.contains("so the page of the shop loads"), "{done}");
+    let next = after(Section::NextSteps, &again);
+    assert!(next.contains("Go on with: NS_ERROR_CORRUPTED_CONTENT"), "{next}");
+    // Another request leaves it behind.
+    let left = [&again[..], &[says(fixed, "stop"), user("Now write the manual of the shop for its users")]].concat();
+    assert!(!after(Section::Blocked, &left).contains("The user reported"));
+}
+
+#[test]
+fn the_task_in_progress_is_what_goes_on() {
+    let todos = r#"{"todos":[{"content":"Read the blocks","status":"completed"},
+        {"content":"Print the tables of the blocks","status":"in_progress"},{"content":"Test it","status":"pending"}]}"#;
+    let asked = user("Implement the plan as specified. Mark the tasks as in progress, starting with the first one.");
+    let messages =
+        [asked, calls("1", "TodoWrite", todos), returns("1", "ok", false), runs("2", "ls"), returns("2", "a", false)];
+    let next = after(Section::NextSteps, &messages);
+    assert!(next.contains("Go on with: Print the tables of the blocks"), "{next}");
+    assert!(!next.contains("Mark the tasks") && next.contains("Test it"), "{next}");
+}
+
+#[test]
+fn the_text_of_a_plan_is_read_as_an_answer() {
+    let plan = r##"{"plan":"# Storage\n\nWe keep the settings in SQLite instead of files, because two programs write them.\n\n1. Open it\n2. Test it"}"##;
+    let asked = user("Plan how the settings are stored");
+    let messages = [asked, calls("1", "ExitPlanMode", plan), returns("1", "User has approved your plan", false)];
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(text.contains("the settings in SQLite instead of files, because two programs write them"), "{text}");
+    let tasks = r#"{"todos":"- [ ] Read the old settings\n- [ ] Open the database"}"#;
+    let messages = [user("Plan it for all of us"), calls("1", "todo_write", tasks), returns("1", "ok", false)];
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(!text.contains("Assistant: Read the old"), "{text}");
+}
