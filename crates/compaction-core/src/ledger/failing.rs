@@ -108,12 +108,13 @@ pub(super) fn failing(output: &str) -> Failing {
     Failing { cause: of_margin.or(first).unwrap_or_default(), ..found }
 }
 
-/// Whether one of the last lines of `output` names a test that failed.
-pub(super) fn names_failed_test(output: &str) -> bool {
-    let lines = suffix_utf16(output, END_UNITS).lines().rev().take(LAST_LINES);
-    lines
-        .filter(|line| line.len() <= LONGEST_LINE)
-        .any(|line| line.starts_with("FAILED ") && failed_word(line).is_some())
+/// Begins the lines in which pytest names what failed.
+pub(super) const FAILED_TEST: &str = "FAILED ";
+
+/// The last line of the end of `output` that names a test that failed.
+pub(super) fn failed_test(output: &str) -> Option<&str> {
+    let mut lines = suffix_utf16(output, END_UNITS).lines().rev().take(LAST_LINES);
+    lines.find(|line| line.len() <= LONGEST_LINE && line.starts_with(FAILED_TEST) && failed_word(line).is_some())
 }
 
 /// Names in their order, each once.

@@ -10,7 +10,7 @@ use super::Voice;
 use super::actions::Subject;
 use super::commands::{core_command, is_check, looks_up, purposes, without_filter};
 use super::errors::{NO_OUTPUT, Worth, error_line, worth};
-use super::failing::names_failed_test;
+use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
@@ -165,24 +165,28 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
     if let Some(address) = opened(command, output) {
         return one(Voice::Milestone, format!("`{}` gave {address}", shown()));
     }
-    let does = || purposes(command).iter().any(|purpose| !looks_up(purpose));
-    let counted = counted(output);
-    if let Some(Counted { line, has_failures, are_errors }) = counted.filter(|_| does()) {
+    let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
+    if let Some(Counted { line, has_failures, are_errors }) = Some(()).filter(|()| does).and_then(|()| counted(output))
+    {
         // Plugins of pytest count their own checks alone: `FAILED tests/test_a.py`, `6 passed`.
-        let are_named = !has_failures && !is_told && is_check(command) && names_failed_test(output);
-        let (has_failures, are_errors) = (has_failures || are_named, are_errors || are_named);
+        let named = failed_test(output).filter(|_| !has_failures && !is_told && is_check(command));
+        let (has_failures, are_errors) = (has_failures || named.is_some(), are_errors || named.is_some());
+        let line = match named {
+            Some(named) => format!("{} ({line})", one_line(&clip_middle(named, SHORT_RESULT))),
+            None => line,
+        };
         // A failure is recorded but is no milestone.
         let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
         let outcomes = one(voice, format!("`{}`: {line}", shown()));
         return Outcomes { failure: (are_errors && !has_failed && !is_told).then_some(line), ..outcomes };
     }
     // The line stands among the errors and needs no statement.
-    let failure = if !has_failed && !is_told && does() { last_cause(output) } else { None };
+    let failure = if !has_failed && !is_told && does { last_cause(output) } else { None };
     if failure.is_some() {
         return Outcomes { statements: Vec::new(), failure };
     }
     let is_short = !has_failed && utf16_len(output.trim()) <= SHORT_RESULT && output.contains(char::is_whitespace);
-    let is_stated = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does();
+    let is_stated = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does;
     match is_stated {
         true => one(Voice::Action, format!("`{}`: {}", shown(), one_line(output))),
         false => Outcomes::default(),
@@ -274,10 +278,29 @@ fn is_counted(word: &str) -> bool {
     [ERRORS, FINDINGS, OTHER_COUNTS].iter().any(|words| words.contains(&word))
 }
 
-/// The last line that counts tests, failures, warnings and the like.
+/// The last line that counts tests, failures, warnings and the like: among the last lines, or a line of the whole output
+/// in the form of a test runner, since a script may print more behind it.
 fn counted(output: &str) -> Option<Counted> {
     let end = suffix_utf16(output, END_UNITS);
-    end.lines().rev().take(60).filter(|line| line.len() < 400).find_map(|line| {
+    counted_in(end.lines().rev().take(LAST_COUNTED)).or_else(|| {
+        let start = output.len().saturating_sub(MOST_SEARCHED);
+        let start = (start..output.len()).find(|at| output.is_char_boundary(*at))?;
+        counted_in(output[start..].lines().rev().filter(|line| is_of_runner(line)))
+    })
+}
+
+/// Last lines of an output that may count, and bytes of its end that are searched for the form of a test runner.
+const LAST_COUNTED: usize = 60;
+const MOST_SEARCHED: usize = 400_000;
+
+/// Whether a line sums up a run of tests in the form of a runner: `== 1 failed, 2 passed`, `Tests: 1 failed, 2 total`.
+fn is_of_runner(line: &str) -> bool {
+    let line = line.trim_start();
+    ["==", "Tests: ", "Test Suites: ", "test result: "].iter().any(|start| line.starts_with(start))
+}
+
+fn counted_in<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<Counted> {
+    lines.by_ref().filter(|line| line.len() < 400).find_map(|line| {
         if !line.bytes().any(|byte| byte.is_ascii_digit()) || !COUNTED_WORDS.is_match(line) {
             return None;
         }
@@ -297,7 +320,8 @@ pub(crate) fn failed_count(line: &str) -> Option<u64> {
     let lower = line.to_lowercase();
     let counts = counts(&lower);
     let failed = counts.iter().filter(|(_, word)| ERRORS.contains(word)).map(|(count, _)| *count);
-    (!counts.is_empty()).then(|| failed.fold(0, u64::saturating_add))
+    let named = u64::from(line.starts_with(FAILED_TEST));
+    (!counts.is_empty()).then(|| failed.fold(0, u64::saturating_add).max(named))
 }
 
 /// A line without the level with which a program marks it.
@@ -519,7 +543,11 @@ mod tests {
         assert_eq!(failure("pytest", tests, Some(false)), None, "an exit code says it");
         assert!(failure("pytest | tail -3", tests, Some(false)).is_some(), "the exit code is that of `tail`");
         let plugin = "FAILED tests/test_a.py\n\nResults (0.2s):\n       6 passed";
-        assert_eq!(failure("pytest -v", plugin, None).as_deref(), Some("6 passed"), "what failed is named");
+        assert_eq!(failure("pytest -v", plugin, None).as_deref(), Some("FAILED tests/test_a.py (6 passed)"));
+        assert_eq!(failed_count("FAILED tests/test_a.py (6 passed)"), Some(1));
+        let status = format!("== 13 failed, 67 passed in \n17s ==\n{}", "a line of the manual\n".repeat(2000));
+        let told = failure("python status.py", &status, None);
+        assert_eq!(told.as_deref(), Some("13 failed, 67 passed in"), "a script prints more behind it");
         assert_eq!(failure("grep -c x a.log", "3 errors", None), None, "it only looks");
         assert_eq!(failure("bd ready", "Ready work (10 issues)", None), None, "findings are no failures");
         assert_eq!(failure("ruff check --fix", "Found 3 errors (3 fixed, 0 remaining).", None), None);

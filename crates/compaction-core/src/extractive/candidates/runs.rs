@@ -11,6 +11,7 @@ use crate::ledger::notes::{TO_FIX, TO_RUN};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome};
 use crate::summary::Section;
+use crate::tools::edits_files;
 
 /// Most failed runs that are steps: the newest ones.
 const MOST_FAILED: usize = 2;
@@ -48,7 +49,17 @@ impl Builder<'_> {
             };
             let changed = if is_meant { newest.filter(is_changed) } else { Some(of_run()?) };
             let (command, reason) = (run(subject), reason(error));
+            let is_edit =
+                |one: &&CommandRecord| one.is_call && one.position > error.position && edits_files(&one.command);
+            let is_edited = is_meant
+                && ledger
+                    .commands
+                    .iter()
+                    .rev()
+                    .take_while(|one| one.position > error.position)
+                    .any(|one| is_edit(&one));
             Some(match changed {
+                None if is_edited => format!("{TO_RUN}{command}, which failed before the latest edits ({reason})"),
                 Some(file) => format!("{TO_RUN}{command}, which failed before {} was changed ({reason})", name(file)),
                 None => format!("{TO_FIX}{command} ({reason}), then run it again"),
             })
@@ -82,7 +93,7 @@ pub(super) fn run(command: &str) -> String {
     quote(&clip_middle(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
 }
 
-/// Why a run failed, without the rules around the line, and the names of what fails.
+/// Why a run failed, without the rules around the line, and the names of what fails. Blocked has the first error.
 fn reason(error: &ErrorRecord) -> String {
     let line = clip(one_line(&error.line).trim_matches(['=', '-', ' ', '#', '*']), LONGEST_REASON);
     match error.failing.told(&error.line) {

@@ -190,3 +190,18 @@ fn the_text_of_a_plan_is_read_as_an_answer() {
     let text = text_of(&history(&prepared(&messages)));
     assert!(!text.contains("Assistant: Read the old"), "{text}");
 }
+
+#[test]
+fn a_check_before_edits_that_name_no_file_is_run_again() {
+    let failed = [
+        user("Make the linter pass"),
+        runs("1", "ruff check"),
+        returns("1", "a.py:1 F401 unused\nFound 2 errors.", true),
+    ];
+    assert!(after(Section::NextSteps, &failed).contains("Fix the failure of `ruff check`"));
+    let edited =
+        [&failed[..], &[calls("2", "edit_file", r#"{"instructions":"remove it"}"#), returns("2", "ok", false)]]
+            .concat();
+    let next = after(Section::NextSteps, &edited);
+    assert!(next.contains("Run again: `ruff check`, which failed before the latest edits"), "{next}");
+}
