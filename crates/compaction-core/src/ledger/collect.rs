@@ -25,7 +25,7 @@ use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
-use super::text::clip_middle;
+use super::text::{clip_middle, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -317,7 +317,7 @@ impl<'a> Collector<'a> {
     }
 
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
-        let text = blocks_text(&assistant.content, "\n");
+        let text = without_thinking(blocks_text(&assistant.content, "\n"));
         let is_final = assistant.stop_reason.as_deref() == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);

@@ -26,6 +26,29 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Tags around the thinking of a model that stands in its text.
+const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+
+/// What a model said, without the thinking that its agent left in the text: each part between such tags of which the first
+/// begins a line. A tag that is not closed stays, with what follows.
+pub(super) fn without_thinking(mut text: Cow<'_, str>) -> Cow<'_, str> {
+    for (open, close) in THINKING {
+        let (mut said, mut rest) = (String::new(), text.as_ref());
+        while let Some(at) = rest.find(open) {
+            let Some(end) = rest[at..].find(close) else { break };
+            let begins = rest[..at].ends_with('\n') || said.is_empty() && at == 0;
+            let (kept, next) = if begins { (at, at + end + close.len()) } else { (at + open.len(), at + open.len()) };
+            said.push_str(&rest[..kept]);
+            rest = &rest[next..];
+        }
+        if rest.len() < text.len() {
+            said.push_str(rest);
+            text = Cow::Owned(said);
+        }
+    }
+    text
+}
+
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
 pub(crate) fn one_line(text: &str) -> String {
@@ -362,6 +385,19 @@ pub(crate) fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thinking_in_tags_is_not_said() {
+        for (text, expected) in [
+            ("<think>Perhaps.</think>It is done.", "It is done."),
+            ("First.\n<thinking>\nWait.\n</thinking>\nThen.", "First.\n\nThen."),
+            ("The tag `<think>` ends with `</think>` here.", "The tag `<think>` ends with `</think>` here."),
+            ("<think>Never closed.", "<think>Never closed."),
+            ("<think>a</think>\n<think>b</think>c", "\nc"),
+        ] {
+            assert_eq!(without_thinking(Cow::Borrowed(text)), expected);
+        }
+    }
 
     /// The same functions, written in the simplest way.
     fn plain_line(text: &str) -> String {
