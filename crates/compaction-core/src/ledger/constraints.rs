@@ -57,6 +57,9 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
+    if goes_on(&words) {
+        return false;
+    }
     if has_any(&words, OBJECTING) || starts_with_any(&words, FROM_NOW_ON) {
         return true;
     }
@@ -64,6 +67,12 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     signals.reports == 0 && uses_and_denies(sentence)
         || signals.demands & !signals.reports != 0
         || orders(sentence, !signals.reports)
+}
+
+/// Whether `normalised` text tells to go on with something: `keep refactoring`. What is to be used goes on as a demand.
+fn goes_on(words: &str) -> bool {
+    let mut words = words.split_whitespace();
+    words.next() == Some("keep") && words.next().is_some_and(|what| what.ends_with("ing") && what != "using")
 }
 
 /// Words of demands that hold for more than the request which they are part of: what says for how long or for what
@@ -467,6 +476,12 @@ fn signals(normalised: &str) -> Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn to_go_on_is_no_demand() {
+        assert!(!is_constraint("keep refactoring the readers, update the manual with progress"));
+        assert!(is_constraint("keep using the old parser for all of the files"));
+    }
 
     #[test]
     fn what_lasts_says_so_or_forbids_something() {

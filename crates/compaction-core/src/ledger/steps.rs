@@ -24,6 +24,8 @@ const NEXT_OTHER: &[&str] = listed!(SPACED, "steps: next other");
 const ANNOUNCED: &[&str] = listed!(SPACED, "steps: announced");
 /// Words of sentences that announce an action, or that tell what would have to be done in some case.
 const NOT_LEFT: &[&str] = listed!(SPACED, "steps: not left");
+/// Words with which a report of work begins: `Updated the list of next steps`.
+const REPORTING: &[&str] = listed!(SPACED, "steps: reporting");
 /// Marks that strings in data write for others.
 const ESCAPES: [&str; 3] = ["\\n", "\\r", "\\u"];
 /// Beginnings of the line above a list of steps.
@@ -41,7 +43,7 @@ const MOST_TITLE_WORDS: usize = 5;
 /// sentences about it.
 pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
     let mut steps = Vec::new();
-    let mut in_list = false;
+    let (mut in_list, mut is_headed) = (false, false);
     let mut lines = prose(answer).filter(|line| !line.trim().is_empty()).peekable();
     while let Some(line) = lines.next() {
         let text = without_marker(line);
@@ -50,9 +52,12 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
         if let Some(open) = text.strip_prefix("[ ]") {
             steps.push(open.trim_start());
         } else if is_title(line, text) || !is_item && is_plain_title(text) && is_above_list() {
-            in_list = true;
+            (in_list, is_headed) = (true, line.trim_start().starts_with('#') || is_bold(line, text));
         } else if in_list && is_item {
             steps.push(text);
+            is_headed = false;
+        } else if is_headed && is_above_list() && text.ends_with([':', '\u{ff1a}']) {
+            // A sentence may lead from the heading to the list.
         } else if !text.is_empty() {
             in_list = false;
             // A heading names what follows and is no step.
@@ -110,7 +115,10 @@ pub(crate) fn names_work(sentence: &str) -> bool {
     let plain: Vec<&str> = sentence.split_whitespace().filter(|word| !is_name(word)).collect();
     let words = normalised(&plain.join(" "));
     let is_said = has_any(&words, LEFT) || names_next(&words);
-    let is_said = is_said && !starts_with_any(&words, ANNOUNCED) && !has_any(&words, NOT_LEFT);
+    let is_said = is_said
+        && !starts_with_any(&words, ANNOUNCED)
+        && !starts_with_any(&words, REPORTING)
+        && !has_any(&words, NOT_LEFT);
     let elsewhere = || has_any(&words, LEFT_ELSEWHERE) || LEFT_UNSPACED.iter().any(|phrase| sentence.contains(phrase));
     let is_data = ESCAPES.iter().any(|mark| sentence.contains(mark));
     is_sized(sentence)
@@ -301,6 +309,9 @@ mod tests {
         let expected = ["Errors still need line numbers.", "Port the printer", "Delete the old code", "docs"];
         assert_eq!(explicit_steps(answer), expected);
         assert_eq!(explicit_steps("## Remaining\n- a\n- b\n## Done\n- c"), ["a", "b"]);
+        let led = "- Updated `A.md` with the next steps\n### Next steps\n\nThe ground is laid for:\n1. a b\n2. c d\n\n\
+                   Wait, but let me check what still needs work.\nThe manual says what was done and what remains to be done.";
+        assert_eq!(explicit_steps(led), ["a b", "c d"]);
         assert_eq!(explicit_steps("Next steps:\n1. **Test** it\n**All set!**"), ["**Test** it"]);
         assert_eq!(explicit_steps("So the next steps would be:\n\n1. a b\n2. c d"), ["a b", "c d"]);
         assert_eq!(explicit_steps("次のステップは次の通り：\n\n1. 統合する\n2. 公開する"), ["統合する", "公開する"]);

@@ -8,6 +8,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::commands::{core_command, is_check, only_looks, purposes, without_preparation};
 use crate::ledger::notes::{TO_FIX, TO_RUN};
+use crate::ledger::outcomes::failed_count;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome};
 use crate::summary::Section;
@@ -41,7 +42,7 @@ impl Builder<'_> {
         let is_over = self.is_finished();
         let step = |error: &ErrorRecord| {
             let subject = error.subject.as_deref().filter(|subject| is_run(subject) && !only_looks(subject))?;
-            let is_meant = is_check(subject) || is_over && error.position > asked_at;
+            let is_meant = is_check(subject) || counts_tests(&error.line) || is_over && error.position > asked_at;
             let is_changed = |file: &&FileRecord| file.changed_at > error.position;
             let of_run = || {
                 let names = programs(subject);
@@ -86,6 +87,11 @@ impl Builder<'_> {
         let is_changed = |file: &FileRecord| file.changed_at > newest.position && is_among(&names, file);
         ledger.files.iter().any(is_changed).then(|| run(&newest.command))
     }
+}
+
+/// Whether a line counts tests that failed beside others, whatever program ran them.
+fn counts_tests(line: &str) -> bool {
+    ["failed", "passed"].iter().all(|word| line.contains(word)) && failed_count(line).is_some_and(|count| count > 0)
 }
 
 /// A command as a step names it.

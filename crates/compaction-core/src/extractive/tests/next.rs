@@ -205,3 +205,16 @@ fn a_check_before_edits_that_name_no_file_is_run_again() {
     let next = after(Section::NextSteps, &edited);
     assert!(next.contains("Run again: `ruff check`, which failed before the latest edits"), "{next}");
 }
+
+#[test]
+fn a_script_that_runs_tests_fails_with_them() {
+    let noise = "a line of the manual\n".repeat(100);
+    let status = |count: u32| format!("== {count} failed, 60 passed in 17s ==\n{noise}");
+    let run = |id: &str, count| [runs(id, "python ./status.py status | cat"), returns(id, &status(count), false)];
+    let messages = [&[user("Make the tests of the shop pass")][..], &run("1", 15), &run("2", 13)].concat();
+    let blocked = after(Section::Blocked, &messages);
+    assert_eq!(blocked, "`python ./status.py status` failed: 13 failed, 60 passed in 17s");
+    assert!(after(Section::NextSteps, &messages).contains("Fix the failure of `python ./status.py status` (13 failed"));
+    let facts = after(Section::CriticalContext, &messages);
+    assert!(facts.contains("13 failed, 60 passed in 17s (failed: 15 \u{2192} 13)"), "{facts}");
+}
