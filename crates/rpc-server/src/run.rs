@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::dispatch::{Dispatcher, Signal};
 use crate::methods;
 use crate::server::{Catalog, GRACE_PERIOD, Server};
-use crate::transport::{Framing, Input, Outbound, read_messages};
+use crate::transport::{Closing, Framing, Input, Outbound, read_messages};
 
 /// Options of the pipes.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +81,7 @@ async fn run(
     store: Option<Arc<dyn SessionStore>>,
 ) -> anyhow::Result<ExitCode> {
     let outbound = Outbound::spawn(output)?;
+    let _closing = Closing(outbound.clone());
     let server = Arc::new(Server::new(outbound.clone(), CATALOG, store));
     let dispatcher = Arc::new(Dispatcher::new(Arc::clone(&server), outbound.clone())?);
     let ended = CancellationToken::new();
