@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::json::RawObject;
-use compaction_core::ledger::{Brief, Check, Ledger, LossReport, Retention, remove_retained_facts};
+use compaction_core::ledger::{Brief, Check, FalseClaims, Ledger, LossReport, Retention, remove_retained_facts};
 use compaction_core::pins::remove_pinned_tags;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{OutputLimits, PromptTexts};
@@ -437,13 +437,15 @@ impl RedactedPlan {
 
     fn loss(&self, ledger: &Ledger, summary: &str) -> LossReport {
         let evicted: Vec<PreparedMessage> = self.preparation.evicted().cloned().collect();
-        LossReport::of(&Check {
+        let check = Check {
             ledger,
             summary,
             evicted: &evicted,
             previous_summary: self.preparation.previous_summary.as_deref(),
             kept: &self.kept,
-        })
+        };
+        let (claims, lacking) = both(|| FalseClaims::of(&check), || LossReport::of_lacking(&check));
+        lacking.with_claims(claims)
     }
 }
 
