@@ -96,6 +96,11 @@ impl Redactor {
         Arc::clone(&SHARED)
     }
 
+    /// Builds what most conversations need, which is otherwise built where it is first needed.
+    pub(crate) fn build_tables(&self) {
+        self.forms.groups.iter().for_each(Group::build_if_common);
+    }
+
     /// A redactor with the bundled rules, without those that `disabled` names, and with the `extra` rules.
     pub fn new(disabled: &[String], extra: &[ExtraRule]) -> Self {
         let mut compiled: Vec<Compiled> = Vec::new();

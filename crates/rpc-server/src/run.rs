@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use compaction_engine::build_ahead;
 use compaction_engine::threads::MAX_THREADS;
 use session_store::SessionStore;
 use tokio::signal::unix::{SignalKind, signal};
