@@ -1,13 +1,16 @@
 //! How a server is started and listened to.
 
 use std::fmt;
+use std::io;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 
 use crate::answers::{Answers, Hooked};
-use crate::process::find_binary;
+use crate::process::{Process, find_binary};
 use crate::protocol::Hooks;
 use crate::{ClientError, Framing, Server};
 
@@ -117,6 +120,19 @@ impl Options {
     /// [`ClientError::Process`] if the program cannot be started.
     pub fn spawn(self, command: impl Into<Command>) -> Result<Server, ClientError> {
         Server::run(command.into(), self)
+    }
+
+    /// Talks with a server that runs in this process, such as `rpc_server::run::serve` on a thread of its own, inside a
+    /// tokio runtime with time. `input` and `output` are our ends of its pipes, and `ended` reports its end. It cannot be
+    /// killed: after the grace time, [`Server::shutdown`] fails instead.
+    pub fn connect(
+        self,
+        input: impl AsyncWrite + Unpin + Send + 'static,
+        output: impl AsyncRead + Unpin + Send + 'static,
+        ended: impl Future<Output = io::Result<ExitStatus>> + Send + 'static,
+    ) -> Server {
+        let process = Process::of_this(ended, self.grace);
+        Server::over(input, output, process, self)
     }
 }
 

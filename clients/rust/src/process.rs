@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -58,7 +59,7 @@ fn is_program(path: &Path) -> bool {
 /// How the process ended, if it has.
 type Ended = Option<Result<ExitStatus, String>>;
 
-/// A process that ends at the latest some time after this handle is dropped.
+/// A process that ends at the latest some time after this handle is dropped, or this process where the server runs in it.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: u32,
@@ -81,6 +82,25 @@ impl Process {
             ended_sender.send_replace(Some(status.map_err(|error| error.to_string())));
         });
         Ok(Self { pid, ended, end })
+    }
+
+    /// Watches over a server of this process, whose end `ended` reports. It has `grace` to end once it is asked to; it
+    /// cannot be killed, so the wait then fails.
+    pub(crate) fn of_this(
+        ended: impl Future<Output = io::Result<ExitStatus>> + Send + 'static,
+        grace: Duration,
+    ) -> Self {
+        let (ended_sender, receiver) = watch::channel(None);
+        let (end, mut asked) = mpsc::channel(1);
+        tokio::spawn(async move {
+            let mut ended = pin!(ended);
+            let status = tokio::select! {
+                status = &mut ended => status,
+                _ = asked.recv() => timeout(grace, ended).await.unwrap_or_else(|late| Err(late.into())),
+            };
+            ended_sender.send_replace(Some(status.map_err(|error| error.to_string())));
+        });
+        Self { pid: std::process::id(), ended: receiver, end }
     }
 
     /// Id of the process.

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 
 use crate::ClientError;
@@ -152,6 +153,16 @@ impl Server {
         let mut child = command.spawn()?;
         let (input, output) = child.stdin.take().zip(child.stdout.take()).expect("both were asked to be piped");
         let process = Process::new(child, options.grace)?;
+        Ok(Self::over(input, output, process, options))
+    }
+
+    /// Talks over the pipes of a server that runs in `process`.
+    pub(crate) fn over(
+        input: impl AsyncWrite + Unpin + Send + 'static,
+        output: impl AsyncRead + Unpin + Send + 'static,
+        process: Process,
+        options: Options,
+    ) -> Self {
         let outgoing = start_writing(input, options.framing, options.tap.clone());
         let notifications = Arc::new(Queue::new(options.max_notifications, options.max_notification_bytes));
         let (pending, strays) = (PendingIds::default(), Arc::default());
@@ -166,7 +177,7 @@ impl Server {
             RpcServiceBuilder::new().layer_fn(move |inner: RpcService| NoteIds { inner, pending: pending.clone() });
         let builder = ClientBuilder::new().request_timeout(options.timeout).set_rpc_middleware(layers);
         let client = Arc::new(builder.build_with_tokio(Sender(outgoing), receiver));
-        Ok(Self { client, process, notifications, strays })
+        Self { client, process, notifications, strays }
     }
 }
 

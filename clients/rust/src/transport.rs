@@ -12,8 +12,7 @@ use jsonrpsee::core::middleware::{Batch, Notification as Sent, RpcServiceT};
 use jsonrpsee::types::{Id, Request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
 use crate::answers::Answering;
@@ -51,7 +50,11 @@ impl TransportSenderT for Sender {
 }
 
 /// Starts the task that writes; the pipe closes when all senders are gone.
-pub(crate) fn start_writing(mut pipe: ChildStdin, framing: Framing, tap: Option<Tap>) -> mpsc::Sender<String> {
+pub(crate) fn start_writing(
+    mut pipe: impl AsyncWrite + Unpin + Send + 'static,
+    framing: Framing,
+    tap: Option<Tap>,
+) -> mpsc::Sender<String> {
     let (sender, mut messages) = mpsc::channel::<String>(WAITING_MESSAGES);
     tokio::spawn(async move {
         while let Some(message) = messages.recv().await {
@@ -67,17 +70,17 @@ pub(crate) fn start_writing(mut pipe: ChildStdin, framing: Framing, tap: Option<
 }
 
 /// Gives messages to jsonrpsee.
-pub(crate) struct Receiver {
-    pipe: ChildStdout,
+pub(crate) struct Receiver<R> {
+    pipe: R,
     frames: FrameReader,
     incoming: Incoming,
     tap: Option<Tap>,
     chunk: Vec<u8>,
 }
 
-impl Receiver {
+impl<R: AsyncRead + Unpin> Receiver<R> {
     /// Reads from `pipe`.
-    pub(crate) fn new(pipe: ChildStdout, framing: Framing, incoming: Incoming, tap: Option<Tap>) -> Self {
+    pub(crate) fn new(pipe: R, framing: Framing, incoming: Incoming, tap: Option<Tap>) -> Self {
         Self { pipe, frames: FrameReader::new(framing), incoming, tap, chunk: vec![0; READ_BYTES] }
     }
 
@@ -110,7 +113,7 @@ impl Receiver {
     }
 }
 
-impl TransportReceiverT for Receiver {
+impl<R: AsyncRead + Unpin + Send + 'static> TransportReceiverT for Receiver<R> {
     type Error = TransportError;
 
     async fn receive(&mut self) -> Result<ReceivedMessage, TransportError> {
@@ -122,7 +125,7 @@ impl TransportReceiverT for Receiver {
     }
 }
 
-impl Drop for Receiver {
+impl<R> Drop for Receiver<R> {
     fn drop(&mut self) {
         self.incoming.close("client was closed".into());
     }

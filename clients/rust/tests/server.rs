@@ -225,6 +225,15 @@ async fn kills_a_server_that_does_not_end() {
 }
 
 #[tokio::test]
+async fn waits_no_longer_than_the_grace_time_for_a_server_of_this_process() {
+    let (ours, _theirs) = tokio::io::duplex(1 << 10);
+    let (output, input) = tokio::io::split(ours);
+    let options = Server::options().grace(Duration::from_millis(100));
+    let server = options.connect(input, output, std::future::pending());
+    assert!(matches!(within(server.shutdown()).await, Err(ClientError::Process(_))));
+}
+
+#[tokio::test]
 async fn lets_a_dropped_server_end_by_itself() {
     let note = std::env::temp_dir().join(format!("compactd-client-{}", std::process::id()));
     let server = Server::spawn(script(&format!("cat >/dev/null; echo done >{}", note.display()))).unwrap();

@@ -1,15 +1,47 @@
 //! The log. A separate thread writes its lines, so that the server never waits for the reader of the log.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use anyhow::Context as _;
+use session_store::append_to_regular_file;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Maximum number of lines that wait to be written. Further lines are dropped.
 const MAX_WAITING: usize = 1024;
+
+/// Maximum time to wait for the last lines.
+pub(crate) const FLUSH_LIMIT: Duration = Duration::from_millis(200);
+
+/// Starts the log, which goes to standard error or a file because standard output carries only the protocol. Panics go
+/// to the log too: their default report would block if nobody reads standard error. Once in a process.
+///
+/// # Errors
+/// The file of the log cannot be opened, or the system starts no thread.
+pub(crate) fn start(file: Option<&Path>, level: LevelFilter) -> anyhow::Result<Log> {
+    let log = match file {
+        None => Log::spawn(io::stderr()),
+        Some(path) => {
+            let file = append_to_regular_file(path);
+            Log::spawn(file.with_context(|| format!("failed to open the log file {}", path.display()))?)
+        }
+    };
+    let log = log.context("failed to start the log")?;
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).log_internal_errors(false);
+    subscriber.with_writer(log.clone()).init();
+    let of_panics = log.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        tracing::error!("{panic}");
+        // It may be the end of the process.
+        of_panics.flush(FLUSH_LIMIT);
+    }));
+    Ok(log)
+}
 
 /// The target of log lines. A write never waits and never fails. If the queue is full, the line is dropped, and the next
 /// written line reports how many were.

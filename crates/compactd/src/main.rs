@@ -5,18 +5,11 @@ mod log;
 
 use std::io::{IsTerminal as _, Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use anyhow::Context as _;
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
-use session_store::append_to_regular_file;
 
 use cli::{FramingOption, Invocation, ServerOptions};
-use log::Log;
-
-/// Maximum time to wait for the last lines of the log.
-const LOG_FLUSH_LIMIT: Duration = Duration::from_millis(200);
 
 /// The hint for a person who starts the server in a terminal.
 const TERMINAL_HINT: &str = "compactd is a server and waits for JSON-RPC messages on standard input, one on a line. \
@@ -40,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 fn run_server(options: &ServerOptions) -> ExitCode {
-    let log = match start_log(options) {
+    let log = match log::start(options.log_file.as_deref(), options.log_level) {
         Ok(log) => log,
         Err(error) => {
             // Without a log and standard error, the exit code reports the error.
@@ -58,24 +51,6 @@ fn run_server(options: &ServerOptions) -> ExitCode {
         tracing::error!("{error:#}");
         ExitCode::FAILURE
     });
-    log.flush(LOG_FLUSH_LIMIT);
+    log.flush(log::FLUSH_LIMIT);
     code
-}
-
-/// Starts the log, which goes to standard error or a file because standard output carries only the protocol. Panics go
-/// to the log too: their default report would block if nobody reads standard error.
-fn start_log(options: &ServerOptions) -> anyhow::Result<Log> {
-    let log = match &options.log_file {
-        None => Log::spawn(stderr()),
-        Some(path) => {
-            let file = append_to_regular_file(path);
-            Log::spawn(file.with_context(|| format!("failed to open the log file {}", path.display()))?)
-        }
-    };
-    let log = log.context("failed to start the log")?;
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(options.log_level).with_ansi(false).log_internal_errors(false);
-    subscriber.with_writer(log.clone()).init();
-    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
-    Ok(log)
 }

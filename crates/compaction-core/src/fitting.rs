@@ -81,7 +81,7 @@ pub struct Fitting {
 }
 
 /// Requests that fit, in order of execution. Their texts are made when they are asked for, so a long conversation is
-/// not held twice. The first one is held from [`RequestPlan::estimated_tokens`] until it is asked for.
+/// not held twice. The first one is held from the planning or from [`RequestPlan::estimated_tokens`] until it is asked for.
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
     wording: Wording,
@@ -95,7 +95,7 @@ pub struct RequestPlan {
     /// The conversation, one part for each request.
     parts: Vec<Part>,
     fitting: Fitting,
-    /// The first request, if it was made to estimate it.
+    /// The first request, if it was made to plan or to estimate it.
     first: Arc<Mutex<Option<SummaryRequest>>>,
 }
 
@@ -115,7 +115,7 @@ impl RequestPlan {
     pub fn of(input: &PlanInput<'_>) -> Result<Self, TooSmallWindow> {
         let planner = Planner::of(input);
         match planner.single_detail() {
-            Some(detail) => Ok(planner.single(detail)),
+            Some((detail, text)) => Ok(planner.single(detail, text)),
             None => planner.folded(),
         }
     }
@@ -164,12 +164,21 @@ impl RequestPlan {
             return Some(held);
         }
         let part = self.parts.get(index)?;
+        Some(self.request_of(index, summary_so_far, |prompt| self.write_text(part, prompt)))
+    }
+
+    /// The request at `index`, where `conversation` writes the text of its part.
+    fn request_of(
+        &self,
+        index: usize,
+        summary_so_far: Option<&str>,
+        conversation: impl FnOnce(&mut String),
+    ) -> SummaryRequest {
         let previous = self.previous(index, summary_so_far);
-        let conversation = |prompt: &mut String| self.write_text(part, prompt);
         let request = self.wording.request_of(conversation, previous.as_deref(), self.budget.max_tokens);
         let is_bounded_by_model = self.model_max_tokens.is_some() && index + 1 == self.parts.len();
         let max_tokens = if is_bounded_by_model { self.largest_answer(&request) } else { request.max_tokens };
-        Some(SummaryRequest { max_tokens, ..request })
+        SummaryRequest { max_tokens, ..request }
     }
 
     /// The repair request at `index`, after an answer that lacks headings. If not everything fits,
@@ -259,7 +268,10 @@ impl RequestPlan {
 
 /// `text` cut in its middle to `room`. Secrets are removed before it is cut.
 fn cut_redacted<'t>(text: &'t str, room: u64, redact: Option<&dyn Redact>) -> Cow<'t, str> {
-    match redact.filter(|_| weight(text) > room) {
+    if weight(text) <= room {
+        return Cow::Borrowed(text);
+    }
+    match redact {
         Some(redact) => Cow::Owned(cut_middle(&redact.redact(text), room).into_owned()),
         None => cut_middle(text, room),
     }
@@ -396,23 +408,49 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The most detail that fits into one request, if any does.
-    fn single_detail(&self) -> Option<Detail> {
+    /// The most detail that fits into one request, if any does. With full detail, the text comes with it, because weighing
+    /// has written it.
+    fn single_detail(&self) -> Option<(Detail, Option<String>)> {
         let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
         let room = self.budget.input().checked_sub(words)?;
         // Nearly every conversation fits at once.
         let full = Detail::full(self.thinking);
-        let [weights] = self.weights_at(&[full]);
-        if joined(&weights) <= room {
-            return Some(full);
+        if let Some(text) = self.text_within(&full, room) {
+            return Some((full, Some(text)));
         }
-        STEPS.into_iter().zip(self.weights()).find(|(_, weights)| joined(weights) <= room).map(|(detail, _)| detail)
+        let step = STEPS.into_iter().zip(self.weights()).find(|(_, weights)| joined(weights) <= room);
+        step.map(|(detail, _)| (detail, None))
     }
 
-    fn single(self, detail: Detail) -> RequestPlan {
+    /// The text of the conversation at `detail`, as [`RequestPlan::write_text`] writes it, if it weighs at most `room`.
+    fn text_within(&self, detail: &Detail, room: u64) -> Option<String> {
+        let (mut text, mut used) = (String::new(), 0);
+        for message in self.messages {
+            let serialized = serialize_body(&message.read_body(), detail, self.redact.as_deref());
+            if serialized.is_empty() {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push_str("\n\n");
+                used += JOINT;
+            }
+            let escaped = escape_tags(&serialized);
+            used += weight(&escaped);
+            if used > room {
+                return None;
+            }
+            text.push_str(&escaped);
+        }
+        Some(text)
+    }
+
+    fn single(self, detail: Detail, text: Option<String>) -> RequestPlan {
         let previous = self.previous.map(str::to_owned);
         let part = Part { messages: 0..self.messages.len(), room: u64::MAX };
-        self.plan(detail, previous, vec![part])
+        let plan = self.plan(detail, previous, vec![part]);
+        let first = text.map(|text| plan.request_of(0, None, |prompt| prompt.push_str(&text)));
+        *plan.held_first() = first;
+        plan
     }
 
     /// Plans several requests: as few as the shortest form needs, with as much detail as fits into that

@@ -57,7 +57,7 @@ pub use collect::Collector;
 pub use errors::error_line;
 pub use failing::Failing;
 pub(crate) use last_step::LastStep;
-pub use loss::{Check, Clipped, LossReport, Repair, Suspicion, remove_retained_facts};
+pub use loss::{Check, Clipped, FalseClaims, LossReport, Repair, Suspicion, remove_retained_facts};
 pub use measure::Retention;
 pub use notes::{Note, NoteKind};
 pub(crate) use requests::NewestAnswer;

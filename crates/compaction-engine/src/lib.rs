@@ -64,6 +64,7 @@ pub mod session;
 pub mod settings;
 mod structural_operation;
 pub mod summarizers;
+mod tables;
 pub mod threads;
 
 pub use compaction_core;
@@ -80,3 +81,4 @@ pub use operations::SessionTurn;
 pub use session::OpenSession;
 pub use settings::Settings;
 pub use structural_operation::{Begun, check_summarizers};
+pub use tables::build_ahead;

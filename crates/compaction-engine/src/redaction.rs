@@ -42,6 +42,8 @@ const MARK_BYTES: usize = 1 << 20;
 pub struct Redactor {
     forms: Arc<Forms>,
     values: Values,
+    /// Cores that are left to other work.
+    spared_cores: usize,
 }
 
 /// The rules of a redactor, which tell secrets by their form.
@@ -96,6 +98,11 @@ impl Redactor {
         Arc::clone(&SHARED)
     }
 
+    /// Builds what most conversations need, which is otherwise built where it is first needed.
+    pub(crate) fn build_tables(&self) {
+        self.forms.groups.iter().for_each(Group::build_if_common);
+    }
+
     /// A redactor with the bundled rules, without those that `disabled` names, and with the `extra` rules.
     pub fn new(disabled: &[String], extra: &[ExtraRule]) -> Self {
         let mut compiled: Vec<Compiled> = Vec::new();
@@ -117,7 +124,16 @@ impl Redactor {
         let keywords = Keywords::new(keywords);
         let states = SearchStates::default();
         let forms = Forms { rules: compiled, keywords, groups, trials, private_keys, states };
-        Self { forms: Arc::new(forms), values: Values::Ignored }
+        Self { forms: Arc::new(forms), values: Values::Ignored, spared_cores: 0 }
+    }
+
+    fn with(&self, values: Values) -> Self {
+        Self { forms: Arc::clone(&self.forms), values, spared_cores: self.spared_cores }
+    }
+
+    /// The same redactor, which leaves a core to other work where there are several.
+    pub(crate) fn sparing_a_core(&self) -> Self {
+        Self { spared_cores: 1, ..self.with(Values::Ignored) }
     }
 
     /// Removes the secrets of one operation. `remove` removes those of all its texts. If rules find any, it is called a
@@ -130,10 +146,9 @@ impl Redactor {
         &self,
         mut remove: impl FnMut(&Self) -> Result<Redactions, EngineError>,
     ) -> Result<(Arc<Self>, Redactions), EngineError> {
-        let with = |values| Self { forms: Arc::clone(&self.forms), values };
-        let remembering = with(Values::Remembered(Mutex::default()));
+        let remembering = self.with(Values::Remembered(Mutex::default()));
         let mut counts = remove(&remembering)?;
-        let seeking = with(remembering.values.sought().unwrap_or_default());
+        let seeking = self.with(remembering.values.sought().unwrap_or_default());
         if matches!(seeking.values, Values::Sought(_)) {
             add_counts(&mut counts, &remove(&seeking)?);
         }

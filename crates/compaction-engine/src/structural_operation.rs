@@ -5,13 +5,12 @@
 //! session is free, and appends go on.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use compaction_core::file_operations::FileOperations;
 use compaction_core::json::RawObject;
-use compaction_core::ledger;
 use compaction_core::tokens::estimate_text;
 use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
@@ -28,6 +27,7 @@ use crate::session::{OpenSession, OperationGuard, SessionAccess, change};
 use crate::settings::Settings;
 use crate::summarizers::Progress;
 use crate::summarizers::{Chain, JobContext, Summarizer, SummaryJob, SummaryText};
+use crate::tables::build_ahead;
 
 /// The work that commits an operation while the session is locked.
 pub(crate) type Commit<T> = Box<dyn FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send>;
@@ -117,10 +117,7 @@ pub(crate) fn begin<O: Operation>(
     parent: &CancellationToken,
 ) -> Result<Begun<O>, EngineError> {
     let guard = access.claim(parent)?;
-    // The first summary of a process needs them soon, and until then another core is often idle. Without a thread they
-    // are built where they are needed.
-    static BUILDING: Once = Once::new();
-    BUILDING.call_once(|| drop(std::thread::Builder::new().spawn(ledger::build_tables)));
+    build_ahead();
     let operation = O::prepare(access, request, &settings, &chain, &guard.id)?;
     Ok(Begun { guard, chain, settings, operation })
 }

@@ -315,9 +315,9 @@ pub struct LedgerCache {
 }
 
 impl LedgerCache {
-    /// An empty cache.
-    pub(crate) fn new(preparation: Arc<Preparation>) -> Self {
-        Self { preparation, ledgers: OnceCell::new() }
+    /// A cache, empty unless the ledgers are `known`.
+    pub(crate) fn new(preparation: Arc<Preparation>, known: Option<Ledgers>) -> Self {
+        Self { preparation, ledgers: OnceCell::new_with(known) }
     }
 
     /// The ledgers.

@@ -167,6 +167,25 @@ async fn a_compaction_is_reported_from_start_to_end() {
 }
 
 #[tokio::test]
+async fn an_extractive_summary_and_its_facts_hold_no_secret() {
+    let password = format!("tr0ub4dor+{}", 31);
+    let (_, engine) = engine(&json!({ "compaction": { "keepRecentTokens": 40 } }), Say::Nothing);
+    let said = [
+        ("user", format!("Set DB_PASSWORD={password} in the file .env, and never commit that file.")),
+        ("assistant", format!("I wrote {password} into .env and did not commit it. {}", "It is long. ".repeat(400))),
+        ("user", format!("Good. Now describe the set-up in docs/setup.md. {}", "It is long. ".repeat(40))),
+        ("assistant", "It is described. ".repeat(40)),
+    ];
+    let messages = said.map(|(role, text)| message(&json!({ "role": role, "content": text })));
+    let session = Arc::new(OpenSession::of_messages(&messages).unwrap());
+    let done = engine.compact(&session, CompactionRequest::default()).await.unwrap();
+    let stored = format!("{}\n{}", done.summary, done.details.get());
+    assert!(stored.contains("[redacted:password]") && stored.contains(".env"), "{stored}");
+    assert!(!stored.contains(&password), "{stored}");
+    assert_eq!(done.redactions.values().sum::<u32>(), 2, "{:?}", done.redactions);
+}
+
+#[tokio::test]
 async fn a_host_gives_the_summary_or_calls_it_off() {
     let scene = Scene::new(Say::Give("All of it was about the parser.")).await;
     let compaction = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap();

@@ -38,7 +38,7 @@ pub mod transport {
     mod reader;
 
     pub use frame::{Answer, Call, Frame, FrameReader, Framing, Incoming, Part, RawId};
-    pub use outbound::{Cork, Outbound};
+    pub use outbound::{Closing, Cork, Outbound};
     pub use reader::{Input, read_messages};
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use compaction_engine::build_ahead;
 use compaction_engine::threads::MAX_THREADS;
 use session_store::SessionStore;
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::dispatch::{Dispatcher, Signal};
 use crate::methods;
 use crate::server::{Catalog, GRACE_PERIOD, Server};
-use crate::transport::{Framing, Input, Outbound, read_messages};
+use crate::transport::{Closing, Framing, Input, Outbound, read_messages};
 
 /// Options of the pipes.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +82,7 @@ async fn run(
     store: Option<Arc<dyn SessionStore>>,
 ) -> anyhow::Result<ExitCode> {
     let outbound = Outbound::spawn(output)?;
+    let _closing = Closing(outbound.clone());
     let server = Arc::new(Server::new(outbound.clone(), CATALOG, store));
     let dispatcher = Arc::new(Dispatcher::new(Arc::clone(&server), outbound.clone())?);
     let ended = CancellationToken::new();

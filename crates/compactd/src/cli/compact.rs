@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use compactd_client::Notification;
 use indicatif::{ProgressBar, ProgressStyle};
 use memchr::memmem::Finder;
+use rpc_server::run::build_ahead;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -28,6 +29,8 @@ const READ_BYTES: usize = 1 << 18;
 
 /// Compacts a session, or plans it for a dry run, and writes the report to `output`.
 pub(super) async fn run(options: &CompactOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
+    // While the session is opened and read, another core is idle.
+    build_ahead();
     let source = Source::of(&options.file, !options.dry_run)?;
     let options = &CompactOptions { file: source.path().to_owned(), ..options.clone() };
     // The report for people shows neither a ledger nor, without a terminal, any progress.

@@ -1,4 +1,4 @@
-//! The server that a command starts as its child process, and the session that it opens there.
+//! The server that a command starts, and the session that it opens there.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::failure::Failure;
+use super::in_process;
 
 /// The file name that means standard input.
 const STANDARD_INPUT: &str = "-";
@@ -33,32 +34,44 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Starts this program as a server and initializes it. `more` holds further members of the parameters; errors name
+    /// Starts a server in this process and initializes it. `more` holds further members of the parameters; errors name
     /// `file`.
     pub(super) async fn start(file: &Path, more: Value) -> Result<Self, Failure> {
-        let connection = Self::spawn(file, None)?;
-        connection.call("initialize", &initialize_params(more)).await?;
-        Ok(connection)
+        Self::here(file, None)?.initialized(more).await
     }
 
-    /// Starts this program as a server that is not initialized yet, and records every message.
-    pub(super) fn recording(file: &Path) -> Result<Self, Failure> {
-        Self::spawn(file, Some(Arc::default()))
-    }
-
-    fn spawn(file: &Path, frames: Option<Arc<Mutex<Vec<Frame>>>>) -> Result<Self, Failure> {
+    /// As [`Connection::start`], with a process for the server, for a command that goes on after it: the memory of a
+    /// process goes back to the system, and other calls survive its end.
+    pub(super) async fn start_process(file: &Path, more: Value) -> Result<Self, Failure> {
         let program =
             std::env::current_exe().map_err(|source| Failure::System { doing: "find this program", source })?;
         let mut command = Command::new(program);
         command.args(["--framing", "lines", "--log-level", "error"]);
+        let server = Server::options().spawn(command);
+        let server = server.map_err(|source| Failure::of_call("initialize", source, file))?;
+        Self { server, file: file.to_owned(), frames: None }.initialized(more).await
+    }
+
+    /// Starts a server in this process that is not initialized yet, and records every message.
+    pub(super) fn recording(file: &Path) -> Result<Self, Failure> {
+        Self::here(file, Some(Arc::default()))
+    }
+
+    fn here(file: &Path, frames: Option<Arc<Mutex<Vec<Frame>>>>) -> Result<Self, Failure> {
         let mut options = Server::options();
         if let Some(frames) = frames.clone() {
             options = options.tap(move |direction, message: &str| {
                 frames.lock().unwrap_or_else(PoisonError::into_inner).push((direction, message.to_owned()));
             });
         }
-        let server = options.spawn(command).map_err(|source| Failure::of_call("initialize", source, file))?;
+        let started = in_process::start(options);
+        let server = started.map_err(|source| Failure::System { doing: "start the server", source })?;
         Ok(Self { server, file: file.to_owned(), frames })
+    }
+
+    async fn initialized(self, more: Value) -> Result<Self, Failure> {
+        self.call("initialize", &initialize_params(more)).await?;
+        Ok(self)
     }
 
     /// Makes a call and returns its result.
@@ -113,12 +126,12 @@ impl Connection {
         self.frames.as_ref().map(take).unwrap_or_default()
     }
 
-    /// Ends the server and returns `outcome`. Call it after a failure too: a server that is killed leaves its lock
-    /// behind.
+    /// Ends the server and returns `outcome`. Call it after a failure too: a server that ends with this process leaves
+    /// its lock behind.
     pub(super) async fn finish<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
-        let ended = self.shutdown().await;
-        let value = outcome?;
-        ended.map(|_| value)
+        // What was done stays done, even if the server takes too long to end.
+        let _late = self.shutdown().await;
+        outcome
     }
 
     /// Ends the server. Returns whether its exit code was 0.

@@ -224,7 +224,7 @@ impl Tools {
             Some(cwd) => json!({ "cwd": utf8(&std::path::absolute(cwd).unwrap_or_else(|_| cwd.clone()))? }),
             None => json!({}),
         };
-        let mut connection = Connection::start(Path::new(ALL_SESSIONS), directory).await?;
+        let mut connection = Connection::start_process(Path::new(ALL_SESSIONS), directory).await?;
         let outcome = tokio::select! {
             outcome = self.answer_over(&mut connection, call) => outcome,
             () = cancelled => Err(Failure::Refused("the call was cancelled".to_owned())),

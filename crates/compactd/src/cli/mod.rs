@@ -1,7 +1,7 @@
 //! The command line: commands for people, and the options of the server.
 //!
-//! Every command starts this program as a server and talks to it over its pipes, as any other client does. Output goes
-//! to a writer that is passed around.
+//! Every command runs the server on a thread of this process and talks to it over pipes, as any other client does. Only
+//! `mcp` starts this program as a server, once for each call. Output goes to a writer that is passed around.
 
 mod arguments;
 mod compact;
@@ -11,6 +11,7 @@ mod export;
 mod failure;
 mod hook;
 mod import;
+mod in_process;
 mod inspect;
 mod mcp;
 mod terminal;

@@ -1,9 +1,12 @@
 //! `compact` and `tree` on the sample session.
 
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
+
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::harness::{SAMPLE, Sandbox, masked};
+use crate::harness::{SAMPLE, Sandbox, masked, wait_for};
 
 fn sample(sandbox: &Sandbox) -> String {
     sandbox.file("work.jsonl", SAMPLE).to_str().expect("UTF-8").to_owned()
@@ -141,6 +144,21 @@ fn a_second_compaction_says_that_there_is_nothing_to_do() {
     "#]]
     .assert_eq(&stderr.replace(&format!("({}", id_of_last_line(&before)), "(ID"));
     assert_eq!(std::fs::read(&file).expect("readable"), before);
+}
+
+#[test]
+fn a_signal_ends_the_operation_and_then_the_command() {
+    for (name, number) in [("TERM", 15), ("INT", 2), ("HUP", 1)] {
+        let sandbox = Sandbox::with_a_slow_summarizer();
+        let mut command = sandbox.command(&["compact", "work.jsonl"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+        wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
+        let killed = Command::new("/bin/sh").args(["-c", &format!("kill -s {name} {}", child.id())]).status();
+        assert!(killed.expect("there is a shell").success());
+        let status = wait_for("the end", || child.try_wait().expect("it can be waited for"));
+        assert_eq!(status.signal(), Some(number), "{name}");
+        sandbox.check_that_the_session_is_free();
+    }
 }
 
 fn id_of_last_line(file: &[u8]) -> String {

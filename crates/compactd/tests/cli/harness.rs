@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tempfile::TempDir;
 
 /// The sample session, as it is shipped.
@@ -59,6 +60,25 @@ impl Sandbox {
             Ok(output) => Finished::new(&output.expect("the output can be read")),
             Err(_) => panic!("{arguments:?} (process {pid}) did not end"),
         }
+    }
+
+    /// A directory with the sample and a summarizer that takes a minute and says that it runs by making a file.
+    pub(crate) fn with_a_slow_summarizer() -> Self {
+        let sandbox = Self::new();
+        sandbox.file("work.jsonl", SAMPLE);
+        std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("directories can be made");
+        let script = format!("touch '{}'; exec sleep 60", sandbox.path().join("running").display());
+        let settings = json!({ "compactd": {
+            "summarizer": "command", "summarizers": { "command": { "command": ["/bin/sh", "-c", script] } },
+        } });
+        sandbox.file(".pi/agent/settings.json", settings.to_string().as_bytes());
+        sandbox
+    }
+
+    /// Checks that no lock is left beside the sample, and that it is unchanged.
+    pub(crate) fn check_that_the_session_is_free(&self) {
+        wait_for("the lock to go", || self.names().iter().all(|name| !name.contains("lock")).then_some(()));
+        assert_eq!(std::fs::read(self.path().join("work.jsonl")).expect("readable"), SAMPLE);
     }
 
     /// The names of its files, sorted.

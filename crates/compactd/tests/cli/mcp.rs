@@ -181,43 +181,25 @@ fn failures_are_results_with_a_kind_and_the_numbers() {
     client.end();
 }
 
-/// A directory with the sample and a summarizer that takes a minute and says that it runs by making a file.
-fn sandbox_with_a_slow_summarizer() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.file("work.jsonl", SAMPLE);
-    std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("directories can be made");
-    let script = format!("touch '{}'; exec sleep 60", sandbox.path().join("running").display());
-    let settings = json!({ "compactd": {
-        "summarizer": "command", "summarizers": { "command": { "command": ["/bin/sh", "-c", script] } },
-    } });
-    sandbox.file(".pi/agent/settings.json", settings.to_string().as_bytes());
-    sandbox
-}
-
-fn check_that_the_session_is_free(sandbox: &Sandbox) {
-    wait_for("the lock to go", || sandbox.names().iter().all(|name| !name.contains("lock")).then_some(()));
-    assert_eq!(std::fs::read(sandbox.path().join("work.jsonl")).expect("readable"), SAMPLE);
-}
-
 #[test]
 fn a_client_that_leaves_ends_a_running_compaction() {
-    let sandbox = sandbox_with_a_slow_summarizer();
+    let sandbox = Sandbox::with_a_slow_summarizer();
     let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
     client.start("tools/call", &json!({ "name": "compact", "arguments": {} }));
     wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
     client.end();
-    check_that_the_session_is_free(&sandbox);
+    sandbox.check_that_the_session_is_free();
 }
 
 #[test]
 fn a_call_that_is_cancelled_ends_its_compaction_and_the_server_goes_on() {
-    let sandbox = sandbox_with_a_slow_summarizer();
+    let sandbox = Sandbox::with_a_slow_summarizer();
     let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
     client.start("tools/call", &json!({ "name": "compact", "arguments": {} }));
     wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
     let params = json!({ "requestId": client.last_id });
     client.write(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }));
-    check_that_the_session_is_free(&sandbox);
+    sandbox.check_that_the_session_is_free();
     client.text("show_context", &json!({ "what": "tree" }));
     client.end();
 }

@@ -118,10 +118,35 @@ pub struct Clipped {
     pub sources: Sources,
 }
 
+/// What a summary says that is not so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FalseClaims {
+    unsupported: Vec<String>,
+    reversed: Vec<Suspicion>,
+}
+
+impl FalseClaims {
+    /// Looks for names without a source and for claims that contradict the ledger. This reads all messages.
+    pub fn of(check: &Check<'_>) -> Self {
+        Self { unsupported: unsupported(check), reversed: reversed(check.summary, check.ledger) }
+    }
+}
+
 impl LossReport {
     /// Compares the new context with the compacted part itself, not only with what a stored ledger
     /// still has. What earlier compactions forgot counts as lost.
     pub fn of(check: &Check<'_>) -> Self {
+        Self::of_lacking(check).with_claims(FalseClaims::of(check))
+    }
+
+    /// As [`LossReport::of`], with the false claims of the summary, which can be looked for at the same time.
+    #[must_use]
+    pub fn with_claims(self, claims: FalseClaims) -> Self {
+        Self { unsupported: claims.unsupported, reversed: claims.reversed, ..self }
+    }
+
+    /// As [`LossReport::of`], without the false claims of the summary.
+    pub fn of_lacking(check: &Check<'_>) -> Self {
         let ledger = check.ledger;
         let expected = expected(ledger);
         let mut coverage = Coverage::looking_for(expected.iter().flat_map(|(item, _)| &item.targets));
@@ -157,8 +182,8 @@ impl LossReport {
             constraints: Vec::new(),
             statements: Vec::new(),
             clipped: Vec::new(),
-            unsupported: unsupported(check),
-            reversed: reversed(check.summary, ledger),
+            unsupported: Vec::new(),
+            reversed: Vec::new(),
             retention: tally.retention(),
             lacks_last_request: false,
             tally,

@@ -103,15 +103,24 @@ impl Plan {
         })
     }
 
-    /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread.
+    /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread. It leaves a
+    /// core to other work if it `spares_core`.
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] once `cancel` is cancelled.
-    pub(super) fn redacted(&self, order: &Arc<Order>, cancel: &CancellationToken) -> Result<RedactedPlan, EngineError> {
+    pub(super) fn redacted(
+        &self,
+        order: &Arc<Order>,
+        spares_core: bool,
+        cancel: &CancellationToken,
+    ) -> Result<RedactedPlan, EngineError> {
         let (cut_sizes, order) = (self.cut_sizes, Arc::clone(order));
         let (mut preparation, mut kept) = (self.preparation.clone(), self.kept.clone());
         let mut custom_instructions = order.custom_instructions.clone();
-        let removing = order.settings.redaction().redactor().map(|redactor| {
+        let redactor = order.settings.redaction().redactor();
+        let redactor =
+            redactor.map(|redactor| if spares_core { Arc::new(redactor.sparing_a_core()) } else { redactor });
+        let removing = redactor.map(|redactor| {
             redactor.of_operation(|redactor| {
                 redactor.messages(&mut kept, cancel)?;
                 let mut redactions = redactor.preparation(&mut preparation, cancel)?;

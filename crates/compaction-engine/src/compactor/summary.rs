@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::json::RawObject;
-use compaction_core::ledger::{Brief, Check, Ledger, LossReport, Retention, remove_retained_facts};
+use compaction_core::ledger::{Brief, Check, FalseClaims, Ledger, LossReport, Retention, remove_retained_facts};
 use compaction_core::pins::remove_pinned_tags;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{OutputLimits, PromptTexts};
@@ -72,7 +72,7 @@ impl Written {
         order: &Arc<Order>,
         cancel: &CancellationToken,
     ) -> Result<Self, EngineError> {
-        let redacted = plan.redacted(order, cancel)?;
+        let redacted = plan.redacted(order, false, cancel)?;
         let files = &redacted.preparation.file_operations;
         let given = &given.text;
         let account = Account::of_given(&redacted, &given.summary);
@@ -97,10 +97,22 @@ impl Written {
         plan: &Arc<Plan>,
         order: &Arc<Order>,
     ) -> Result<Self, EngineError> {
+        let is_local = operation.chain.first().is_some_and(|first| first.name() == EXTRACTIVE);
+        // Most conversations have no secrets. Then the ledger of the plan is the one of the redacted plan, and an extractive
+        // summary, which waits for it, need not wait for the redaction before.
+        let early = is_local.then(|| {
+            let plan = Arc::clone(plan);
+            tokio::spawn(blocking(move || Ok(plan.preparation.ledgers())))
+        });
         let redacted = {
             let (plan, order, cancel) = (Arc::clone(plan), Arc::clone(order), operation.guard.cancel.clone());
-            let redacting = blocking(move || Ok(Arc::new(plan.redacted(&order, &cancel)?)));
+            let redacting = blocking(move || Ok(Arc::new(plan.redacted(&order, is_local, &cancel)?)));
             operation.unless_cancelled(redacting).await?
+        };
+        let early = early.filter(|_| has_same_ledgers(&redacted.preparation, &plan.preparation));
+        let early = match early {
+            Some(collecting) => operation.unless_cancelled(async { Ok(collecting.await) }).await?.ok().transpose()?,
+            None => None,
         };
         let preparation = &redacted.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
@@ -110,13 +122,12 @@ impl Written {
             job.redactor = redacted.redactor.clone();
             job.conversation = plan.conversation(end_of(job.kind, preparation));
         }
-        let collected = Arc::new(LedgerCache::new(Arc::clone(preparation)));
+        let collected = Arc::new(LedgerCache::new(Arc::clone(preparation), early));
         if jobs.first().is_some_and(|job| rests_on_all(job, preparation)) {
             jobs.iter_mut().for_each(|job| job.ledgers = Some(Arc::clone(&collected)));
         }
         // The ledger for the account is collected and serialised while a model writes. Beside an extractive summary it
         // is serialised once the summary is known, because it need not repeat the statements there.
-        let is_local = operation.chain.first().is_some_and(|first| first.name() == EXTRACTIVE);
         let storing_ledger = async {
             let ledger = collected.ledgers().await?.evicted;
             if is_local {
@@ -170,6 +181,14 @@ fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account
     }
     own.set("ledger", account.stored.as_str());
     own.to_json()
+}
+
+/// Whether two preparations, of which one was made from the other, have the same ledgers.
+fn has_same_ledgers(one: &Preparation, other: &Preparation) -> bool {
+    one.evicted().zip(other.evicted()).all(|(one, other)| Arc::ptr_eq(&one.message, &other.message))
+        && one.previous_summary == other.previous_summary
+        && one.previous_details.as_ref().map(|details| details.get())
+            == other.previous_details.as_ref().map(|details| details.get())
 }
 
 /// The first entry that a summary of this kind does not cover.
@@ -437,13 +456,15 @@ impl RedactedPlan {
 
     fn loss(&self, ledger: &Ledger, summary: &str) -> LossReport {
         let evicted: Vec<PreparedMessage> = self.preparation.evicted().cloned().collect();
-        LossReport::of(&Check {
+        let check = Check {
             ledger,
             summary,
             evicted: &evicted,
             previous_summary: self.preparation.previous_summary.as_deref(),
             kept: &self.kept,
-        })
+        };
+        let (claims, lacking) = both(|| FalseClaims::of(&check), || LossReport::of_lacking(&check));
+        lacking.with_claims(claims)
     }
 }
 

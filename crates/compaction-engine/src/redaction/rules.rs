@@ -237,6 +237,14 @@ impl Group {
         is_added
     }
 
+    /// Builds the automaton, if the rules are for values with names, which most conversations have. Those of issued tokens
+    /// are rare.
+    pub(super) fn build_if_common(&self) {
+        if !matches!(self.first().check, Check::PrivateKey | Check::Issued) {
+            self.automaton.get_or_init(|| self.compiled());
+        }
+    }
+
     /// Whether the check of one of the rules passes wherever its pattern matches.
     pub(super) fn has_free_rule(&self) -> bool {
         self.rules.iter().any(|(_, rule)| rule.check.may_always_pass())

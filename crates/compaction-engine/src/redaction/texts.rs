@@ -75,7 +75,11 @@ impl Redactor {
         cancel: &CancellationToken,
     ) -> Result<Redactions, EngineError> {
         let bytes: usize = messages.iter().map(bytes_of).sum();
-        let counts = self.on_threads(messages, bytes.div_ceil(SHARE_BYTES).min(*THREADS), cancel);
+        let counts = self.on_threads(
+            messages,
+            bytes.div_ceil(SHARE_BYTES).min(THREADS.saturating_sub(self.spared_cores).max(1)),
+            cancel,
+        );
         if cancel.is_cancelled() { Err(EngineError::Cancelled) } else { Ok(counts) }
     }
 

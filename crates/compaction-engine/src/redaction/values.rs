@@ -337,7 +337,7 @@ mod tests {
             });
             let encoded: String = encoded.collect();
             let redactor = Redactor::shared();
-            let seeking = Redactor { forms: Arc::clone(&redactor.forms), values: Values::Sought(sought) };
+            let seeking = redactor.with(Values::Sought(sought));
             for escapes in 0..4 {
                 let said = crate::redaction::samples::escaped(&format!("say {value}\n\"ok\""), escapes);
                 let text = seeking.redact(&said).text;

@@ -164,6 +164,17 @@ impl Outbound {
     }
 }
 
+/// Stops the writing thread when it is dropped. Where the server is not a process of its own, its output would otherwise
+/// stay open after a failure, and the client would wait for replies.
+#[derive(Debug)]
+pub struct Closing(pub Outbound);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close(Duration::ZERO);
+    }
+}
+
 /// Holds back queued messages, see [`Outbound::cork`].
 #[derive(Debug)]
 pub struct Cork<'a>(&'a Outbound);

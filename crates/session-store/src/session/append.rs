@@ -412,10 +412,17 @@ impl Session {
         let suffix = format!(".v{}.bak", self.migrated_from.unwrap_or(1));
         let Some(index) = self.known.get() else { return Ok(()) };
         let is_sound = index.diagnostics.as_slice().is_empty();
-        let mut records = index.records_from(0).peekable();
+        // An entry that was read and is still cached has its migrated line.
+        let cached: Vec<_> = index.records_from(0).map(|record| self.cache().get(record.span.offset)).collect();
+        let mut records = index.records_from(0).zip(cached).peekable();
         let old = self.log.replace_all(&suffix, self.max_line, &mut |line, out| {
-            let record = records.next_if(|record| record.span == line.span);
-            out.write_all(&migrated(index, line, record.as_ref())?)?;
+            let (record, cached) = records.next_if(|(record, _)| record.span == line.span).unzip();
+            // The cached line lacks bytes that are not UTF-8.
+            let is_whole = !line.is_cut && std::str::from_utf8(line.bytes).is_ok();
+            match cached.flatten().filter(|_| is_whole) {
+                Some(entry) => out.write_all(entry.line().as_bytes())?,
+                None => out.write_all(&migrated(index, line, record.as_ref())?)?,
+            }
             out.write_all(b"\n")
         })?;
         // Until it is read, the known part of the log is invalid.
