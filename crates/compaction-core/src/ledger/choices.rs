@@ -187,10 +187,13 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     (!taken.is_empty()).then(|| taken.join("; "))
 }
 
+/// The lettered options of a question.
+type LetteredOptions<'a> = Vec<(char, &'a str)>;
+
 /// The options that a message takes for the numbered questions of `answer`, each with its question: `1) c 2) a`.
 pub(crate) fn chosen_for_questions(message: &str, answer: &str) -> Option<String> {
     let pairs = question_labels(message)?;
-    let mut questions: Vec<(u32, &str, Vec<(char, &str)>)> = Vec::new();
+    let mut questions: Vec<(u32, &str, LetteredOptions<'_>)> = Vec::new();
     for line in prose(answer) {
         match (lettered(line), labelled(line).filter(|(label, _)| label.word.is_empty())) {
             (Some(option), _) if !questions.is_empty() => questions.last_mut()?.2.push(option),
