@@ -1,7 +1,7 @@
 //! Proposals: answers that lay out a plan and leave it to the person whether it is done.
 
 use super::statements::{prose, without_marker};
-use super::text::{has_any, normalised};
+use super::text::{has_any, normalised, starts_with_any};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -11,9 +11,15 @@ const TAG: &str = "<proposed_plan>";
 const TITLES: &[&str] = listed!(SPACED, "proposals: titles");
 const TITLES_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: titles");
 const LONGEST_TITLE: usize = 100;
+/// Words behind which such a title says what the plan is for: `Plan for the printer`. Other words make it the title of
+/// something else: `Plan comparison`.
+const BEHIND: &[&str] = listed!(SPACED, "proposals: behind");
 /// Phrases by which an answer waits for an approval.
 const WAITING: &[&str] = listed!(SPACED, "proposals: waiting");
 const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: waiting");
+/// Phrases that do so at the beginning or the end of a clause: `Once you approve, I begin`, but not `it merges once you
+/// approve it on the server`.
+const APPROVING: &[&str] = listed!(SPACED, "proposals: approving");
 /// Fewest items of lists in a plan.
 const FEWEST_ITEMS: usize = 3;
 
@@ -29,15 +35,43 @@ pub(crate) fn is_proposal(answer: &str) -> bool {
         let bare = line.trim();
         let is_heading = bare.starts_with('#') || bare.starts_with("**") && bare.trim_end_matches(':').ends_with("**");
         if is_heading && utf16_len(bare) <= LONGEST_TITLE {
-            is_titled |= names(bare, TITLES, TITLES_UNSPACED);
+            is_titled |= is_title(bare);
         } else if text.len() < bare.len() {
             items += usize::from(is_titled);
         }
-        if names(bare, WAITING, WAITING_UNSPACED) {
+        if names(bare, WAITING, WAITING_UNSPACED) || bare.split(CLAUSE_ENDS).any(is_approving) {
             return true;
         }
     }
     is_titled && items >= FEWEST_ITEMS
+}
+
+/// Marks between clauses.
+const CLAUSE_ENDS: [char; 9] = ['.', ',', ';', ':', '!', '(', ')', '\u{2014}', '\u{2013}'];
+
+/// Whether a clause begins or ends with a phrase of [`APPROVING`].
+fn is_approving(clause: &str) -> bool {
+    let words = normalised(clause);
+    let is_end = |phrase: &&str| words.trim_end().strip_suffix(phrase).is_some_and(|before| before.ends_with(' '));
+    starts_with_any(&words, APPROVING) || APPROVING.iter().any(|phrase| is_end(&phrase))
+}
+
+/// Whether a heading is the title of a plan: its part before a colon or dash ends with such a title, or a title stands before
+/// what the plan is for.
+fn is_title(heading: &str) -> bool {
+    let heading = heading.trim_matches(['#', '*', ' ']);
+    if !heading.is_ascii() && TITLES_UNSPACED.iter().any(|title| heading.contains(title)) {
+        return true;
+    }
+    let words = normalised(heading.split([':', '\u{2014}', '\u{2013}']).next().unwrap_or_default());
+    let words = words.trim_end();
+    TITLES.iter().any(|title| {
+        let mut places = words.match_indices(title).map(|(at, _)| (&words[..at], &words[at + title.len()..]));
+        places.any(|(before, after)| {
+            let is_behind = || after.starts_with(' ') && starts_with_any(&format!("{after} "), BEHIND);
+            before.ends_with(' ') && (after.is_empty() || is_behind())
+        })
+    })
 }
 
 fn names(line: &str, spaced: &[&str], unspaced: &[&str]) -> bool {
@@ -56,6 +90,8 @@ mod tests {
             "**Implementation plan:**\n- a b\n- c d\n- e f",
             "I would split the parser. No code was written yet.",
             "I split it into two modules once you approve.",
+            "Once you approve, I split it into two modules.",
+            "## Plan: two modules\n- a b\n- c d\n- e f",
             "## Plan zur Umstellung\n- a b\n- c d\n- e f",
             "## \u{5b9e}\u{65bd}\u{8ba1}\u{5212}\n- a b\n- c d\n- e f",
         ] {
@@ -65,6 +101,9 @@ mod tests {
             "The parser is done.\n\n## Changes\n- a b\n- c d\n- e f",
             "I changed the plan of the tests.\n- a b\n- c d\n- e f",
             "## Plan\nAll of it is done.",
+            "## Plan in docs/PLAN.md\n- a b\n- c d\n- e f",
+            "**Plan comparison:**\n- free\n- for teams\n- for all",
+            "The bot merges it once you approve it on the server.",
             "Done.",
         ] {
             assert!(!is_proposal(answer), "{answer}");
