@@ -16,7 +16,7 @@ use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
 use super::person::{is_refusal, words_in_result};
 use super::repository::{is_named, renaming};
-use super::results::{Results, ShownResult};
+use super::results::{Results, ShownResult, without_frame};
 use super::terms::TextHashing;
 use super::text::{clip, clip_middle, one_line, quoted};
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
@@ -305,6 +305,7 @@ impl<'a> Actions<'a> {
             true => printed_and_failed(output, is_error),
             false => (Cow::Borrowed(output), None),
         };
+        let printed = if is_run { without_frame(&printed) } else { &*printed };
         let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {
             let said = words_in_result(output, false);

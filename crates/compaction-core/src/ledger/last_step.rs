@@ -8,6 +8,7 @@ use super::errors::{NO_OUTPUT, error_line, is_trailer};
 use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
 use super::person::is_refusal;
+use super::results::without_frame;
 use super::text::{clip, clip_middle, one_line, quote};
 use crate::json::Json;
 use crate::message::{Body, Message, ToolCall};
@@ -230,17 +231,7 @@ fn purpose(call: &ToolCall) -> Option<String> {
 }
 
 /// Beginnings of lines that programs and harnesses add to an output about something else, in lower case.
-const NOTICES: &[&str] = &[
-    "[notice]",
-    "npm notice",
-    "npm warn",
-    "warning:",
-    "hint:",
-    "[python interpreter:",
-    "[current working directory:",
-    "[the command completed",
-    "[command finished",
-];
+const NOTICES: &[&str] = &["[notice]", "npm notice", "npm warn", "warning:", "hint:"];
 
 /// Whether a program adds a line to its output about something else.
 pub(super) fn is_notice(line: &str) -> bool {
@@ -254,8 +245,9 @@ fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool
         return Some(" (the user refused it)".to_owned());
     }
     let printed = printed_text(output);
+    let printed = without_frame(&printed);
     let is_look = matches!(action, ToolAction::Run { command, .. } if only_looks(command));
-    let reason = if has_failed { error_line(&printed) } else { String::new() };
+    let reason = if has_failed { error_line(printed) } else { String::new() };
     if has_failed && is_look && (reason == NO_OUTPUT || is_trailer(&reason)) {
         return Some(NOTHING_FOUND.to_owned());
     }

@@ -1,12 +1,13 @@
 //! What the newest calls showed or changed, a line for each. Summaries of conversations in which little is said have room
 //! for it. A stored ledger has those that its other lists leave room for; recall finds the results themselves.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::actions::{added_by, shown};
 use super::last_step::is_notice;
 use super::text::{clip, one_line};
 use crate::message::{Body, Message};
+use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::tools::printed_text;
 
 /// Most calls that are told: the newest ones.
@@ -24,6 +25,41 @@ const FEWEST_BYTES: usize = 16;
 /// Fewest bytes of statements that leave no room in any summary of usual size.
 pub(super) const TALKATIVE: usize = 80_000;
 const SEPARATOR: &str = " | ";
+
+/// Beginnings of lines that harnesses add to the end of an output, in lower case.
+const FRAMES: &[&str] = listed!(HARNESSES, "results: frames");
+/// Bytes of the longest prompt of a shell, and most words in it.
+const LONGEST_PROMPT: usize = 100;
+const PROMPT_WORDS: usize = 4;
+
+/// What a command printed, without the lines of its harness at the end and the prompts of a shell at both ends.
+pub(super) fn without_frame(output: &str) -> &str {
+    let mut bare = output;
+    loop {
+        let text = bare.trim_end();
+        let start = memchr::memrchr(b'\n', text.as_bytes()).map_or(0, |at| at + 1);
+        let last = &text[start..];
+        let is_frame =
+            FRAMES.iter().any(|frame| last.get(..frame.len()).is_some_and(|own| own.eq_ignore_ascii_case(frame)));
+        if text.is_empty() || !is_frame && !is_prompt(last) {
+            break;
+        }
+        bare = &text[..start];
+    }
+    let text = bare.trim_start();
+    let first = text.lines().next().unwrap_or_default();
+    if is_prompt(first) { &text[first.len()..] } else { bare }
+}
+
+/// Whether a line is the prompt of a shell and nothing else: `(venv) dev@host project %`.
+fn is_prompt(line: &str) -> bool {
+    let line = line.trim();
+    let is_login = |word: &str| word.split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty());
+    line.len() <= LONGEST_PROMPT
+        && line.ends_with(['%', '$', '#'])
+        && line.split_whitespace().take(2).any(is_login)
+        && line.split_whitespace().count() <= PROMPT_WORDS
+}
 
 /// What a call showed or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +94,54 @@ struct Call<'a> {
     message: &'a Message,
     /// The id of the call that changed a file.
     change: Option<String>,
+}
+
+/// How much an added line says, most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum LineRank {
+    /// It defines something or is a heading.
+    Definition,
+    Other,
+    /// It only names what is used, or has hardly a word.
+    Import,
+}
+
+/// Most added lines of a change that are ranked.
+const MOST_RANKED: usize = 100;
+/// Fewest letters of a line that says something.
+const FEWEST_LETTERS: usize = 8;
+/// First words of definitions, after words such as `pub`, and of imports.
+const DEFINING: &[&str] = listed!(PROGRAMS, "results: defining");
+const BEFORE_DEFINING: &[&str] = listed!(PROGRAMS, "results: before defining");
+const IMPORTING: &[&str] = listed!(PROGRAMS, "results: importing");
+
+impl LineRank {
+    fn of(line: &str) -> Self {
+        let mut words = line.split_whitespace().filter_map(|word| word.split(['(', ':']).next());
+        let first = words.clone().next().unwrap_or_default();
+        let is_heading = first.starts_with('#') && first.trim_start_matches('#').is_empty();
+        // A letter of a script without spaces is three bytes, and says as much as several others.
+        let letters: usize = line.chars().filter(|one| one.is_alphabetic()).map(char::len_utf8).sum();
+        if IMPORTING.contains(&first) || !is_heading && letters < FEWEST_LETTERS {
+            return Self::Import;
+        }
+        match is_heading
+            || words.find(|word| !BEFORE_DEFINING.contains(word)).is_some_and(|word| DEFINING.contains(&word))
+        {
+            true => Self::Definition,
+            false => Self::Other,
+        }
+    }
+}
+
+/// The most telling of some added lines, in their order.
+fn most_telling(added: Vec<(LineRank, String)>) -> String {
+    let mut ranked: Vec<usize> = (0..added.len()).collect();
+    ranked.sort_by_key(|at| added[*at].0);
+    ranked.truncate(MOST_LINES);
+    ranked.sort_unstable();
+    let lines: Vec<&str> = ranked.into_iter().map(|at| added[at].1.as_str()).collect();
+    clip(&lines.join(SEPARATOR), LONGEST)
 }
 
 impl<'a> Results<'a> {
@@ -95,6 +179,11 @@ impl<'a> Results<'a> {
         let is_newer = |known: &ShownResult| newest.iter().any(|one| one.target == known.target && !known.is_change);
         let mut all: Vec<ShownResult> = self.earlier.into_iter().filter(|known| !is_newer(known)).collect();
         all.append(&mut newest);
+        // What was changed in two places alike is told once.
+        let mut seen = HashSet::new();
+        let is_first: Vec<bool> = all.iter().map(|one| seen.insert((one.target.clone(), one.text.clone()))).collect();
+        let mut is_first = is_first.into_iter();
+        all.retain(|_| is_first.next().unwrap_or(true));
         all.split_off(all.len().saturating_sub(MOST_CALLS))
     }
 }
@@ -104,17 +193,18 @@ impl Call<'_> {
         match (&*self.message.read_body(), &self.change) {
             (Body::Assistant(answer), Some(id)) => {
                 let call = answer.tool_calls().find(|call| call.id == *id);
-                let mut added: Vec<String> = Vec::new();
+                let mut added: Vec<(LineRank, String)> = Vec::new();
                 if let Some(arguments) = call.and_then(|call| call.arguments.as_ref()) {
                     added_by(arguments, MOST_READ, &mut |line| {
-                        if added.len() < MOST_LINES {
-                            added.push(clip(&one_line(line), LONGEST_LINE));
+                        if added.len() < MOST_RANKED {
+                            let line = clip(&one_line(line), LONGEST_LINE);
+                            added.push((LineRank::of(&line), line));
                         }
                     });
                 }
-                clip(&added.join(SEPARATOR), LONGEST)
+                most_telling(added)
             }
-            (Body::ToolResult { content, .. }, None) => telling(&printed_text(&content.text("\n"))),
+            (Body::ToolResult { content, .. }, None) => telling(without_frame(&printed_text(&content.text("\n")))),
             _ => String::new(),
         }
     }
@@ -137,4 +227,38 @@ fn telling(output: &str) -> String {
     let told = clip(&told.join(SEPARATOR), LONGEST);
     let is_bare = told.len() < FEWEST_BYTES && !told.contains(|character: char| character.is_ascii_digit());
     if is_bare { String::new() } else { told }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_and_prompts_are_no_output() {
+        for (output, expected) in [
+            (
+                "3 passed\n[Current working directory: /w]\n[Python interpreter: /p]\n[The command completed with exit code 1.]",
+                "3 passed",
+            ),
+            ("(venv) dev@host shop % \n\nPackage not found\n", "Package not found"),
+            ("Shell cwd was reset to /w", ""),
+            ("dev@host is the user\n100 %", "dev@host is the user\n100 %"),
+            ("", ""),
+        ] {
+            assert_eq!(without_frame(output).trim(), expected);
+        }
+    }
+
+    #[test]
+    fn definitions_are_told_before_imports() {
+        let ranked =
+            |lines: &[&str]| most_telling(lines.iter().map(|line| (LineRank::of(line), (*line).into())).collect());
+        let lines =
+            ["import os", "limit = 3 * size", "if not found:", "    )", "def read_blocks(path):", "# Blocks of a shop"];
+        assert_eq!(ranked(&lines), "limit = 3 * size | def read_blocks(path): | # Blocks of a shop");
+        assert_eq!(ranked(&["use a;", "use b;"]), "use a; | use b;");
+        assert_eq!(LineRank::of("pub(crate) async fn write() {"), LineRank::Definition);
+        assert_eq!(LineRank::of("export default function Page() {"), LineRank::Definition);
+        assert_eq!(LineRank::of("from a import b"), LineRank::Import);
+    }
 }

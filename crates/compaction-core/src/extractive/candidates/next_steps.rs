@@ -37,8 +37,8 @@ impl Builder<'_> {
         if self.kind == SummaryKind::TurnPrefix {
             // The whole request stands above.
             let first = self.first_request().filter(|_| self.tells_state);
-            if let Some(task) = first.and_then(|first| self.task_in_progress(first.position)) {
-                let item = format!("{GO_ON}{task}");
+            if let Some((first, task)) = first.and_then(|first| Some((first, self.task_in_progress(first.position)?))) {
+                let item = format!("{GO_ON}{task}{}", self.rest_of(&first.text, first.position));
                 self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
             } else if let Some(open) = first.and_then(|first| self.open_parts(&first.text, first.position)) {
                 let item = format!("{GO_ON}{OPEN_PARTS}{open}");
@@ -64,7 +64,8 @@ impl Builder<'_> {
         }
         let open = self.left_open(&latest.text, latest.position);
         if let Some(task) = task {
-            return self.add_step(&format!("{task}{open}"), &task, "");
+            let rest = self.rest_of(&latest.text, latest.position);
+            return self.add_step(&format!("{task}{rest}{open}"), &task, "");
         }
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
@@ -78,7 +79,8 @@ impl Builder<'_> {
         }
         let open = self.left_open(turn, u64::MAX);
         if let Some(task) = self.task_in_progress(self.ledger.messages) {
-            return self.add_step(&format!("{task}{open}"), &task, "");
+            let rest = self.rest_of(turn, u64::MAX);
+            return self.add_step(&format!("{task}{rest}{open}"), &task, "");
         }
         if is_substantive(turn) {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
@@ -109,6 +111,11 @@ impl Builder<'_> {
         let mut tasks = plan.in_state(PlanStatus::InProgress).filter(is_open);
         let task = tasks.next().filter(|_| tasks.next().is_none())?;
         Some(clip(&task.text, LONGEST_REPEAT))
+    }
+
+    /// The parts of a request for which nothing is seen yet, behind the task in progress.
+    fn rest_of(&self, request: &str, position: u64) -> String {
+        self.open_parts(request, position).map_or_else(String::new, |open| format!(", then {OPEN_PARTS}{open}"))
     }
 
     /// A request in a few of its own sentences, if there is room for more than those of Goal. One that only pastes an error
