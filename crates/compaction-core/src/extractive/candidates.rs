@@ -22,6 +22,7 @@ use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
+use crate::ledger::closed_requests::accepts;
 use crate::ledger::commands::purposes;
 use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
@@ -111,8 +112,14 @@ impl Candidates {
         let turn = style.turn.filter(|_| kind == SummaryKind::History);
         let turn_request = turn.map(|turn| Self::request_of(turn, ledger)).filter(|request| !request.trim().is_empty());
         // A turn that begins with a rule goes on with the request before it.
-        let is_aim = |request: &Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
-        let rule = turn_request.filter(|request| only_sets_rules(request) && ledger.requests.iter().any(is_aim));
+        let is_aim = |request: &&Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
+        let is_open = |turn: &str| {
+            let aim = ledger.requests.iter().rev().find(is_aim);
+            aim.is_some_and(|aim| {
+                ledger.answered < aim.position || ledger.changed_at() < aim.position || !accepts(turn)
+            })
+        };
+        let rule = turn_request.filter(|request| only_sets_rules(request) && is_open(request));
         if let Some(rule) = rule {
             pool.add(Section::Constraints, rule, Origin::at(u64::MAX), Rank::Focus);
         }
@@ -310,7 +317,21 @@ impl<'a> Builder<'a> {
         let requests = &self.ledger.requests;
         let mut whole = requests.iter().rev().filter(|request| is_substantive(&request.text));
         // A rule stands with the constraints, and the request before it goes on.
-        let latest = whole.clone().find(|request| !only_sets_rules(&request.text)).or_else(|| whole.next());
+        let newest = whole.clone().next();
+        let aim = whole.find(|request| !only_sets_rules(&request.text));
+        // What follows a finished request is asked for by itself: `never show the footer on phones`.
+        let has_changed = || self.ledger.files.iter().any(|file| file.written + file.edited > 0);
+        let is_over = |aim: &Request, rule: &Request| {
+            let between = |one: &&Statement| (aim.position..rule.position).contains(&one.position);
+            let mut said = self.ledger.statements.iter().rev().skip_while(|one| one.position >= rule.position);
+            aim.position < rule.position
+                && said.next().filter(between).is_some_and(|one| one.voice == Voice::Report)
+                && has_changed()
+        };
+        let latest = match (aim, newest) {
+            (Some(aim), Some(rule)) if is_over(aim, rule) => Some(rule),
+            (aim, newest) => aim.or(newest),
+        };
         let latest = latest.or_else(|| requests.last());
         latest.filter(|_| self.kind != SummaryKind::TurnPrefix)
     }

@@ -351,6 +351,7 @@ impl<'a> Collector<'a> {
                 self.statements.add_line(voice, place, &sentence);
             }
             if let Some(plan) = content.plan {
+                self.new_tasks.change(&call.id, &plan, &self.plan);
                 self.plan.take(&plan, place.position);
                 self.new_tasks.begin(&call.id, &plan, &self.plan);
                 self.read_plan_text(call, place);

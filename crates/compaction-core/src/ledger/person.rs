@@ -128,10 +128,12 @@ impl EndTags {
 }
 
 /// Whether the name of an element says that it is about the surroundings of a request: two words or more, of which the
-/// last one is such a word.
+/// first and the last one are such words.
 fn is_surrounding(name: &[u8]) -> bool {
-    let at = name.iter().rposition(|byte| matches!(byte, b'_' | b'-'));
-    at.is_some_and(|at| at > 0 && SURROUNDINGS.iter().any(|word| word.as_bytes() == &name[at + 1..]))
+    let Ok(name) = std::str::from_utf8(name) else { return false };
+    let mut words = name.split(['_', '-']);
+    let first = words.next().is_some_and(|first| SURROUNDING.contains(&first));
+    first && words.next_back().is_some_and(|last| SURROUNDINGS.contains(&last))
 }
 
 /// The request behind the set-up text of an agent that tells the day, the system and a listing of the directory; empty
@@ -165,19 +167,10 @@ const SET_UP: &[&str] = &[
     "The project's temporary directory is",
     "Showing up to ",
 ];
-/// Last words of the names of elements that tell of surroundings, and the most such elements.
-const SURROUNDINGS: &[&str] = &[
-    "context",
-    "environment",
-    "details",
-    "info",
-    "information",
-    "reminder",
-    "metadata",
-    "layout",
-    "status",
-    "settings",
-];
+/// First and last words of the names of elements that tell of surroundings, and the most such elements. Elements with other
+/// names are what a person shows.
+const SURROUNDING: &[&str] = listed!(HARNESSES, "person: surrounding");
+const SURROUNDINGS: &[&str] = listed!(HARNESSES, "person: surroundings");
 const MOST_SURROUNDINGS: usize = 8;
 
 /// `text` with the messages that a person sent while the model was working in place of the reminders around them;
@@ -370,6 +363,10 @@ mod tests {
             (
                 "<session_context>\nThe day is Monday.\n</session_context>\n<shell-info>zsh</shell-info>\nadd a test to it",
                 "add a test to it",
+            ),
+            (
+                "why is it late: <order_status>\nZX-81: lost\n</order_status> and <error-info>E4711</error-info>",
+                "why is it late: <order_status>\nZX-81: lost\n</order_status> and <error-info>E4711</error-info>",
             ),
             (
                 "<issue_details>\nThe menu is empty.\n</issue_details>",

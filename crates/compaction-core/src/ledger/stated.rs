@@ -42,6 +42,12 @@ const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
 const PROVISIONAL: &[&str] = listed!(SPACED, "stated: provisional");
 /// Objects that do not say what was chosen.
 const POINTING: &[&str] = listed!(SPACED, "stated: pointing");
+/// Words before the one who chooses by which a sentence tells what others say.
+const ATTRIBUTING: &[&str] = listed!(SPACED, "stated: attributing");
+/// First words of conditions.
+const CONDITIONS: &[&str] = listed!(SPACED, "stated: conditions");
+/// Words by which a person chooses nothing.
+const OPEN: &[&str] = listed!(SPACED, "stated: open");
 /// Words with which a sentence tells a problem.
 const PROBLEMS: &[&str] = listed!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
@@ -72,7 +78,11 @@ pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
         return None;
     }
     let normal = normalised(sentence);
-    if is_guess(&normal) || is_undecided(sentence, &normal) || is_final && is_advice(sentence, &normal) {
+    if starts_with_any(&normal, CONDITIONS)
+        || is_guess(&normal)
+        || is_undecided(sentence, &normal)
+        || is_final && is_advice(sentence, &normal)
+    {
         return None;
     }
     let has_piece = |pieces: &[&str]| !sentence.is_ascii() && pieces.iter().any(|piece| sentence.contains(piece));
@@ -125,7 +135,7 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
         return Some(Made::Way);
     }
     // What is told before the verb as a problem is what the sentence is about.
-    let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.contains(word));
+    let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.contains(word) || ATTRIBUTING.contains(word));
     // What stands before the verb may be what the object points to.
     let is_named = starts_with_any(normal, ALTERNATIVES);
     let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.contains(object));
@@ -184,7 +194,10 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
     let is_quoting = || sentence.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) || has_name(sentence);
     let chooses = has_any(&words, OF_PERSON) || has_any(&words, WITH_NAME) && is_quoting();
     let is_telling = |word: &&str| !POINTING.contains(word);
-    chooses && !is_guess(&words) && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
+    chooses
+        && !has_any(&words, OPEN)
+        && !is_guess(&words)
+        && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
 }
 
 #[cfg(test)]
@@ -228,6 +241,9 @@ mod tests {
             ("Use Plan B: For now, we can use a `mock` for testing.", false),
             ("I will run the tests so that we see what fails.", false),
             ("Should we keep `a.rs` instead of `b.rs`?", true),
+            ("When I use `foo` instead of `bar`, the test stays green.", false),
+            ("The docs say we use `tokio` instead of `async-std`.", false),
+            ("In the old code we keep the list in `a.rs` because the page needs it.", false),
         ] {
             assert_eq!(stated(sentence, is_final), None, "{sentence}");
         }
@@ -247,8 +263,15 @@ mod tests {
         ] {
             assert!(is_choice_of_person(sentence), "{sentence}");
         }
-        for sentence in ["let's go", "let's do two things", "shall we keep the menu?", "ok let's use it", "add a menu"]
-        {
+        for sentence in [
+            "let's go",
+            "let's do two things",
+            "shall we keep the menu?",
+            "ok let's use it",
+            "add a menu",
+            "My colleague said let's stay in the terminal but I disagree",
+            "let's go with whatever is there now",
+        ] {
             assert!(!is_choice_of_person(sentence), "{sentence}");
         }
     }

@@ -4,11 +4,24 @@
 use super::steps::LatestPlan;
 use crate::tools::{Plan, PlanItem, created_id};
 
-/// Calls that created a task and whose results did not come yet.
+/// Calls that created or changed a task and whose results did not come yet.
 #[derive(Debug, Default, Clone)]
 pub(super) struct NewTasks {
     waiting: Vec<NewTask>,
+    changing: Vec<Change>,
 }
+
+/// A call that changed tasks.
+#[derive(Debug, Clone)]
+struct Change {
+    /// The id of the call.
+    call: String,
+    /// The tasks as they were before.
+    before: Vec<PlanItem>,
+}
+
+/// Most calls that may wait for their results.
+const MOST_WAITING: usize = 64;
 
 #[derive(Debug, Clone)]
 struct NewTask {
@@ -27,8 +40,29 @@ impl NewTasks {
         }
     }
 
-    /// Reads the result of `call`: its task has the id that the result gives, or was not created if the call failed.
+    /// Notes the tasks of `list` that `call` is about to change by `plan`.
+    pub(super) fn change(&mut self, call: &str, plan: &Plan, list: &LatestPlan) {
+        let ids = || plan.items.iter().filter_map(|item| item.id.as_ref());
+        let is_meant = |item: &&PlanItem| item.id.as_ref().is_some_and(|id| ids().any(|named| named == id));
+        let before: Vec<PlanItem> = list.items.iter().filter(is_meant).cloned().collect();
+        if plan.merges && !before.is_empty() {
+            if self.changing.len() >= MOST_WAITING {
+                self.changing.remove(0);
+            }
+            self.changing.push(Change { call: call.to_owned(), before });
+        }
+    }
+
+    /// Reads the result of `call`: a call that failed changed nothing. The task that it created has the id that the result gives, or was not created if the call failed.
     pub(super) fn end(&mut self, call: &str, result: &str, is_error: bool, list: &mut LatestPlan) {
+        if let Some(at) = self.changing.iter().rposition(|one| one.call == call) {
+            let change = self.changing.swap_remove(at);
+            for before in change.before.into_iter().filter(|_| is_error) {
+                if let Some(item) = list.items.iter_mut().find(|item| item.id == before.id) {
+                    *item = before;
+                }
+            }
+        }
         let Some(at) = self.waiting.iter().rposition(|one| one.call == call) else { return };
         let task = self.waiting.swap_remove(at);
         let is_it = |item: &PlanItem| item.id.is_none() && item.text == task.text;
@@ -88,6 +122,22 @@ mod tests {
         // An owner or a blocker changes no state.
         list.take(&updates("3", None), 3);
         assert_eq!(shown(&list), "1 parse InProgress; 2 print Pending; 3 test Completed");
+    }
+
+    #[test]
+    fn a_call_that_failed_changed_nothing() {
+        let (mut tasks, mut list) = three();
+        for (call, id) in [("a", 1), ("b", 2), ("c", 3)] {
+            tasks.end(call, &format!("Task #{id} created"), false, &mut list);
+        }
+        for (call, id) in [("d", "1"), ("e", "2")] {
+            let done = updates(id, Some(PlanStatus::Completed));
+            tasks.change(call, &done, &list);
+            list.take(&done, 2);
+        }
+        tasks.end("d", "Error: the task is locked", true, &mut list);
+        tasks.end("e", "Updated task #2", false, &mut list);
+        assert_eq!(shown(&list), "1 parse Pending; 2 print Completed; 3 test Pending");
     }
 
     #[test]

@@ -3,17 +3,21 @@
 use super::Builder;
 use super::runs::run;
 use crate::extractive::pool::{Origin, Rank};
-use crate::ledger::commands::{is_check, only_looks, purposes};
-use crate::ledger::notes::ANSWER_LEFT;
+use crate::ledger::commands::{is_check, purposes};
+use crate::ledger::notes::{ANSWER_LEFT, THE_LATEST};
 use crate::ledger::{CommandRecord, Outcome, Voice};
 use crate::summary::Section;
 use crate::tools::PlanStatus;
 
 impl Builder<'_> {
-    /// Adds the step of the open request at `position` if only its answer is left. Returns whether that is so.
+    /// Adds the step of the open request at `position`, with its words, if only its answer is left. Returns whether that is so.
     pub(super) fn answer_is_left(&mut self, request: &str, position: u64) -> bool {
         let Some(check) = self.check_of_made(request, position) else { return false };
-        let item = format!("{ANSWER_LEFT}{check} passes since the last change");
+        let mut item = format!("{ANSWER_LEFT}{check} passes since the last change");
+        let told = self.told(request);
+        if told != THE_LATEST {
+            item.push_str(&format!(" (it was: {told})"));
+        }
         self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
         true
     }
@@ -37,14 +41,16 @@ impl Builder<'_> {
             !one.is_call && one.outcome == Outcome::Succeeded && one.position > changed_at && is_check(&one.command)
         };
         let check = ledger.commands.iter().rev().find(is_passed)?;
-        // What was begun after it is more work, unless it only looks or commits.
+        // What was begun after it is more work, unless it checks or commits.
         let mut later = ledger.commands.iter().rev().take_while(|one| one.position > check.position);
         let is_work = |one: &CommandRecord| {
             let of_git = || purposes(&one.command).iter().all(|purpose| purpose.starts_with("git "));
-            !only_looks(&one.command) && !of_git() && !is_check(&one.command)
+            !of_git() && !is_check(&one.command)
         };
         let mut words = ledger.statements.iter().rev().take_while(|one| one.position > check.position);
-        let has_gone_on = later.any(is_work) || words.any(|one| one.voice == Voice::Announcement);
+        // Who reads another file has not finished.
+        let has_read = ledger.files.iter().any(|file| file.position > check.position);
+        let has_gone_on = has_read || later.any(is_work) || words.any(|one| one.voice == Voice::Announcement);
         let is_left = self.open_parts(request, position).is_some() || !self.untouched(request, position).is_empty();
         (!has_gone_on && !is_left).then(|| run(&check.command))
     }

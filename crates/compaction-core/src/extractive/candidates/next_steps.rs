@@ -120,7 +120,7 @@ impl Builder<'_> {
 
     /// A request in a few of its own sentences, if there is room for more than those of Goal. One that only pastes an error
     /// is told by that error. A turn without a history has no other request that could be meant.
-    fn told(&self, request: &str) -> String {
+    pub(super) fn told(&self, request: &str) -> String {
         let (fewest, most) = TOLD_UNITS;
         if self.units < ROOM_FOR_TWO || self.goes_on {
             return THE_LATEST.to_owned();

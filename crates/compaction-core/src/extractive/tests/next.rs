@@ -117,6 +117,8 @@ fn a_request_that_is_made_and_checked_has_only_its_answer_left() {
             &messages[3..],
         ]
         .concat(),
+        // Another file is read.
+        [&messages[..], &[calls("3", "read", r#"{"path":"src/footer.css"}"#), returns("3", "a", false)]].concat(),
     ];
     for messages in goes_on {
         let next = after(Section::NextSteps, &messages);

@@ -32,6 +32,17 @@ fn a_rule_is_a_constraint_and_not_the_goal() {
 }
 
 #[test]
+fn a_demand_behind_a_finished_request_is_the_goal() {
+    let edit = calls("1", "edit", r#"{"path":"src/orders.rs","oldText":"a","newText":"b"}"#);
+    let done = says("The export writes the orders to the new server now, with all of their rows.", "stop");
+    let messages = [user("Port the export of the orders to the new server"), edit, returns("1", "ok", false), done];
+    let demand = "Never show the footer of the page on phones.";
+    let goal =
+        section(&[&messages[..], &[user(demand), runs("2", "ls"), returns("2", "a", false)]].concat(), Section::Goal);
+    assert!(goal.contains(&format!("Latest request: {demand}")), "{goal:?}");
+}
+
+#[test]
 fn an_answer_is_told_by_its_conclusion() {
     for (answer, expected) in [
         (

@@ -306,8 +306,8 @@ fn a_check_that_failed_is_the_next_step() {
     let history = [user("Write the manual of the printer"), says("The manual is written.", "stop")];
     assert_eq!(before_turn(Section::NextSteps, &history, &changed), [again, go_on.clone()]);
     let passed = [&changed[..], &[runs("3", "pytest"), returns("3", "17 passed in 2.5s", false)]].concat();
-    let left =
-        "Only the answer to the user seems to be left of the latest request: `pytest` passes since the last change";
+    let left = "Only the answer to the user seems to be left of the latest request: `pytest` passes since the last change \
+                (it was: Port the parser to Rust)";
     assert_eq!(after(Section::NextSteps, &passed), [left]);
 }
 
