@@ -166,10 +166,6 @@ impl<'a> Collector<'a> {
                     self.read_person(place, &words);
                 }
                 self.new_tasks.end(tool_call_id, &text, *is_error, &mut self.plan);
-                if *is_error && self.actions.writes_plan(tool_call_id) && person::is_refusal(&text) {
-                    // Nobody works on a plan that the person refused.
-                    self.plan = LatestPlan::default();
-                }
                 if self.actions.shows_plan(tool_call_id) {
                     self.plan.read_result(&text, self.position);
                 } else if self.actions.writes_plan(tool_call_id) {

@@ -2,7 +2,7 @@
 //! its id, and later calls name the task by it.
 
 use super::steps::LatestPlan;
-use crate::tools::{Plan, PlanItem, created_id};
+use crate::tools::{Plan, PlanItem, PlanStatus, created_id};
 
 /// Calls that created or changed a task and whose results did not come yet.
 #[derive(Debug, Default, Clone)]
@@ -16,8 +16,9 @@ pub(super) struct NewTasks {
 struct Change {
     /// The id of the call.
     call: String,
-    /// The tasks as they were before.
+    /// The tasks that it names, or the whole list if it wrote a new one, as they were before.
     before: Vec<PlanItem>,
+    is_whole: bool,
 }
 
 /// Most calls that may wait for their results.
@@ -44,12 +45,12 @@ impl NewTasks {
     pub(super) fn change(&mut self, call: &str, plan: &Plan, list: &LatestPlan) {
         let ids = || plan.items.iter().filter_map(|item| item.id.as_ref());
         let is_meant = |item: &&PlanItem| item.id.as_ref().is_some_and(|id| ids().any(|named| named == id));
-        let before: Vec<PlanItem> = list.items.iter().filter(is_meant).cloned().collect();
-        if plan.merges && !before.is_empty() {
+        let before: Vec<PlanItem> = list.items.iter().filter(|item| !plan.merges || is_meant(item)).cloned().collect();
+        if !plan.merges || !before.is_empty() {
             if self.changing.len() >= MOST_WAITING {
                 self.changing.remove(0);
             }
-            self.changing.push(Change { call: call.to_owned(), before });
+            self.changing.push(Change { call: call.to_owned(), before, is_whole: !plan.merges });
         }
     }
 
@@ -57,6 +58,10 @@ impl NewTasks {
     pub(super) fn end(&mut self, call: &str, result: &str, is_error: bool, list: &mut LatestPlan) {
         if let Some(at) = self.changing.iter().rposition(|one| one.call == call) {
             let change = self.changing.swap_remove(at);
+            if is_error && change.is_whole {
+                list.items = change.before;
+                return;
+            }
             for before in change.before.into_iter().filter(|_| is_error) {
                 if let Some(item) = list.items.iter_mut().find(|item| item.id == before.id) {
                     *item = before;
@@ -70,13 +75,14 @@ impl NewTasks {
         if is_error {
             list.items.remove(place);
         } else if let Some(id) = created_id(result) {
-            list.items[place].id = Some(id.clone());
-            // A list that is begun again gives its ids again.
-            let mut index = 0;
-            list.items.retain(|item| {
-                index += 1;
-                index - 1 == place || item.id.as_ref() != Some(&id)
-            });
+            // A list that is begun again gives its ids again. What was open before stays open, without an id.
+            let is_same = |item: &PlanItem| item.id.as_ref() == Some(&id);
+            let is_over = |item: &PlanItem| matches!(item.status, PlanStatus::Completed | PlanStatus::Cancelled);
+            list.items[place].id = None;
+            list.items.iter_mut().filter(|item| is_same(item) && !is_over(item)).for_each(|item| item.id = None);
+            let removed = list.items[..place].iter().filter(|item| is_same(item)).count();
+            list.items.retain(|item| !is_same(item));
+            list.items[place - removed].id = Some(id);
         }
     }
 }
@@ -84,7 +90,6 @@ impl NewTasks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::PlanStatus;
 
     fn creates(text: &str) -> Plan {
         let item = PlanItem { id: None, text: text.to_owned(), status: PlanStatus::Pending, is_stated: false };
@@ -162,7 +167,12 @@ mod tests {
         list.take(&creates("write the manual"), 5);
         tasks.begin("d", &creates("write the manual"), &list);
         tasks.end("d", "Task #1 created", false, &mut list);
-        assert_eq!(shown(&list), "2 test Pending; 1 write the manual Pending");
+        assert_eq!(shown(&list), "- parse Pending; 2 test Pending; 1 write the manual Pending");
+        list.take(&updates("1", Some(PlanStatus::Completed)), 6);
+        list.take(&creates("print"), 7);
+        tasks.begin("e", &creates("print"), &list);
+        tasks.end("e", "Task #1 created", false, &mut list);
+        assert_eq!(shown(&list), "- parse Pending; 2 test Pending; 1 print Pending", "what is done may go");
     }
 
     #[test]

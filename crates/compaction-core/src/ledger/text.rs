@@ -30,23 +30,34 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
 const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
 /// What a model said, without the thinking that its agent left in the text: each part between such tags of which the first
-/// begins a line. A tag that is not closed stays, with what follows.
+/// begins a line outside of a fence. A tag that is not closed stays, with what follows.
 pub(super) fn without_thinking(mut text: Cow<'_, str>) -> Cow<'_, str> {
     for (open, close) in THINKING {
-        let (mut said, mut rest) = (String::new(), text.as_ref());
-        while let Some(at) = rest.find(open) {
-            let Some(end) = rest[at..].find(close) else { break };
-            let begins = rest[..at].ends_with('\n') || said.is_empty() && at == 0;
-            let (kept, next) = if begins { (at, at + end + close.len()) } else { (at + open.len(), at + open.len()) };
-            said.push_str(&rest[..kept]);
-            rest = &rest[next..];
-        }
-        if rest.len() < text.len() {
-            said.push_str(rest);
+        if let Some(said) = without_parts(&text, open, close) {
             text = Cow::Owned(said);
         }
     }
     text
+}
+
+fn without_parts(text: &str, open: &str, close: &str) -> Option<String> {
+    let fences = memchr::memmem::find_iter(text.as_bytes(), "\n```").map(|at| at + 1);
+    let mut fences = text.starts_with("```").then_some(0).into_iter().chain(fences).peekable();
+    let (mut said, mut end, mut is_in_fence) = (String::new(), 0, false);
+    for at in memchr::memmem::find_iter(text.as_bytes(), open) {
+        while fences.next_if(|fence| *fence < at).is_some() {
+            is_in_fence = !is_in_fence;
+        }
+        let begins = at == end || text[..at].ends_with('\n');
+        if at < end || is_in_fence || !begins {
+            continue;
+        }
+        // The first tag behind which nothing is closed ends the search.
+        let Some(closed) = text[at..].find(close) else { break };
+        said.push_str(&text[end..at]);
+        end = at + closed + close.len();
+    }
+    (end > 0).then(|| said + &text[end..])
 }
 
 /// `text` on one line: every run of white space and control characters is one space, and closing
@@ -393,6 +404,8 @@ mod tests {
             ("First.\n<thinking>\nWait.\n</thinking>\nThen.", "First.\n\nThen."),
             ("The tag `<think>` ends with `</think>` here.", "The tag `<think>` ends with `</think>` here."),
             ("<think>Never closed.", "<think>Never closed."),
+            ("A template:\n```\n<think>\nzeta\n</think>\n```", "A template:\n```\n<think>\nzeta\n</think>\n```"),
+            ("```\na\n```\n<think>b</think>c", "```\na\n```\nc"),
             ("<think>a</think>\n<think>b</think>c", "\nc"),
         ] {
             assert_eq!(without_thinking(Cow::Borrowed(text)), expected);
