@@ -12,7 +12,7 @@ use crate::ledger::actions::{shown, told_call};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::whole;
 use crate::ledger::closed_requests::{is_filler, said_first};
-use crate::ledger::commands::{core_command, looks_up, purposes, without_preparation};
+use crate::ledger::commands::{core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
@@ -413,7 +413,7 @@ fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
     let milestones = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
     milestones.filter(|one| one.text.starts_with('`')).find_map(|one| {
         let (command, result) = one.text.strip_prefix('`')?.split_once('`')?;
-        result.starts_with(": ").then_some((one.position, command))
+        (result.starts_with(": ") && is_check(command)).then_some((one.position, command))
     })
 }
 

@@ -327,6 +327,18 @@ fn a_run_of_a_file_that_was_changed_is_repeated() {
 }
 
 #[test]
+fn only_a_check_is_named_for_another_run() {
+    let after_run = |command: &str| {
+        let run = [user("Make the melody louder"), runs("1", command), returns("1", "12 passed, 0 failed", false)];
+        let edit = [calls("2", "write", r#"{"path":"src/a.py","content":"x"}"#), returns("2", "ok", false)];
+        after(Section::NextSteps, &[&run[..], &edit].concat())
+    };
+    assert_eq!(after_run("pytest"), ["Go on with: Make the melody louder; then run `pytest` again"]);
+    assert_eq!(after_run("python tools/count.py"), ["Go on with: Make the melody louder"]);
+    assert_eq!(after_run("cat report.txt"), ["Go on with: Make the melody louder"]);
+}
+
+#[test]
 fn a_finished_turn_says_so_and_leaves_the_next_step_to_the_user() {
     let left = "Nothing is left of the latest request. The next message of the user decides";
     for (request, answer) in [
