@@ -314,7 +314,7 @@ impl<'a> Actions<'a> {
         }
         let known = || -> Box<dyn Iterator<Item = &str>> { Box::new(self.files.keys().map(String::as_str)) };
         let files = match &action {
-            ToolAction::Run { files, .. } => files_of_run(files, &printed, known),
+            ToolAction::Run { files, .. } => files_of_run(files, printed, known),
             _ => files_done(&action, output, || has_failed, known),
         };
         if let (ToolAction::OpenFile(_), Some(file)) = (&action, files.first()) {
@@ -340,7 +340,7 @@ impl<'a> Actions<'a> {
                 _ => {}
             }
         }
-        let outcomes = outcomes(&action, &subject, &printed, is_told.then_some(has_failed));
+        let outcomes = outcomes(&action, &subject, printed, is_told.then_some(has_failed));
         let mut statements = outcomes.statements;
         self.follow_branches(place.position, &action, output, &mut statements);
         let failed_run = (is_run && (has_failed || outcomes.failure.is_some())).then(|| subject.1.clone());
@@ -348,7 +348,7 @@ impl<'a> Actions<'a> {
             self.fail(place, subject, &line, errors);
         } else if has_failed {
             let line = match is_run {
-                true => error_line(&printed),
+                true => error_line(printed),
                 false => error_line(&printed_text(output)),
             };
             let failed =
@@ -372,7 +372,7 @@ impl<'a> Actions<'a> {
         }
         // Other programs print names that are no checks.
         if let Some(run) = failed_run.filter(|run| purposes(run).iter().any(|purpose| is_goal(purpose))) {
-            errors.name_failing(&shown(core_command(&run)), place.position, failing(&printed));
+            errors.name_failing(&shown(core_command(&run)), place.position, failing(printed));
         }
         let part = added.as_ref().filter(|_| !has_failed).and_then(|_| unapplied(output));
         let in_part = part.and_then(|_| of_files.first().cloned());

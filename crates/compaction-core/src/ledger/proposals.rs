@@ -53,7 +53,7 @@ const CLAUSE_ENDS: [char; 9] = ['.', ',', ';', ':', '!', '(', ')', '\u{2014}', '
 fn is_approving(clause: &str) -> bool {
     let words = normalised(clause);
     let is_end = |phrase: &&str| words.trim_end().strip_suffix(phrase).is_some_and(|before| before.ends_with(' '));
-    starts_with_any(&words, APPROVING) || APPROVING.iter().any(|phrase| is_end(&phrase))
+    starts_with_any(&words, APPROVING) || APPROVING.iter().any(is_end)
 }
 
 /// Whether a heading is the title of a plan: its part before a colon or dash ends with such a title, or a title stands before

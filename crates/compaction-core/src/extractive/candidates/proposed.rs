@@ -61,10 +61,17 @@ impl Builder<'_> {
         let ledger = self.ledger;
         let next = ledger.requests.partition_point(|request| request.position <= step.position);
         let asked_at = next.checked_sub(1).map_or(0, |at| ledger.requests[at].position);
+        // An answer to an order may name work that the person comes back to.
+        let is_discussed = next.checked_sub(1).is_some_and(|at| ledger.requests[at].text.contains(['?', '\u{ff1f}']));
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn));
         let later = ledger.requests[next..].iter().filter(|request| request.asks_for_work());
         let mut later = later.map(|request| request.text.as_str()).chain(of_turn).peekable();
-        if step.position == 0 || later.peek().is_none() || !names_work(&step.text) || step.text.contains(is_unspaced) {
+        if step.position == 0
+            || !is_discussed
+            || later.peek().is_none()
+            || !names_work(&step.text)
+            || step.text.contains(is_unspaced)
+        {
             return false;
         }
         let within = |position: u64| asked_at < position && position <= step.position;
