@@ -338,7 +338,7 @@ pub(crate) fn repeats(message: &str, earlier: &str) -> bool {
         text.split(|one: char| one.is_ascii_digit() || one.is_whitespace()).collect::<String>()
     };
     let has_something = |text: &str| shows(text) || reports(text);
-    has_something(message) && without_numbers(message) == without_numbers(earlier)
+    without_numbers(message) == without_numbers(earlier) && has_something(message)
 }
 
 /// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done.
