@@ -266,6 +266,13 @@ fn purpose(step: &str) -> Option<String> {
     if PREPARING.contains(&program) || LOOKUPS.contains(&program) || FILTERS.contains(&program) {
         return None;
     }
+    // What tells about the program says nothing about the work.
+    let first_argument = words.clone().next();
+    if first_argument.is_some_and(|argument| ABOUT_ITSELF.contains(&argument))
+        || words.clone().any(|word| word.starts_with("--") && ABOUT_ITSELF.contains(&word))
+    {
+        return None;
+    }
     if !WITH_SUBCOMMAND.contains(&program) && !WITH_SUBCOMMAND.contains(&first) {
         return Some(program.to_owned());
     }
@@ -291,6 +298,8 @@ fn purpose(step: &str) -> Option<String> {
 
 /// Options that only shape what a check prints.
 const OUTPUT_OPTIONS: &[&str] = listed!(PROGRAMS, "commands: output options");
+/// Arguments by which a program tells about itself.
+const ABOUT_ITSELF: &[&str] = listed!(PROGRAMS, "commands: about itself");
 
 /// What tells a run of a check from runs of other checks: its programs, targets and options, without those that shape the
 /// output.
@@ -492,6 +501,7 @@ mod tests {
             ("python run.py", &["python run.py"]),
             ("./scripts/check.sh --all; ls", &["check.sh"]),
             ("ls | grep x", &[]),
+            ("golangci-lint version --json; pytest --help", &[]),
         ] {
             assert_eq!(purposes(command), expected, "{command}");
         }
