@@ -329,9 +329,6 @@ mod tests {
 
     #[test]
     fn the_harness_is_no_person() {
-        let go_on =
-            "Please continue working on the task on whatever approach you think is suitable.\nNEVER ask for help.";
-        assert_eq!(words(go_on), "");
         for (text, expected) in [
             ("plain words", "plain words"),
             ("<task-notification>\n<task-id>1</task-id>\n</task-notification>", ""),
