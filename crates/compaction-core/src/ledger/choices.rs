@@ -2,7 +2,7 @@
 
 use super::bold::without_bold;
 use super::statements::{prose, sentences, without_marker};
-use super::text::{clip, has_any, normalised, one_line};
+use super::text::{WordList, clip, has_piece, normalised, one_line};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -61,13 +61,15 @@ fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
     let behind: Vec<&str> = all.iter().copied().filter(|one| one.as_ptr() as usize >= end).collect();
     let Some(question) = behind.iter().position(is_question) else { return false };
     let words = normalised(behind[question]);
-    let is_meant = has_any(&words, NAMING) || WHICH_UNSPACED.iter().any(|piece| behind[question].contains(piece));
+    let is_meant = NAMING.is_in(&words) || has_piece(behind[question], WHICH_UNSPACED);
     question > most && !is_meant
 }
 
 /// The options that an answer offers as they stand in it, without their labels; none if it does not ask.
 pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
-    let options = Some(answer).filter(|answer| asks_with(answer, asks_which)).and_then(options);
+    // Most answers ask nothing.
+    let may_ask = answer.contains('?') || answer.contains('\u{ff1f}');
+    let options = Some(answer).filter(|answer| may_ask && asks_with(answer, asks_which)).and_then(options);
     options.unwrap_or_default().into_iter().map(|(_, text)| text).collect()
 }
 
@@ -77,16 +79,16 @@ fn asks(answer: &str) -> bool {
 }
 
 /// Words of questions that ask for one of several things.
-const WHICH: &[&str] = listed!(SPACED, "choices: which");
+static WHICH: WordList<'static> = WordList::new(listed!(SPACED, "choices: which"));
 const WHICH_UNSPACED: &[&str] = listed!(UNSPACED, "choices: which");
 /// Those of them that ask for one of things that were named before.
-const NAMING: &[&str] = listed!(SPACED, "choices: naming");
+static NAMING: WordList<'static> = WordList::new(listed!(SPACED, "choices: naming"));
 /// Most sentences between a list of options and the question about it, and between one whose labels have words.
 const MOST_BETWEEN: usize = 1;
 const MOST_BEHIND_WORDS: usize = 6;
 
 fn asks_which(question: &str) -> bool {
-    has_any(&normalised(question), WHICH) || WHICH_UNSPACED.iter().any(|piece| question.contains(piece))
+    WHICH.is_in(&normalised(question)) || has_piece(question, WHICH_UNSPACED)
 }
 
 /// Whether an answer ends with a question that is `meant`, or asks one right before its options.

@@ -10,7 +10,7 @@ use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
-use super::text::{WordList, clip_middle, first_words, normalised, one_line, quoted};
+use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -153,7 +153,7 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
         return None;
     }
     let words = normalised(sentence);
-    let has_unspaced = |marks: &[&str]| !sentence.is_ascii() && marks.iter().any(|mark| sentence.contains(mark));
+    let has_unspaced = |marks: &[&str]| has_piece(sentence, marks);
     let is_long = || words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
     let has = |spaced: &WordList<'_>, unspaced| {
         spaced.is_in(&words) && words.split_whitespace().count() >= FEWEST_WORDS || has_unspaced(unspaced) && is_long()

@@ -5,14 +5,18 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, Input};
 
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
 use super::commands::{is_goal, purposes};
 use super::failing::Failing;
+use super::finder::automaton;
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
-use super::text::{WordList, clip, may_be_unspaced, normalised, one_line, without_colours};
+use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours};
 use crate::phrases::{PROGRAMS, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -481,6 +485,30 @@ pub(super) enum Worth {
     Cause,
 }
 
+/// Finds a piece of everything that makes a line a [`Worth::Cause`], in any case. Most lines have none.
+static CAUSES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let words =
+        ["e   ", "err", "fatal", "exception", "failure", "panic", "interrupt", "exit", "notfound", ": not found"];
+    automaton(words.iter().chain(CAUSE_STARTS).chain(SYSTEM_CAUSES), true)
+});
+
+/// The lines of `text` that may say why something failed.
+pub(super) fn lines_with_causes(text: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let found = CAUSES.find(Input::new(text).range(from..))?.start();
+        let start = memchr::memrchr(b'\n', &text.as_bytes()[..found]).map_or(0, |end| end + 1);
+        let end = memchr::memchr(b'\n', &text.as_bytes()[found..]).map_or(text.len(), |end| found + end);
+        from = end;
+        Some(text[start..end].trim())
+    })
+}
+
+/// Whether `line`, which has no white space around it, says why something failed.
+pub(super) fn is_cause(line: &str) -> bool {
+    CAUSES.is_match(line) && worth(line) == Worth::Cause
+}
+
 /// The worth of `line`, which has no white space around it.
 pub(super) fn worth(line: &str) -> Worth {
     let lower = line.to_lowercase();
@@ -502,7 +530,7 @@ pub(super) fn worth(line: &str) -> Worth {
     if starts(PROGRESS_STARTS) && !lower.contains("failed") {
         return Worth::Noise;
     }
-    if is_trailer(line) {
+    if says(TRAILERS) {
         return Worth::Trailer;
     }
     if starts(VERDICT_STARTS) || ends_with_failed(&lower) || counts_failures(&lower) {
@@ -689,7 +717,7 @@ const NEGATED_WITHIN: usize = 4;
 
 /// Whether a text calls an error expected or harmless.
 fn excuses(text: &str) -> bool {
-    if may_be_unspaced(text) && EXCUSES_UNSPACED.iter().any(|phrase| text.contains(phrase)) {
+    if has_piece(text, EXCUSES_UNSPACED) {
         return true;
     }
     // Most texts have none of the phrases, and a sentence has none that the whole has not.

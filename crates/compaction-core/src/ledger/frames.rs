@@ -4,7 +4,7 @@
 use super::bold::without_bold;
 use super::choices::offered_texts;
 use super::statements::{MOST_OF_ONE, Part};
-use super::text::{WordList, normalised, one_line};
+use super::text::{WordList, has_piece, normalised, one_line};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -66,8 +66,7 @@ impl Heading<'_> {
     /// Its words as they stand before an item, if they turn the meaning of the item.
     fn turning(&self) -> Option<String> {
         let words = normalised(self.text);
-        let turns = TURNING.is_in(&words)
-            || !self.text.is_ascii() && TURNING_UNSPACED.iter().any(|piece| self.text.contains(piece));
+        let turns = TURNING.is_in(&words) || has_piece(self.text, TURNING_UNSPACED);
         let bare = one_line(self.text);
         let bare = without_bold(&bare);
         let is_mark = |one: char| !one.is_alphanumeric() && one != '`';

@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use super::Voice;
 use super::actions::Subject;
 use super::commands::{core_command, is_check, looks_up, purposes, without_filter};
-use super::errors::{NO_OUTPUT, Worth, error_line, worth};
+use super::errors::{NO_OUTPUT, error_line, is_cause};
 use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
@@ -216,7 +216,7 @@ fn last_cause(output: &str) -> Option<String> {
     if end().take(VERDICT_LINES).any(is_verdict) {
         return Some(error_line(output)).filter(|line| line != NO_OUTPUT);
     }
-    let line = end().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && worth(line) == Worth::Cause)?;
+    let line = end().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && is_cause(line))?;
     Some(one_line(&clip_middle(line, SHORT_RESULT)))
 }
 

@@ -11,7 +11,7 @@ use super::cues::{Choice, has_name, is_guess, is_sized, with_reason};
 use super::deciding::{is_advice, is_undecided};
 use super::finder::automaton;
 use super::statements::sentences;
-use super::text::{has_any, normalised, starts_with_any};
+use super::text::{WordList, has_piece, normalised};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -26,39 +26,39 @@ const REPORTING: &[&str] = listed!(SPACED, "stated: reporting");
 /// The same as they describe what is there. They tell a choice only with a reason and with what was not chosen.
 const DESCRIBING: &[&str] = listed!(SPACED, "stated: describing");
 /// Verbs that are a choice by themselves.
-const CHOSEN: &[&str] = listed!(SPACED, "stated: chosen");
+static CHOSEN: WordList<'static> = WordList::new(listed!(SPACED, "stated: chosen"));
 /// Phrases with the verb and the one who chooses, as other languages have them.
-const FORMS: &[&str] = listed!(SPACED, "stated: forms");
+static FORMS: WordList<'static> = WordList::new(listed!(SPACED, "stated: forms"));
 const FORMS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: forms");
 /// Words for the one way that is taken among several.
-const WAYS: &[&str] = listed!(SPACED, "stated: ways");
+static WAYS: WordList<'static> = WordList::new(listed!(SPACED, "stated: ways"));
 /// Words before what was not chosen.
-const ALTERNATIVES: &[&str] = listed!(SPACED, "stated: alternatives");
+static ALTERNATIVES: WordList<'static> = WordList::new(listed!(SPACED, "stated: alternatives"));
 const ALTERNATIVES_UNSPACED: &[&str] = listed!(UNSPACED, "stated: alternatives");
 /// Words before a reason.
-const REASONS: &[&str] = listed!(SPACED, "stated: reasons");
+static REASONS: WordList<'static> = WordList::new(listed!(SPACED, "stated: reasons"));
 const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
 /// Words of a choice that does not hold for long.
-const PROVISIONAL: &[&str] = listed!(SPACED, "stated: provisional");
+static PROVISIONAL: WordList<'static> = WordList::new(listed!(SPACED, "stated: provisional"));
 /// Objects that do not say what was chosen.
 const POINTING: &[&str] = listed!(SPACED, "stated: pointing");
 /// Words before the one who chooses by which a sentence tells what others say.
 const ATTRIBUTING: &[&str] = listed!(SPACED, "stated: attributing");
 /// First words of conditions.
-const CONDITIONS: &[&str] = listed!(SPACED, "stated: conditions");
+static CONDITIONS: WordList<'static> = WordList::new(listed!(SPACED, "stated: conditions"));
 /// Words by which a person chooses nothing.
-const OPEN: &[&str] = listed!(SPACED, "stated: open");
+static OPEN: WordList<'static> = WordList::new(listed!(SPACED, "stated: open"));
 /// Words with which a sentence tells a problem.
 const PROBLEMS: &[&str] = listed!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
-const OF_PERSON: &[&str] = listed!(SPACED, "stated: of a person");
+static OF_PERSON: WordList<'static> = WordList::new(listed!(SPACED, "stated: of a person"));
 const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
 /// Phrases that choose only if the sentence quotes or names what.
-const WITH_NAME: &[&str] = listed!(SPACED, "stated: of a person with a name");
+static WITH_NAME: WordList<'static> = WordList::new(listed!(SPACED, "stated: of a person with a name"));
 
 /// Finds a piece of each phrase with which such a sentence gives a reason or an alternative. Most sentences have none.
 static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let spaced = [ALTERNATIVES, REASONS, PROVISIONAL, CHOSEN, WAYS].into_iter().flatten();
+    let spaced = [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words);
     automaton(spaced.chain(ALTERNATIVES_UNSPACED).chain(REASONS_UNSPACED).copied(), true)
 });
 
@@ -78,23 +78,22 @@ pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
         return None;
     }
     let normal = normalised(sentence);
-    if starts_with_any(&normal, CONDITIONS)
+    if CONDITIONS.starts(&normal)
         || is_guess(&normal)
         || is_undecided(sentence, &normal)
         || is_final && is_advice(sentence, &normal)
     {
         return None;
     }
-    let has_piece = |pieces: &[&str]| !sentence.is_ascii() && pieces.iter().any(|piece| sentence.contains(piece));
-    let has_alternative = has_any(&normal, ALTERNATIVES) || has_piece(ALTERNATIVES_UNSPACED);
-    let has_reason = has_any(&normal, REASONS) || has_piece(REASONS_UNSPACED);
-    let is_provisional = has_any(&normal, PROVISIONAL);
+    let has_alternative = ALTERNATIVES.is_in(&normal) || has_piece(sentence, ALTERNATIVES_UNSPACED);
+    let has_reason = REASONS.is_in(&normal) || has_piece(sentence, REASONS_UNSPACED);
+    let is_provisional = PROVISIONAL.is_in(&normal);
     let words: Vec<&str> = normal.split_whitespace().collect();
     let made = if words.len() >= FEWEST_WORDS {
         made(&words, &normal, is_final)
     } else {
         let is_long = sentence.chars().filter(|one| one.is_alphanumeric()).count() >= FEWEST_CHARACTERS;
-        (is_long && has_piece(FORMS_UNSPACED)).then_some(Made::Done)
+        (is_long && has_piece(sentence, FORMS_UNSPACED)).then_some(Made::Done)
     }?;
     let is_marked = match made {
         Made::Chosen => true,
@@ -128,16 +127,16 @@ enum Made {
 }
 
 fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
-    if starts_with_any(normal, CHOSEN) {
+    if CHOSEN.starts(normal) {
         return Some(Made::Chosen);
     }
-    if has_any(normal, WAYS) {
+    if WAYS.is_in(normal) {
         return Some(Made::Way);
     }
     // What is told before the verb as a problem is what the sentence is about.
     let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.contains(word) || ATTRIBUTING.contains(word));
     // What stands before the verb may be what the object points to.
-    let is_named = starts_with_any(normal, ALTERNATIVES);
+    let is_named = ALTERNATIVES.starts(normal);
     let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.contains(object));
     let first = words.first()?;
     if REPORTING.contains(first) && has_object(0) {
@@ -147,7 +146,7 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
         return Some(Made::Described);
     }
     // As an order it is also how options are listed.
-    if !is_final && VERBS.contains(first) && has_object(0) && has_any(normal, ALTERNATIVES) {
+    if !is_final && VERBS.contains(first) && has_object(0) && ALTERNATIVES.is_in(normal) {
         return Some(Made::Done);
     }
     for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.contains(word)) {
@@ -160,7 +159,7 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
             return Some(if only_announces { Made::Announced } else { Made::Done });
         }
     }
-    has_any(normal, FORMS).then_some(Made::Done)
+    FORMS.is_in(normal).then_some(Made::Done)
 }
 
 /// The choices in the message of a commit that a command makes. The first line says what was done.
@@ -187,15 +186,15 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
     if sentence.ends_with(['?', '\u{ff1f}', ':', '\u{ff1a}']) || utf16_len(sentence) > LONGEST_OF_PERSON {
         return false;
     }
-    if !sentence.is_ascii() && OF_PERSON_UNSPACED.iter().any(|piece| sentence.contains(piece)) {
+    if has_piece(sentence, OF_PERSON_UNSPACED) {
         return sentence.chars().filter(|one| one.is_alphanumeric()).count() * 2 >= FEWEST_CHARACTERS;
     }
     let words = normalised(sentence);
     let is_quoting = || sentence.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) || has_name(sentence);
-    let chooses = has_any(&words, OF_PERSON) || has_any(&words, WITH_NAME) && is_quoting();
+    let chooses = OF_PERSON.is_in(&words) || WITH_NAME.is_in(&words) && is_quoting();
     let is_telling = |word: &&str| !POINTING.contains(word);
     chooses
-        && !has_any(&words, OPEN)
+        && !OPEN.is_in(&words)
         && !is_guess(&words)
         && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
 }
@@ -290,7 +289,7 @@ mod tests {
 
     #[test]
     fn every_mark_is_found_by_its_letters() {
-        for mark in ALTERNATIVES.iter().chain(REASONS).chain(PROVISIONAL).chain(CHOSEN).chain(WAYS) {
+        for mark in [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words) {
             assert!(MARKS.is_match(mark), "{mark}");
         }
     }
