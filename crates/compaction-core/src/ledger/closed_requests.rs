@@ -187,7 +187,8 @@ fn conclusion(own: &[&Statement]) -> Option<usize> {
 
 /// Whether a sentence or a heading begins as a conclusion does.
 fn has_conclusion(text: &str) -> bool {
-    CONCLUDING.starts(&first_words(text, CONCLUDING_WORDS)) || starts_with_piece(text, CONCLUDING_UNSPACED)
+    CONCLUDING.may_start(text) && CONCLUDING.starts(&first_words(text, CONCLUDING_WORDS))
+        || starts_with_piece(text, CONCLUDING_UNSPACED)
 }
 
 /// Whether a sentence only says that something is told behind it.
@@ -311,7 +312,7 @@ const FEWEST_PAIRS: usize = 2;
 /// UTF-16 units of a text whose words are compared.
 const COMPARED: usize = 600;
 /// Long words that are about nothing, besides those of [`super::problems`].
-const NO_SUBJECTS: &[&str] = listed!(SPACED, "closed requests: no subjects");
+static NO_SUBJECTS: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: no subjects"));
 
 /// What tells the subject of a text: the beginnings of its long words, and pairs of characters of scripts without spaces.
 fn subjects(text: &str) -> HashSet<String> {
@@ -322,7 +323,7 @@ fn subjects(text: &str) -> HashSet<String> {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().any(is_unspaced) {
             found.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
-        } else if letters.len() >= SHORTEST_SUBJECT && !NO_SUBJECTS.contains(&word) && !is_word_of_problem(word) {
+        } else if letters.len() >= SHORTEST_SUBJECT && !NO_SUBJECTS.has(word) && !is_word_of_problem(word) {
             found.insert(letters.into_iter().take(STEM).collect());
         }
     }
@@ -332,12 +333,9 @@ fn subjects(text: &str) -> HashSet<String> {
 /// Whether a message shows or reports what `earlier` does: the same text but for its numbers, such as times and places.
 /// Who shows an error again says that it was not solved.
 pub(crate) fn repeats(message: &str, earlier: &str) -> bool {
-    let without_numbers = |text: &'_ str| {
-        let text = prefix_utf16(text.trim(), COMPARED).to_owned();
-        text.split(|one: char| one.is_ascii_digit() || one.is_whitespace()).collect::<String>()
-    };
-    let has_something = |text: &str| shows(text) || reports(text);
-    without_numbers(message) == without_numbers(earlier) && has_something(message)
+    let is_compared = |one: &char| !one.is_ascii_digit() && !one.is_whitespace();
+    let [own, other] = [message, earlier].map(|text| prefix_utf16(text.trim(), COMPARED).chars().filter(is_compared));
+    own.eq(other) && (shows(message) || reports(message))
 }
 
 /// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done.
@@ -345,25 +343,22 @@ pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> Str
     if repeats(message, request) {
         return true;
     }
-    let own = subjects(message);
-    if own.is_empty() {
+    // Most messages report nothing.
+    if !reports(message) {
         return false;
     }
+    let own = subjects(message);
     let is_shared = |done: &HashSet<String>| {
         let shared = || own.intersection(done);
         let pairs = shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count();
         pairs >= FEWEST_PAIRS || shared().any(|one| one.chars().count() == STEM)
     };
     let mut done = subjects(request);
-    // Most messages share no words with the request, most of those report nothing, and to look for what the answer says
-    // takes longest.
-    if is_shared(&done) {
-        return reports(message);
-    }
-    reports(message) && {
-        done.extend(subjects(&answer()));
-        is_shared(&done)
-    }
+    is_shared(&done)
+        || !own.is_empty() && {
+            done.extend(subjects(&answer()));
+            is_shared(&done)
+        }
 }
 
 /// Words by which a model claims that something works now, in languages with spaces between words.

@@ -81,7 +81,7 @@ static LASTING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: 
 /// The same in languages without spaces between words.
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
 /// Answers that a demand may follow. They forbid nothing.
-const ANSWERS: &[&str] = listed!(SPACED, "constraints: answers");
+static ANSWERS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: answers"));
 
 /// Words among them that only forbid. Beside a task in the same sentence they hold for that task.
 static FORBIDDING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: forbidding"));
@@ -91,7 +91,7 @@ static TASKS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: ta
 static INVITING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: inviting"));
 /// First words of fragments without a verb that deny something, and words with which these only report.
 static DENIALS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: denials"));
-const FINDINGS: &[&str] = listed!(SPACED, "constraints: findings");
+static FINDINGS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: findings"));
 
 /// Words with which a person objects to what was done without being asked for.
 static OBJECTING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: objecting"));
@@ -113,7 +113,7 @@ fn uses_and_denies(sentence: &str) -> bool {
 
 /// A sentence without the answer with which it begins.
 fn without_answer(sentence: &str) -> &str {
-    let is_answer = |(first, _): &(&str, &str)| ANSWERS.contains(&first.trim().to_lowercase().as_str());
+    let is_answer = |(first, _): &(&str, &str)| ANSWERS.has(first.trim().to_lowercase().as_str());
     sentence.split_once(',').filter(is_answer).map_or(sentence, |(_, own)| own.trim_start())
 }
 
@@ -123,7 +123,7 @@ fn invites(words: &str) -> bool {
 
 /// Whether a fragment only says that something is not needed or was not found.
 fn finds_nothing(words: &str) -> bool {
-    DENIALS.starts(words) && words.split_whitespace().next_back().is_some_and(|last| FINDINGS.contains(&last))
+    DENIALS.starts(words) && words.split_whitespace().next_back().is_some_and(|last| FINDINGS.has(last))
 }
 
 /// Whether a demand holds for more than the request which it is part of.

@@ -49,7 +49,7 @@ const ANNOUNCED_WITHIN: usize = 80;
 /// Most words of such a beginning.
 const ANNOUNCEMENT_WORDS: usize = 4;
 /// Messages that ask for nothing by themselves.
-const TRIVIAL: &[&str] = listed!(EVERY, "cues: trivial");
+static TRIVIAL: WordList<'static> = WordList::new(listed!(EVERY, "cues: trivial"));
 /// Bytes of the longest message that may ask for nothing.
 const LONGEST_TRIVIAL: usize = 40;
 /// Fewest words of a message that can be understood alone.
@@ -125,7 +125,7 @@ pub(crate) fn is_trivial(text: &str) -> bool {
         return false;
     }
     let words = normalised(text);
-    text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
+    text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.has(words.trim())
 }
 
 /// Whether a sentence only guesses. `words` are its normalised words.

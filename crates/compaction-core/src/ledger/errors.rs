@@ -40,7 +40,7 @@ const MOST_ERRORS: usize = 400;
 /// Lines below an output that say how a command ended.
 const TRAILERS: &[&str] = listed!(PROGRAMS, "errors: trailers");
 /// Words with which programs say that something failed.
-const FAILURE_WORDS: &[&str] = listed!(PROGRAMS, "errors: failure words");
+static FAILURE_WORDS: WordList<'static> = WordList::new(listed!(PROGRAMS, "errors: failure words"));
 /// Phrases with the same meaning.
 const FAILURE_PHRASES: &[&str] = listed!(PROGRAMS, "errors: failure phrases");
 /// Reasons in the words of operating systems and shells. The name of what failed comes first.
@@ -683,7 +683,7 @@ fn counts_failures(lower: &str) -> bool {
 
 /// Whether there is a word for a failure that is not negated.
 fn says_failure(lower: &str) -> bool {
-    let has_word = pairs(lower).any(|(before, word)| FAILURE_WORDS.contains(&word) && !is_negation(before));
+    let has_word = pairs(lower).any(|(before, word)| FAILURE_WORDS.has(word) && !is_negation(before));
     has_word || FAILURE_PHRASES.iter().any(|phrase| lower.contains(phrase))
 }
 
@@ -707,9 +707,9 @@ static EXCUSES: WordList<'static> = WordList::new(listed!(SPACED, "remarks: excu
 /// The same in languages without.
 const EXCUSES_UNSPACED: &[&str] = listed!(UNSPACED, "remarks: excuses");
 /// Words of a negation.
-const NEGATIONS: &[&str] = listed!(SPACED, "remarks: negations");
+static NEGATIONS: WordList<'static> = WordList::new(listed!(SPACED, "remarks: negations"));
 /// Words for what works. What works as expected is no error.
-const WORKING: &[&str] = listed!(SPACED, "remarks: working");
+static WORKING: WordList<'static> = WordList::new(listed!(SPACED, "remarks: working"));
 /// Words behind which a sentence tells of something else.
 const CONTRASTS: &[&str] = listed!(SPACED, "remarks: contrasts");
 /// Words before a phrase among which a negation takes it back.
@@ -734,7 +734,7 @@ fn excuses_in_sentence(sentence: &str) -> bool {
             let mut near = before.split_whitespace().rev().take(NEGATED_WITHIN);
             let after = &words[at + phrase.len()..];
             is_word
-                && !near.any(|word| NEGATIONS.contains(&word) || WORKING.contains(&word))
+                && !near.any(|word| NEGATIONS.has(word) || WORKING.has(word))
                 && !CONTRASTS.iter().any(|word| after.contains(word))
         })
     })

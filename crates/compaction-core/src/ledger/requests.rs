@@ -37,7 +37,7 @@ static ASKING: WordList<'static> = WordList::new(listed!(SPACED, "requests: aski
 /// Verbs in the form in which they ask for work.
 static WORK: WordList<'static> = WordList::new(listed!(SPACED, "requests: work"));
 /// Long words that identify no topic.
-const COMMON: &[&str] = listed!(SPACED, "requests: common");
+static COMMON: WordList<'static> = WordList::new(listed!(SPACED, "requests: common"));
 
 /// The topics of the requests so far.
 #[derive(Debug, Default, Clone)]
@@ -90,7 +90,7 @@ fn weight(normalised: &str) -> usize {
 
 fn topic_words(text: &str) -> HashSet<String> {
     let words = normalised(prefix_utf16(text, TOPIC_UNITS));
-    let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.contains(word) && !WORK.has(word);
+    let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.has(word) && !WORK.has(word);
     words.split_whitespace().filter(is_telling).map(str::to_owned).collect()
 }
 

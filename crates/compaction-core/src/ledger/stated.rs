@@ -16,15 +16,15 @@ use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Words that begin a clause of the one who chooses.
-const AGENTS: &[&str] = listed!(SPACED, "stated: agents");
+static AGENTS: WordList<'static> = WordList::new(listed!(SPACED, "stated: agents"));
 /// Words between such a word and its verb, and the most of them.
-const FILLERS: &[&str] = listed!(SPACED, "stated: fillers");
+static FILLERS: WordList<'static> = WordList::new(listed!(SPACED, "stated: fillers"));
 const MOST_FILLERS: usize = 4;
 /// Verbs of choices as they stand behind them, and as they begin a report or a plan.
-const VERBS: &[&str] = listed!(SPACED, "stated: verbs");
-const REPORTING: &[&str] = listed!(SPACED, "stated: reporting");
+static VERBS: WordList<'static> = WordList::new(listed!(SPACED, "stated: verbs"));
+static REPORTING: WordList<'static> = WordList::new(listed!(SPACED, "stated: reporting"));
 /// The same as they describe what is there. They tell a choice only with a reason and with what was not chosen.
-const DESCRIBING: &[&str] = listed!(SPACED, "stated: describing");
+static DESCRIBING: WordList<'static> = WordList::new(listed!(SPACED, "stated: describing"));
 /// Verbs that are a choice by themselves.
 static CHOSEN: WordList<'static> = WordList::new(listed!(SPACED, "stated: chosen"));
 /// Phrases with the verb and the one who chooses, as other languages have them.
@@ -41,15 +41,15 @@ const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
 /// Words of a choice that does not hold for long.
 static PROVISIONAL: WordList<'static> = WordList::new(listed!(SPACED, "stated: provisional"));
 /// Objects that do not say what was chosen.
-const POINTING: &[&str] = listed!(SPACED, "stated: pointing");
+static POINTING: WordList<'static> = WordList::new(listed!(SPACED, "stated: pointing"));
 /// Words before the one who chooses by which a sentence tells what others say.
-const ATTRIBUTING: &[&str] = listed!(SPACED, "stated: attributing");
+static ATTRIBUTING: WordList<'static> = WordList::new(listed!(SPACED, "stated: attributing"));
 /// First words of conditions.
 static CONDITIONS: WordList<'static> = WordList::new(listed!(SPACED, "stated: conditions"));
 /// Words by which a person chooses nothing.
 static OPEN: WordList<'static> = WordList::new(listed!(SPACED, "stated: open"));
 /// Words with which a sentence tells a problem.
-const PROBLEMS: &[&str] = listed!(SPACED, "stated: problems");
+static PROBLEMS: WordList<'static> = WordList::new(listed!(SPACED, "stated: problems"));
 /// Phrases of a person who chooses.
 static OF_PERSON: WordList<'static> = WordList::new(listed!(SPACED, "stated: of a person"));
 const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
@@ -71,10 +71,10 @@ const LONGEST_OF_PERSON: usize = 240;
 
 /// The choice that a sentence of the model states. `is_final` says that it ends a turn, where advice is no choice.
 pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
-    if !MARKS.is_match(sentence) || !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) {
+    if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
-    if sentence.starts_with('|') {
+    if !MARKS.is_match(sentence) {
         return None;
     }
     let normal = normalised(sentence);
@@ -134,26 +134,26 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
         return Some(Made::Way);
     }
     // What is told before the verb as a problem is what the sentence is about.
-    let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.contains(word) || ATTRIBUTING.contains(word));
+    let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.has(word) || ATTRIBUTING.has(word));
     // What stands before the verb may be what the object points to.
     let is_named = ALTERNATIVES.starts(normal);
-    let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.contains(object));
+    let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.has(object));
     let first = words.first()?;
-    if REPORTING.contains(first) && has_object(0) {
+    if REPORTING.has(first) && has_object(0) {
         return Some(Made::Done);
     }
-    if DESCRIBING.contains(first) {
+    if DESCRIBING.has(first) {
         return Some(Made::Described);
     }
     // As an order it is also how options are listed.
-    if !is_final && VERBS.contains(first) && has_object(0) && ALTERNATIVES.is_in(normal) {
+    if !is_final && VERBS.has(first) && has_object(0) && ALTERNATIVES.is_in(normal) {
         return Some(Made::Done);
     }
-    for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.contains(word)) {
+    for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.has(word)) {
         let behind = words[at + 1..].iter().take(MOST_FILLERS + 1);
-        let fillers = behind.take_while(|word| FILLERS.contains(word)).count();
+        let fillers = behind.take_while(|word| FILLERS.has(word)).count();
         let verb = at + 1 + fillers;
-        let is_verb = words.get(verb).is_some_and(|verb| VERBS.contains(verb) || REPORTING.contains(verb));
+        let is_verb = words.get(verb).is_some_and(|verb| VERBS.has(verb) || REPORTING.has(verb));
         if is_verb && has_object(verb) && is_plain(at) {
             let only_announces = words[at + 1..verb].contains(&"me");
             return Some(if only_announces { Made::Announced } else { Made::Done });
@@ -192,7 +192,7 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
     let words = normalised(sentence);
     let is_quoting = || sentence.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) || has_name(sentence);
     let chooses = OF_PERSON.is_in(&words) || WITH_NAME.is_in(&words) && is_quoting();
-    let is_telling = |word: &&str| !POINTING.contains(word);
+    let is_telling = |word: &&str| !POINTING.has(word);
     chooses
         && !OPEN.is_in(&words)
         && !is_guess(&words)

@@ -17,9 +17,9 @@ static LEFT: WordList<'static> = WordList::new(listed!(SPACED, "steps: left"));
 static LEFT_ELSEWHERE: WordList<'static> = WordList::new(listed!(SPACED, "steps: left elsewhere"));
 const LEFT_UNSPACED: &[&str] = listed!(UNSPACED, "steps: left");
 /// Words behind `next` where it tells of a step.
-const NEXT_WHAT: &[&str] = listed!(SPACED, "steps: next what");
+static NEXT_WHAT: WordList<'static> = WordList::new(listed!(SPACED, "steps: next what"));
 /// Words behind `next` at the beginning of a sentence where it does not.
-const NEXT_OTHER: &[&str] = listed!(SPACED, "steps: next other");
+static NEXT_OTHER: WordList<'static> = WordList::new(listed!(SPACED, "steps: next other"));
 /// Beginnings of sentences that announce an action.
 static ANNOUNCED: WordList<'static> = WordList::new(listed!(SPACED, "steps: announced"));
 /// Words of sentences that announce an action, or that tell what would have to be done in some case.
@@ -133,7 +133,7 @@ fn names_next(words: &str) -> bool {
     let mut places = words.iter().enumerate().filter(|(_, word)| **word == "next").map(|(at, _)| at);
     places.any(|at| match words.get(at + 1) {
         None => true,
-        Some(what) => NEXT_WHAT.contains(what) || at == 0 && !NEXT_OTHER.contains(what),
+        Some(what) => NEXT_WHAT.has(what) || at == 0 && !NEXT_OTHER.has(what),
     })
 }
 
