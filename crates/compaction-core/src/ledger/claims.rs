@@ -13,6 +13,7 @@ use super::finder::{Finder, Pattern, automaton};
 use super::loss::{Check, Suspicion, base_name, texts};
 use super::names::{NameKind, ending, scan};
 use super::statements::{sentences, without_marker};
+use super::terms::TextHashing;
 use super::text::{WordList, quoted};
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Statement, Voice};
 use crate::phrases::{SPACED, listed};
@@ -370,8 +371,8 @@ fn claims<'a>(check: &Check<'a>) -> Vec<Claim<'a>> {
     let ledger = check.ledger;
     let files = ledger.files.iter().map(|file| file.path.as_str());
     let names = ledger.paths.iter().chain(&ledger.identifiers).map(|record| record.name.as_str());
-    let known: HashSet<&str> = files.chain(names).collect();
-    let bases: HashSet<&str> = known.iter().map(|path| base_name(path)).collect();
+    let known: HashSet<&str, TextHashing> = files.chain(names).collect();
+    let bases: HashSet<&str, TextHashing> = known.iter().map(|path| base_name(path)).collect();
     let mut claims: Vec<Claim<'a>> = Vec::new();
     let mut seen = HashSet::new();
     for part in cut_parts(check.summary) {
@@ -477,7 +478,7 @@ fn is_certain(path: &str) -> bool {
 }
 
 /// Whether a path, or its end without leading directories, is known.
-fn is_known(path: &str, known: &HashSet<&str>) -> bool {
+fn is_known(path: &str, known: &HashSet<&str, TextHashing>) -> bool {
     let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]).filter(|end| end.contains('/'));
     known.contains(path) || ends.into_iter().any(|end| known.contains(end))
 }

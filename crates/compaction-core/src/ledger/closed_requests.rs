@@ -7,6 +7,7 @@ use super::cues::{is_substantive, typed};
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
 use super::problems::{is_word_of_problem, reports};
 use super::statements::{Statement, Voice};
+use super::terms::TextHashing;
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, starts_with_any, starts_with_piece,
 };
@@ -315,10 +316,10 @@ const COMPARED: usize = 600;
 static NO_SUBJECTS: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: no subjects"));
 
 /// What tells the subject of a text: the beginnings of its long words, and pairs of characters of scripts without spaces.
-fn subjects(text: &str) -> HashSet<String> {
+fn subjects(text: &str) -> HashSet<String, TextHashing> {
     let words = normalised(prefix_utf16(text, COMPARED));
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     for word in words.split_whitespace() {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().any(is_unspaced) {
@@ -348,7 +349,7 @@ pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> Str
         return false;
     }
     let own = subjects(message);
-    let is_shared = |done: &HashSet<String>| {
+    let is_shared = |done: &HashSet<String, TextHashing>| {
         let shared = || own.intersection(done);
         let pairs = shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count();
         pairs >= FEWEST_PAIRS || shared().any(|one| one.chars().count() == STEM)

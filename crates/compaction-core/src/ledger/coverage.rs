@@ -193,17 +193,16 @@ impl Coverage {
     /// Whether one statement holds at least `part` (from 0 to 1) of the weight of `target`.
     pub(super) fn holds(&self, target: &Target, part: f32, sums: &mut Sums) -> bool {
         let whole = target.weight();
-        let occurring = target.terms.iter().filter_map(|(hash, weight)| Some((self.by_term.get(hash)?, weight)));
-        let occurring: Vec<(&Occurrences, &f32)> = occurring.filter(|(one, _)| !one.places.is_empty()).collect();
+        let occurring = || target.terms.iter().filter_map(|(hash, weight)| Some((self.by_term.get(hash)?, weight)));
         // All terms that occur anywhere must be enough.
-        let most: f32 = occurring.iter().map(|(_, weight)| *weight).sum();
+        let most: f32 = occurring().filter(|(occurrences, _)| !occurrences.places.is_empty()).map(|(_, one)| one).sum();
         if whole <= 0.0 || most / whole < part {
             return part <= 0.0;
         }
         let windows = self.windows();
         sums.by_statement.resize((windows + self.lines) as usize, 0.0);
         let mut is_held = false;
-        'terms: for (occurrences, weight) in occurring {
+        'terms: for (occurrences, weight) in occurring() {
             for place in &occurrences.places {
                 let statement = if place & LINE == 0 { *place } else { windows + (place ^ LINE) };
                 let sum = &mut sums.by_statement[statement as usize];

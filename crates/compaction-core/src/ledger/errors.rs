@@ -7,13 +7,11 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, Input};
-
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
 use super::commands::{is_goal, purposes};
 use super::failing::Failing;
-use super::finder::automaton;
+use super::finder::Phrases;
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
 use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours};
@@ -485,28 +483,27 @@ pub(super) enum Worth {
     Cause,
 }
 
-/// Finds a piece of everything that makes a line a [`Worth::Cause`], in any case. Most lines have none.
-static CAUSES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+/// What makes a line a [`Worth::Cause`], in any case. Most lines have none of it.
+pub(super) static CAUSES: LazyLock<Phrases> = LazyLock::new(|| {
     let words =
         ["e   ", "err", "fatal", "exception", "failure", "panic", "interrupt", "exit", "notfound", ": not found"];
-    automaton(words.iter().chain(CAUSE_STARTS).chain(SYSTEM_CAUSES), true)
+    Phrases::of(words.iter().chain(CAUSE_STARTS).chain(SYSTEM_CAUSES).copied())
 });
 
 /// The lines of `text` that may say why something failed.
 pub(super) fn lines_with_causes(text: &str) -> impl Iterator<Item = &str> {
     let mut from = 0;
     std::iter::from_fn(move || {
-        let found = CAUSES.find(Input::new(text).range(from..))?.start();
+        let found = from + CAUSES.found_in(&text[from..]).next()?.0;
         let start = memchr::memrchr(b'\n', &text.as_bytes()[..found]).map_or(0, |end| end + 1);
-        let end = memchr::memchr(b'\n', &text.as_bytes()[found..]).map_or(text.len(), |end| found + end);
-        from = end;
-        Some(text[start..end].trim())
+        from = memchr::memchr(b'\n', &text.as_bytes()[found..]).map_or(text.len(), |end| found + end);
+        Some(text[start..from].trim())
     })
 }
 
 /// Whether `line`, which has no white space around it, says why something failed.
 pub(super) fn is_cause(line: &str) -> bool {
-    CAUSES.is_match(line) && worth(line) == Worth::Cause
+    CAUSES.is_in(line) && worth(line) == Worth::Cause
 }
 
 /// The worth of `line`, which has no white space around it.

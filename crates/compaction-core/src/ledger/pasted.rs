@@ -4,9 +4,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-
-use super::finder::automaton;
+use super::finder::Phrases;
 use super::statements::{is_prose, without_marker};
 
 /// Fewest lines with marks of pasted text in a passage, and most lines without one between two of them.
@@ -117,12 +115,15 @@ fn is_marked(line: &str) -> bool {
 
 /// The passage from the first phrase of a licence to the end of the paragraph with the last one.
 fn legal(text: &str) -> Option<Range<usize>> {
-    static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(LEGAL, true));
-    let mut places = [None; LEGAL.len()];
-    for found in FINDER.find_iter(text) {
-        places[found.pattern().as_usize()].get_or_insert(found.start());
-    }
-    let places: Vec<usize> = places.into_iter().flatten().collect();
+    static FINDER: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(LEGAL.iter().copied()));
+    let mut seen = Vec::new();
+    let mut is_new = |(_, phrase): &(usize, &'static str)| {
+        !seen.contains(phrase) && {
+            seen.push(*phrase);
+            true
+        }
+    };
+    let places: Vec<usize> = FINDER.found_in(text).filter(|found| is_new(found)).map(|(place, _)| place).collect();
     let (first, last) = (places.iter().min()?, places.iter().max()?);
     let start = text[..*first].rfind('\n').map_or(0, |at| at + 1);
     let end = text[*last..].find("\n\n").map_or(text.len(), |at| last + at + 1);

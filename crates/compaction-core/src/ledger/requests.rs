@@ -15,6 +15,7 @@ use super::reasons::{change_of_plan, with_subject};
 use super::stated::{is_choice_of_person, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
+use super::terms::TextHashing;
 use super::text::{WordList, clip, clip_middle, normalised, one_line};
 use super::{Request, RequestWeight};
 use crate::phrases::{SPACED, listed};
@@ -43,7 +44,7 @@ static COMMON: WordList<'static> = WordList::new(listed!(SPACED, "requests: comm
 #[derive(Debug, Default, Clone)]
 pub(super) struct Topics {
     /// Words of the topic of the newest request.
-    topic: HashSet<String>,
+    topic: HashSet<String, TextHashing>,
 }
 
 impl Topics {
@@ -88,7 +89,7 @@ fn weight(normalised: &str) -> usize {
     spaced.max(unspaced / 2)
 }
 
-fn topic_words(text: &str) -> HashSet<String> {
+fn topic_words(text: &str) -> HashSet<String, TextHashing> {
     let words = normalised(prefix_utf16(text, TOPIC_UNITS));
     let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.has(word) && !WORK.has(word);
     words.split_whitespace().filter(is_telling).map(str::to_owned).collect()

@@ -3,13 +3,12 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
 
 use super::bold::without_bold;
 use super::cues::{Choice, has_name, is_guess, is_sized, with_reason};
 use super::deciding::{is_advice, is_undecided};
-use super::finder::automaton;
+use super::finder::Phrases;
 use super::statements::sentences;
 use super::text::{WordList, has_piece, normalised};
 use crate::phrases::{SPACED, UNSPACED, listed};
@@ -57,9 +56,9 @@ const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
 static WITH_NAME: WordList<'static> = WordList::new(listed!(SPACED, "stated: of a person with a name"));
 
 /// Finds a piece of each phrase with which such a sentence gives a reason or an alternative. Most sentences have none.
-static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+pub(super) static MARKS: LazyLock<Phrases> = LazyLock::new(|| {
     let spaced = [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words);
-    automaton(spaced.chain(ALTERNATIVES_UNSPACED).chain(REASONS_UNSPACED).copied(), true)
+    Phrases::of(spaced.chain(ALTERNATIVES_UNSPACED).chain(REASONS_UNSPACED).copied())
 });
 
 /// Fewest words of such a sentence, and characters in a language without spaces between words.
@@ -74,7 +73,7 @@ pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
-    if !MARKS.is_match(sentence) {
+    if !MARKS.is_in(sentence) {
         return None;
     }
     let normal = normalised(sentence);
@@ -290,7 +289,7 @@ mod tests {
     #[test]
     fn every_mark_is_found_by_its_letters() {
         for mark in [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words) {
-            assert!(MARKS.is_match(mark), "{mark}");
+            assert!(MARKS.is_in(mark), "{mark}");
         }
     }
 }

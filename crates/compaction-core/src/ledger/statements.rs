@@ -22,7 +22,7 @@ const LONGEST_MESSAGE: usize = 420;
 /// Most UTF-16 units of quoted code.
 const LONGEST_QUOTE: usize = 240;
 /// Bytes at each end of long code that are read for a quote.
-const CODE_BYTES: usize = 1024;
+const CODE_BYTES: usize = 512;
 /// Most bytes of all statements while messages are read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Most statements of one message.
@@ -246,7 +246,7 @@ fn quoted_code(code: &str) -> String {
         let is_enough = |end: &str| utf16_len(&as_line(end)) > LONGEST_QUOTE;
         (is_enough(head) && is_enough(tail)).then(|| format!("{head}{tail}"))
     };
-    let ends = if code.len() > 4 * CODE_BYTES { ends() } else { None };
+    let ends = if code.len() > 3 * CODE_BYTES { ends() } else { None };
     clip_middle(&as_line(ends.as_deref().unwrap_or(code)), LONGEST_QUOTE)
 }
 

@@ -491,6 +491,7 @@ pub(crate) fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phrases::{UNSPACED, each};
 
     #[test]
     fn thinking_in_tags_is_not_said() {
@@ -504,6 +505,16 @@ mod tests {
             ("<think>a</think>\n<think>b</think>c", "\nc"),
         ] {
             assert_eq!(without_thinking(Cow::Borrowed(text)), expected);
+        }
+    }
+
+    #[test]
+    fn phrases_without_spaces_begin_with_a_character_of_their_script() {
+        // These are compared with the words of a text, too.
+        let others = ["answers: routine", "cues: trivial"];
+        for (list, phrases) in UNSPACED.into_iter().flatten().filter(|(list, _)| !others.contains(list)) {
+            let wrong: Vec<&str> = each(phrases).filter(|phrase| !begins_piece(phrase.as_bytes()[0])).collect();
+            assert!(wrong.is_empty(), "{list}: {wrong:?}");
         }
     }
 
@@ -527,6 +538,9 @@ mod tests {
             let mut line = String::new();
             read_one_line(&text, &mut line);
             proptest::prop_assert_eq!(line, plain_line(&text));
+            proptest::prop_assert_eq!(trim(&text), text.trim());
+            proptest::prop_assert_eq!(lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+            proptest::prop_assert_eq!(count(&text, |byte| byte == b'a'), text.matches('a').count());
             if !text.contains('Σ') {
                 proptest::prop_assert_eq!(normalised(&text), plain_words(&text));
             }
