@@ -333,6 +333,9 @@ pub fn build_tables() {
     {
         LazyLock::force(automaton);
     }
+    for phrases in [&stated::MARKS, &errors::CAUSES] {
+        LazyLock::force(phrases);
+    }
     withdrawals::build_tables();
     constraints::build_tables();
 }

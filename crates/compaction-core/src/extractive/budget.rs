@@ -117,12 +117,13 @@ fn chosen<'a>(
     let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN as u64);
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
     let name_lists = NameList::of(ledger);
+    let checks = candidates.checks.clone();
     let mut lists = preferred(candidates, kind);
     let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
     chooser.take_required(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
-    chooser.take_digest(ledger, style);
+    chooser.take_digest(ledger, style, &checks);
     chooser.take_rest(&mut lists);
     chooser.lengthen();
     chooser.take_names();
@@ -224,7 +225,7 @@ impl Chooser<'_> {
     }
 
     /// Fills the room that the sections leave with statements, except for a small part for names.
-    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>) {
+    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>, checks: &Checks) {
         // Items about the turn that follows are gone in the next summary, so they stand for no statement.
         let lasting = self.chosen.iter().filter(|(_, candidate)| candidate.position < u64::MAX);
         let mut texts: Vec<&str> = lasting.map(|(_, candidate)| candidate.text.as_str()).collect();
@@ -235,7 +236,7 @@ impl Chooser<'_> {
         }
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
-        self.digest = Digest { ledger, units, style }.items(&texts);
+        self.digest = Digest { ledger, units, style, checks }.items(&texts);
         let mut used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
         // Labels are only estimated while statements are chosen. If they took more room, the oldest
         // items are dropped.
@@ -352,6 +353,8 @@ struct Digest<'a> {
     /// UTF-16 units that it may take.
     units: usize,
     style: &'a Style<'a>,
+    /// The newest runs, which may be of the turn behind a history.
+    checks: &'a Checks,
 }
 
 /// An item under construction.
@@ -373,8 +376,7 @@ impl Digest<'_> {
             focus: self.style.custom_instructions,
             quotes: MOST_QUOTES,
         };
-        // The turn behind a history has the newest runs.
-        let rows = Checks::of(self.style.with_turn.unwrap_or(self.ledger)).rows(&self.ledger.statements);
+        let rows = self.checks.rows(&self.ledger.statements);
         let chosen = selection.choose_among(self.ledger, others, &rows.replaced);
         let mut items: Vec<Item> = Vec::new();
         for (index, _) in chosen {

@@ -13,6 +13,7 @@ mod state;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -94,6 +95,8 @@ const MOST_LATEST: usize = 3;
 #[derive(Debug)]
 pub(super) struct Candidates {
     pub(super) pool: Pool,
+    /// The checks up to the end of the turn that follows, if it is known.
+    pub(super) checks: Rc<Checks>,
 }
 
 impl Candidates {
@@ -129,11 +132,26 @@ impl Candidates {
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
         let turn = turn.map(|turn| &turn.ledger);
+        let newest = style.with_turn.unwrap_or(ledger);
+        let checks = Rc::new(Checks::of(newest));
         let states = FileStates::of(&ledger.statements);
         let undone = UndoneTurns::of(with_turn);
         let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
-        let mut builder =
-            Builder { ledger, turn, with_turn, kind, goes_on, tells_state, turn_request, units, states, undone, pool };
+        let mut builder = Builder {
+            ledger,
+            turn,
+            with_turn,
+            newest,
+            checks,
+            kind,
+            goes_on,
+            tells_state,
+            turn_request,
+            units,
+            states,
+            undone,
+            pool,
+        };
         builder.requests();
         let has_failed_runs = builder.failed_runs();
         builder.notes();
@@ -150,7 +168,7 @@ impl Candidates {
         }
         builder.go_on(has_failed_runs);
         builder.finished();
-        Self { pool: builder.pool }
+        Self { pool: builder.pool, checks: builder.checks }
     }
 }
 
@@ -158,6 +176,9 @@ struct Builder<'a> {
     ledger: &'a Ledger,
     /// The ledger with the turn that follows, if it is known.
     with_turn: &'a Ledger,
+    /// The same, whatever the kind of the summary, and its checks.
+    newest: &'a Ledger,
+    checks: Rc<Checks>,
     kind: SummaryKind,
     /// Whether the messages are the beginning of a turn that goes on behind them.
     goes_on: bool,
@@ -501,7 +522,7 @@ impl<'a> Builder<'a> {
         let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
         // The next commit shows what stands.
         let is_over = |one: &&Statement| one.text.starts_with(TOOK_BACK) && one.position < committed_at;
-        let checks = Checks::of(self.with_turn);
+        let checks = self.checks_of(self.with_turn);
         // A newer run of the same program may have found more than one that passed.
         let failed = self.with_turn.unresolved_errors();
         let failed: Vec<(u64, Vec<String>)> =
@@ -677,7 +698,7 @@ impl<'a> Builder<'a> {
             }
         }
         // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
-        let checks = Checks::of(self.ledger);
+        let checks = self.checks_of(self.ledger);
         let passed = checks.passed();
         let changed_at = self.ledger.code_changed_at();
         // Edits without a file say nothing where the files are told.
@@ -698,6 +719,11 @@ impl<'a> Builder<'a> {
                 false => self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least),
             }
         }
+    }
+
+    /// The checks of one of the ledgers.
+    fn checks_of(&self, ledger: &Ledger) -> Rc<Checks> {
+        if std::ptr::eq(ledger, self.newest) { self.checks.clone() } else { Rc::new(Checks::of(ledger)) }
     }
 
     /// Position at which the branch was last moved back.

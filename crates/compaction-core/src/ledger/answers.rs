@@ -5,7 +5,7 @@ use super::bold::without_bold;
 use super::cues::{has_name, is_sized};
 use super::notes::{AGREED, REFUSED, answered_to};
 use super::statements::sentences;
-use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
+use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, starts_with_piece};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -29,26 +29,26 @@ const ROUTINE_WORDS: usize = 9;
 const SHORTEST_NAME: usize = 4;
 
 /// First words of an assent.
-const ASSENTS: &[&str] = listed!(SPACED, "answers: assents");
+static ASSENTS: WordList<'static> = WordList::new(listed!(SPACED, "answers: assents"));
 /// First words of a refusal. Who does it alone refuses the offer, too.
-const REFUSALS: &[&str] = listed!(SPACED, "answers: refusals");
+static REFUSALS: WordList<'static> = WordList::new(listed!(SPACED, "answers: refusals"));
 /// The same in languages without spaces between words.
 const ASSENTS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: assents");
 const REFUSALS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: refusals");
 /// Words of questions that only ask whether to go on with what was planned.
-const ROUTINE: &[&str] = listed!(SPACED, "answers: routine");
+static ROUTINE: WordList<'static> = WordList::new(listed!(SPACED, "answers: routine"));
 const ROUTINE_UNSPACED: &[&str] = listed!(UNSPACED, "answers: routine");
 /// Words between two things of which a question lets a person choose one.
-const EITHER: &[&str] = listed!(SPACED, "answers: either");
+static EITHER: WordList<'static> = WordList::new(listed!(SPACED, "answers: either"));
 const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
 /// Words of the model's own advice.
-const ADVISING: &[&str] = listed!(SPACED, "answers: advising");
+static ADVISING: WordList<'static> = WordList::new(listed!(SPACED, "answers: advising"));
 const ADVISING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: advising");
 /// Words that stand for something said before.
-const POINTING: &[&str] = listed!(SPACED, "answers: pointing");
+static POINTING: WordList<'static> = WordList::new(listed!(SPACED, "answers: pointing"));
 const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: pointing");
 /// Words of questions about a choice, with which a question about one of several ways is asked.
-const CHOOSING: &[&str] = listed!(SPACED, "answers: choosing");
+static CHOOSING: WordList<'static> = WordList::new(listed!(SPACED, "answers: choosing"));
 const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: choosing");
 /// Most words, and characters of a script without spaces, of a message that only agrees: `ok, try that`.
 const ASSENT_WORDS: usize = 4;
@@ -122,11 +122,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
 
 /// Whether a sentence gives the model's own advice.
 pub(super) fn advises(sentence: &str) -> bool {
-    has_any(&normalised(sentence), ADVISING) || has_piece(sentence, ADVISING_UNSPACED)
-}
-
-fn has_piece(sentence: &str, pieces: &[&str]) -> bool {
-    !sentence.is_ascii() && pieces.iter().any(|piece| sentence.contains(piece))
+    ADVISING.is_in(&normalised(sentence)) || has_piece(sentence, ADVISING_UNSPACED)
 }
 
 fn is_question(text: &str) -> bool {
@@ -138,13 +134,11 @@ fn is_question(text: &str) -> bool {
 
 fn verdict(sentence: &str) -> Option<Verdict> {
     let words = normalised(sentence);
-    let begins = |list: &[&str], unspaced: &[&str]| {
-        starts_with_any(&words, list) || unspaced.iter().any(|start| sentence.starts_with(start))
-    };
+    let begins = |list: &WordList<'_>, unspaced: &[&str]| list.starts(&words) || starts_with_piece(sentence, unspaced);
     if is_no_refusal(sentence) {
         return None;
     }
-    match (begins(REFUSALS, REFUSALS_UNSPACED), begins(ASSENTS, ASSENTS_UNSPACED)) {
+    match (begins(&REFUSALS, REFUSALS_UNSPACED), begins(&ASSENTS, ASSENTS_UNSPACED)) {
         (true, _) => Some(Verdict::Refusal),
         (false, true) => Some(Verdict::Assent),
         (false, false) => None,
@@ -168,7 +162,7 @@ fn is_routine(question: &str) -> bool {
     let count = words.split_whitespace().count() + unspaced(&words) / 3;
     count <= ROUTINE_WORDS
         && !has_name(question)
-        && (has_any(&words, ROUTINE) || ROUTINE_UNSPACED.iter().any(|piece| words.contains(piece)))
+        && (ROUTINE.is_in(&words) || ROUTINE_UNSPACED.iter().any(|piece| words.contains(piece)))
 }
 
 /// Whether a message that begins with an assent says little else.
@@ -185,8 +179,8 @@ fn only_agrees(message: &str, normalised: &str) -> bool {
 /// Whether a question is about a choice: it names two things, or a way of which there are others.
 fn lets_choose(question: &str) -> bool {
     let words = normalised(question);
-    has_any(&words, EITHER)
-        || has_any(&words, CHOOSING)
+    EITHER.is_in(&words)
+        || CHOOSING.is_in(&words)
         || has_piece(question, EITHER_UNSPACED)
         || has_piece(question, CHOOSING_UNSPACED)
 }
@@ -194,7 +188,7 @@ fn lets_choose(question: &str) -> bool {
 /// Whether a message names one of the things between which a question lets a person choose.
 fn names_one(message: &str, question: &str) -> bool {
     let asked = normalised(question);
-    if !has_any(&asked, EITHER) {
+    if !EITHER.is_in(&asked) {
         return has_piece(question, EITHER_UNSPACED);
     }
     let words = normalised(message);
@@ -217,7 +211,7 @@ const LONGEST_START: usize = 16;
 /// Whether a question makes no sense without the sentence before it.
 fn points_back(question: &str) -> bool {
     let words = normalised(question);
-    let points = has_any(&words, POINTING) || has_piece(question, POINTING_UNSPACED);
+    let points = POINTING.is_in(&words) || has_piece(question, POINTING_UNSPACED);
     points && !has_name(question) && words.split_whitespace().count() <= POINTING_WORDS
 }
 

@@ -10,7 +10,7 @@ use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
-use super::text::{WordList, clip_middle, first_words, normalised, one_line, quoted};
+use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted};
 use crate::phrases::{EVERY, HARNESSES, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -49,7 +49,7 @@ const ANNOUNCED_WITHIN: usize = 80;
 /// Most words of such a beginning.
 const ANNOUNCEMENT_WORDS: usize = 4;
 /// Messages that ask for nothing by themselves.
-const TRIVIAL: &[&str] = listed!(EVERY, "cues: trivial");
+static TRIVIAL: WordList<'static> = WordList::new(listed!(EVERY, "cues: trivial"));
 /// Beginnings of messages by which a harness lets the model go on. What follows may be a rule.
 const GOING_ON: &[&str] = listed!(HARNESSES, "person: going on");
 /// Bytes of the longest message that may ask for nothing.
@@ -130,7 +130,7 @@ pub(crate) fn is_trivial(text: &str) -> bool {
         return false;
     }
     let words = normalised(text);
-    text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
+    text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.has(words.trim())
 }
 
 /// Whether a sentence only guesses. `words` are its normalised words.
@@ -158,7 +158,7 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
         return None;
     }
     let words = normalised(sentence);
-    let has_unspaced = |marks: &[&str]| !sentence.is_ascii() && marks.iter().any(|mark| sentence.contains(mark));
+    let has_unspaced = |marks: &[&str]| has_piece(sentence, marks);
     let is_long = || words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
     let has = |spaced: &WordList<'_>, unspaced| {
         spaced.is_in(&words) && words.split_whitespace().count() >= FEWEST_WORDS || has_unspaced(unspaced) && is_long()

@@ -15,7 +15,8 @@ use super::reasons::{change_of_plan, with_subject};
 use super::stated::{is_choice_of_person, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
-use super::text::{clip, clip_middle, has_any, normalised, one_line, starts_with_any};
+use super::terms::TextHashing;
+use super::text::{WordList, clip, clip_middle, normalised, one_line};
 use super::{Request, RequestWeight};
 use crate::phrases::{SPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
@@ -31,19 +32,19 @@ const SHORTEST_TOPIC_WORD: usize = 4;
 /// Leading UTF-16 units of a message that are searched for its topic.
 const TOPIC_UNITS: usize = 600;
 /// Beginnings of messages that report, confirm or refuse.
-const REPLIES: &[&str] = listed!(SPACED, "requests: replies");
+static REPLIES: WordList<'static> = WordList::new(listed!(SPACED, "requests: replies"));
 /// Words that ask, in any position.
-const ASKING: &[&str] = listed!(SPACED, "requests: asking");
+static ASKING: WordList<'static> = WordList::new(listed!(SPACED, "requests: asking"));
 /// Verbs in the form in which they ask for work.
-const WORK: &[&str] = listed!(SPACED, "requests: work");
+static WORK: WordList<'static> = WordList::new(listed!(SPACED, "requests: work"));
 /// Long words that identify no topic.
-const COMMON: &[&str] = listed!(SPACED, "requests: common");
+static COMMON: WordList<'static> = WordList::new(listed!(SPACED, "requests: common"));
 
 /// The topics of the requests so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Topics {
     /// Words of the topic of the newest request.
-    topic: HashSet<String>,
+    topic: HashSet<String, TextHashing>,
 }
 
 impl Topics {
@@ -74,8 +75,8 @@ fn asks_for_work(text: &str) -> bool {
     }
     let words = normalised(prefix_utf16(text, TOPIC_UNITS));
     let count = weight(&words);
-    let replies = starts_with_any(&words, REPLIES);
-    let asks = || text.contains('?') || has_any(&words, ASKING) || has_any(&words, WORK);
+    let replies = REPLIES.starts(&words);
+    let asks = || text.contains('?') || ASKING.is_in(&words) || WORK.is_in(&words);
     // Constraints have a section of their own.
     let restricts = || sentences(text).all(is_constraint);
     count >= FEWEST_WORDS && !restricts() && (!replies || count >= MANY_WORDS || asks())
@@ -88,9 +89,9 @@ fn weight(normalised: &str) -> usize {
     spaced.max(unspaced / 2)
 }
 
-fn topic_words(text: &str) -> HashSet<String> {
+fn topic_words(text: &str) -> HashSet<String, TextHashing> {
     let words = normalised(prefix_utf16(text, TOPIC_UNITS));
-    let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.contains(word) && !WORK.contains(word);
+    let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.has(word) && !WORK.has(word);
     words.split_whitespace().filter(is_telling).map(str::to_owned).collect()
 }
 
@@ -342,10 +343,9 @@ impl<'a> Dialogue<'a> {
         for part in parts {
             for sentence in part.sentences() {
                 let plan = || before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
-                let choice = choice(sentence)
-                    .filter(|choice| choice.is_made)
-                    .or_else(|| stated(sentence, is_final))
-                    .or_else(|| choice(sentence));
+                let chosen = choice(sentence);
+                let is_open = chosen.as_ref().is_none_or(|choice| !choice.is_made);
+                let choice = Some(()).filter(|()| is_open).and_then(|()| stated(sentence, is_final)).or(chosen);
                 let made = choice.as_ref().is_some_and(|choice| choice.is_made);
                 if let Some(plan) = Some(()).filter(|()| !made).and_then(|()| plan()) {
                     notes.add(NoteKind::Decision, &plan, place, true);

@@ -57,6 +57,8 @@ impl<'a> Builder<'a> {
         let pool = Pool::new(None, false);
         self.turn.map(|ledger| Builder {
             with_turn: ledger,
+            newest: self.newest,
+            checks: self.checks.clone(),
             ledger,
             turn: None,
             turn_request: None,
