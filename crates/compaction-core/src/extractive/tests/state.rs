@@ -252,7 +252,8 @@ fn a_title_at_the_end_of_an_answer_announces_nothing() {
 fn a_reported_problem_is_over_once_it_was_worked_on_and_the_person_went_on() {
     let fix = |id: &str| [calls(id, "write", r#"{"path":"src/a.rs","content":"x"}"#), returns(id, "ok", false)];
     let messages = [&[user("The export of the list is broken since yesterday")][..], &fix("1")].concat();
-    let report = "The user reports: The export of the list is broken since yesterday";
+    let report =
+        "The user reports: The export of the list is broken since yesterday (files changed since, not confirmed)";
     assert_eq!(after(Section::Blocked, &messages), [report]);
     let on = [&messages[..], &[says("Its cause was the cache.", "stop"), user("go on")], &fix("2")].concat();
     assert_eq!(after(Section::Blocked, &on), [""; 0]);
