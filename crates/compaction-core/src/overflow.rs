@@ -78,12 +78,32 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
     if status.code == Some(402) || matches_any(text, QUOTA) {
         return Err(Some(ErrorClass::Quota));
     }
-    let names_size = matches_any(text, OVERFLOW) || names_size(text);
-    let is_overflow = names_size && !is_about_output_alone(text);
-    match is_overflow || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
-        true => Ok(Reported::of_plain(text)),
+    let numbers = Reported::of_plain(text);
+    let names_size = || matches_any(text, OVERFLOW) || names_size(text) || is_over(text, numbers);
+    let is_overflow = || !is_about_output_alone(text) && names_size() || has_code(text) || matches_any(text, NO_ROOM);
+    match is_overflow() || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
+        true => Ok(numbers),
         false => Err(None),
     }
+}
+
+/// Whether the text names a window of tokens and a request that does not fit into it, in whatever words.
+fn is_over(text: &str, numbers: Reported) -> bool {
+    let counted = numbers.counted().unwrap_or(0).saturating_add(numbers.output.unwrap_or(0));
+    let is_of_other = || OTHER_THINGS.iter().any(|thing| text.contains(thing));
+    numbers.limit.is_some_and(|limit| counted > limit) && text.contains("token") && !is_of_other()
+}
+
+/// Whether a word of the text is a code that means an overflow, such as `PromptTooLong` or
+/// `context_length_exceeded`.
+fn has_code(text: &str) -> bool {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    text.split(|character| !is_part(character)).any(|word| {
+        let word = word.replace(['_', '-'], "");
+        let has = |pieces: &[&str]| pieces.iter().any(|piece| word.contains(piece));
+        let is_too_much = || has(CODE_WINDOWS) || has(CODE_CONTENTS) && !word.contains("exceed");
+        has(CODE_EXCESS) && is_too_much() && !has(CODE_OTHERS)
+    })
 }
 
 /// Whether the text has the status of a request that is too large, and says anything else. A bare
@@ -158,7 +178,9 @@ impl Reported {
         });
         let has_sum = found.input.is_some();
         let mut inputs: Option<u64> = None;
-        for number in numbers(text).filter(|number| !number.is_followed_by(OTHER_UNITS)) {
+        let status = Status::of(text).code.map(u64::from);
+        let is_count = |number: &Number<'_>| !number.is_followed_by(OTHER_UNITS) && Some(number.value) != status;
+        for number in numbers(text).filter(is_count) {
             if number.is_followed_by(INPUT_COUNTS) {
                 inputs = Some(inputs.unwrap_or(0).saturating_add(number.value));
             } else if number.is_followed_by(OUTPUT_COUNTS) || number.follows(BEFORE_OUTPUT) {
@@ -172,10 +194,16 @@ impl Reported {
             }
         }
         found.input = inputs.or(found.input);
+        found.limit = found.limit.filter(|limit| *limit >= LEAST_LIMIT);
+        if let Some((counted, limit)) =
+            compared(text).filter(|(_, limit)| found.limit.is_none_or(|found| found == *limit))
+        {
+            found.limit = Some(limit);
+            found.input = found.input.or(found.total.is_none().then_some(counted));
+        }
         if let (None, Some(total), Some(output)) = (found.input, found.total, found.output) {
             found.input = total.checked_sub(output);
         }
-        found.limit = found.limit.filter(|limit| *limit >= LEAST_LIMIT);
         found
     }
 
@@ -206,6 +234,19 @@ fn is_limit(number: &Number<'_>) -> bool {
         || number.is_followed_by(AFTER_LIMIT)
         || number.follows(&[" is"]) && number.is_near(NAMED_LIMIT)
         || number.follows(&[">"]) && number.follows_number_before(">")
+}
+
+/// The first count of a sentence about tokens that is larger than the limit after it, and this limit.
+fn compared(text: &str) -> Option<(u64, u64)> {
+    sentences(text).into_iter().filter(|sentence| sentence.contains("token")).find_map(|sentence| {
+        let is_count = |number: &Number<'_>| number.value >= LEAST_LIMIT && !number.is_followed_by(OTHER_UNITS);
+        let counts: Vec<Number<'_>> = numbers(sentence).filter(is_count).collect();
+        counts.windows(2).find_map(|pair| {
+            let between = sentence.get(sentence.len() - pair[0].after.len()..pair[1].before.len())?;
+            let is_comparison = COMPARISONS.iter().any(|words| between.contains(words));
+            (is_comparison && pair[0].value > pair[1].value).then_some((pair[0].value, pair[1].value))
+        })
+    })
 }
 
 /// The status of an error text.
@@ -333,7 +374,8 @@ impl Number<'_> {
 
     /// Whether `words` precede it within a short distance.
     fn is_near(&self, words: &str) -> bool {
-        self.before.rfind(words).is_some_and(|at| self.before.len() - at <= NEAR)
+        let start = self.before.floor_char_boundary(self.before.len().saturating_sub(NEAR));
+        self.before[start..].contains(words)
     }
 
     /// Whether `sign` precedes it, and a number or its unit precedes the sign.
@@ -371,7 +413,10 @@ fn numbers(text: &str) -> impl Iterator<Item = Number<'_>> {
         let end = start + number_length(&text[start..]);
         at = end;
         let digits: String = text[start..end].chars().filter(char::is_ascii_digit).collect();
-        Some(Number { value: digits.parse().unwrap_or(u64::MAX), before: &text[..start], after: &text[end..] })
+        let value: u64 = digits.parse().unwrap_or(u64::MAX);
+        let is_thousands = text[end..].starts_with('k') && !text[end + 1..].starts_with(char::is_alphanumeric);
+        let (value, end) = if is_thousands { (value.saturating_mul(1000), end + 1) } else { (value, end) };
+        Some(Number { value, before: &text[..start], after: &text[end..] })
     })
 }
 
@@ -387,15 +432,25 @@ fn plain(text: &str) -> String {
                 characters.next();
                 push_space(&mut out);
             }
-            ('\\', Some('u')) => out.push('\\'),
+            ('\\', Some('u')) => out.push(unescaped(&mut characters).unwrap_or('\\')),
             ('\\', _) => {}
             ('\u{2018}' | '\u{2019}', _) => out.push('\''),
             ('\u{201c}' | '\u{201d}', _) => out.push('"'),
-            _ if character.is_whitespace() => push_space(&mut out),
+            // Also the frames that terminals draw around texts.
+            _ if character.is_whitespace() || ('\u{2500}'..='\u{257f}').contains(&character) => push_space(&mut out),
             _ => push(&mut out, character),
         }
     }
     out
+}
+
+/// The ASCII character of an escape whose `u` comes next. Takes the escape, or nothing of any other.
+fn unescaped(characters: &mut (impl Iterator<Item = char> + Clone)) -> Option<char> {
+    let code: String = characters.clone().skip(1).take(4).collect();
+    let code = u8::from_str_radix(code.strip_prefix("00").filter(|code| code.len() == 2)?, 16).ok();
+    let character = code.filter(|code| code.is_ascii_graphic()).map(char::from)?;
+    characters.nth(4);
+    Some(character)
 }
 
 fn push_space(out: &mut String) {
@@ -412,15 +467,19 @@ fn push(out: &mut String, character: char) {
 }
 
 /// Ends of sentences and of members of a JSON object.
-const ENDS: [&str; 8] = [". ", "; ", "! ", "? ", "\",", "',", "\":\"", " | "];
+const ENDS: [&str; 10] = [". ", "; ", "! ", "? ", "\",", "',", "\":\"", " | ", "\u{3002}", "\u{ff1b}"];
 
 /// Whether a sentence of `text`, in lower case, says that a context is larger than a model's window.
 fn names_size(text: &str) -> bool {
+    sentences(text).into_iter().any(says_too_large)
+}
+
+fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = vec![text];
     for end in ENDS {
         sentences = sentences.into_iter().flat_map(|sentence| sentence.split(end)).collect();
     }
-    sentences.into_iter().any(says_too_large)
+    sentences
 }
 
 fn says_too_large(sentence: &str) -> bool {
@@ -447,6 +506,9 @@ fn is_hard_quota(text: &str) -> bool {
 
 /// Texts of any provider that mean that a context is too large.
 const OVERFLOW: &[&str] = listed!(TEXTS, "overflow");
+
+/// Texts about an output for which the input leaves no room.
+const NO_ROOM: &[&str] = listed!(TEXTS, "no room");
 
 /// The provider or its servers cannot answer now.
 const OVERLOADED: &[&str] = listed!(TEXTS, "overloaded");
@@ -494,6 +556,9 @@ const BEFORE_LIMIT: &[&str] = listed!(TEXTS, "before limit");
 /// Words after a limit.
 const AFTER_LIMIT: &[&str] = listed!(TEXTS, "after limit");
 
+/// What stands between a count and the limit that it exceeds.
+const COMPARISONS: &[&str] = listed!(TEXTS, "comparisons");
+
 /// Words before a limit, with the name of a model in between.
 const NAMED_LIMIT: &str = "maximum context length of";
 
@@ -520,6 +585,18 @@ const OF_MODELS: &[&str] = listed!(TEXTS, "of models");
 /// Words for other things that are too large, which no smaller context cures. Such errors name the
 /// thing in the same sentence.
 const OTHER_THINGS: &[&str] = listed!(TEXTS, "other things");
+
+/// Pieces of codes that say that there is too much of something.
+const CODE_EXCESS: &[&str] = listed!(TEXTS, "code excess");
+
+/// Pieces of codes that mean the window of a model.
+const CODE_WINDOWS: &[&str] = listed!(TEXTS, "code windows");
+
+/// Pieces of codes that mean the content of a request. What is exceeded there may also be a limit on requests.
+const CODE_CONTENTS: &[&str] = listed!(TEXTS, "code contents");
+
+/// Pieces of codes for other things that are too large.
+const CODE_OTHERS: &[&str] = listed!(TEXTS, "code others");
 
 /// Introductions by which frameworks mark any error of a request. They do not refer to the input.
 const INTRODUCTIONS: &[&str] = listed!(TEXTS, "introductions");
@@ -702,7 +779,8 @@ mod tests {
         for line in FIXTURES.into_iter().flat_map(lines) {
             let message = string(&line, "errorMessage").expect("a line has a text");
             let numbers = Reported::of(message);
-            for (member, found) in [("limit", numbers.limit), ("input", numbers.input), ("output", numbers.output)] {
+            let found = [numbers.limit, numbers.input, numbers.output, numbers.total];
+            for (member, found) in ["limit", "input", "output", "total"].into_iter().zip(found) {
                 let expected = line.get(member).and_then(Json::as_f64).map(|number| number as u64);
                 if expected.is_some() && found != expected {
                     wrong.push(format!("{member} {found:?}, not {expected:?}: {message}"));
