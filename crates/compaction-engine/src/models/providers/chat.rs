@@ -115,10 +115,18 @@ fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
 
 fn stop_reason(reason: &str) -> StopReason {
     match reason.to_ascii_lowercase().as_str() {
-        "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "stop_token" | "complete" | "completed" | "done"
-        | "end" | "finish" | "finished" => StopReason::Stop,
-        "length" | "limit" | "max_tokens" | "max_output_tokens" | "max_completion_tokens" | "max_new_tokens"
-        | "max_length" | "token_limit" | "model_length" | "context_length_exceeded"
+        "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "stop_token" | "complete" | "completed"
+        | "done" | "end" | "finish" | "finished" => StopReason::Stop,
+        "length"
+        | "limit"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "max_completion_tokens"
+        | "max_new_tokens"
+        | "max_length"
+        | "token_limit"
+        | "model_length"
+        | "context_length_exceeded"
         | "model_context_window_exceeded" => StopReason::Length,
         "tool_calls" | "tool_call" | "function_call" | "tool_use" => StopReason::ToolUse,
         _ => StopReason::Other(reason.to_owned()),
