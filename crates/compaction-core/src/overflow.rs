@@ -72,15 +72,19 @@ pub fn refused_size(provider: Option<&str>, error_message: &str) -> Option<Repor
 /// The numbers of a text about a request that is too large. Otherwise the class of a rate limit or
 /// quota, if the text is about one.
 fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<Reported, Option<ErrorClass>> {
-    if status.code == Some(429) && !matches_any(text, QUOTA) || matches_any(text, RATE_LIMIT) && !is_hard_quota(text) {
+    // A code says it for certain. The rest of the text may quote the request.
+    let is_certain = || !matches!(status.code, Some(402 | 429)) && has_code(text, &[CODE_CONTEXTS]);
+    let of_rates = || matches_any(text, RATE_LIMIT) && !is_hard_quota(text) && !is_certain();
+    if status.code == Some(429) && !matches_any(text, QUOTA) || of_rates() {
         return Err(Some(ErrorClass::RateLimit));
     }
-    if status.code == Some(402) || matches_any(text, QUOTA) {
+    if status.code == Some(402) || matches_any(text, QUOTA) && !is_certain() {
         return Err(Some(ErrorClass::Quota));
     }
     let numbers = Reported::of_plain(text);
     let names_size = || matches_any(text, OVERFLOW) || names_size(text) || is_over(text, numbers);
-    let is_overflow = || !is_about_output_alone(text) && names_size() || has_code(text) || matches_any(text, NO_ROOM);
+    let has_any_code = || has_code(text, &[CODE_CONTEXTS, CODE_WINDOWS]);
+    let is_overflow = || !is_about_output_alone(text) && names_size() || has_any_code() || matches_any(text, NO_ROOM);
     match is_overflow() || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
         true => Ok(numbers),
         false => Err(None),
@@ -94,14 +98,14 @@ fn is_over(text: &str, numbers: Reported) -> bool {
     numbers.limit.is_some_and(|limit| counted > limit) && text.contains("token") && !is_of_other()
 }
 
-/// Whether a word of the text is a code that means an overflow, such as `PromptTooLong` or
-/// `context_length_exceeded`.
-fn has_code(text: &str) -> bool {
+/// Whether a word of the text is a code that means an overflow of one of `windows`, such as
+/// `context_length_exceeded`, or of a content, such as `PromptTooLong`.
+fn has_code(text: &str, windows: &[&[&str]]) -> bool {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     text.split(|character| !is_part(character)).any(|word| {
         let word = word.replace(['_', '-'], "");
         let has = |pieces: &[&str]| pieces.iter().any(|piece| word.contains(piece));
-        let is_too_much = || has(CODE_WINDOWS) || has(CODE_CONTENTS) && !word.contains("exceed");
+        let is_too_much = || windows.iter().any(|pieces| has(pieces)) || has(CODE_CONTENTS) && !word.contains("exceed");
         has(CODE_EXCESS) && is_too_much() && !has(CODE_OTHERS)
     })
 }
@@ -186,7 +190,7 @@ impl Reported {
             } else if number.is_followed_by(OUTPUT_COUNTS) || number.follows(BEFORE_OUTPUT) {
                 found.output.get_or_insert(number.value);
             } else if is_limit(&number) {
-                found.limit.get_or_insert(number.value);
+                found.limit = found.limit.or(Some(number.value).filter(|limit| *limit >= LEAST_LIMIT));
             } else if number.follows(BEFORE_INPUT) && !has_sum {
                 found.input.get_or_insert(number.value);
             } else if number.follows(BEFORE_TOTAL) {
@@ -194,7 +198,6 @@ impl Reported {
             }
         }
         found.input = inputs.or(found.input);
-        found.limit = found.limit.filter(|limit| *limit >= LEAST_LIMIT);
         if let Some((counted, limit)) =
             compared(text).filter(|(_, limit)| found.limit.is_none_or(|found| found == *limit))
         {
@@ -243,7 +246,8 @@ fn compared(text: &str) -> Option<(u64, u64)> {
         let counts: Vec<Number<'_>> = numbers(sentence).filter(is_count).collect();
         counts.windows(2).find_map(|pair| {
             let between = sentence.get(sentence.len() - pair[0].after.len()..pair[1].before.len())?;
-            let is_comparison = COMPARISONS.iter().any(|words| between.contains(words));
+            let is_sum = between.contains('+') || OUTPUT_PARAMETERS.iter().any(|name| between.contains(name));
+            let is_comparison = !is_sum && COMPARISONS.iter().any(|words| between.contains(words));
             (is_comparison && pair[0].value > pair[1].value).then_some((pair[0].value, pair[1].value))
         })
     })
@@ -356,14 +360,23 @@ struct Number<'a> {
 
 /// Characters that may separate a number from its words.
 const BETWEEN: &[char] = &[' ', '(', ')', '`', '\'', '"', ':', '=', '*'];
+/// Words that may link a number with its name.
+const LINKS: [&str; 3] = [" is", " of", " only"];
 /// Maximum distance in bytes of words that describe a number.
 const NEAR: usize = 100;
 
 impl Number<'_> {
-    /// Whether one of `words` directly precedes it.
+    /// Whether one of `words` precedes it, at most with a word such as `is` in between.
     fn follows(&self, words: &[&str]) -> bool {
-        let before = self.before.trim_end_matches(BETWEEN);
-        words.iter().any(|word| before.ends_with(word.trim_end_matches(BETWEEN)))
+        let mut before = self.before.trim_end_matches(BETWEEN);
+        let follows = |before: &str| words.iter().any(|word| before.ends_with(word.trim_end_matches(BETWEEN)));
+        while !follows(before) {
+            let Some(rest) = LINKS.iter().find_map(|link| before.strip_suffix(link)) else {
+                return false;
+            };
+            before = rest.trim_end_matches(BETWEEN);
+        }
+        true
     }
 
     /// Whether one of `words` directly follows it.
@@ -588,6 +601,9 @@ const OTHER_THINGS: &[&str] = listed!(TEXTS, "other things");
 
 /// Pieces of codes that say that there is too much of something.
 const CODE_EXCESS: &[&str] = listed!(TEXTS, "code excess");
+
+/// Pieces of codes that mean the window of a model, and nothing else.
+const CODE_CONTEXTS: &[&str] = listed!(TEXTS, "code contexts");
 
 /// Pieces of codes that mean the window of a model.
 const CODE_WINDOWS: &[&str] = listed!(TEXTS, "code windows");
