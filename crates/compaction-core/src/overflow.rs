@@ -433,11 +433,19 @@ fn numbers(text: &str) -> impl Iterator<Item = Number<'_>> {
     })
 }
 
+/// Maximum bytes of a text that are read at its beginning.
+const MAX_BEGINNING: usize = 48 * 1024;
+/// Maximum bytes of a longer text that are read at its end.
+const MAX_END: usize = 16 * 1024;
+
 /// `text` in lower case, with plain quotation marks and single spaces, without the escapes of nested
 /// JSON and the white space of indented JSON.
 fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars().flat_map(char::to_lowercase).peekable();
+    // A longer text quotes a request or a page. What it says of the error is at one of its ends.
+    let end = text.floor_char_boundary(text.len().min(MAX_BEGINNING));
+    let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_END).max(end));
+    let mut out = String::with_capacity(end + text.len() - start);
+    let mut characters = text[..end].chars().chain(text[start..].chars()).flat_map(char::to_lowercase).peekable();
     while let Some(character) = characters.next() {
         let escaped = if character == '\\' { characters.peek().copied() } else { None };
         match (character, escaped) {
@@ -804,6 +812,16 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn of_a_long_text_both_ends_are_read() {
+        let page = "\u{fc} 1 ".repeat(2_000_000);
+        let began = std::time::Instant::now();
+        assert!(!is_overflow(None, &page));
+        assert!(is_overflow(None, &format!("prompt is too long {page}")));
+        assert!(is_overflow(None, &format!("{page} prompt is too long")));
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
     }
 
     #[test]
