@@ -576,9 +576,12 @@ impl<'a> Builder<'a> {
             false => (&self.with_turn.plan, self.with_turn.plan.position > self.ledger.messages),
         });
         if let Some((plan, true)) = plan_of_turn {
-            for item in &plan.items {
+            let passed = if std::ptr::eq(plan, &self.with_turn.plan) { self.passed_tasks(plan) } else { 0 };
+            for (at, item) in plan.items.iter().enumerate() {
                 let section = match item.status {
                     PlanStatus::Completed => Section::Done,
+                    // The calls since tell what was done.
+                    PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
                     PlanStatus::InProgress => Section::InProgress,
                     PlanStatus::Pending => Section::NextSteps,
                     PlanStatus::Cancelled => continue,
@@ -599,9 +602,12 @@ impl<'a> Builder<'a> {
         let reported = self.ledger.reported_tasks();
         // What was done before may be thrown away.
         let is_thrown_away = self.reset_at() > plan.position;
-        for item in plan.items.iter().filter(|item| !is_thrown_away || item.status == PlanStatus::Pending) {
+        let passed = self.passed_tasks(plan);
+        let items = plan.items.iter().enumerate();
+        for (at, item) in items.filter(|(_, item)| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {
                 PlanStatus::Completed => Section::Done,
+                PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
                 PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,
                 PlanStatus::InProgress => Section::InProgress,

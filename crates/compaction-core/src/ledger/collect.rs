@@ -10,7 +10,7 @@ use super::closed_requests::{
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::frames::frames;
-use super::last_step::NewestCalls;
+use super::last_step::{LastStep, NewestCalls};
 use super::names::NameKind;
 use super::names::Names;
 use super::notes::{ANSWERED, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID};
@@ -135,6 +135,9 @@ impl<'a> Collector<'a> {
             Body::User { content } => {
                 let text = content.text("\n");
                 let words = person::words(&text);
+                if words.len() < text.len() {
+                    self.actions.note_notice(&text);
+                }
                 if words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO) {
                     self.take_back_commit(place);
                 }
@@ -438,6 +441,7 @@ impl<'a> Collector<'a> {
         let statements = self.statements.finish();
         let is_quiet = statements.iter().map(|one| one.text.len()).sum::<usize>() < TALKATIVE;
         let results = if is_quiet { self.actions.take_results() } else { Vec::new() };
+        let jobs = self.actions.take_jobs();
         let directory = self.actions.take_directory();
         let (files, commands) = self.actions.finish();
         Ledger {
@@ -445,7 +449,7 @@ impl<'a> Collector<'a> {
             answered: self.dialogue.answered,
             is_waiting: self.dialogue.is_waiting,
             newest_answer: self.dialogue.take_newest(),
-            last_step: self.newest_calls.finish(self.tools),
+            last_step: LastStep { jobs, ..self.newest_calls.finish(self.tools) },
             requests: self.dialogue.finish(),
             statements,
             results,

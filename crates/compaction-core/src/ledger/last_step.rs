@@ -60,6 +60,8 @@ pub(crate) struct LastStep {
     /// The steps that the model listed last in this turn, and the position of that message; empty if it listed none.
     pub(crate) listed: Vec<String>,
     pub(crate) listed_at: u64,
+    /// Commands that go on in the background.
+    pub(crate) jobs: Vec<String>,
 }
 
 impl PartialEq for LastStep {

@@ -231,6 +231,8 @@ pub(crate) const PUSHED: &str = "Pushed ";
 pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
 /// Follows a check that succeeded without a count.
 pub(crate) const PASSED: &str = ": passed";
+/// Starts a command that goes on in the background.
+pub(crate) const IN_BACKGROUND: &str = "Runs in the background, its end was not seen: ";
 /// Starts the commits that no push followed, where others were pushed.
 pub(crate) const UNPUSHED: &str = "Committed after the last push: ";
 /// Precedes the commit that a push replaced on the server.

@@ -650,3 +650,25 @@ fn pages_do_not_ask_for_another_run_of_the_tests() {
     assert!(!done.contains("files changed since"), "{done}");
     assert!(!progress.contains("nothing was run") && !next.contains("cargo test"), "{progress} {next}");
 }
+
+#[test]
+fn a_command_in_the_background_has_not_succeeded() {
+    let started =
+        |output: &str| vec![user("Check the types of the shop"), runs("1", "mypy src"), returns("1", output, false)];
+    let codex = "Chunk ID: 3\nWall time: 1.0 seconds\nProcess running with session ID 99\nOutput:\nsrc/a.py:1: note: x";
+    let claude = "Command running in background with ID: b7b23b2. Output is being written to: /tmp/b7b23b2.output";
+    let item = "Runs in the background, its end was not seen: `mypy src`";
+    for output in [codex, claude] {
+        let messages = started(output);
+        assert!(!after(Section::Done, &messages).iter().any(|done| done.contains("mypy")), "{output}");
+        assert!(after(Section::InProgress, &messages).contains(&item.to_owned()), "{output}");
+    }
+    let read = [
+        calls("2", "write_stdin", r#"{"session_id":99,"chars":""}"#),
+        returns("2", "Wall time: 9.0 seconds\nProcess exited with code 0\nOutput:\nok", false),
+    ];
+    assert!(!after(Section::InProgress, &[&started(codex)[..], &read].concat()).contains(&item.to_owned()));
+    let notice =
+        user("<task-notification>\n<task-id>b7b23b2</task-id>\n<status>completed</status>\n</task-notification>");
+    assert!(!after(Section::InProgress, &[&started(claude)[..], &[notice]].concat()).contains(&item.to_owned()));
+}
