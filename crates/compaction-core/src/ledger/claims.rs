@@ -134,7 +134,7 @@ fn read_files(clause: &str, words: &[&str], ledger: &Ledger, found: &mut impl Fn
         let is_none = matches!(*word, "changes" | "edits" | "modifications") && before.last() == Some(&"no");
         if is_done || is_denied || is_none {
             let articles =
-                |word: &&&str| ARTICLES.has(*word) || is_none && matches!(**word, "to" | "in" | "were" | "made");
+                |word: &&&str| ARTICLES.has(word) || is_none && matches!(**word, "to" | "in" | "were" | "made");
             let objects = words[at + 1..].iter().skip_while(articles);
             let objects = objects.take_while(|word| **word == "and" || file(word, ledger).is_some());
             objects.filter_map(|word| file(word, ledger)).for_each(|named| judge(named, is_done, ledger, found));
