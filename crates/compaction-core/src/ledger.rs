@@ -343,6 +343,9 @@ pub(crate) fn person_words(text: &str) -> String {
     person::words(text).into_owned()
 }
 
+/// Endings of pages of text.
+const PAGES: [&str; 6] = [".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"];
+
 impl Ledger {
     /// Whether it holds no facts.
     pub fn is_empty(&self) -> bool {
@@ -392,6 +395,13 @@ impl Ledger {
     /// Position of the newest change of a file; 0 for none.
     pub(crate) fn changed_at(&self) -> u64 {
         self.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
+    }
+
+    /// The same of files that a check may read. A page of documentation breaks no test.
+    pub(crate) fn code_changed_at(&self) -> u64 {
+        let is_page = |path: &str| PAGES.iter().any(|ending| path.ends_with(ending));
+        let code = self.files.iter().filter(|file| !is_page(&file.path));
+        code.map(|file| file.changed_at).max().unwrap_or_default()
     }
 
     /// The person's last request.

@@ -156,7 +156,7 @@ impl StoreError {
             Err(source) => source,
         };
         match locator.map(Into::into) {
-            Some(locator) if source.kind() == io::ErrorKind::NotFound => Self::SessionNotFound { locator },
+            Some(locator) if crate::file::leads_nowhere(&source) => Self::SessionNotFound { locator },
             locator => Self::Io { action, locator, source },
         }
     }

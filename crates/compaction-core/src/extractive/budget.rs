@@ -228,7 +228,12 @@ impl Chooser<'_> {
     fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>, checks: &Checks) {
         // Items about the turn that follows are gone in the next summary, so they stand for no statement.
         let lasting = self.chosen.iter().filter(|(_, candidate)| candidate.position < u64::MAX);
-        let texts: Vec<&str> = lasting.map(|(_, candidate)| candidate.text.as_str()).collect();
+        let mut texts: Vec<&str> = lasting.map(|(_, candidate)| candidate.text.as_str()).collect();
+        if self.kind == SummaryKind::TurnPrefix && style.with_turn.is_some() {
+            // The history before the turn tells them.
+            let milestones = ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+            texts.extend(milestones.map(|one| one.text.as_str()));
+        }
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
         self.digest = Digest { ledger, units, style, checks }.items(&texts);

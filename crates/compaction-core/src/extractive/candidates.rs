@@ -24,12 +24,12 @@ use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::accepts;
-use crate::ledger::commands::purposes;
+use crate::ledger::commands::{is_check, purposes};
 use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED,
+    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, PASSED, REFUSED,
     RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, key, question_answered,
 };
 use crate::ledger::outcomes::told_command;
@@ -63,6 +63,8 @@ const TURN_UNITS: (usize, usize) = (160, 400);
 const TURN_IN_GOAL: usize = 30;
 /// Most UTF-16 units of the first request of a conversation whose topic has moved.
 const LONGEST_FIRST: usize = 160;
+/// Part of a summary in which Goal surely has a whole request.
+const WHOLE_GOAL_PART: usize = 3;
 /// Commands that begin a new conversation.
 const RESETS: [&str; 3] = ["/clear", "/new", "/reset"];
 /// Most UTF-16 units of a request that are compared with the newest statements.
@@ -387,6 +389,7 @@ impl<'a> Builder<'a> {
             }
             let section = match note.kind {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
+                NoteKind::Constraint if self.is_in_goal(note) => continue,
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
                 // The history before the turn tells them.
@@ -436,6 +439,15 @@ impl<'a> Builder<'a> {
             self.pool.add(Section::Decisions, &note.text, origin, rank);
         }
         self.earlier_steps(&before);
+    }
+
+    /// Whether a turn alone, whose Goal has the whole request, says a demand there.
+    fn is_in_goal(&self, demand: &Note) -> bool {
+        let latest = self.latest().filter(|latest| self.goes_on && utf16_len(&latest.text) <= MOST_UNITS);
+        latest.is_some_and(|latest| {
+            let goal = one_line(&latest.text);
+            utf16_len(&goal) * WHOLE_GOAL_PART <= self.units && goal.contains(&one_line(&demand.text))
+        })
     }
 
     /// The decisions of the turn that follows.
@@ -500,9 +512,13 @@ impl<'a> Builder<'a> {
 
     /// Commits, pushes, pull requests, and the last outcome of each kind of test.
     fn milestones(&mut self) {
-        let milestones = self.ledger.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
+        // The history before a turn tells those of the turn, too.
+        if !self.tells_state {
+            return;
+        }
+        let milestones = self.with_turn.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
         let last = standing_milestones(milestones);
-        let changed_at = self.ledger.changed_at();
+        let changed_at = self.with_turn.code_changed_at();
         let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
         // The next commit shows what stands.
         let is_over = |one: &&Statement| one.text.starts_with(TOOK_BACK) && one.position < committed_at;
@@ -520,7 +536,8 @@ impl<'a> Builder<'a> {
         let last = last.into_iter().filter(|one| !is_over(one)).collect();
         for statement in self.commits(last) {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
-            let is_run = statement.text.starts_with('`');
+            let run = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let is_run = run.is_some_and(|(command, _)| is_check(command));
             let item = match is_run && changed_at > statement.position {
                 true => format!("{} ({CHANGED_SINCE})", statement.text),
                 false => statement.text.clone(),
@@ -543,6 +560,7 @@ impl<'a> Builder<'a> {
             let item = format!("Changed since the last commit, not committed yet: {}", changed.join(", "));
             self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);
         }
+        self.unpushed();
         let named = self.ledger.statements.iter().rev().find_map(|one| Some((pull_request(&one.text)?, one)));
         if let Some((name, statement)) = named {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
@@ -682,17 +700,24 @@ impl<'a> Builder<'a> {
         // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
         let checks = self.checks_of(self.ledger);
         let passed = checks.passed();
+        let changed_at = self.ledger.code_changed_at();
         // Edits without a file say nothing where the files are told.
         let has_changes = self.ledger.files.iter().any(|file| file.written + file.edited > 0);
         let is_told = |command: &&CommandRecord| has_changes && command.is_call && edits_files(&command.command);
         for command in commands().filter(|command| command.position >= oldest && !is_told(command)) {
-            let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
-            let (position, times) = (command.position, command.succeeded);
-            let origin = Origin { position, times, sources: Some(&command.sources) };
+            let position = command.position;
             let is_check = passed.iter().any(|(at, check)| *at == position && *check == told_command(&command.command));
-            let rank = if is_check { Rank::Low } else { Rank::Least };
-            self.pool.add(Section::Done, &format!("{verb} {name}"), origin, rank);
+            let origin = Origin { position, times: command.succeeded, sources: Some(&command.sources) };
+            let verb = if command.is_call { "Called" } else { "Ran" };
+            match is_check {
+                true => {
+                    let since = if changed_at > position { format!(" ({CHANGED_SINCE})") } else { String::new() };
+                    let origin = Origin { times: 1, ..origin };
+                    self.pool.add(Section::Done, &format!("{name}{PASSED}{since}"), origin, Rank::Low);
+                }
+                false => self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least),
+            }
         }
     }
 

@@ -329,7 +329,7 @@ impl<'a> Collector<'a> {
         }
         let has_words = !text.trim().is_empty();
         if has_words {
-            self.newest_calls.note_words();
+            self.newest_calls.note_words(&text, place.position);
             self.actions.note_words(&text);
         }
         let since = self.actions.last_call().max(self.first - 1).max(self.asked_at());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::text::{WordList, word_list};
-use crate::phrases::PROGRAMS;
+use crate::phrases::{PROGRAMS, listed};
 use crate::text::utf16_len;
 
 /// Programs that look things up and change nothing.
@@ -267,6 +267,13 @@ fn purpose(step: &str) -> Option<String> {
     if PREPARING.has(program) || LOOKUPS.has(program) || FILTERS.has(program) {
         return None;
     }
+    // What tells about the program says nothing about the work.
+    let first_argument = words.clone().next();
+    if first_argument.is_some_and(|argument| ABOUT_ITSELF.contains(&argument))
+        || words.clone().any(|word| word.starts_with("--") && ABOUT_ITSELF.contains(&word))
+    {
+        return None;
+    }
     if !WITH_SUBCOMMAND.has(program) && !WITH_SUBCOMMAND.has(first) {
         return Some(program.to_owned());
     }
@@ -292,6 +299,8 @@ fn purpose(step: &str) -> Option<String> {
 
 /// Options that only shape what a check prints.
 static OUTPUT_OPTIONS: WordList = word_list!(PROGRAMS, "commands: output options");
+/// Arguments by which a program tells about itself.
+const ABOUT_ITSELF: &[&str] = listed!(PROGRAMS, "commands: about itself");
 
 /// What tells a run of a check from runs of other checks: its programs, targets and options, without those that shape the
 /// output.
@@ -493,6 +502,7 @@ mod tests {
             ("python run.py", &["python run.py"]),
             ("./scripts/check.sh --all; ls", &["check.sh"]),
             ("ls | grep x", &[]),
+            ("golangci-lint version --json; pytest --help", &[]),
         ] {
             assert_eq!(purposes(command), expected, "{command}");
         }

@@ -11,7 +11,7 @@ use super::names::scan;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
 use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, word_list};
-use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
+use crate::phrases::{EVERY, HARNESSES, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Words of sentences that make a choice.
@@ -50,6 +50,8 @@ const ANNOUNCED_WITHIN: usize = 80;
 const ANNOUNCEMENT_WORDS: usize = 4;
 /// Messages that ask for nothing by themselves.
 static TRIVIAL: WordList = word_list!(EVERY, "cues: trivial");
+/// Beginnings of messages by which a harness lets the model go on. What follows may be a rule.
+const GOING_ON: &[&str] = listed!(HARNESSES, "person: going on");
 /// Bytes of the longest message that may ask for nothing.
 const LONGEST_TRIVIAL: usize = 40;
 /// Fewest words of a message that can be understood alone.
@@ -121,6 +123,9 @@ pub(crate) fn is_substantive(text: &str) -> bool {
 
 pub(crate) fn is_trivial(text: &str) -> bool {
     let text = text.trim();
+    if GOING_ON.iter().any(|start| text.starts_with(start)) {
+        return true;
+    }
     if text.len() > LONGEST_TRIVIAL {
         return false;
     }

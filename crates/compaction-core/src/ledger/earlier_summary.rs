@@ -5,8 +5,8 @@ use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
     ANNOUNCED, ANSWER_LEFT, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, LAST_STEP, LATEST,
-    LEFT_BRANCH, NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, PROPOSED, REPLIES, RESOLVED, SAID_LAST,
-    THE_GOAL, THEN, TO_FIX, TO_RUN, WORKING_ON,
+    LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PASSED, PATHS, PROPOSED, REPLIES,
+    RESOLVED, SAID_LAST, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -22,6 +22,8 @@ fn is_of_its_time(item: &str) -> bool {
         ANNOUNCED,
         LAST_STEP,
         COMMANDS,
+        LISTED_STEPS,
+        UNPUSHED,
         IDENTIFIERS,
         PATHS,
         REPLIES,
@@ -39,7 +41,7 @@ fn is_of_its_time(item: &str) -> bool {
 
 /// What was said or named at the time of an earlier summary. It is no state any more, but the words count.
 fn words_of_its_time(item: &str) -> Option<&str> {
-    let named = [ANNOUNCED, NAMED_BEFORE, OLD_PLAN].iter().find_map(|start| item.strip_prefix(start));
+    let named = [ANNOUNCED, LISTED_STEPS, NAMED_BEFORE, OLD_PLAN].iter().find_map(|start| item.strip_prefix(start));
     let said = || [SAID_LAST, IDLE].iter().find_map(|start| item.strip_prefix(start)?.split_once(": "));
     named.or_else(|| Some(said()?.1))
 }
@@ -132,8 +134,16 @@ fn push_request(text: &str, collector: &mut Collector<'_>) {
     });
 }
 
-/// ``Edited `a` (2 times)``
+/// ``Edited `a` (2 times)``, `` `make`: passed ``
 fn add_action(item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) -> bool {
+    if let Some((command, PASSED)) = item
+        .strip_prefix('`')
+        .and_then(|rest| rest.split_once("`"))
+        .map(|(command, rest)| (command, rest.split(" (").next().unwrap_or(rest)))
+    {
+        collector.note_success((ActionKind::Run, command.to_owned()), 1, place);
+        return true;
+    }
     let (text, times) = split_times(item);
     let Some((kind, target)) = ActionKind::ALL.into_iter().find_map(|kind| {
         let target = text.strip_prefix(kind.past())?.strip_prefix(" `")?.strip_suffix('`')?;

@@ -9,6 +9,7 @@ use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
 use super::person::is_refusal;
 use super::results::without_frame;
+use super::steps::listed_steps;
 use super::text::{clip, clip_middle, one_line, quote};
 use crate::json::Json;
 use crate::message::{Body, Message, ToolCall};
@@ -56,6 +57,9 @@ pub(crate) struct LastStep {
     pub(crate) position: u64,
     /// Messages with calls that came after the newest words of the model.
     pub(crate) calls_since_words: u64,
+    /// The steps that the model listed last in this turn, and the position of that message; empty if it listed none.
+    pub(crate) listed: Vec<String>,
+    pub(crate) listed_at: u64,
 }
 
 impl PartialEq for LastStep {
@@ -72,12 +76,18 @@ pub(super) struct NewestCalls<'a> {
     results: Vec<&'a Message>,
     position: u64,
     since_words: u64,
+    listed: Vec<String>,
+    listed_at: u64,
 }
 
 impl<'a> NewestCalls<'a> {
-    /// Records words of the model.
-    pub(super) fn note_words(&mut self) {
+    /// Records words of the model, with the steps that they list.
+    pub(super) fn note_words(&mut self, text: &str, position: u64) {
         self.since_words = 0;
+        let listed = listed_steps(text);
+        if !listed.is_empty() {
+            (self.listed, self.listed_at) = (listed, position);
+        }
     }
 
     /// Records a message with calls of tools that do more than plan and think. `has_words` says whether the model
@@ -104,7 +114,8 @@ impl<'a> NewestCalls<'a> {
 
     pub(super) fn finish(self, tools: &FileTools) -> LastStep {
         // A call that waits for its result is listed as such.
-        let Some(message) = self.calls.filter(|_| !self.results.is_empty()) else { return LastStep::default() };
+        let none = LastStep { listed: self.listed, listed_at: self.listed_at, ..LastStep::default() };
+        let Some(message) = self.calls.filter(|_| !self.results.is_empty()) else { return none };
         let results: Vec<_> = self.results.iter().map(|result| result.read_body()).collect();
         let result_of = |id: &str| {
             results.iter().find_map(|body| match &**body {
@@ -115,7 +126,7 @@ impl<'a> NewestCalls<'a> {
             })
         };
         let body = message.read_body();
-        let Body::Assistant(answer) = &*body else { return LastStep::default() };
+        let Body::Assistant(answer) = &*body else { return none };
         let telling = answer.tool_calls().filter(|call| tells(call, &classify(call, tools)));
         let calls: Vec<&ToolCall> = telling.collect();
         let first = calls.len().saturating_sub(MOST_CALLS);
@@ -128,7 +139,7 @@ impl<'a> NewestCalls<'a> {
         if first > 0 {
             told.insert(0, format!("{first} more calls"));
         }
-        LastStep { text: told.join("; "), position: self.position, calls_since_words: self.since_words }
+        LastStep { text: told.join("; "), position: self.position, calls_since_words: self.since_words, ..none }
     }
 }
 

@@ -229,6 +229,10 @@ pub(crate) const AMENDED: &str = " (amended)";
 /// Start the milestone of a push, and of the first push of a branch.
 pub(crate) const PUSHED: &str = "Pushed ";
 pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
+/// Follows a check that succeeded without a count.
+pub(crate) const PASSED: &str = ": passed";
+/// Starts the commits that no push followed, where others were pushed.
+pub(crate) const UNPUSHED: &str = "Committed after the last push: ";
 /// Precedes the commit that a push replaced on the server.
 pub(crate) const INSTEAD_OF: &str = " instead of ";
 /// Starts the milestone of a branch that was moved back to an older commit, with what came after it thrown away.
@@ -330,6 +334,8 @@ pub(crate) const THE_GOAL: &str = "The goal above is the request of this turn";
 pub(crate) const THE_LATEST: &str = "the latest request";
 /// Starts the steps that were named before the latest request, while that is worked on.
 pub(crate) const NAMED_BEFORE: &str = "Named before the latest request: ";
+/// Starts the steps that the model listed in the turn that goes on, from the first one of which nothing is seen yet.
+pub(crate) const LISTED_STEPS: &str = "Left of the steps that the assistant listed, as far as is seen: ";
 /// Starts the open tasks of a plan that is older than the newest requests.
 pub(crate) const OLD_PLAN: &str = "From a plan that was not updated since: ";
 /// Starts the item of the newest calls of tools and what came of them.

@@ -124,8 +124,8 @@ fn says(words: &str, phrases: &WordList<'_>) -> bool {
     }
     phrases.found_in(words).any(|(at, phrase)| {
         let before = &words[..at];
-        let is_condition = before.split_whitespace().any(|word| CONDITIONS.has(word));
-        !is_condition && (!FAILED_ONCE.has(phrase) || !is_relative(before))
+        let has_condition = before.split_whitespace().any(|word| CONDITIONS.has(word));
+        !(has_condition || FAILED_ONCE.has(phrase) && is_relative(before))
     })
 }
 

@@ -93,9 +93,10 @@ fn topic_words(words: &str) -> HashSet<String, TextHashing> {
     words.split_whitespace().filter(is_telling).map(str::to_owned).collect()
 }
 
-/// Fewest bytes and lines of a message that is a quoted answer.
+/// Fewest bytes and lines of a message that is a quoted answer, and fewest bytes of one that is the end of an answer.
 const SHORTEST_QUOTED: usize = 200;
 const FEWEST_QUOTED: usize = 3;
+const SHORTEST_END: usize = 600;
 /// UTF-16 units of the longest message that counts as typed. Longer ones may have pasted text.
 const LONGEST_TYPED: usize = 420;
 /// Sentences at either end of a message with pasted text that a person may have written.
@@ -209,12 +210,14 @@ fn is_command(text: &str) -> bool {
     text.is_empty() || command.starts_with('/') && !command.contains(char::is_whitespace) && command != text
 }
 
-/// Whether a text is most of a long `answer`: all of its lines stand there, in this order. A smaller part may
-/// be a choice between the options that the answer names.
+/// Whether a text is most of a long `answer`, or a long end of it: all of its lines stand there, in this order. A smaller
+/// part may be a choice between the options that the answer names.
 pub(crate) fn is_quoted(text: &str, answer: &str) -> bool {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_most = text.len() * 4 >= answer.trim().len() * 3;
-    if !is_most || text.len() < SHORTEST_QUOTED || lines().nth(FEWEST_QUOTED - 1).is_none() {
+    // An answer of several messages is handed on by its last one.
+    let is_end = text.len() >= SHORTEST_END && last_line(text) == last_line(answer);
+    if !is_most && !is_end || text.len() < SHORTEST_QUOTED || lines().nth(FEWEST_QUOTED - 1).is_none() {
         return false;
     }
     let mut rest = answer;
@@ -228,6 +231,10 @@ pub(crate) fn is_quoted(text: &str, answer: &str) -> bool {
         rest = after.unwrap_or_default();
         after.is_some()
     })
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().next_back().unwrap_or_default().trim()
 }
 
 /// Whether a sentence is a quoted error or warning.

@@ -1,5 +1,6 @@
 //! The plan of the newest task list, and the next steps that an answer names.
 
+use super::bold::without_bold;
 use super::coverage::{Coverage, Sums, Target};
 use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
@@ -36,6 +37,12 @@ static PHRASES: WordList = word_list!(SPACED, "steps: phrases");
 /// UTF-16 units of the longest title.
 const LONGEST_TITLE: usize = 100;
 
+/// Words of the line above a numbered list of what the model is about to do.
+static LEADING: WordList = word_list!(SPACED, "steps: leading");
+const LEADING_UNSPACED: &[&str] = listed!(UNSPACED, "steps: leading");
+/// Fewest and most items of such a list.
+const LISTED: std::ops::RangeInclusive<usize> = 3..=12;
+
 /// Most words of a plain line above a list that is its title.
 const MOST_TITLE_WORDS: usize = 5;
 
@@ -67,6 +74,41 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
         }
     }
     steps
+}
+
+/// The last numbered list of an answer that says what the model is about to do, by the line above it; empty if there is
+/// none.
+pub(super) fn listed_steps(answer: &str) -> Vec<String> {
+    let is_third = |at: usize| matches!(answer.as_bytes().get(at + 1), Some(b'.' | b')'));
+    if !memchr::memchr_iter(b'3', answer.as_bytes()).any(is_third) {
+        return Vec::new();
+    }
+    let (mut newest, mut current, mut is_led, mut before) = (Vec::new(), Vec::new(), false, "");
+    for line in prose(answer).filter(|line| !line.trim().is_empty()).chain(["-"]) {
+        let is_numbered = line.starts_with(|first: char| first.is_ascii_digit());
+        if is_numbered && is_item_of_list(line) {
+            is_led = if current.is_empty() { leads_to_steps(before) } else { is_led };
+            current.push(shortened(&without_bold(without_marker(line))));
+        } else if !line.starts_with(char::is_whitespace) {
+            // Items may have lines of their own below them.
+            let list = std::mem::take(&mut current);
+            let is_step = |item: &String| is_sized(item) && !item.ends_with([':', '\u{ff1a}', '?']);
+            if is_led && LISTED.contains(&list.len()) && list.iter().filter(|item| !is_step(item)).count() <= 1 {
+                newest = list;
+            }
+        }
+        before = line;
+    }
+    newest
+}
+
+/// Whether a line above a list says that it is about work to do.
+fn leads_to_steps(line: &str) -> bool {
+    let is_title = line.trim_start().starts_with('#') || line.trim_end_matches('*').ends_with([':', '\u{ff1a}']);
+    // What an answer found may stand before the sentence that leads to the list.
+    let last = sentences(line).last().unwrap_or(line);
+    let is_led = || LEADING.is_in(&normalised(last)) || has_piece(last, LEADING_UNSPACED);
+    is_title && utf16_len(last) <= LONGEST_TITLE && is_led()
 }
 
 fn is_item_of_list(line: &str) -> bool {

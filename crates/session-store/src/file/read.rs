@@ -196,10 +196,20 @@ impl Identity {
     /// known.
     pub(crate) fn find(self, path: &Path) -> io::Result<Option<Metadata>> {
         match fs::metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if leads_nowhere(&error) => Ok(None),
             found => found.map(|found| (Self::from(&found) == self).then_some(found)),
         }
     }
+}
+
+/// Whether the error of a look at a path says that the path leads to no file: nothing is there, a part of it is no
+/// directory, or its links lead in a circle.
+pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let is_circle = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    let is_circle = false;
+    is_circle || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 impl From<&Metadata> for Identity {

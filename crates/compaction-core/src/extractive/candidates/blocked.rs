@@ -86,7 +86,11 @@ impl Builder<'_> {
                 continue;
             };
             let origin = Origin { position: request.position, times: 1, sources: Some(&request.sources) };
-            self.pool.add(Section::Blocked, &format!("The user reports: {problem}"), origin, Rank::Normal);
+            let since = match ledger.code_changed_at() > request.position {
+                true => format!(" ({CHANGED_SINCE}, not confirmed)"),
+                false => String::new(),
+            };
+            self.pool.add(Section::Blocked, &format!("The user reports: {problem}{since}"), origin, Rank::Normal);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::ledger::commands::purposes;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
     KEPT_CHANGES, MERGED, MOVED_BACK, ON_SERVER, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE,
-    THREW_AWAY, TOOK_BACK, UNDID,
+    THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
 };
 use crate::ledger::repository::{is_named, renaming};
 use crate::ledger::text::{clip, quoted};
@@ -136,6 +136,32 @@ impl<'a> Builder<'a> {
             self.pool.add(Section::Done, &item, Origin::at(last.position), Rank::Low);
         }
         kept
+    }
+
+    /// The commits behind the last push of their branch, in one item. Without any push, nobody expects one.
+    pub(super) fn unpushed(&mut self) {
+        if !self.tells_state {
+            return;
+        }
+        let milestones = self.with_turn.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let standing = standing_milestones(milestones);
+        let pushes: Vec<(u64, &str)> =
+            standing.iter().filter_map(|one| Some((one.position, pushed_branch(&one.text)?))).collect();
+        let is_behind = |one: &&&Statement, branch: &str| {
+            let mut own = pushes.iter().rev().filter(|(_, pushed)| branch.is_empty() || *pushed == branch);
+            own.next().is_some_and(|(at, _)| *at < one.position)
+        };
+        let commits = standing.iter().filter(|one| Commit::of(&one.text).is_some_and(|own| is_behind(one, own.branch)));
+        let commits: Vec<&&Statement> = commits.collect();
+        let Some(newest) = commits.last() else { return };
+        let hashes = commits.iter().rev().take(MOST_UNDONE).filter_map(|one| Some(Commit::of(&one.text)?.hash));
+        let more = if commits.len() > MOST_UNDONE {
+            format!(" and {} more", commits.len() - MOST_UNDONE)
+        } else {
+            String::new()
+        };
+        let item = format!("{UNPUSHED}{}{more}", hashes.collect::<Vec<_>>().join(", "));
+        self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);
     }
 
     /// Position from which the items of answered requests fit into their part of the summary. Older ones are listed

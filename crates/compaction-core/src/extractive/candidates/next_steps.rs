@@ -6,7 +6,7 @@ use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::cues::{is_sized, is_substantive, is_trivial, typed};
-use crate::ledger::notes::{GO_ON, NAMED_BEFORE, OFFERED, OLD_PLAN, OPEN_PARTS, THE_LATEST};
+use crate::ledger::notes::{GO_ON, LISTED_STEPS, NAMED_BEFORE, OFFERED, OLD_PLAN, OPEN_PARTS, THE_LATEST};
 use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line};
@@ -20,13 +20,15 @@ const FEWEST_PASTED: usize = 3;
 /// Most UTF-16 units of steps and tasks that are older than the newest requests.
 pub(super) const LONGEST_EARLIER: usize = 420;
 /// Part of a summary that the words of the request may take, and their fewest and most UTF-16 units.
-const TOLD_PART: usize = 60;
-const TOLD_UNITS: (usize, usize) = (60, 320);
+const TOLD_PART: usize = 30;
+const TOLD_UNITS: (usize, usize) = (100, 480);
 /// UTF-16 units of a summary from which it says a request or a report where it is looked for.
 pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
 const MARK: &str = " \u{2026} ";
+/// Most tasks that are in progress at once and are told as the next step.
+const MOST_TASKS: usize = 3;
 /// Fewest and most items of a list of wishes.
 const WISHES: std::ops::RangeInclusive<usize> = 2..=8;
 
@@ -62,6 +64,9 @@ impl Builder<'_> {
         if self.is_open() && self.answer_is_left(&latest.text, latest.position) {
             return;
         }
+        if self.is_open() {
+            self.steps_listed();
+        }
         let open = self.left_open(&latest.text, latest.position);
         if let Some(task) = task {
             let rest = self.rest_of(&latest.text, latest.position);
@@ -77,8 +82,11 @@ impl Builder<'_> {
         if self.answer_is_left(turn, u64::MAX) {
             return;
         }
+        self.steps_listed();
         let open = self.left_open(turn, u64::MAX);
-        if let Some(task) = self.task_in_progress(self.ledger.messages) {
+        // A word such as `continue` goes on with the plan that is newer than the request before it.
+        let before = self.latest().filter(|_| is_trivial(turn)).map(|latest| latest.position);
+        if let Some(task) = self.task_in_progress(before.unwrap_or(self.ledger.messages)) {
             let rest = self.rest_of(turn, u64::MAX);
             return self.add_step(&format!("{task}{rest}{open}"), &task, "");
         }
@@ -102,15 +110,27 @@ impl Builder<'_> {
         self.add_step(&format!("{line}{open}"), &line, turn);
     }
 
-    /// The task that the plan says is being done, if the plan is newer than the request at `since`. It says better than the
-    /// request what comes next.
+    /// Adds what is left of the steps that the model listed, unless its plan is newer and tells that.
+    fn steps_listed(&mut self) {
+        let (ledger, before) = self.turn.map_or((self.ledger, 0), |turn| (turn, self.ledger.messages));
+        let plan = &self.with_turn.plan;
+        let is_planned =
+            plan.position > before + ledger.last_step.listed_at && plan.in_state(PlanStatus::Pending).next().is_some();
+        if let Some(open) = self.listed_steps().filter(|_| !is_planned) {
+            let item = format!("{LISTED_STEPS}{open}");
+            self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
+        }
+    }
+
+    /// The tasks that the plan says are being done, if the plan is newer than the request at `since`. They say better than
+    /// the request what comes next.
     fn task_in_progress(&self, since: u64) -> Option<String> {
         let plan = Some(&self.with_turn.plan).filter(|plan| plan.position > since)?;
         let reported = self.with_turn.reported_tasks();
         let is_open = |item: &&PlanItem| !reported.iter().any(|task| std::ptr::eq(*task, *item));
-        let mut tasks = plan.in_state(PlanStatus::InProgress).filter(is_open);
-        let task = tasks.next().filter(|_| tasks.next().is_none())?;
-        Some(clip(&task.text, LONGEST_REPEAT))
+        let tasks = plan.in_state(PlanStatus::InProgress).filter(is_open).take(MOST_TASKS + 1);
+        let tasks: Vec<String> = tasks.map(|task| clip(&task.text, LONGEST_REPEAT)).collect();
+        (1..=MOST_TASKS).contains(&tasks.len()).then(|| tasks.join("; "))
     }
 
     /// The parts of a request for which nothing is seen yet, behind the task in progress.

@@ -7,12 +7,13 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::Builder;
-use super::next_steps::wishes;
+use super::next_steps::{LONGEST_EARLIER, wishes};
 use super::state::end_of;
 use crate::ledger::choices::stems;
 use crate::ledger::commands::only_looks;
 use crate::ledger::cues::is_trivial;
 use crate::ledger::finder::automaton;
+use crate::ledger::last_step::LastStep;
 use crate::ledger::notes::COMMITTED;
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::terms::is_unspaced;
@@ -35,6 +36,8 @@ const MOST_STATEMENTS: usize = 400;
 /// Newest commands that are searched for names, and UTF-16 units of one.
 const MOST_COMMANDS: usize = 200;
 const COMMAND_UNITS: usize = 1000;
+/// Fewest bytes of a name in code that stands for a file.
+const LONG_NAME: usize = 10;
 /// Fewest words that a part shares with what was said and done for it.
 const FEWEST_SHARED: usize = 2;
 /// Words before the next part of a request, in lower case.
@@ -57,35 +60,59 @@ impl Builder<'_> {
             Some(turn) => (turn, 0),
             None => (self.ledger, position),
         };
-        let done = Done::since(ledger, since);
+        let done = Done::since(ledger, since, since);
         let last = parts.iter().rposition(|part| done.touches(part))?;
         let open: Vec<String> = parts[last + 1..].iter().map(|part| clip(part, LONGEST_PART)).collect();
         (!open.is_empty()).then(|| open.join("; "))
     }
 }
 
+impl Builder<'_> {
+    /// The steps that the model listed in the turn that goes on, from the first one of which nothing is seen.
+    pub(super) fn listed_steps(&self) -> Option<String> {
+        let ledger = self.turn.unwrap_or(self.ledger);
+        let LastStep { listed, listed_at, .. } = &ledger.last_step;
+        // A commit ends the work that was listed before it.
+        let milestones = ledger.statements.iter().rev().take_while(|one| one.position > *listed_at);
+        let mut milestones = milestones.filter(|one| one.voice == Voice::Milestone);
+        if listed.is_empty() || milestones.any(|one| one.text.starts_with(COMMITTED)) {
+            return None;
+        }
+        // Calls of the same message already carry out some of them.
+        let done = Done::since(ledger, *listed_at, listed_at.saturating_sub(1));
+        let first = listed.iter().rposition(|step| done.touches(step)).map_or(0, |last| last + 1);
+        let open: Vec<String> = listed[first..].iter().map(|step| clip(step, LONGEST_PART)).collect();
+        (!open.is_empty()).then(|| clip(&open.join("; "), LONGEST_EARLIER))
+    }
+}
+
 /// What was done after a message.
 struct Done {
-    /// The last parts of the paths of changed files, and the commands that did more than to look.
+    /// The last parts of the paths of changed files, the same by letters and digits alone, and the commands that did more
+    /// than to look.
     files: Vec<String>,
+    squeezed: Vec<String>,
     commands: Vec<String>,
     stems: HashSet<String>,
     has_committed: bool,
 }
 
 impl Done {
-    fn since(ledger: &Ledger, since: u64) -> Self {
+    /// What was said after the message at `said`, and done after the one at `since`.
+    fn since(ledger: &Ledger, said: u64, since: u64) -> Self {
         let changed = ledger.files.iter().filter(|file| file.changed_at > since);
         let commands = ledger.commands.iter().rev().take_while(|run| run.position > since).take(MOST_COMMANDS);
         let commands = commands.map(|run| prefix_utf16(&run.command, COMMAND_UNITS)).filter(|run| !only_looks(run));
-        let newest = || ledger.statements.iter().rev().take_while(|one| one.position > since).take(MOST_STATEMENTS);
+        let newest = || ledger.statements.iter().rev().take_while(|one| one.position > said).take(MOST_STATEMENTS);
         let is_of_work = |one: &&Statement| one.is_of_model() || matches!(one.voice, Voice::Action | Voice::Milestone);
         let mut all: HashSet<String> = newest().filter(is_of_work).flat_map(|one| stems(&one.text)).collect();
         let completed = ledger.plan.in_state(PlanStatus::Completed).filter(|_| ledger.plan.position > since);
         all.extend(completed.flat_map(|task| stems(&task.text)));
         let files: Vec<String> = changed.map(|file| end_of(&file.path, 1).to_lowercase()).collect();
         all.extend(files.iter().flat_map(|file| stems(file)));
+        let squeeze = |name: &String| name.chars().filter(|one| one.is_alphanumeric()).collect();
         Self {
+            squeezed: files.iter().map(squeeze).collect(),
             files,
             commands: commands.map(str::to_lowercase).collect(),
             stems: all,
@@ -108,6 +135,11 @@ impl Done {
                 let last = end_of(name, 1);
                 self.files.iter().any(|file| file == last) || self.commands.iter().any(|run| run.contains(last))
             });
+        }
+        // A name in code, such as `TokenReader`, may stand for its file.
+        let mut words = lower.split(|one: char| !one.is_alphanumeric()).filter(|word| word.len() >= LONG_NAME);
+        if words.any(|word| self.squeezed.iter().any(|file| file.starts_with(word))) {
+            return true;
         }
         let own = stems(part);
         let shared = own.iter().filter(|stem| self.stems.contains(*stem)).count();

@@ -16,14 +16,14 @@ use crate::ledger::commands::{core_command, is_check, looks_up, purposes, withou
 use crate::ledger::cues::is_substantive;
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, CHOSE, COMMANDS, FAILED, LAST_STEP, NOTHING_YET, OPEN_FILE, SAID_LAST, SO_FAR, THE_LATEST, TOOK,
-    WORKING_ON,
+    ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, FAILED, LAST_STEP, NOTHING_YET, OPEN_FILE, SAID_LAST, SO_FAR,
+    THE_LATEST, TOOK, WORKING_ON,
 };
 use crate::ledger::statements::{prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
-use crate::text::utf16_len;
+use crate::text::{prefix_utf16, utf16_len};
 
 /// Most UTF-16 units of what an answer says last, and of what a closing answer says first.
 const LONGEST_CLOSING: usize = 420;
@@ -72,11 +72,27 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// The same for another ledger.
+    fn over(self, ledger: &'a Ledger) -> Self {
+        let (states, undone) = (FileStates::of(&ledger.statements), UndoneTurns::of(ledger));
+        Self { ledger, with_turn: ledger, states, undone, ..self }
+    }
+
     /// The item of the request at `position`, which is worked on. Goal has its words.
     pub(super) fn working_on(&self, position: u64) -> String {
         let item = format!("{WORKING_ON}{THE_LATEST}");
-        let mut done = if position > 0 { self.done_since(position) } else { Vec::new() };
-        done.extend(self.of_turn().into_iter().flat_map(|turn| turn.done_since(1)));
+        let done = match self.of_turn() {
+            _ if position == 0 => Vec::new(),
+            None => self.done_since(position),
+            Some(turn) if position == u64::MAX => turn.done_since(1),
+            Some(turn) if std::ptr::eq(self.with_turn, self.ledger) => {
+                let mut done = self.done_since(position);
+                done.extend(turn.done_since(1));
+                done
+            }
+            // The turn goes on with a request before it.
+            Some(turn) => turn.over(self.with_turn).done_since(position),
+        };
         // The kept messages of a turn begin with what was done for it.
         let is_newest = self.turn.is_none() && !self.goes_on && position == self.ledger.messages;
         match done.is_empty() {
@@ -187,12 +203,15 @@ impl<'a> Builder<'a> {
     /// What was done after the message at `since`: changed files, the newest milestones, and the newest commands that
     /// are not among them, in a part of the summary.
     fn done_since(&self, since: u64) -> Vec<String> {
-        let changed = self.ledger.files.iter().rev().filter(|file| file.changed_at > since);
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let standing = standing_milestones(milestones.filter(|one| one.position > since));
+        // A commit tells of the files in it.
+        let commit = standing.iter().rev().find(|one| one.text.starts_with(COMMITTED));
+        let since_commit = commit.map_or(since, |commit| commit.position);
+        let changed = self.ledger.files.iter().rev().filter(|file| file.changed_at > since_commit);
         let changed = changed.filter(|file| !self.states.is_file_taken_back(file)).map(|file| self.states.name(file));
         let changed: Vec<String> = changed.collect();
         let changed = named_files(&changed.iter().map(String::as_str).collect::<Vec<_>>(), self.units / FILES_PART);
-        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let standing = standing_milestones(milestones.filter(|one| one.position > since));
         let newest = standing.iter().rev().take(MOST_LATEST);
         let mut told: Vec<(u64, String)> = newest.map(|one| (one.position, clip(&one.text, LONGEST_REPEAT))).collect();
         // The last step has an item of its own.
@@ -211,9 +230,12 @@ impl<'a> Builder<'a> {
             .filter(|run| !is_told(run) && (run.is_call || !purposes(&run.command).iter().all(|one| looks_up(one))));
         told.extend(runs.rev().take(MOST_RUNS).map(|run| (run.position, outcome(run))));
         told.sort_by_key(|(position, _)| *position);
-        let changed_at = self.ledger.changed_at();
-        if !changed.is_empty() && !self.ledger.commands.iter().any(|run| run.position > changed_at) {
-            told.push((u64::MAX, "nothing was run since".to_owned()));
+        let changed_at = self.ledger.code_changed_at();
+        if !changed.is_empty()
+            && changed_at > since
+            && !self.ledger.commands.iter().any(|run| run.position > changed_at)
+        {
+            told.push((u64::MAX, "nothing was run since the last change".to_owned()));
         }
         let changes = format!("changed {changed}");
         let mut all = if changed.is_empty() { Vec::new() } else { vec![changes] };
@@ -312,7 +334,12 @@ impl<'a> Builder<'a> {
         if is_script {
             return None;
         }
-        if commands.is_empty() || commands.len() > MOST_COMMANDS || units > COMMAND_UNITS || commands.iter().any(is_run)
+        let has_gap = commands.iter().any(|line| has_placeholder(line));
+        if has_gap
+            || commands.is_empty()
+            || commands.len() > MOST_COMMANDS
+            || units > COMMAND_UNITS
+            || commands.iter().any(is_run)
         {
             return None;
         }
@@ -332,7 +359,10 @@ impl<'a> Builder<'a> {
         let newest = self.newest_of_model().find(|one| !is_filler(&one.text)).filter(|_| is_over)?;
         let is_last = newest.voice == Voice::Announcement && self.ledger.last_step.position <= newest.position;
         let is_title = self.own_answer().is_some_and(ends_with_title);
-        let words = self.closing_words(newest.position).filter(|_| is_last && !is_title)?;
+        // The last paragraph may say something else.
+        let start = prefix_utf16(&newest.text, SHORT_REQUEST);
+        let words =
+            self.closing_words(newest.position).filter(|words| is_last && !is_title && words.contains(start))?;
         Some(format!("{ANNOUNCED}{words}"))
     }
 
@@ -374,11 +404,11 @@ impl<'a> Builder<'a> {
 
     /// The last check of the work before files changed for the request at `since`.
     fn stale_check(&self, since: u64) -> Option<String> {
-        let changed_in_turn = self.turn.map_or(0, Ledger::changed_at);
+        let changed_in_turn = self.turn.map_or(0, Ledger::code_changed_at);
         let (ledger, changed_at, since) = match self.turn.filter(|turn| check_of(turn).is_some()) {
             Some(turn) => (turn, changed_in_turn, 0),
             None if changed_in_turn > 0 => (self.ledger, u64::MAX, 0),
-            None => (self.ledger, self.ledger.changed_at(), since),
+            None => (self.ledger, self.ledger.code_changed_at(), since),
         };
         let (position, command) = check_of(ledger)?;
         let later = self.ledger.requests.iter().rev().take_while(|request| request.position > position);
@@ -531,6 +561,15 @@ fn commands(answer: &str) -> Vec<String> {
         goes_on = commands.last().is_some_and(|last| is_unfinished(last));
     }
     commands
+}
+
+/// Whether a command has a place where the reader has to put something, such as `<id>`.
+fn has_placeholder(command: &str) -> bool {
+    let is_name = |rest: &str| {
+        let name = rest.split_once('>').map_or("", |(name, _)| name);
+        name.starts_with(|first: char| first.is_alphabetic()) && !name.contains(char::is_whitespace)
+    };
+    command.split('<').skip(1).any(is_name)
 }
 
 /// Whether a quote of a command is open, or its last line goes on with the next one.

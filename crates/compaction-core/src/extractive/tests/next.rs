@@ -220,3 +220,55 @@ fn a_script_that_runs_tests_fails_with_them() {
     let facts = after(Section::CriticalContext, &messages);
     assert!(facts.contains("13 failed, 60 passed in 17s (failed: 15 \u{2192} 13)"), "{facts}");
 }
+
+#[test]
+fn steps_that_the_model_listed_are_left_from_the_first_one_of_which_nothing_is_seen() {
+    let write = |id: &str, path: &str| {
+        [calls(id, "write", &format!(r#"{{"path":"{path}","content":"x"}}"#)), returns(id, "ok", false)]
+    };
+    let listed =
+        "Let me begin. I need:\n\n1. `TokenReader` with its interface\n2. A page in `docs/reader.md`\n3. Tests of it";
+    let begun =
+        [&[user("Write a reader for the tokens"), says(listed, "toolUse")][..], &write("1", "src/token_reader.rs")];
+    let left = "Left of the steps that the assistant listed, as far as is seen: ";
+    let next = after(Section::NextSteps, &begun.concat());
+    assert!(next.contains(&format!("{left}A page in `docs/reader.md`; Tests of it")), "{next}");
+    let next = after(Section::NextSteps, &[&begun.concat()[..], &write("2", "docs/reader.md")].concat());
+    assert!(next.contains(&format!("{left}Tests of it")), "{next}");
+    // A commit ends what was listed before it, and what the model found is no list of steps.
+    let commit = [runs("3", "git commit -m reader"), returns("3", "[main 1a2b3c4] reader\n 1 file changed", false)];
+    assert!(!after(Section::NextSteps, &[&begun.concat()[..], &commit].concat()).contains(left));
+    let found =
+        "The reader is slow because of:\n\n1. The copy of each token\n2. The search in all tokens\n3. The sorted list";
+    let messages = [&[user("Why is the reader slow?"), says(found, "toolUse")][..], &write("1", "a.rs")].concat();
+    assert!(!after(Section::NextSteps, &messages).contains(left));
+}
+
+#[test]
+fn a_word_such_as_continue_goes_on_with_the_tasks_in_progress() {
+    let tasks = r#"{"todos":[{"content":"Measure the printer","status":"in_progress"},{"content":"Write its page","status":"in_progress"}]}"#;
+    let before = prepared(&[
+        user("Look up how the page of a rule is laid out"),
+        calls("1", "todo_write", tasks),
+        returns("1", "ok", false),
+        says("Rules have a title and a body.", "stop"),
+    ]);
+    let turn = prepared(&[user("continue")]);
+    let with_turn = Ledger::collect(&[&before[..], &turn].concat(), None, tools());
+    let turn = Turn::of(&turn, tools()).unwrap();
+    let style = Style { turn: Some(&turn), with_turn: Some(&with_turn), ..style(ENOUGH) };
+    let text = text_of(&ExtractiveInput { style, ..history(&before) });
+    let next = SummaryDocument::parse(&text).body[Section::NextSteps].join("\n");
+    assert!(next.contains("Go on with: Measure the printer; Write its page"), "{next}");
+}
+
+#[test]
+fn commands_with_gaps_are_no_steps() {
+    let answer = |command: &str| {
+        let text = format!("That is how it is seen.\n\n```bash\n{command}\n```");
+        after(Section::NextSteps, &[user("How do I see the parser of a release?"), says(&text, "stop")])
+    };
+    assert!(answer("git show v1:src/parser.rs").contains("git show"));
+    assert!(!answer("git show <tag>:src/parser.rs").contains("git show"));
+    assert!(answer("./parser < in.txt > out.txt").contains("./parser"));
+}

@@ -93,3 +93,20 @@ fn the_template_of_a_command_is_told_by_its_task() {
     let goal = section(&messages, Section::Goal);
     assert_eq!(goal[0], "At first: Your task is to write the file `SHOP.md`.");
 }
+
+#[test]
+fn a_message_by_which_a_harness_goes_on_is_not_the_goal() {
+    let go_on = "Please continue working on the task on whatever approach you think is suitable.\n\
+                 IMPORTANT: YOU SHOULD NEVER ASK FOR HUMAN HELP.";
+    let messages = [
+        user("Port the parser of the shop to Rust"),
+        says("I ported the blocks.", "stop"),
+        user(go_on),
+        calls("1", "write", r#"{"path":"src/b.rs","content":"x"}"#),
+        returns("1", "ok", false),
+    ];
+    let document = SummaryDocument::parse(&text_of(&history(&prepared(&messages)))).body;
+    let goal = document[Section::Goal].join("\n");
+    assert!(goal.starts_with("Latest request: Port the parser of the shop to Rust"), "{goal}");
+    assert!(document[Section::Constraints].join("\n").contains("NEVER ASK FOR HUMAN HELP"), "{document:?}");
+}

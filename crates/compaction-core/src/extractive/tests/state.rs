@@ -118,7 +118,7 @@ fn a_turn_that_no_words_begin_goes_on_with_the_request_before_it() {
     assert_eq!(
         found,
         [
-            "Working on: the latest request (done so far: changed `src/b.rs`; nothing was run since)",
+            "Working on: the latest request (done so far: changed `src/b.rs`; nothing was run since the last change)",
             "Last step: wrote `src/b.rs`"
         ]
     );
@@ -136,7 +136,7 @@ fn many_changed_files_are_named_without_their_directories() {
     let messages = [&[user("Port the printer to Rust")][..], &messages].concat();
     let found = after(Section::InProgress, &messages);
     let expected = "changed `module_11.rs`, `module_10.rs`, `module_9.rs`, `module_8.rs`, `module_7.rs`, `module_6.rs`, \
-                    `module_5.rs` and 5 more; nothing was run since)";
+                    `module_5.rs` and 5 more; nothing was run since the last change)";
     assert!(found[0].ends_with(expected), "{found:?}");
 }
 
@@ -252,7 +252,8 @@ fn a_title_at_the_end_of_an_answer_announces_nothing() {
 fn a_reported_problem_is_over_once_it_was_worked_on_and_the_person_went_on() {
     let fix = |id: &str| [calls(id, "write", r#"{"path":"src/a.rs","content":"x"}"#), returns(id, "ok", false)];
     let messages = [&[user("The export of the list is broken since yesterday")][..], &fix("1")].concat();
-    let report = "The user reports: The export of the list is broken since yesterday";
+    let report =
+        "The user reports: The export of the list is broken since yesterday (files changed since, not confirmed)";
     assert_eq!(after(Section::Blocked, &messages), [report]);
     let on = [&messages[..], &[says("Its cause was the cache.", "stop"), user("go on")], &fix("2")].concat();
     assert_eq!(after(Section::Blocked, &on), [""; 0]);
@@ -510,7 +511,7 @@ fn a_newer_run_of_a_check_stands_for_the_older_ones() {
     assert!(text(&begun).contains("2 errors"));
     let all = [&begun[..], &built].concat();
     assert!(!text(&all).contains("2 errors"));
-    assert!(after(Section::Done, &all).contains(&"Ran `mvn clean package`".to_owned()));
+    assert!(after(Section::Done, &all).contains(&"`mvn clean package`: passed".to_owned()));
 }
 
 #[test]
@@ -611,4 +612,41 @@ fn tasks_that_are_kept_by_ids_are_done_when_a_call_says_so() {
         [calls("8", "TaskList", "{}"), returns("8", "#1 [completed] port the parser\n#3 [pending] test it", false)];
     let messages = [&messages[..], &list, &update("9", r#"{"taskId":"3","status":"completed"}"#)].concat();
     assert!(after(Section::Done, &messages).iter().any(|item| item == "test it"), "the list has ids");
+}
+
+#[test]
+fn a_turn_tells_its_milestones_and_what_was_not_pushed() {
+    let git = |id: &str, command: &str, output: &str| [runs(id, command), returns(id, output, false)];
+    let first = git("1", "git commit -m one", "[main 1111111] one\n 1 file changed");
+    let pushed = git("2", "git push", "To example.org:shop.git\n   0000000..1111111  main -> main");
+    let history = [&[user("Write the parser and commit it")][..], &first, &pushed, &[says("Done.", "stop")]].concat();
+    let write = [calls("3", "write", r#"{"path":"src/b.rs","content":"x"}"#), returns("3", "ok", false)];
+    let second = git("4", "git commit -am two", "[main 2222222] two\n 1 file changed");
+    let turn = [&[user("Now the printer of it, please")][..], &write, &second].concat();
+    let done = before_turn(Section::Done, &history, &turn);
+    assert!(done.iter().any(|item| item.starts_with("Committed 2222222 on main: two")), "{done:?}");
+    let progress = before_turn(Section::InProgress, &history, &turn);
+    assert!(progress.contains(&"Committed after the last push: 2222222".to_owned()), "{progress:?}");
+    assert!(!progress.iter().any(|item| item.contains("`src/b.rs`")), "the commit has it: {progress:?}");
+    // Nobody pushes here.
+    let alone = [&[user("Write the parser and commit it")][..], &first].concat();
+    assert!(!after(Section::InProgress, &alone).iter().any(|item| item.contains("push")));
+}
+
+#[test]
+fn pages_do_not_ask_for_another_run_of_the_tests() {
+    let tested = [runs("1", "cargo test"), returns("1", "test result: ok. 5 passed; 0 failed", false)];
+    let write =
+        |path: &str| [calls("2", "write", &format!(r#"{{"path":"{path}","content":"x"}}"#)), returns("2", "ok", false)];
+    let state = |path: &str| {
+        let messages = [&[user("Write down how the parser works")][..], &tested, &write(path)].concat();
+        [Section::Done, Section::InProgress, Section::NextSteps].map(|section| after(section, &messages).join("\n"))
+    };
+    let [done, progress, next] = state("src/parser.rs");
+    assert!(
+        done.contains("files changed since") && progress.contains("nothing was run") && next.contains("cargo test")
+    );
+    let [done, progress, next] = state("docs/parser.md");
+    assert!(!done.contains("files changed since"), "{done}");
+    assert!(!progress.contains("nothing was run") && !next.contains("cargo test"), "{progress} {next}");
 }
