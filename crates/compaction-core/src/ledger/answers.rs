@@ -5,7 +5,7 @@ use super::bold::without_bold;
 use super::cues::{has_name, is_sized};
 use super::notes::{AGREED, REFUSED, answered_to};
 use super::statements::sentences;
-use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, starts_with_piece};
+use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -29,26 +29,26 @@ const ROUTINE_WORDS: usize = 9;
 const SHORTEST_NAME: usize = 4;
 
 /// First words of an assent.
-static ASSENTS: WordList<'static> = WordList::new(listed!(SPACED, "answers: assents"));
+static ASSENTS: WordList = word_list!(SPACED, "answers: assents");
 /// First words of a refusal. Who does it alone refuses the offer, too.
-static REFUSALS: WordList<'static> = WordList::new(listed!(SPACED, "answers: refusals"));
+static REFUSALS: WordList = word_list!(SPACED, "answers: refusals");
 /// The same in languages without spaces between words.
 const ASSENTS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: assents");
 const REFUSALS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: refusals");
 /// Words of questions that only ask whether to go on with what was planned.
-static ROUTINE: WordList<'static> = WordList::new(listed!(SPACED, "answers: routine"));
+static ROUTINE: WordList = word_list!(SPACED, "answers: routine");
 const ROUTINE_UNSPACED: &[&str] = listed!(UNSPACED, "answers: routine");
 /// Words between two things of which a question lets a person choose one.
-static EITHER: WordList<'static> = WordList::new(listed!(SPACED, "answers: either"));
+static EITHER: WordList = word_list!(SPACED, "answers: either");
 const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
 /// Words of the model's own advice.
-static ADVISING: WordList<'static> = WordList::new(listed!(SPACED, "answers: advising"));
+static ADVISING: WordList = word_list!(SPACED, "answers: advising");
 const ADVISING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: advising");
 /// Words that stand for something said before.
-static POINTING: WordList<'static> = WordList::new(listed!(SPACED, "answers: pointing"));
+static POINTING: WordList = word_list!(SPACED, "answers: pointing");
 const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: pointing");
 /// Words of questions about a choice, with which a question about one of several ways is asked.
-static CHOOSING: WordList<'static> = WordList::new(listed!(SPACED, "answers: choosing"));
+static CHOOSING: WordList = word_list!(SPACED, "answers: choosing");
 const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: choosing");
 /// Most words, and characters of a script without spaces, of a message that only agrees: `ok, try that`.
 const ASSENT_WORDS: usize = 4;

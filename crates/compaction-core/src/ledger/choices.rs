@@ -2,7 +2,7 @@
 
 use super::bold::without_bold;
 use super::statements::{prose, sentences, without_marker};
-use super::text::{WordList, clip, has_piece, normalised, one_line};
+use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -27,13 +27,13 @@ const LONGEST_CHOICE: usize = 60;
 /// Most words before the label in such a message.
 const MOST_WORDS: usize = 6;
 /// Nouns of options, also as they are typed without accents.
-static OPTION_NOUNS: WordList<'static> = WordList::new(listed!(SPACED, "choices: option nouns"));
+static OPTION_NOUNS: WordList = word_list!(SPACED, "choices: option nouns");
 /// Fewest words of an option that a message repeats, and the fewest and most letters of a word that are compared.
 const FEWEST_NAMED: usize = 2;
 const SHORTEST_STEM: usize = 4;
 const LONGEST_STEM: usize = 5;
 /// Words that join labels or end a message.
-static JOINING: WordList<'static> = WordList::new(listed!(SPACED, "choices: joining"));
+static JOINING: WordList = word_list!(SPACED, "choices: joining");
 /// Separates options.
 const SEPARATOR: &str = " | ";
 
@@ -77,10 +77,10 @@ pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
 }
 
 /// Words of questions that ask for one of several things.
-static WHICH: WordList<'static> = WordList::new(listed!(SPACED, "choices: which"));
+static WHICH: WordList = word_list!(SPACED, "choices: which");
 const WHICH_UNSPACED: &[&str] = listed!(UNSPACED, "choices: which");
 /// Those of them that ask for one of things that were named before.
-static NAMING: WordList<'static> = WordList::new(listed!(SPACED, "choices: naming"));
+static NAMING: WordList = word_list!(SPACED, "choices: naming");
 /// Most sentences between a list of options and the question about it, and between one whose labels have words.
 const MOST_BETWEEN: usize = 1;
 const MOST_BEHIND_WORDS: usize = 6;

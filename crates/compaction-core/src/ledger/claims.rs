@@ -14,27 +14,27 @@ use super::loss::{Check, Suspicion, base_name, texts};
 use super::names::{NameKind, ending, scan};
 use super::statements::{sentences, without_marker};
 use super::terms::TextHashing;
-use super::text::{WordList, quoted};
+use super::text::{WordList, quoted, word_list};
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Statement, Voice};
 use crate::phrases::{SPACED, listed};
 
 /// Words of sentences that claim nothing: demands, questions, conditions, plans.
-static HEDGES: WordList<'static> = WordList::new(listed!(SPACED, "claims: hedges"));
+static HEDGES: WordList = word_list!(SPACED, "claims: hedges");
 /// Words that say that something was changed.
-static CHANGED: WordList<'static> = WordList::new(listed!(SPACED, "claims: changed"));
+static CHANGED: WordList = word_list!(SPACED, "claims: changed");
 /// Their forms after a negation.
-static CHANGE: WordList<'static> = WordList::new(listed!(SPACED, "claims: change"));
+static CHANGE: WordList = word_list!(SPACED, "claims: change");
 /// Words that say that something was not changed.
-static UNCHANGED: WordList<'static> = WordList::new(listed!(SPACED, "claims: unchanged"));
-static DENIALS: WordList<'static> = WordList::new(listed!(SPACED, "claims: denials"));
+static UNCHANGED: WordList = word_list!(SPACED, "claims: unchanged");
+static DENIALS: WordList = word_list!(SPACED, "claims: denials");
 /// Words that join a subject to its predicate.
-static COPULAS: WordList<'static> = WordList::new(listed!(SPACED, "claims: copulas"));
+static COPULAS: WordList = word_list!(SPACED, "claims: copulas");
 /// Words between a subject and its predicate that do not affect the meaning.
-static BESIDE: WordList<'static> = WordList::new(listed!(SPACED, "claims: beside"));
+static BESIDE: WordList = word_list!(SPACED, "claims: beside");
 /// Words between a verb and its object that do not affect the meaning.
-static ARTICLES: WordList<'static> = WordList::new(listed!(SPACED, "claims: articles"));
+static ARTICLES: WordList = word_list!(SPACED, "claims: articles");
 /// Subjects that do the work in a summary.
-static WORKERS: WordList<'static> = WordList::new(listed!(SPACED, "claims: workers"));
+static WORKERS: WordList = word_list!(SPACED, "claims: workers");
 
 /// Finds a piece of the words that claim something. Nearly all sentences have none.
 static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -302,7 +302,7 @@ const UNITS: &[&str] = &[
     "mb", "gb", "kib", "mib", "gib", "bytes", "tokens", "lines", "px", "fps", "rows", "files", "tests", "messages",
 ];
 /// Words before approximate numbers.
-static ABOUT: WordList<'static> = WordList::new(listed!(SPACED, "claims: about"));
+static ABOUT: WordList = word_list!(SPACED, "claims: about");
 
 /// A name of the summary that must appear in one of its sources.
 struct Claim<'a> {

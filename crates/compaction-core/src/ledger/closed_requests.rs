@@ -10,6 +10,7 @@ use super::statements::{Statement, Voice};
 use super::terms::TextHashing;
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, starts_with_any, starts_with_piece,
+    word_list,
 };
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
@@ -21,18 +22,18 @@ const LEADING: usize = 48;
 /// Fewest words of a sentence that says what came of the work, without names and numbers.
 const FEWEST_WORDS: usize = 4;
 /// Beginnings of sentences that take note of the request or offer more, and their most words.
-static FILLERS: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: fillers"));
+static FILLERS: WordList = word_list!(SPACED, "closed requests: fillers");
 const FILLERS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: fillers");
 /// A Korean yes with its comma, which would divide phrases in a table. Without the comma other words begin with it.
 const YES: [&str; 1] = ["네,"];
 const FILLER_WORDS: usize = 3;
 /// Beginnings of conclusions, and their most words. A heading with them is short.
-static CONCLUDING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: concluding"));
+static CONCLUDING: WordList = word_list!(SPACED, "closed requests: concluding");
 const CONCLUDING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: concluding");
 const CONCLUDING_WORDS: usize = 4;
 const LONGEST_TITLE: usize = 40;
 /// Beginnings of sentences that only lead to what is told behind them, and their most words.
-static INTRODUCING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: introducing"));
+static INTRODUCING: WordList = word_list!(SPACED, "closed requests: introducing");
 const INTRODUCING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: introducing");
 const INTRODUCING_WORDS: usize = 4;
 /// Most UTF-16 units of a request and of its answer in an item.
@@ -45,15 +46,15 @@ const MOST_STATEMENTS: usize = 512;
 /// Leading UTF-16 units of a message that are searched for a refusal of the last answer.
 const REFUSED_WITHIN: usize = 240;
 /// Beginnings of messages that refuse the last answer or take its work back.
-static REFUSING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: refusing"));
+static REFUSING: WordList = word_list!(SPACED, "closed requests: refusing");
 /// The same in languages without spaces between words.
 const REFUSING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: refusing");
 
 /// Phrases that refuse the last answer in any position.
-static UNDOING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: undoing"));
+static UNDOING: WordList = word_list!(SPACED, "closed requests: undoing");
 const UNDOING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: undoing");
 /// Words by which a reported problem is that of the last answer.
-static PERSISTING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: persisting"));
+static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
 const PERSISTING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: persisting");
 
 /// The request that the conversation is about, with the complete answers that came since.
@@ -276,7 +277,7 @@ pub(crate) fn shows(message: &str) -> bool {
 
 /// Words among which a sentence that only refuses ends, and those of a subject that is the answer itself.
 const EARLY: usize = 4;
-static MEANING_IT: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: meaning it"));
+static MEANING_IT: WordList = word_list!(SPACED, "closed requests: meaning it");
 
 /// Whether a message that begins with a refusal is one: its first words end a clause, are all of it, or name what was
 /// done. `Wrong import path in a.rs, fix it` asks for work.
@@ -313,7 +314,7 @@ const FEWEST_PAIRS: usize = 2;
 /// UTF-16 units of a text whose words are compared.
 const COMPARED: usize = 600;
 /// Long words that are about nothing, besides those of [`super::problems`].
-static NO_SUBJECTS: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: no subjects"));
+static NO_SUBJECTS: WordList = word_list!(SPACED, "closed requests: no subjects");
 
 /// What tells the subject of a text: the beginnings of its long words, and pairs of characters of scripts without spaces.
 fn subjects(text: &str) -> HashSet<String, TextHashing> {
@@ -363,11 +364,11 @@ pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> Str
 }
 
 /// Words by which a model claims that something works now, in languages with spaces between words.
-static CLAIMS: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: claims"));
+static CLAIMS: WordList = word_list!(SPACED, "closed requests: claims");
 const CLAIMS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: claims");
 
 /// Beginnings of sentences in which a model says that it knows the cause of a failure.
-static THEORIES: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: theories"));
+static THEORIES: WordList = word_list!(SPACED, "closed requests: theories");
 const THEORIES_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: theories");
 /// Words among which such a sentence begins.
 const THEORY_WORDS: usize = 5;
@@ -384,7 +385,7 @@ pub(super) fn is_claim(sentence: &str) -> bool {
 }
 
 /// Beginnings of messages by which a person lets the model go on with what they asked for.
-static CONTINUING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: continuing"));
+static CONTINUING: WordList = word_list!(SPACED, "closed requests: continuing");
 const CONTINUING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: continuing");
 
 /// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model

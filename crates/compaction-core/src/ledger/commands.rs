@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::text::WordList;
+use super::text::{WordList, word_list};
 use crate::phrases::{PROGRAMS, listed};
 use crate::text::utf16_len;
 
 /// Programs that look things up and change nothing.
-static LOOKUPS: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: lookups"));
+static LOOKUPS: WordList = word_list!(PROGRAMS, "commands: lookups");
 /// Programs that only show a part of their input.
-static FILTERS: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: filters"));
+static FILTERS: WordList = word_list!(PROGRAMS, "commands: filters");
 
 /// Whether a command only looks something up: every program in it does.
 pub(crate) fn is_lookup(command: &str) -> bool {
@@ -175,11 +175,11 @@ pub(crate) fn steps_of(core: &str) -> Vec<String> {
 }
 
 /// Programs that only prepare for others.
-static PREPARING: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: preparing"));
+static PREPARING: WordList = word_list!(PROGRAMS, "commands: preparing");
 /// Programs that only set up the shell for the next step.
-static SETTING_UP: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: setting up"));
+static SETTING_UP: WordList = word_list!(PROGRAMS, "commands: setting up");
 /// Programs whose next word is a subcommand.
-static WITH_SUBCOMMAND: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: with subcommands"));
+static WITH_SUBCOMMAND: WordList = word_list!(PROGRAMS, "commands: with subcommands");
 /// Programs that launch another one, each with the words behind it.
 const LAUNCHERS: &[(&str, &str)] = &[
     ("python", "-m "),
@@ -205,21 +205,21 @@ const LAUNCHERS: &[(&str, &str)] = &[
 const WRAPPERS: &[(&str, &str)] =
     &[("mvnw", "mvn"), ("mvnw.cmd", "mvn"), ("gradlew", "gradle"), ("gradlew.bat", "gradle"), ("pip3", "pip")];
 /// Programs that clean and build in one command.
-static CLEANING: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: cleaning"));
+static CLEANING: WordList = word_list!(PROGRAMS, "commands: cleaning");
 /// Words that are followed by the name of the task.
-static RUNNING: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: running"));
+static RUNNING: WordList = word_list!(PROGRAMS, "commands: running");
 /// Last words of purposes that only look something up.
-static LOOKING: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: looking"));
+static LOOKING: WordList = word_list!(PROGRAMS, "commands: looking");
 
 /// Words of purposes that say whether the work is right, and change nothing else. A conversation works towards them:
 /// what they find has to be dealt with.
-static CHECKS: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: checks"));
+static CHECKS: WordList = word_list!(PROGRAMS, "commands: checks");
 /// Other words that say so.
-static OTHER_CHECKS: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: other checks"));
+static OTHER_CHECKS: WordList = word_list!(PROGRAMS, "commands: other checks");
 /// Other words of purposes that a conversation works towards.
-static OTHER_GOALS: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: other goals"));
+static OTHER_GOALS: WordList = word_list!(PROGRAMS, "commands: other goals");
 /// Programs that have such words among those of other subcommands.
-static NO_CHECKS: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: no checks"));
+static NO_CHECKS: WordList = word_list!(PROGRAMS, "commands: no checks");
 
 fn is_among(word: &str, some: &WordList<'_>, others: &WordList<'_>) -> bool {
     some.has(word) || others.has(word)
@@ -298,7 +298,7 @@ fn purpose(step: &str) -> Option<String> {
 }
 
 /// Options that only shape what a check prints.
-static OUTPUT_OPTIONS: WordList<'static> = WordList::new(listed!(PROGRAMS, "commands: output options"));
+static OUTPUT_OPTIONS: WordList = word_list!(PROGRAMS, "commands: output options");
 /// Arguments by which a program tells about itself.
 const ABOUT_ITSELF: &[&str] = listed!(PROGRAMS, "commands: about itself");
 

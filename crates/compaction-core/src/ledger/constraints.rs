@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use super::cues::is_sized;
 use super::statements::sentences;
 use super::terms::TextHashing;
-use super::text::{WordList, has_any, has_piece, normalised, starts_with_any};
+use super::text::{WordList, has_any, has_piece, normalised, starts_with_any, word_list};
 use crate::phrases::{self, SPACED, Table, UNSPACED, listed, table};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
@@ -77,28 +77,28 @@ fn goes_on(words: &str) -> bool {
 
 /// Words of demands that hold for more than the request which they are part of: what says for how long or for what
 /// all, and what forbids something.
-static LASTING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: lasting"));
+static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
 /// The same in languages without spaces between words.
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
 /// Answers that a demand may follow. They forbid nothing.
-static ANSWERS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: answers"));
+static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 
 /// Words among them that only forbid. Beside a task in the same sentence they hold for that task.
-static FORBIDDING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: forbidding"));
+static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// First words of a clause that gives a task.
-static TASKS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: tasks"));
+static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// Phrases that invite a person to say more, as models end their answers, which people paste.
-static INVITING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: inviting"));
+static INVITING: WordList = word_list!(SPACED, "constraints: inviting");
 /// First words of fragments without a verb that deny something, and words with which these only report.
-static DENIALS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: denials"));
-static FINDINGS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: findings"));
+static DENIALS: WordList = word_list!(SPACED, "constraints: denials");
+static FINDINGS: WordList = word_list!(SPACED, "constraints: findings");
 
 /// Words with which a person objects to what was done without being asked for.
-static OBJECTING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: objecting"));
+static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
 /// Beginnings of rules that hold from now on.
-static FROM_NOW_ON: WordList<'static> = WordList::new(listed!(SPACED, "constraints: from now on"));
+static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
 /// Words of a clause that says what to use.
-static USING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: using"));
+static USING: WordList = word_list!(SPACED, "constraints: using");
 
 /// Whether one clause of a sentence says what to use and another one begins with what not to use.
 fn uses_and_denies(sentence: &str) -> bool {

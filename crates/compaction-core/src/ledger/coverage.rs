@@ -10,7 +10,7 @@ use super::terms::{
     ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, SEED, SIGN, SLASH, SMALL, Token, UNDERSCORE, hash_of_ascii, is_unspaced,
     mixed_ignoring_case, tokens, trimmed,
 };
-use super::text::may_be_unspaced;
+use super::text::{lines, may_be_unspaced, trim};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a window over lines, and from the start of one window to the next.
@@ -173,7 +173,9 @@ impl Coverage {
         self.lines += u32::from(own.is_some());
         for (hash, at) in terms {
             let Some(occurrences) = self.by_term.get_mut(hash) else { continue };
-            let window = ((self.units + at * length / line.len().max(1)) / STEP) as u32;
+            // Divisions take long, and most lines have as many bytes as units.
+            let at = if length == line.len() { *at } else { at * length / line.len().max(1) };
+            let window = ((self.units + at) / STEP) as u32;
             // Windows overlap by half, so each term is in two of them.
             [window, window + 1].into_iter().for_each(|window| occurrences.add(window, false));
             own.into_iter().for_each(|line| occurrences.add(line, true));
@@ -257,8 +259,8 @@ impl Words {
 /// The lines of a text without its lists of files.
 fn lines_outside_lists(text: &str) -> impl Iterator<Item = &str> {
     let mut closing = None;
-    text.lines().filter(move |line| {
-        let tag = line.trim();
+    lines(text).filter(move |line| {
+        let tag = trim(line);
         let opened = FILE_BLOCKS.iter().find(|(open, _)| *open == tag).map(|(_, close)| *close);
         let is_inside = closing.is_some() || opened.is_some();
         closing = if closing == Some(tag) { None } else { opened.or(closing) };

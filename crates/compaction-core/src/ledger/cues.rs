@@ -10,14 +10,14 @@ use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
-use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted};
+use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, word_list};
 use crate::phrases::{EVERY, HARNESSES, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Words of sentences that make a choice.
-static CHOOSING: WordList<'static> = WordList::new(listed!(SPACED, "cues: choosing"));
+static CHOOSING: WordList = word_list!(SPACED, "cues: choosing");
 /// Words of sentences that compare. Many only describe a change or a fault, so a choice also has a reason and a name.
-static COMPARING: WordList<'static> = WordList::new(listed!(SPACED, "cues: comparing"));
+static COMPARING: WordList = word_list!(SPACED, "cues: comparing");
 /// Nouns before the colon of a sentence that makes a choice.
 const CHOICES: &[&str] = listed!(EVERY, "cues: choices");
 /// Marks at the beginning of a line about something that was done.
@@ -28,7 +28,7 @@ const COMPARING_UNSPACED: &[&str] = listed!(UNSPACED, "cues: comparing");
 /// Words between a decision and its reason, each with the words that begin the reason in an item.
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
 /// Such words in other languages.
-static OTHER_REASONS: WordList<'static> = WordList::new(listed!(SPACED, "cues: reasons"));
+static OTHER_REASONS: WordList = word_list!(SPACED, "cues: reasons");
 const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "cues: reasons");
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
@@ -36,11 +36,11 @@ const FEWEST_WORDS: usize = 5;
 /// says that something was decided.
 const FEWEST_CHARACTERS: usize = 12;
 /// Beginnings of sentences that think aloud instead of deciding something.
-static MUSINGS: WordList<'static> = WordList::new(listed!(SPACED, "cues: musings"));
+static MUSINGS: WordList = word_list!(SPACED, "cues: musings");
 /// Words that make a sentence a guess, in any position.
-static GUESSES: WordList<'static> = WordList::new(listed!(SPACED, "cues: guesses"));
+static GUESSES: WordList = word_list!(SPACED, "cues: guesses");
 /// Beginnings of sentences that announce the next step, in languages with spaces between words.
-static ANNOUNCEMENTS: WordList<'static> = WordList::new(listed!(SPACED, "cues: announcements"));
+static ANNOUNCEMENTS: WordList = word_list!(SPACED, "cues: announcements");
 /// Beginnings and ends of such sentences in languages without spaces.
 const UNSPACED_ANNOUNCEMENTS: (&[&str], &[&str]) =
     (listed!(UNSPACED, "cues: announcement starts"), listed!(UNSPACED, "cues: announcement ends"));
@@ -49,7 +49,7 @@ const ANNOUNCED_WITHIN: usize = 80;
 /// Most words of such a beginning.
 const ANNOUNCEMENT_WORDS: usize = 4;
 /// Messages that ask for nothing by themselves.
-static TRIVIAL: WordList<'static> = WordList::new(listed!(EVERY, "cues: trivial"));
+static TRIVIAL: WordList = word_list!(EVERY, "cues: trivial");
 /// Beginnings of messages by which a harness lets the model go on. What follows may be a rule.
 const GOING_ON: &[&str] = listed!(HARNESSES, "person: going on");
 /// Bytes of the longest message that may ask for nothing.

@@ -14,7 +14,7 @@ use super::failing::Failing;
 use super::finder::Phrases;
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
-use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours};
+use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours, word_list};
 use crate::phrases::{PROGRAMS, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -38,7 +38,7 @@ const MOST_ERRORS: usize = 400;
 /// Lines below an output that say how a command ended.
 const TRAILERS: &[&str] = listed!(PROGRAMS, "errors: trailers");
 /// Words with which programs say that something failed.
-static FAILURE_WORDS: WordList<'static> = WordList::new(listed!(PROGRAMS, "errors: failure words"));
+static FAILURE_WORDS: WordList = word_list!(PROGRAMS, "errors: failure words");
 /// Phrases with the same meaning.
 const FAILURE_PHRASES: &[&str] = listed!(PROGRAMS, "errors: failure phrases");
 /// Reasons in the words of operating systems and shells. The name of what failed comes first.
@@ -700,13 +700,13 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// Phrases about an error that was expected, that does no harm or that was there before, in languages with spaces
 /// between words.
-static EXCUSES: WordList<'static> = WordList::new(listed!(SPACED, "remarks: excuses"));
+static EXCUSES: WordList = word_list!(SPACED, "remarks: excuses");
 /// The same in languages without.
 const EXCUSES_UNSPACED: &[&str] = listed!(UNSPACED, "remarks: excuses");
 /// Words of a negation.
-static NEGATIONS: WordList<'static> = WordList::new(listed!(SPACED, "remarks: negations"));
+static NEGATIONS: WordList = word_list!(SPACED, "remarks: negations");
 /// Words for what works. What works as expected is no error.
-static WORKING: WordList<'static> = WordList::new(listed!(SPACED, "remarks: working"));
+static WORKING: WordList = word_list!(SPACED, "remarks: working");
 /// Words behind which a sentence tells of something else.
 const CONTRASTS: &[&str] = listed!(SPACED, "remarks: contrasts");
 /// Words before a phrase among which a negation takes it back.

@@ -4,7 +4,7 @@
 use super::bold::without_bold;
 use super::choices::offered_texts;
 use super::statements::{MOST_OF_ONE, Part};
-use super::text::{WordList, has_piece, normalised, one_line};
+use super::text::{WordList, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -17,7 +17,7 @@ const LONGEST_INDENT: usize = 64;
 /// Starts an option of an answer.
 pub(crate) const OPTION: &str = "Option: ";
 /// Words of headings that turn the meaning of their items: they are not so, not yet so, no longer so, or only may be so.
-static TURNING: WordList<'static> = WordList::new(listed!(SPACED, "frames: turning"));
+static TURNING: WordList = word_list!(SPACED, "frames: turning");
 const TURNING_UNSPACED: &[&str] = listed!(UNSPACED, "frames: turning");
 
 /// What has to stand before each of the parts of `text`, if anything.

@@ -15,7 +15,7 @@ use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
 use super::statements::sentences;
-use super::text::{WordList, as_line, clip_middle, may_be_unspaced, one_line};
+use super::text::{WordList, as_line, clip_middle, may_be_unspaced, one_line, word_list};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::phrases::{PROGRAMS, listed};
@@ -46,7 +46,7 @@ const DEALT_WITH: &[&str] = &["0 remaining", "all fixed"];
 const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 400;
 /// Arguments that hold text to write or search for, not sentences for anybody.
-static NO_SENTENCES: WordList<'static> = WordList::new(listed!(PROGRAMS, "outcomes: no sentences"));
+static NO_SENTENCES: WordList = word_list!(PROGRAMS, "outcomes: no sentences");
 /// Parts of names of tools that create or change something on a server.
 const MAKING: &[&str] = listed!(PROGRAMS, "outcomes: making");
 /// Members that name the created thing.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::cues::is_substantive;
-use super::text::WordList;
+use super::text::{WordList, word_list};
 use crate::phrases::{HARNESSES, listed};
 
 /// Elements that a harness adds to a person's messages. Their content is not the person's.
@@ -170,8 +170,8 @@ const SET_UP: &[&str] = &[
 ];
 /// First and last words of the names of elements that tell of surroundings, and the most such elements. Elements with other
 /// names are what a person shows.
-static SURROUNDING: WordList<'static> = WordList::new(listed!(HARNESSES, "person: surrounding"));
-static SURROUNDINGS: WordList<'static> = WordList::new(listed!(HARNESSES, "person: surroundings"));
+static SURROUNDING: WordList = word_list!(HARNESSES, "person: surrounding");
+static SURROUNDINGS: WordList = word_list!(HARNESSES, "person: surroundings");
 const MOST_SURROUNDINGS: usize = 8;
 
 /// `text` with the messages that a person sent while the model was working in place of the reminders around them;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::constraints::is_constraint;
 use super::errors::{error_line, is_cause, lines_with_causes};
 use super::statements::{is_prose, sentences};
-use super::text::{WordList, clip, has_piece, normalised, one_line};
+use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -19,27 +19,27 @@ const SHORT_SENTENCE: usize = 32;
 const MOST_SENTENCES: usize = 60;
 
 /// Phrases that say that something does not work, in languages with spaces between words.
-static PROBLEMS: WordList<'static> = WordList::new(listed!(SPACED, "problems: problems"));
+static PROBLEMS: WordList = word_list!(SPACED, "problems: problems");
 /// The same in languages without.
 const PROBLEMS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: problems");
 /// Phrases by which a model says that something is still open.
-static UNSOLVED: WordList<'static> = WordList::new(listed!(SPACED, "problems: unsolved"));
+static UNSOLVED: WordList = word_list!(SPACED, "problems: unsolved");
 const UNSOLVED_UNSPACED: &[&str] = listed!(UNSPACED, "problems: unsolved");
 /// How servers and systems say that somebody may not do something. A person has to provide what is missing.
-static DENIALS: WordList<'static> = WordList::new(listed!(SPACED, "problems: denials"));
+static DENIALS: WordList = word_list!(SPACED, "problems: denials");
 /// First words of orders to build what deals with errors.
-static ORDERS: WordList<'static> = WordList::new(listed!(SPACED, "problems: orders"));
+static ORDERS: WordList = word_list!(SPACED, "problems: orders");
 /// Words that make what follows a condition, in the middle of a sentence or only at its beginning.
-static CONDITIONS: WordList<'static> = WordList::new(listed!(SPACED, "problems: conditions"));
-static FIRST_CONDITIONS: WordList<'static> = WordList::new(listed!(SPACED, "problems: first conditions"));
+static CONDITIONS: WordList = word_list!(SPACED, "problems: conditions");
+static FIRST_CONDITIONS: WordList = word_list!(SPACED, "problems: first conditions");
 const CONDITIONS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: conditions");
 
 /// Words behind which a past failure only says which thing is meant: `the test that failed`.
-static RELATIVES: WordList<'static> = WordList::new(listed!(SPACED, "problems: relatives"));
+static RELATIVES: WordList = word_list!(SPACED, "problems: relatives");
 /// Words between such a word and the failure.
-static AUXILIARIES: WordList<'static> = WordList::new(listed!(SPACED, "problems: auxiliaries"));
+static AUXILIARIES: WordList = word_list!(SPACED, "problems: auxiliaries");
 /// Words for a past failure.
-static FAILED_ONCE: WordList<'static> = WordList::new(listed!(SPACED, "problems: failed once"));
+static FAILED_ONCE: WordList = word_list!(SPACED, "problems: failed once");
 /// The same in languages without spaces, with the sign that joins them to the thing that is meant.
 const FAILED_ONCE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: failed once");
 

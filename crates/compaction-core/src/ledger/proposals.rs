@@ -1,7 +1,7 @@
 //! Proposals: answers that lay out a plan and leave it to the person whether it is done.
 
 use super::statements::{prose, without_marker};
-use super::text::{WordList, has_piece, normalised};
+use super::text::{WordList, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -13,13 +13,13 @@ const TITLES_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: titles");
 const LONGEST_TITLE: usize = 100;
 /// Words behind which such a title says what the plan is for: `Plan for the printer`. Other words make it the title of
 /// something else: `Plan comparison`.
-static BEHIND: WordList<'static> = WordList::new(listed!(SPACED, "proposals: behind"));
+static BEHIND: WordList = word_list!(SPACED, "proposals: behind");
 /// Phrases by which an answer waits for an approval.
-static WAITING: WordList<'static> = WordList::new(listed!(SPACED, "proposals: waiting"));
+static WAITING: WordList = word_list!(SPACED, "proposals: waiting");
 const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: waiting");
 /// Phrases that do so at the beginning or the end of a clause: `Once you approve, I begin`, but not `it merges once you
 /// approve it on the server`.
-static APPROVING: WordList<'static> = WordList::new(listed!(SPACED, "proposals: approving"));
+static APPROVING: WordList = word_list!(SPACED, "proposals: approving");
 /// Fewest items of lists in a plan.
 const FEWEST_ITEMS: usize = 3;
 

@@ -16,9 +16,9 @@ use super::stated::{is_choice_of_person, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
 use super::terms::TextHashing;
-use super::text::{WordList, clip, clip_middle, normalised, one_line};
+use super::text::{WordList, clip, clip_middle, normalised, one_line, word_list};
 use super::{Request, RequestWeight};
-use crate::phrases::{SPACED, listed};
+use crate::phrases::SPACED;
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Fewest words of a message that asks for work.
@@ -32,13 +32,13 @@ const SHORTEST_TOPIC_WORD: usize = 4;
 /// Leading UTF-16 units of a message that are searched for its topic.
 const TOPIC_UNITS: usize = 600;
 /// Beginnings of messages that report, confirm or refuse.
-static REPLIES: WordList<'static> = WordList::new(listed!(SPACED, "requests: replies"));
+static REPLIES: WordList = word_list!(SPACED, "requests: replies");
 /// Words that ask, in any position.
-static ASKING: WordList<'static> = WordList::new(listed!(SPACED, "requests: asking"));
+static ASKING: WordList = word_list!(SPACED, "requests: asking");
 /// Verbs in the form in which they ask for work.
-static WORK: WordList<'static> = WordList::new(listed!(SPACED, "requests: work"));
+static WORK: WordList = word_list!(SPACED, "requests: work");
 /// Long words that identify no topic.
-static COMMON: WordList<'static> = WordList::new(listed!(SPACED, "requests: common"));
+static COMMON: WordList = word_list!(SPACED, "requests: common");
 
 /// The topics of the requests so far.
 #[derive(Debug, Default, Clone)]
@@ -50,11 +50,13 @@ pub(super) struct Topics {
 impl Topics {
     /// The role of a person's message in the conversation.
     pub(super) fn weigh(&mut self, text: &str) -> RequestWeight {
-        if !asks_for_work(text) {
+        let normal = normalised(prefix_utf16(text, TOPIC_UNITS));
+        let count = weight(&normal);
+        if is_trivial(text) || !asks_for_work(text, &normal, count) {
             return RequestWeight::Reply;
         }
-        let words = topic_words(text);
-        let begins_topic = is_telling(text) && !words.is_empty() && words.is_disjoint(&self.topic);
+        let words = topic_words(&normal);
+        let begins_topic = count >= TELLING_WORDS && !words.is_empty() && words.is_disjoint(&self.topic);
         if begins_topic {
             self.topic.clear();
         }
@@ -68,15 +70,11 @@ pub(crate) fn is_telling(text: &str) -> bool {
     weight(&normalised(prefix_utf16(text, TOPIC_UNITS))) >= TELLING_WORDS
 }
 
-/// Whether a message asks for something: it is neither a fragment nor an answer to the model.
-fn asks_for_work(text: &str) -> bool {
-    if is_trivial(text) {
-        return false;
-    }
-    let words = normalised(prefix_utf16(text, TOPIC_UNITS));
-    let count = weight(&words);
-    let replies = REPLIES.starts(&words);
-    let asks = || text.contains('?') || ASKING.is_in(&words) || WORK.is_in(&words);
+/// Whether a message, which begins with `count` normalised `words` and is not trivial, asks for something: it is neither a
+/// fragment nor an answer to the model.
+fn asks_for_work(text: &str, words: &str, count: usize) -> bool {
+    let replies = REPLIES.starts(words);
+    let asks = || text.contains('?') || ASKING.is_in(words) || WORK.is_in(words);
     // Constraints have a section of their own.
     let restricts = || sentences(text).all(is_constraint);
     count >= FEWEST_WORDS && !restricts() && (!replies || count >= MANY_WORDS || asks())
@@ -89,8 +87,8 @@ fn weight(normalised: &str) -> usize {
     spaced.max(unspaced / 2)
 }
 
-fn topic_words(text: &str) -> HashSet<String, TextHashing> {
-    let words = normalised(prefix_utf16(text, TOPIC_UNITS));
+/// The words of a topic among normalised `words`.
+fn topic_words(words: &str) -> HashSet<String, TextHashing> {
     let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.has(word) && !WORK.has(word);
     words.split_whitespace().filter(is_telling).map(str::to_owned).collect()
 }
@@ -266,7 +264,7 @@ impl<'a> Dialogue<'a> {
         }
         read_constraints(place, text, notes);
         self.read_choice(place, text, notes);
-        let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
+        let weight = self.topics.weigh(text);
         self.push_request(Request {
             text: text.to_owned(),
             position: place.position,
@@ -426,7 +424,7 @@ mod tests {
             "修复解析器中的错误并添加测试",
             "The login page crashes on Safari",
         ] {
-            assert!(asks_for_work(request), "{request}");
+            assert_ne!(Topics::default().weigh(request), RequestWeight::Reply, "{request}");
         }
         for chat in [
             "a1b2c3",
@@ -437,7 +435,7 @@ mod tests {
             "blue",
             "that worked, thanks a lot",
         ] {
-            assert!(!asks_for_work(chat), "{chat}");
+            assert_eq!(Topics::default().weigh(chat), RequestWeight::Reply, "{chat}");
         }
     }
 

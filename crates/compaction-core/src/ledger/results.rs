@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::actions::{added_by, shown};
 use super::last_step::is_notice;
-use super::text::{WordList, clip, one_line};
+use super::text::{WordList, clip, one_line, word_list};
 use crate::message::{Body, Message};
 use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::tools::printed_text;
@@ -111,9 +111,9 @@ const MOST_RANKED: usize = 100;
 /// Fewest letters of a line that says something.
 const FEWEST_LETTERS: usize = 8;
 /// First words of definitions, after words such as `pub`, and of imports.
-static DEFINING: WordList<'static> = WordList::new(listed!(PROGRAMS, "results: defining"));
-static BEFORE_DEFINING: WordList<'static> = WordList::new(listed!(PROGRAMS, "results: before defining"));
-static IMPORTING: WordList<'static> = WordList::new(listed!(PROGRAMS, "results: importing"));
+static DEFINING: WordList = word_list!(PROGRAMS, "results: defining");
+static BEFORE_DEFINING: WordList = word_list!(PROGRAMS, "results: before defining");
+static IMPORTING: WordList = word_list!(PROGRAMS, "results: importing");
 
 impl LineRank {
     fn of(line: &str) -> Self {

@@ -3,19 +3,19 @@
 use super::constraints::is_constraint;
 use super::problems::reported;
 use super::statements::sentences;
-use super::text::{WordList, first_words, has_piece, normalised};
+use super::text::{WordList, first_words, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Words of demands that hold for long, forbid, or refuse what was done.
-static LASTING: WordList<'static> = WordList::new(listed!(SPACED, "constraints: lasting"));
+static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
-static ANSWERS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: answers"));
-static FROM_NOW_ON: WordList<'static> = WordList::new(listed!(SPACED, "constraints: from now on"));
+static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
+static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
 /// First words of a clause that gives a task.
-static TASKS: WordList<'static> = WordList::new(listed!(SPACED, "constraints: tasks"));
+static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// Words of reports that something is still so.
-static PERSISTING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: persisting"));
+static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
 /// Most UTF-16 units of a message that only sets rules, and the words among which each of its sentences says so.
 const LONGEST_RULE: usize = 200;
 const RULE_WORDS: usize = 4;

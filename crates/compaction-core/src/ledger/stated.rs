@@ -10,50 +10,50 @@ use super::cues::{Choice, has_name, is_guess, is_sized, with_reason};
 use super::deciding::{is_advice, is_undecided};
 use super::finder::Phrases;
 use super::statements::sentences;
-use super::text::{WordList, has_piece, normalised};
+use super::text::{WordList, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Words that begin a clause of the one who chooses.
-static AGENTS: WordList<'static> = WordList::new(listed!(SPACED, "stated: agents"));
+static AGENTS: WordList = word_list!(SPACED, "stated: agents");
 /// Words between such a word and its verb, and the most of them.
-static FILLERS: WordList<'static> = WordList::new(listed!(SPACED, "stated: fillers"));
+static FILLERS: WordList = word_list!(SPACED, "stated: fillers");
 const MOST_FILLERS: usize = 4;
 /// Verbs of choices as they stand behind them, and as they begin a report or a plan.
-static VERBS: WordList<'static> = WordList::new(listed!(SPACED, "stated: verbs"));
-static REPORTING: WordList<'static> = WordList::new(listed!(SPACED, "stated: reporting"));
+static VERBS: WordList = word_list!(SPACED, "stated: verbs");
+static REPORTING: WordList = word_list!(SPACED, "stated: reporting");
 /// The same as they describe what is there. They tell a choice only with a reason and with what was not chosen.
-static DESCRIBING: WordList<'static> = WordList::new(listed!(SPACED, "stated: describing"));
+static DESCRIBING: WordList = word_list!(SPACED, "stated: describing");
 /// Verbs that are a choice by themselves.
-static CHOSEN: WordList<'static> = WordList::new(listed!(SPACED, "stated: chosen"));
+static CHOSEN: WordList = word_list!(SPACED, "stated: chosen");
 /// Phrases with the verb and the one who chooses, as other languages have them.
-static FORMS: WordList<'static> = WordList::new(listed!(SPACED, "stated: forms"));
+static FORMS: WordList = word_list!(SPACED, "stated: forms");
 const FORMS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: forms");
 /// Words for the one way that is taken among several.
-static WAYS: WordList<'static> = WordList::new(listed!(SPACED, "stated: ways"));
+static WAYS: WordList = word_list!(SPACED, "stated: ways");
 /// Words before what was not chosen.
-static ALTERNATIVES: WordList<'static> = WordList::new(listed!(SPACED, "stated: alternatives"));
+static ALTERNATIVES: WordList = word_list!(SPACED, "stated: alternatives");
 const ALTERNATIVES_UNSPACED: &[&str] = listed!(UNSPACED, "stated: alternatives");
 /// Words before a reason.
-static REASONS: WordList<'static> = WordList::new(listed!(SPACED, "stated: reasons"));
+static REASONS: WordList = word_list!(SPACED, "stated: reasons");
 const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
 /// Words of a choice that does not hold for long.
-static PROVISIONAL: WordList<'static> = WordList::new(listed!(SPACED, "stated: provisional"));
+static PROVISIONAL: WordList = word_list!(SPACED, "stated: provisional");
 /// Objects that do not say what was chosen.
-static POINTING: WordList<'static> = WordList::new(listed!(SPACED, "stated: pointing"));
+static POINTING: WordList = word_list!(SPACED, "stated: pointing");
 /// Words before the one who chooses by which a sentence tells what others say.
-static ATTRIBUTING: WordList<'static> = WordList::new(listed!(SPACED, "stated: attributing"));
+static ATTRIBUTING: WordList = word_list!(SPACED, "stated: attributing");
 /// First words of conditions.
-static CONDITIONS: WordList<'static> = WordList::new(listed!(SPACED, "stated: conditions"));
+static CONDITIONS: WordList = word_list!(SPACED, "stated: conditions");
 /// Words by which a person chooses nothing.
-static OPEN: WordList<'static> = WordList::new(listed!(SPACED, "stated: open"));
+static OPEN: WordList = word_list!(SPACED, "stated: open");
 /// Words with which a sentence tells a problem.
-static PROBLEMS: WordList<'static> = WordList::new(listed!(SPACED, "stated: problems"));
+static PROBLEMS: WordList = word_list!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
-static OF_PERSON: WordList<'static> = WordList::new(listed!(SPACED, "stated: of a person"));
+static OF_PERSON: WordList = word_list!(SPACED, "stated: of a person");
 const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
 /// Phrases that choose only if the sentence quotes or names what.
-static WITH_NAME: WordList<'static> = WordList::new(listed!(SPACED, "stated: of a person with a name"));
+static WITH_NAME: WordList = word_list!(SPACED, "stated: of a person with a name");
 
 /// Finds a piece of each phrase with which such a sentence gives a reason or an alternative. Most sentences have none.
 pub(super) static MARKS: LazyLock<Phrases> = LazyLock::new(|| {

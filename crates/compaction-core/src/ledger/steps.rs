@@ -6,39 +6,39 @@ use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
 use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
-use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line};
+use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, word_list};
 use super::{Ledger, Statement, Voice};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 use crate::tools::{Plan, PlanItem, PlanStatus};
 
 /// Words of sentences about remaining work.
-static LEFT: WordList<'static> = WordList::new(listed!(SPACED, "steps: left"));
+static LEFT: WordList = word_list!(SPACED, "steps: left");
 /// The same in other languages.
-static LEFT_ELSEWHERE: WordList<'static> = WordList::new(listed!(SPACED, "steps: left elsewhere"));
+static LEFT_ELSEWHERE: WordList = word_list!(SPACED, "steps: left elsewhere");
 const LEFT_UNSPACED: &[&str] = listed!(UNSPACED, "steps: left");
 /// Words behind `next` where it tells of a step.
-static NEXT_WHAT: WordList<'static> = WordList::new(listed!(SPACED, "steps: next what"));
+static NEXT_WHAT: WordList = word_list!(SPACED, "steps: next what");
 /// Words behind `next` at the beginning of a sentence where it does not.
-static NEXT_OTHER: WordList<'static> = WordList::new(listed!(SPACED, "steps: next other"));
+static NEXT_OTHER: WordList = word_list!(SPACED, "steps: next other");
 /// Beginnings of sentences that announce an action.
-static ANNOUNCED: WordList<'static> = WordList::new(listed!(SPACED, "steps: announced"));
+static ANNOUNCED: WordList = word_list!(SPACED, "steps: announced");
 /// Words of sentences that announce an action, or that tell what would have to be done in some case.
-static NOT_LEFT: WordList<'static> = WordList::new(listed!(SPACED, "steps: not left"));
+static NOT_LEFT: WordList = word_list!(SPACED, "steps: not left");
 /// Words with which a report of work begins: `Updated the list of next steps`.
-static REPORTING: WordList<'static> = WordList::new(listed!(SPACED, "steps: reporting"));
+static REPORTING: WordList = word_list!(SPACED, "steps: reporting");
 /// Marks that strings in data write for others.
 const ESCAPES: [&str; 3] = ["\\n", "\\r", "\\u"];
 /// Beginnings of the line above a list of steps.
-static TITLES: WordList<'static> = WordList::new(listed!(EVERY, "steps: titles"));
+static TITLES: WordList = word_list!(EVERY, "steps: titles");
 
 /// Phrases that make a line with a colon at its end a title, wherever they are in it.
-static PHRASES: WordList<'static> = WordList::new(listed!(SPACED, "steps: phrases"));
+static PHRASES: WordList = word_list!(SPACED, "steps: phrases");
 /// UTF-16 units of the longest title.
 const LONGEST_TITLE: usize = 100;
 
 /// Words of the line above a numbered list of what the model is about to do.
-static LEADING: WordList<'static> = WordList::new(listed!(SPACED, "steps: leading"));
+static LEADING: WordList = word_list!(SPACED, "steps: leading");
 const LEADING_UNSPACED: &[&str] = listed!(UNSPACED, "steps: leading");
 /// Fewest and most items of such a list.
 const LISTED: std::ops::RangeInclusive<usize> = 3..=12;

@@ -2,15 +2,15 @@
 //! task is and how to do it in many steps.
 
 use super::statements::sentences;
-use super::text::{WordList, first_words, starts_with_piece};
+use super::text::{WordList, first_words, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Beginnings of such texts, which say who the model is.
-static ROLES: WordList<'static> = WordList::new(listed!(SPACED, "templates: roles"));
+static ROLES: WordList = word_list!(SPACED, "templates: roles");
 const ROLES_UNSPACED: &[&str] = listed!(UNSPACED, "templates: roles");
 /// Beginnings of the sentence with the task.
-static TASKS: WordList<'static> = WordList::new(listed!(SPACED, "templates: tasks"));
+static TASKS: WordList = word_list!(SPACED, "templates: tasks");
 const TASKS_UNSPACED: &[&str] = listed!(UNSPACED, "templates: tasks");
 /// Most words of such beginnings.
 const MOST_WORDS: usize = 5;

@@ -314,6 +314,14 @@ pub(crate) struct WordList<'a> {
     begins: [u64; BEGINNINGS / 64],
 }
 
+/// The phrases of a list in some of the tables, as a [`WordList`].
+macro_rules! word_list {
+    ($tables:expr, $list:literal) => {
+        $crate::ledger::text::WordList::new($crate::phrases::listed!($tables, $list))
+    };
+}
+pub(crate) use word_list;
+
 /// Bits of the set of beginnings.
 const BEGINNINGS: usize = 4096;
 
