@@ -597,12 +597,13 @@ impl<'a> Builder<'a> {
         }
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
-        let is_stale = later > STALE_AFTER;
+        let passed = self.passed_tasks(plan);
+        // An answer that ends the work leaves nothing of a plan that nobody kept.
+        let is_stale = later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
         self.stale_plan(is_stale);
         let reported = self.ledger.reported_tasks();
         // What was done before may be thrown away.
         let is_thrown_away = self.reset_at() > plan.position;
-        let passed = self.passed_tasks(plan);
         let items = plan.items.iter().enumerate();
         for (at, item) in items.filter(|(_, item)| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {

@@ -73,7 +73,7 @@ impl Builder<'_> {
             return self.add_step(&format!("{task}{rest}{open}"), &task, "");
         }
         if let Some(reply) = self.reply_to_answer(latest) {
-            return self.add_step(&format!("{reply}{open}"), &reply, "");
+            return self.add_step(&reply, &reply, "");
         }
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
