@@ -280,9 +280,9 @@ fn a_plan_that_was_not_updated_has_no_steps_that_were_passed() {
         let id = format!("w{id}");
         [calls(&id, "write", &format!(r#"{{"path":"{path}","content":"x"}}"#)), returns(&id, "ok", false)]
     };
-    let begun = vec![user("Build the shop"), calls("1", "update_plan", plan), returns("1", "Plan updated", false)];
+    let begun = [user("Build the shop"), calls("1", "update_plan", plan), returns("1", "Plan updated", false)];
     let parser = says("Now I write the parser module.", "toolUse");
-    let work = [&begun[..], &[parser.clone()], &write(0, "src/parser.rs")].concat();
+    let work = [&begun[..], std::slice::from_ref(&parser), &write(0, "src/parser.rs")].concat();
     assert!(after(Section::NextSteps, &work).contains("Write the parser module"), "the plan is new");
     let more: Vec<_> = (1..9).flat_map(|number| write(number, &format!("src/parser/part_{number}.rs"))).collect();
     let work = [&work[..], &more].concat();
