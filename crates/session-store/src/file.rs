@@ -30,7 +30,6 @@ use file_log::SHOWN_CHARACTERS;
 pub use file_log::{FileLog, OpenedFile};
 pub use list::resolve as resolve_path;
 use list::{ListCache, candidates};
-pub(crate) use read::leads_nowhere;
 use read::{Identity, Limits, LineReader, for_each_in_parallel};
 pub use read::{append_to_regular_file, open_regular_file, read_regular_file};
 
