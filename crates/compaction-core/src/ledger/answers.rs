@@ -2,10 +2,12 @@
 //! so they become one decision. Words of several languages tell an assent and a refusal.
 
 use super::bold::without_bold;
-use super::cues::{has_name, is_sized};
+use super::cues::{has_name, is_guess, is_sized, is_trivial};
 use super::notes::{AGREED, REFUSED, answered_to};
 use super::statements::sentences;
-use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, starts_with_piece, word_list};
+use super::text::{
+    WordList, clip_middle, clip_sentences, has_any, has_piece, normalised, one_line, starts_with_piece, word_list,
+};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -50,6 +52,11 @@ const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: pointing");
 /// Words of questions about a choice, with which a question about one of several ways is asked.
 static CHOOSING: WordList = word_list!(SPACED, "answers: choosing");
 const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: choosing");
+/// Words of questions that offer to find out whether something is so.
+static CHECKING: WordList = word_list!(SPACED, "answers: checking");
+const CHECKING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: checking");
+/// Words that only praise what the person said.
+static PRAISE: WordList = word_list!(SPACED, "answers: praise");
 /// Most words, and characters of a script without spaces, of a message that only agrees: `ok, try that`.
 const ASSENT_WORDS: usize = 4;
 const ASSENT_CHARACTERS: usize = 8;
@@ -86,6 +93,8 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let all: Vec<&str> = sentences(answer).collect();
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
+        // Who does not let it find out whether something is so tells it.
+        (Some(at), other) if says_more && other != Some(Verdict::Assent) && offers_check(all[at]) => return None,
         (Some(at), Some(Verdict::Assent)) if is_routine(all[at]) => return None,
         // Who only agrees to what was asked for decides nothing.
         (Some(at), Some(Verdict::Assent)) if only_agrees(words, &plain) && !lets_choose(all[at]) => return None,
@@ -95,7 +104,10 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
             let advice = all.iter().rposition(|sentence| advises(sentence) && is_sized(sentence));
             // Who objects to what was said or done says what is wrong with it.
             let objected = || all.iter().rposition(|sentence| is_sized(sentence) && says_something(sentence));
-            advice.or_else(|| objected().filter(|_| verdict == Verdict::Refusal && says_more))?
+            // Who denies a guess about what is so decides nothing.
+            let is_fact = |at: &usize| is_guess(&normalised(all[*at]));
+            let objected = || objected().filter(|at| verdict == Verdict::Refusal && says_more && !is_fact(at));
+            advice.or_else(objected)?
         }
         _ => return None,
     };
@@ -107,11 +119,15 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let before = before.filter(|before| *before < at).map(|before| all[before]);
     let question = without_bold(&one_line(all[at])).into_owned();
     let question = match before.filter(|before| is_sized(before) && !is_question(before)) {
-        Some(before) => format!("{} {question}", without_bold(&one_line(before))),
+        Some(before) => format!("{} {question}", without_bold(&one_line(without_praise(before)))),
         None => question,
     };
-    let question = clip_middle(&question, LONGEST_QUESTION);
-    let item = match verdict.filter(|_| !says_more) {
+    let question = match asked {
+        Some(_) => clip_middle(&question, LONGEST_QUESTION),
+        None => clip_sentences(&question, LONGEST_QUESTION),
+    };
+    let only_agrees = || asked.is_none() && is_plain_assent(words);
+    let item = match verdict.filter(|verdict| !says_more || *verdict == Verdict::Assent && only_agrees()) {
         Some(Verdict::Assent) => format!("{AGREED}{question}"),
         Some(Verdict::Refusal) => format!("{REFUSED}{question}"),
         None => answered_to(&one_line(words), &question),
@@ -174,6 +190,25 @@ fn only_agrees(message: &str, normalised: &str) -> bool {
         unspaced <= ASSENT_CHARACTERS
     };
     is_short && !has_name(message)
+}
+
+/// Whether all clauses of a message agree and say nothing else.
+fn is_plain_assent(message: &str) -> bool {
+    let clauses = message.split([',', '.', ';', '!', '\u{ff0c}', '\u{3001}', '\u{3002}', '\u{ff01}']);
+    let agrees = |clause: &str| ASSENTS.has(normalised(clause).trim()) || ASSENTS_UNSPACED.contains(&clause);
+    clauses.map(str::trim).filter(|clause| !clause.is_empty()).all(|clause| agrees(clause) || is_trivial(clause))
+}
+
+/// A sentence of the model without the few words before a dash that only praise what the person said.
+fn without_praise(sentence: &str) -> &str {
+    let split = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}"].iter().find_map(|dash| sentence.split_once(dash));
+    let is_praise = |head: &str| PRAISE.has(normalised(head).trim());
+    split.filter(|(head, _)| is_praise(head)).map_or(sentence, |(_, rest)| rest)
+}
+
+/// Whether a question offers to find out whether something is so.
+fn offers_check(question: &str) -> bool {
+    CHECKING.is_in(&normalised(question)) || has_piece(question, CHECKING_UNSPACED)
 }
 
 /// Whether a question is about a choice: it names two things, or a way of which there are others.
@@ -259,10 +294,28 @@ mod tests {
             (
                 "ok, let's go",
                 "There are three names. I'd take `--write` since it is short.",
+                Some("The user agreed to: There are three names. I'd take `--write` since it is short."),
+            ),
+            (
+                "ok, let's go",
+                "Good idea - a preview by default is safer. I'd take `--write` since it is short.",
+                Some("The user agreed to: a preview by default is safer. I'd take `--write` since it is short."),
+            ),
+            (
+                "ok, but only for files",
+                "There are three names. I'd take `--write` since it is short.",
                 Some(
-                    "The user answered \"ok, let's go\" to: There are three names. I'd take `--write` since it is short.",
+                    "The user answered \"ok, but only for files\" to: There are three names. I'd take `--write` since it is short.",
                 ),
             ),
+            (
+                "no, that is wrong, i have the new one",
+                "I bet the old printer is connected here, not the new one.",
+                None,
+            ),
+            ("nein, das ist der neue", "Wahrscheinlich ist hier noch der alte Drucker angeschlossen.", None),
+            ("ainda não acabou, falta pouco", "Quer que eu verifique se a importação acabou?", None),
+            ("not yet, it needs an hour", "Shall I check whether the import is done?", None),
             ("うん", "一覧に日付の列を使いますか？", Some("The user agreed to: 一覧に日付の列を使いますか？")),
             ("不用了", "要不要加一个缓存？", Some("The user refused: 要不要加一个缓存？")),
             (

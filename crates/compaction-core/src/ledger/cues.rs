@@ -30,6 +30,9 @@ const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because "
 /// Such words in other languages.
 static OTHER_REASONS: WordList = word_list!(SPACED, "cues: reasons");
 const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "cues: reasons");
+/// First words of decisions that only wait.
+static WAITING: WordList = word_list!(SPACED, "cues: waiting");
+const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "cues: waiting");
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
 /// Fewest characters of such a sentence in a language without spaces between words. A shorter one only
@@ -39,6 +42,7 @@ const FEWEST_CHARACTERS: usize = 12;
 static MUSINGS: WordList = word_list!(SPACED, "cues: musings");
 /// Words that make a sentence a guess, in any position.
 static GUESSES: WordList = word_list!(SPACED, "cues: guesses");
+const GUESSES_UNSPACED: &[&str] = listed!(UNSPACED, "cues: guesses");
 /// Beginnings of sentences that announce the next step, in languages with spaces between words.
 static ANNOUNCEMENTS: WordList = word_list!(SPACED, "cues: announcements");
 /// Beginnings and ends of such sentences in languages without spaces.
@@ -135,7 +139,7 @@ pub(crate) fn is_trivial(text: &str) -> bool {
 
 /// Whether a sentence only guesses. `words` are its normalised words.
 pub(super) fn is_guess(words: &str) -> bool {
-    GUESSES.is_in(words)
+    GUESSES.is_in(words) || has_piece(words, GUESSES_UNSPACED)
 }
 
 /// What a sentence that chooses or compares is.
@@ -164,10 +168,10 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
         spaced.is_in(&words) && words.split_whitespace().count() >= FEWEST_WORDS || has_unspaced(unspaced) && is_long()
     };
     let is_chosen = has(&CHOOSING, CHOOSING_UNSPACED) || names_choice(sentence);
-    if !is_chosen && !has(&COMPARING, COMPARING_UNSPACED) || MUSINGS.starts(&words) || GUESSES.is_in(&words) {
+    if !is_chosen && !has(&COMPARING, COMPARING_UNSPACED) || MUSINGS.starts(&words) || is_guess(&words) {
         return None;
     }
-    if is_undecided(sentence, &words) {
+    if is_undecided(sentence, &words) || only_waits(sentence) {
         return None;
     }
     let plain = without_bold(sentence.trim()).into_owned();
@@ -205,6 +209,18 @@ fn pieces(phrase: &str) -> Vec<String> {
     })
 }
 
+/// Whether a sentence of the form `Decision: …` says no more than to wait for something, which is over when that came.
+fn only_waits(sentence: &str) -> bool {
+    let Some((_, decided)) = sentence.split_once([':', '\u{ff1a}']).filter(|_| names_choice(sentence)) else {
+        return false;
+    };
+    let words = normalised(decided);
+    let waits = WAITING.starts(&words) || has_piece(decided, WAITING_UNSPACED);
+    let says_why =
+        OTHER_REASONS.is_in(&words) || has_piece(decided, REASONS_UNSPACED) || with_reason(decided).is_some();
+    waits && !says_why && !COMPARING.is_in(&words) && !has_piece(decided, COMPARING_UNSPACED)
+}
+
 /// Whether a sentence has the form `Decision: …`.
 pub(super) fn names_choice(sentence: &str) -> bool {
     let before = sentence.split_once([':', '\u{ff1a}']).map(|(before, _)| before);
@@ -234,6 +250,7 @@ mod tests {
             "I'll use `nom` because it is small.",
             "Die Wahl: wir nehmen `serde` statt eines eigenen Parsers, weil es gepflegt wird.",
             "Entscheidung: alles bleibt in einer Datei.",
+            "Decision: wait for the lock instead of failing",
             "考虑之后，我们决定采用单表存储所有记录。",
             "由于体积更小，这里用 `nom` 而不是 `pest` 来解析。",
         ] {
@@ -245,6 +262,10 @@ mod tests {
             "The loader should catch the error rather than crash.",
             "We use the index to read the right row.",
             "エラーで止めるのではなく、常に動作する設計です。",
+            "Decision: wait for the nightly import",
+            "ENTSCHEIDUNG: ABWARTEN BIS MORGEN FRÜH",
+            "DECISÃO: AGUARDAR A IMPORTAÇÃO DA NOITE",
+            "决定：等待今晚的数据导入任务完成再说",
         ] {
             assert!(choice(other).is_none_or(|choice| !choice.is_made), "{other}");
         }

@@ -287,9 +287,9 @@ pub(crate) const REFUSED: &str = "The user refused: ";
 pub(crate) fn answered_to(words: &str, question: &str) -> String {
     format!("The user answered \"{words}\" to: {question}")
 }
-/// The question of such a decision.
-pub(crate) fn question_answered(decision: &str) -> Option<&str> {
-    Some(decision.strip_prefix("The user answered \"")?.split_once("\" to: ")?.1)
+/// The words and the question of such a decision.
+pub(crate) fn answered_with(decision: &str) -> Option<(&str, &str)> {
+    decision.strip_prefix("The user answered \"")?.split_once("\" to: ")
 }
 /// Starts the decision of an answer for one of its own options.
 pub(crate) const TOOK: &str = "The assistant chose: ";
