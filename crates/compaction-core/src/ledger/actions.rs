@@ -26,7 +26,7 @@ use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::FileTools;
 use crate::tools::{
     FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
-    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits, running, unapplied,
+    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, removed_lines, reported_edits, unapplied,
 };
 
 /// Most files among which the one that a call means is sought by its name.
@@ -820,6 +820,39 @@ pub(super) fn added_by(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnM
     added_within(arguments, DEEPEST, units, on_line);
 }
 
+/// As [`added_by`], without the lines that the edit only replaces by themselves.
+pub(super) fn new_in(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnMut(&str)) {
+    let mut old: HashMap<&str, usize, TextHashing> = HashMap::default();
+    replaced_within(arguments, DEEPEST, &mut |line| *old.entry(line).or_default() += 1);
+    added_by(arguments, units, &mut |line| match old.get_mut(line) {
+        Some(left) if *left > 0 => *left -= 1,
+        _ => on_line(line),
+    });
+}
+
+/// The lines that an edit replaces, without the space around them.
+fn replaced_within<'j>(value: &'j Json<'_>, depth: usize, on_line: &mut dyn FnMut(&'j str)) {
+    match value {
+        Json::String(text) => removed_lines(text).into_iter().for_each(on_line),
+        Json::Array(items) if depth > 0 => items.iter().for_each(|item| replaced_within(item, depth - 1, on_line)),
+        Json::Object(members) if depth > 0 => {
+            for (name, value) in members {
+                match value.as_str().filter(|_| begins_with(name, REPLACED)) {
+                    Some(text) => text.lines().map(str::trim).for_each(&mut *on_line),
+                    None => replaced_within(value, depth - 1, on_line),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether the name of an argument begins with one of `starts`.
+fn begins_with(name: &str, starts: &[&str]) -> bool {
+    let name = name.to_lowercase();
+    starts.iter().any(|start| name.starts_with(start))
+}
+
 fn added_within(value: &Json<'_>, depth: usize, units: usize, on_line: &mut dyn FnMut(&str)) {
     match value {
         Json::String(text) => {
@@ -834,8 +867,7 @@ fn added_within(value: &Json<'_>, depth: usize, units: usize, on_line: &mut dyn 
         }
         Json::Object(members) if depth > 0 => {
             let is_replaced = |name: &str, value: &Json<'_>| {
-                let name = name.to_lowercase();
-                let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+                let begins = |starts: &[&str]| begins_with(name, starts);
                 value.as_str().is_some_and(|text| begins(REPLACED) || begins(ABOUT) && !text.contains('\n'))
             };
             let added = members.iter().filter(|(name, value)| !is_replaced(name, value));

@@ -55,6 +55,10 @@ const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: choosing");
 /// Words of questions that offer to find out whether something is so.
 static CHECKING: WordList = word_list!(SPACED, "answers: checking");
 const CHECKING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: checking");
+/// Words of questions whether an answer says what was meant, and the last sentences that may ask it.
+static MEANT: WordList = word_list!(SPACED, "answers: meant");
+const MEANT_UNSPACED: &[&str] = listed!(UNSPACED, "answers: meant");
+const MEANT_WITHIN: usize = 6;
 /// Words that only praise what the person said.
 static PRAISE: WordList = word_list!(SPACED, "answers: praise");
 /// Most words, and characters of a script without spaces, of a message that only agrees: `ok, try that`.
@@ -93,8 +97,6 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let all: Vec<&str> = sentences(answer).collect();
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
-        // Who does not let it find out whether something is so tells it.
-        (Some(at), other) if says_more && other != Some(Verdict::Assent) && offers_check(all[at]) => return None,
         (Some(at), Some(Verdict::Assent)) if is_routine(all[at]) => return None,
         // Who only agrees to what was asked for decides nothing.
         (Some(at), Some(Verdict::Assent)) if only_agrees(words, &plain) && !lets_choose(all[at]) => return None,
@@ -206,6 +208,25 @@ fn without_praise(sentence: &str) -> &str {
     split.filter(|(head, _)| is_praise(head)).map_or(sentence, |(_, rest)| rest)
 }
 
+/// Whether `answer` asks at its end if it said what the person meant, and `message` does not begin with an assent.
+pub(super) fn misses(message: &str, answer: &str) -> bool {
+    let all: Vec<&str> = sentences(answer).collect();
+    let newest = &all[all.len().saturating_sub(MEANT_WITHIN)..];
+    let asks = |one: &&str| is_question(one) && (MEANT.is_in(&normalised(one)) || has_piece(one, MEANT_UNSPACED));
+    newest.iter().any(asks) && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
+}
+
+/// Whether an answer offers at its end to find out whether something is so, and a message tells it: it does not agree
+/// and says more than no.
+pub(super) fn tells_state(message: &str, answer: &str) -> bool {
+    let all: Vec<&str> = sentences(answer).collect();
+    let newest = &all[all.len().saturating_sub(ASKED_WITHIN)..];
+    let offers = newest.iter().any(|one| is_question(one) && offers_check(one));
+    let plain = normalised(message);
+    let says_more = plain.split_whitespace().count() > BARE_WORDS || unspaced(&plain) > BARE_CHARACTERS;
+    offers && says_more && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
+}
+
 /// Whether a question offers to find out whether something is so.
 fn offers_check(question: &str) -> bool {
     CHECKING.is_in(&normalised(question)) || has_piece(question, CHECKING_UNSPACED)
@@ -267,6 +288,32 @@ mod tests {
     }
 
     #[test]
+    fn who_answers_an_offer_to_look_tells_a_state() {
+        for (message, answer) in [
+            ("ainda não acabou, falta pouco", "Quer que eu verifique se a importação acabou?"),
+            ("not yet, it needs an hour", "The import runs. Shall I check whether it is done?"),
+            ("还没有完成，再等一下", "要我检查是否完成了吗？"),
+        ] {
+            assert!(tells_state(message, answer), "{message}");
+        }
+        for (message, answer) in [
+            ("yes, look at it now", "Shall I check whether it is done?"),
+            ("no", "Shall I check whether it is done?"),
+            ("no, use the old one", "Shall I use the new parser?"),
+        ] {
+            assert!(!tells_state(message, answer), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_asks_what_was_meant_is_missed_without_an_assent() {
+        let answer = "The index is rebuilt once a day.\n\n## Is that what you meant?\n\nIf not, tell me more.";
+        assert!(misses("there is one about adding something to the files", answer));
+        assert!(!misses("yes, and now add it to the manual", answer));
+        assert!(!misses("there is one about adding something", "The index is rebuilt. Shall I go on?"));
+    }
+
+    #[test]
     fn an_answer_stands_with_its_question() {
         for (message, answer, expected) in [
             (
@@ -314,8 +361,6 @@ mod tests {
                 None,
             ),
             ("nein, das ist der neue", "Wahrscheinlich ist hier noch der alte Drucker angeschlossen.", None),
-            ("ainda não acabou, falta pouco", "Quer que eu verifique se a importação acabou?", None),
-            ("not yet, it needs an hour", "Shall I check whether the import is done?", None),
             ("うん", "一覧に日付の列を使いますか？", Some("The user agreed to: 一覧に日付の列を使いますか？")),
             ("不用了", "要不要加一个缓存？", Some("The user refused: 要不要加一个缓存？")),
             (

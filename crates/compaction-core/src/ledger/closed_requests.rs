@@ -36,6 +36,8 @@ const LONGEST_TITLE: usize = 40;
 static INTRODUCING: WordList = word_list!(SPACED, "closed requests: introducing");
 const INTRODUCING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: introducing");
 const INTRODUCING_WORDS: usize = 4;
+/// The same of sentences that say no more, whatever ends them: `Here's what I did.`
+static LEADING_TO_ALL: WordList = word_list!(SPACED, "closed requests: leading to all");
 /// Most UTF-16 units of a request and of its answer in an item.
 const LONGEST_REQUEST: usize = 72;
 const LONGEST_ANSWER: usize = 120;
@@ -145,9 +147,21 @@ pub(crate) struct Said<'a> {
 /// What the newest of `answers` that says enough says first, or else the newest one that says anything. `statements`
 /// and `answers` are in order; each answer is the positions of its first and last message.
 pub(crate) fn said_first<'a>(statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
+    said_about(&HashSet::default(), statements, answers)
+}
+
+/// The same, but begins with the first sentence that shares a word with the `request`, if one does.
+pub(crate) fn said_of<'a>(request: &str, statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
+    said_about(&subjects(request), statements, answers)
+}
+
+/// A set of [`subjects`].
+type Subjects = HashSet<String, TextHashing>;
+
+fn said_about<'a>(asked: &Subjects, statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
     let mut short = None;
     for answer in answers.iter().rev().take(MOST_ANSWERS) {
-        let Some(said) = said_in(statements, *answer) else { continue };
+        let Some(said) = said_in(asked, statements, *answer) else { continue };
         if utf16_len(&said.text) >= ENOUGH {
             return Some(said);
         }
@@ -156,7 +170,7 @@ pub(crate) fn said_first<'a>(statements: &'a [Statement], answers: &[(u64, u64)]
     short
 }
 
-fn said_in(statements: &[Statement], (first, last): (u64, u64)) -> Option<Said<'_>> {
+fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u64, u64)) -> Option<Said<'a>> {
     let start = statements.partition_point(|one| one.position < first);
     // Messages without calls between them are one answer, however many they are.
     let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
@@ -167,7 +181,12 @@ fn said_in(statements: &[Statement], (first, last): (u64, u64)) -> Option<Said<'
     let said = own.into_iter().filter(|one| is_said(one));
     // A short answer has nothing else.
     let telling = said.clone().filter(|one| tells(&one.text));
-    let results = joined(telling.clone().filter(|one| !introduces(&one.text)));
+    let result = telling.clone().filter(|one| !introduces(&one.text));
+    let is_about = |one: &&Statement| !asked.is_disjoint(&subjects(&one.text));
+    let first = joined(result.clone());
+    let is_of_it = first.as_ref().is_none_or(|said| !asked.is_disjoint(&subjects(&said.text)));
+    let from = if is_of_it || asked.is_empty() { None } else { result.clone().position(|one| is_about(&one)) };
+    let results = from.map_or(first, |from| joined(result.skip(from)));
     results.or_else(|| joined(telling)).or_else(|| joined(said))
 }
 
@@ -197,7 +216,7 @@ fn has_conclusion(text: &str) -> bool {
 fn introduces(sentence: &str) -> bool {
     let words = first_words(sentence, INTRODUCING_WORDS);
     let leads = sentence.ends_with([':', '\u{ff1a}']);
-    leads && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING_UNSPACED))
+    LEADING_TO_ALL.starts(&words) || leads && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING_UNSPACED))
 }
 
 fn joined<'a>(mut said: impl Iterator<Item = &'a Statement>) -> Option<Said<'a>> {
@@ -219,14 +238,15 @@ const ENDS: [char; 11] = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', 
 /// Whether a sentence of an answer is no question and leads to nothing but itself. One that leads to a list says more
 /// than its items if it is long enough.
 fn is_statement(sentence: &str) -> bool {
-    let is_question = sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}');
+    let is_question =
+        sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}') || sentence.contains("? ");
     let leads = sentence.ends_with([':', '\u{ff1a}']);
     !is_question && (!leads || utf16_len(sentence) >= LEADING) && is_substantive(sentence)
 }
 
 /// Whether such a sentence says what came of the work.
 fn tells(sentence: &str) -> bool {
-    if sentence.contains('|') || sentence.starts_with(['[', '<', '"']) {
+    if sentence.contains('|') || sentence.contains("</") || sentence.starts_with(['[', '<', '"']) {
         return false;
     }
     let is_name = |word: &str| word.contains(['/', '\\', '`', '=', '{', '#']) || !word.contains(char::is_alphabetic);

@@ -1,12 +1,14 @@
 //! Collection: one pass over the messages, starting from the ledger of the previous compaction.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
 use super::closed_requests::{
-    Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, refuses, reopens, said_first, shows,
+    Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, refuses, reopens, said_first, said_of,
+    shows,
 };
+use super::constraints::objects;
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::frames::frames;
@@ -25,7 +27,7 @@ use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
-use super::text::{clip_middle, without_thinking};
+use super::text::{clip_middle, normalised, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -61,6 +63,8 @@ pub struct Collector<'a> {
     plan: LatestPlan,
     new_tasks: NewTasks,
     newest_calls: NewestCalls<'a>,
+    /// What the calls of the newest message say, by their ids, with its position.
+    said_by_calls: HashMap<String, (u64, Vec<String>)>,
     pinned: Vec<EntryId>,
     left_out: LeftOut,
     asked: Asked,
@@ -94,6 +98,7 @@ impl<'a> Collector<'a> {
             plan: LatestPlan::default(),
             new_tasks: NewTasks::default(),
             newest_calls: NewestCalls::default(),
+            said_by_calls: HashMap::default(),
             pinned: Vec::new(),
             left_out: LeftOut::default(),
             asked: Asked::default(),
@@ -157,6 +162,10 @@ impl<'a> Collector<'a> {
                 self.newest_calls.note_result(&prepared.message, self.position);
                 let text = content.text("\n");
                 let asks = self.actions.asks(tool_call_id);
+                let said = self.said_by_calls.remove(tool_call_id);
+                if let Some((position, lines)) = said.filter(|_| *is_error && person::is_refusal(&text)) {
+                    self.statements.take_back(position, &lines);
+                }
                 if let Some(words) = person::words_in_result(&text, asks) {
                     self.statements.add_person(place, &words, passages(&words));
                     if asks && !person::is_refusal(&text) {
@@ -248,7 +257,7 @@ impl<'a> Collector<'a> {
 
     /// Whether a message says that the answers to the open request did not do what was asked.
     fn is_refused_by(&self, message: &str) -> bool {
-        refuses(message) || {
+        refuses(message) || objects(&normalised(message)) || self.dialogue.misses(message) || {
             let mut requests = self.dialogue.requests.iter().rev();
             let request = requests.find(|request| request.position == self.asked.position);
             let said = || said_first(self.statements.list(), self.asked.answers()).map(|said| said.text);
@@ -283,10 +292,14 @@ impl<'a> Collector<'a> {
         // An answer that is accepted settles what the request reported, too.
         let own = Some((&request.text, asked.answers())).filter(|(text, _)| is_settled_by_answer(text));
         let reopened = reopened.as_ref().filter(|one| is_settled_by_answer(&one.text));
-        // Each request stands with its own answer.
-        let settled = own.or(reopened.map(|one| (&one.text, one.answers.as_deref().unwrap_or(asked.answers()))));
-        let said = |(text, answers)| Some((text, said_first(self.statements.list(), answers)?));
-        if let Some((text, said)) = settled.and_then(said) {
+        // Each request stands with its own answer. What answers a report is about the report.
+        let settled = own.or(reopened.map(|one| match &one.answers {
+            Some(answers) => (&one.text, answers.as_slice()),
+            None => (&request.text, asked.answers()),
+        }));
+        if let Some((text, answers)) = settled
+            && let Some(said) = said_of(text, self.statements.list(), answers)
+        {
             let has_changed = self.actions.changed_at() > asked.position;
             let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
             self.notes.add(NoteKind::Done, &answered_item(text, &said.text, has_changed), place, true);
@@ -340,14 +353,19 @@ impl<'a> Collector<'a> {
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
         let mut is_step = false;
+        self.said_by_calls.clear();
         for (number, call) in assistant.tool_calls().enumerate() {
             if number == 0 {
                 self.errors.go_on();
             }
             let content = self.actions.begin(place, message, call, self.tools);
             is_step |= content.is_step;
-            for (voice, sentence) in content.sentences {
-                self.statements.add_line(voice, place, &sentence);
+            for (voice, sentence) in &content.sentences {
+                self.statements.add_line(*voice, place, sentence);
+            }
+            if !content.sentences.is_empty() {
+                let lines = content.sentences.into_iter().map(|(_, sentence)| sentence).collect();
+                self.said_by_calls.insert(call.id.clone(), (place.position, lines));
             }
             if let Some(plan) = content.plan {
                 self.new_tasks.change(&call.id, &plan, &self.plan);

@@ -60,7 +60,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if goes_on(&words) {
         return false;
     }
-    if OBJECTING.is_in(&words) || FROM_NOW_ON.starts(&words) {
+    if objects(&words) || FROM_NOW_ON.starts(&words) {
         return true;
     }
     let signals = signals(&words);
@@ -115,6 +115,11 @@ fn uses_and_denies(sentence: &str) -> bool {
 fn without_answer(sentence: &str) -> &str {
     let is_answer = |(first, _): &(&str, &str)| ANSWERS.has(first.trim().to_lowercase().as_str());
     sentence.split_once(',').filter(is_answer).map_or(sentence, |(_, own)| own.trim_start())
+}
+
+/// Whether `normalised` words object to what was done without being asked for.
+pub(super) fn objects(words: &str) -> bool {
+    OBJECTING.is_in(words)
 }
 
 fn invites(words: &str) -> bool {

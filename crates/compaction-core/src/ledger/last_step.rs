@@ -14,7 +14,7 @@ use super::text::{clip, clip_middle, one_line, quote};
 use crate::json::Json;
 use crate::message::{Body, Message, ToolCall};
 use crate::text::{prefix_utf16, utf16_len};
-use crate::tools::{FileTools, ToolAction, added_lines, classify, has_failed, printed_text};
+use crate::tools::{FileTools, ToolAction, added_lines, classify, has_failed, printed_text, removed_lines};
 
 /// Most calls of one message that are told.
 const MOST_CALLS: usize = 3;
@@ -228,7 +228,7 @@ fn added(call: &ToolCall) -> String {
     let new = text(&NEW_TEXTS).or_else(|| text(&PATCHES)).or_else(last_word);
     let old = text(&OLD_TEXTS).unwrap_or_default();
     let Some(new) = new.map(|new| prefix_utf16(new, MOST_ADDED)) else { return String::new() };
-    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let known: HashSet<&str> = old.lines().map(str::trim).chain(removed_lines(new)).collect();
     let letters = |line: &str| line.chars().filter(|one| one.is_alphabetic()).count();
     let mut lines = added_lines(new).into_iter().map(str::trim).filter(|line| !known.contains(line));
     let telling = lines.find(|line| letters(line) >= FEWEST_LETTERS);

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::answered;
+use super::answers::{answered, misses, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_for_questions, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
@@ -290,6 +290,10 @@ impl<'a> Dialogue<'a> {
             notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
             return;
         }
+        let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
+        if of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
+            return;
+        }
         // A question of the person between the two leaves the question of the model open.
         let mut asked_at = asked_at;
         for answer in self.answers.iter().rev() {
@@ -303,6 +307,11 @@ impl<'a> Dialogue<'a> {
                 asked_at = between.position;
             }
         }
+    }
+
+    /// Whether the newest answer asked if it said what was meant, and a message does not agree.
+    pub(super) fn misses(&self, message: &str) -> bool {
+        self.answers.back().is_some_and(|answer| misses(message, &answer.text))
     }
 
     /// The newest answers with their positions.

@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::actions::{added_by, shown};
+use super::actions::{new_in, shown};
 use super::last_step::is_notice;
 use super::text::{WordList, clip, one_line, word_list};
 use crate::message::{Body, Message};
@@ -193,7 +193,7 @@ impl Call<'_> {
                 let call = answer.tool_calls().find(|call| call.id == *id);
                 let mut added: Vec<(LineRank, String)> = Vec::new();
                 if let Some(arguments) = call.and_then(|call| call.arguments.as_ref()) {
-                    added_by(arguments, MOST_READ, &mut |line| {
+                    new_in(arguments, MOST_READ, &mut |line| {
                         if added.len() < MOST_RANKED {
                             let line = clip(&one_line(line), LONGEST_LINE);
                             added.push((LineRank::of(&line), line));

@@ -4,6 +4,7 @@
 //! in a summary and in the stored form.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Sources;
@@ -165,6 +166,22 @@ impl Statements {
         }
     }
 
+    /// Takes away lines of a call at `position` whose work was never done.
+    pub(super) fn take_back(&mut self, position: u64, lines: &[String]) {
+        let start = self.list.partition_point(|one| one.position < position);
+        if self.list.len() - start > MOST_COMPARED {
+            return;
+        }
+        let lines: HashSet<String> = lines.iter().map(|line| clip_middle(&as_line(line), LONGEST)).collect();
+        let is_gone = |one: &Statement| {
+            one.position == position && one.voice == Voice::Action && lines.contains(one.text.as_str())
+        };
+        let before = self.list[start..self.newest.max(start)].iter().filter(|one| is_gone(one)).count();
+        let kept: Vec<Statement> = self.list.drain(start..).filter(|one| !is_gone(one)).collect();
+        self.newest -= before;
+        self.list.extend(kept);
+    }
+
     /// Makes the last message of the model before a person speaks a report.
     fn end_turn(&mut self) {
         for statement in self.list.iter_mut().skip(self.newest).filter(|statement| statement.voice == Voice::Remark) {
@@ -264,6 +281,8 @@ fn pieces(line: &str) -> Vec<String> {
     pieces
 }
 
+/// Most statements since a call whose lines are taken back.
+const MOST_COMPARED: usize = 512;
 /// Marks that end a sentence in any position.
 const WIDE_ENDS: [&str; 6] = ["\u{3002}", "\u{ff01}", "\u{ff1f}", "\u{ff61}", "\u{61f}", "\u{964}"];
 /// Closing marks that may follow them.
