@@ -280,7 +280,11 @@ impl ClaudeCode {
         let parent = uuid.and_then(|_| text_at(line, &["parentUuid"])).map(hash);
         match parent.filter(|parent| !self.groups.contains_key(parent)) {
             Some(parent) => {
+                let time = tree.time;
+                tree.time = time_of(line.get("timestamp")).unwrap_or(time);
                 let number = record.keep(tree);
+                // The answer before it may have no time of its own.
+                tree.time = time;
                 self.waiting_bytes += text.len();
                 self.waiting.push_back(Waiting { record: number, text: text.to_owned(), parent, previous });
                 while self.waiting_bytes > MAX_WAITING || self.waiting.len() > MAX_WAIT as usize {

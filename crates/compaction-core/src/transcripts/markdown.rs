@@ -181,6 +181,9 @@ impl Markdown {
             (Kind::Other, "")
         } else if line.trim().is_empty() {
             (self.kind, "")
+        } else if is_inside && self.kind == Kind::Other && !is_output && !is_ended {
+            // A line inside the output ended with two spaces.
+            (Kind::Other, "")
         } else if let Some(text) = line.strip_prefix("####") {
             (Kind::User, text.strip_prefix(' ').unwrap_or(text).trim_end())
         } else if is_output && (is_ended || !self.has_ends) {
@@ -188,9 +191,6 @@ impl Markdown {
         } else if is_output && !(is_inside && self.kind == Kind::Assistant) {
             self.output = Some(Output { text: format!("{line}\n"), ..Output::default() });
             return;
-        } else if is_inside && self.kind == Kind::Other {
-            // A line inside the output ended with two spaces.
-            (Kind::Other, "")
         } else {
             (Kind::Assistant, line)
         };
@@ -385,8 +385,10 @@ impl Reader for Markdown {
             self.text = format!("{}\n", &line[self.line.0.len()..]);
         }
         self.line = (line.clone(), self.kind);
-        self.is_blank = line.trim().is_empty();
-        if !self.is_blank {
+        // The lines of an output can consist of spaces.
+        self.is_blank = line.is_empty();
+        let has_words = !line.trim().is_empty();
+        if has_words {
             line.trim().clone_into(&mut self.last);
         }
         match &mut self.output {
