@@ -3,7 +3,7 @@
 //! A transcript is a tree: lines name their parents. Each block of an answer has its own line, and the results of
 //! parallel calls have different lines as parents. The reader joins these lines to one answer with its results.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::Reader;
@@ -51,6 +51,12 @@ const WITHOUT_MESSAGE: [&str; 31] = [
 const LINE_STARTS: [&str; 3] = ["{\"parentUuid\":", "{\"type\":", "{\"uuid\":"];
 /// Maximum number of places in an incomplete line that may begin the next line.
 const MAX_STARTS: usize = 32;
+
+/// Maximum number of records that a line waits for its parent, and of the lines that wait. In transcripts of people the
+/// parent came at most 3 lines later.
+const MAX_WAIT: u64 = 32;
+/// Maximum bytes of the lines that wait.
+const MAX_WAITING: usize = 8 << 20;
 
 /// Whether a line is from Claude Code.
 pub(super) fn is_line(value: &Json<'_>) -> bool {
@@ -108,6 +114,37 @@ struct Boundary {
     tail: Option<u64>,
 }
 
+/// The record of a line.
+#[derive(Debug, Clone, Copy)]
+enum Kept<'a> {
+    /// It is kept with the line.
+    Now(&'a Record),
+    /// It has been kept. This is its number.
+    Before(u64),
+}
+
+impl Kept<'_> {
+    /// Keeps the record if it has not been kept, and makes it the current one. Returns its number.
+    fn keep(self, tree: &mut Tree) -> u64 {
+        match self {
+            Self::Now(record) => tree.keep(record),
+            Self::Before(record) => tree.begin(record),
+        }
+        tree.record()
+    }
+}
+
+/// A line whose parent has not been read yet. Its record is kept already.
+#[derive(Debug)]
+struct Waiting {
+    record: u64,
+    text: String,
+    /// Hash of the parent's id.
+    parent: u64,
+    /// Hash of the id of the line before it. The line follows that one if the parent does not come.
+    previous: Option<u64>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct ClaudeCode {
     /// The group of each line, by the hash of its id.
@@ -116,6 +153,12 @@ pub(super) struct ClaudeCode {
     /// Id and group of the last answer.
     last_answer: Option<(String, Group)>,
     boundary: Option<Boundary>,
+    /// Lines that stand before their parents, in file order.
+    waiting: VecDeque<Waiting>,
+    /// Bytes of these lines.
+    waiting_bytes: usize,
+    /// Hash of the id of the last line that can be a parent.
+    previous: Option<u64>,
     /// Whether the transcript belongs to a subagent. All of its lines are marked as sidechain.
     is_subagent: bool,
 }
@@ -131,7 +174,7 @@ impl ClaudeCode {
         let parent = ["parentUuid", "logicalParentUuid"].into_iter().find_map(|key| text_at(line, &[key]));
         match parent.map(|parent| self.groups.get(&hash(parent)).copied()) {
             Some(Some(group)) if group != tree.group() => {
-                self.flush(tree);
+                self.end_answer(tree);
                 tree.go_to(group);
             }
             Some(Some(_)) => {}
@@ -142,7 +185,7 @@ impl ClaudeCode {
             None => {
                 let is_message = matches!(text_at(line, &["type"]), Some("user" | "assistant"));
                 if is_message && !is_true(line, "isCompactSummary") && tree.report.messages > 0 {
-                    self.flush(tree);
+                    self.end_answer(tree);
                     tree.go_to(Group::ROOT);
                 }
             }
@@ -228,13 +271,63 @@ impl ClaudeCode {
 }
 
 impl ClaudeCode {
-    /// Reads a line. `text` is its JSON text. `record` is kept with it, unless an earlier line of the same record is.
-    fn line(&mut self, line: &Json<'static>, text: &str, record: Option<&Record>, tree: &mut Tree) {
-        let keep = |tree: &mut Tree| {
-            if let Some(record) = record {
-                tree.keep(record);
+    /// Reads a line and the lines that waited for it. A line whose parent is not there waits itself.
+    fn arrive(&mut self, line: &Json<'static>, text: &str, record: Kept<'_>, tree: &mut Tree) {
+        let is_read = is_sidechain(line) && !self.is_subagent;
+        let uuid = text_at(line, &["uuid"]).map(hash).filter(|uuid| !is_read && !self.groups.contains_key(uuid));
+        let previous = self.previous;
+        self.previous = uuid.or(previous);
+        let parent = uuid.and_then(|_| text_at(line, &["parentUuid"])).map(hash);
+        match parent.filter(|parent| !self.groups.contains_key(parent)) {
+            Some(parent) => {
+                let time = tree.time;
+                tree.time = time_of(line.get("timestamp")).unwrap_or(time);
+                let number = record.keep(tree);
+                // The answer before it may have no time of its own.
+                tree.time = time;
+                self.waiting_bytes += text.len();
+                self.waiting.push_back(Waiting { record: number, text: text.to_owned(), parent, previous });
+                while self.waiting_bytes > MAX_WAITING || self.waiting.len() > MAX_WAIT as usize {
+                    self.stop_waiting(tree);
+                }
             }
-        };
+            None => {
+                self.line(line, text, record, tree);
+                self.read_children(tree);
+            }
+        }
+    }
+
+    /// Reads the lines whose parents have come.
+    fn read_children(&mut self, tree: &mut Tree) {
+        while let Some(at) = self.waiting.iter().position(|line| self.groups.contains_key(&line.parent)) {
+            self.read_waiting(at, tree);
+        }
+    }
+
+    /// Reads the line that has waited longest, and those that waited for it.
+    fn stop_waiting(&mut self, tree: &mut Tree) {
+        let previous = self.waiting.front().and_then(|line| line.previous);
+        let group = previous.and_then(|previous| self.groups.get(&previous).copied());
+        if let Some(group) = group.filter(|group| *group != tree.group()) {
+            self.end_answer(tree);
+            tree.go_to(group);
+        }
+        self.read_waiting(0, tree);
+        self.read_children(tree);
+    }
+
+    fn read_waiting(&mut self, at: usize, tree: &mut Tree) {
+        let Some(Waiting { record, text, .. }) = self.waiting.remove(at) else { return };
+        self.waiting_bytes -= text.len();
+        if let Ok(line) = Json::parse(&text) {
+            self.line(&line.into_owned(), &text, Kept::Before(record), tree);
+        }
+    }
+
+    /// Reads a line. `text` is its JSON text.
+    fn line(&mut self, line: &Json<'static>, text: &str, record: Kept<'_>, tree: &mut Tree) {
+        let keep = |tree: &mut Tree| _ = record.keep(tree);
         let kind = text_at(line, &["type"]).unwrap_or_default();
         if is_sidechain(line) && !self.is_subagent {
             tree.report.sidechains += 1;
@@ -250,7 +343,7 @@ impl ClaudeCode {
         let is_same_answer =
             is_answer && id.is_some() && self.pending.as_ref().is_some_and(|pending| pending.id.as_deref() == id);
         if (matches!(kind, "user" | "assistant") && !is_same_answer) || queued.is_some() {
-            self.flush(tree);
+            self.end_answer(tree);
         }
         if line.get("uuid").is_some() {
             self.place(line, tree);
@@ -291,6 +384,32 @@ impl ClaudeCode {
         }
         self.take_note(line, tree);
     }
+
+    /// Adds the answer whose lines have been read.
+    fn end_answer(&mut self, tree: &mut Tree) {
+        let Some(pending) = self.pending.take() else { return };
+        let mut message = RawObject::default();
+        message.set("role", "\"assistant\"");
+        message.set("content", format!("[{}]", pending.blocks.join(",")));
+        let outline = RawObject::parse(&pending.message).unwrap_or_default();
+        for key in ["model", "stop_reason"] {
+            if let Some(value) = outline.get(key).filter(|value| value.starts_with('"')) {
+                message.set(key, value.to_owned());
+            }
+        }
+        if let Some(usage) = outline.get("usage").filter(|usage| usage.starts_with('{') && !pending.is_continued) {
+            message.set("usage", usage.to_owned());
+        }
+        let error = pending.error;
+        tree.begin(pending.record);
+        tree.add_read(Format::Anthropic, &[&message.to_json()], |message| {
+            if let Some(error) = &error {
+                message.set("content", "[]");
+                message.set("stopReason", "\"error\"");
+                message.set("errorMessage", json::encode_string(error));
+            }
+        });
+    }
 }
 
 /// Whether a line has a message that the user wrote while the agent worked.
@@ -314,9 +433,12 @@ fn lines_in(text: &str) -> Vec<&str> {
 
 impl Reader for ClaudeCode {
     fn read(&mut self, record: Record, tree: &mut Tree) {
+        while self.waiting.front().is_some_and(|line| line.record + MAX_WAIT < record.number) {
+            self.stop_waiting(tree);
+        }
         let text = record.text().unwrap_or_default();
         if let Ok(line @ Json::Object(_)) = Json::parse(text) {
-            return self.line(&line.into_owned(), text, Some(&record), tree);
+            return self.arrive(&line.into_owned(), text, Kept::Now(&record), tree);
         }
         let lines: Vec<(Json<'static>, &str)> =
             lines_in(text).into_iter().filter_map(|text| Some((Json::parse(text).ok()?.into_owned(), text))).collect();
@@ -324,38 +446,20 @@ impl Reader for ClaudeCode {
             let _unreadable = tree.object_of(&record);
             return;
         };
-        self.line(first, first_text, Some(&record), tree);
+        self.arrive(first, first_text, Kept::Now(&record), tree);
         if rest.is_empty() {
             tree.problem("an incomplete line precedes the last one");
         }
         for (line, text) in rest {
-            self.line(line, text, None, tree);
+            self.arrive(line, text, Kept::Before(record.number), tree);
         }
     }
 
     fn flush(&mut self, tree: &mut Tree) {
-        let Some(pending) = self.pending.take() else { return };
-        let mut message = RawObject::default();
-        message.set("role", "\"assistant\"");
-        message.set("content", format!("[{}]", pending.blocks.join(",")));
-        let outline = RawObject::parse(&pending.message).unwrap_or_default();
-        for key in ["model", "stop_reason"] {
-            if let Some(value) = outline.get(key).filter(|value| value.starts_with('"')) {
-                message.set(key, value.to_owned());
-            }
+        while !self.waiting.is_empty() {
+            self.stop_waiting(tree);
         }
-        if let Some(usage) = outline.get("usage").filter(|usage| usage.starts_with('{') && !pending.is_continued) {
-            message.set("usage", usage.to_owned());
-        }
-        let error = pending.error;
-        tree.begin(pending.record);
-        tree.add_read(Format::Anthropic, &[&message.to_json()], |message| {
-            if let Some(error) = &error {
-                message.set("content", "[]");
-                message.set("stopReason", "\"error\"");
-                message.set("errorMessage", json::encode_string(error));
-            }
-        });
+        self.end_answer(tree);
     }
 }
 

@@ -9,6 +9,10 @@ use crate::entry::epoch_milliseconds;
 use crate::formats::node::string;
 
 const AIDER: &str = "# aider chat started at ";
+/// The choices of a question of aider's that can be answered in words. The answer follows them.
+const CHOICES_WITH_WORDS: [&str; 2] = ["(y/n/instructions)", "(Y)es/(n)o/message with instructions:"];
+/// Answers that choose and say nothing more.
+const CHOICES: [&str; 4] = ["y", "yes", "n", "no"];
 /// First line of the exports of early versions of SpecStory.
 const EARLY_SPECSTORY: &str = "## SpecStory";
 /// Number of lines at the start that may name the program.
@@ -78,6 +82,16 @@ enum Dialect {
     Cursor,
 }
 
+/// An output of aider whose end has not been read. aider marks its first line only.
+#[derive(Debug, Default)]
+struct Output {
+    /// The lines so far. They are the model's if a later line shows that they are a quote of it.
+    lines: Option<Record>,
+    text: String,
+    /// Whether an import ended here, so that the lines before have become messages. Then no line is held back.
+    is_decided: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct Markdown {
     dialect: Dialect,
@@ -93,6 +107,11 @@ pub(super) struct Markdown {
     /// The last line, and its author.
     line: (String, Kind),
     is_blank: bool,
+    output: Option<Output>,
+    /// Whether aider's lines end with two spaces. Editors that remove them leave histories without.
+    has_ends: bool,
+    /// The person's last answer to a question, until another message begins. Later versions of aider write it twice.
+    answer: Option<String>,
     is_named: bool,
     /// Whether a message has begun. Headings after that are part of messages.
     has_spoken: bool,
@@ -113,14 +132,48 @@ impl Markdown {
         let (last, before, text, model) = (String::new(), String::new(), String::new(), String::new());
         let (kind, block) = (Kind::Other, None);
         let line = (String::new(), kind);
-        let (is_blank, is_named, has_spoken) = (false, false, false);
-        Self { dialect, kind, block, text, last, before, line, is_blank, is_named, has_spoken, model }
+        let (is_blank, is_named, has_spoken) = (true, false, false);
+        let (output, has_ends, answer) = (None, false, None);
+        Self {
+            dialect,
+            kind,
+            block,
+            text,
+            last,
+            before,
+            line,
+            is_blank,
+            output,
+            has_ends,
+            answer,
+            is_named,
+            has_spoken,
+            model,
+        }
     }
 
-    /// aider marks user lines with `####` and its own lines with `>`. All other lines are the model's.
+    /// aider marks user lines with `####`, and the first line of its outputs with `>`. Two spaces end an output and a
+    /// user line. All other lines are the model's, and a blank line precedes its text.
     fn aider_line(&mut self, line: &str, tree: &mut Tree) {
-        let (kind, text) = if let Some(time) = line.strip_prefix(AIDER) {
-            self.flush(tree);
+        let started = line.strip_prefix(AIDER);
+        let is_output = line.starts_with("> ");
+        let is_marked = is_output || line.starts_with("####");
+        let is_ended = is_marked && line.ends_with("  ");
+        self.has_ends |= is_ended;
+        if started.is_some() || (is_ended && self.is_blank) {
+            // aider writes an output with its end, so what reaches the next one without an end is no output.
+            self.settle(Kind::Assistant, tree);
+        }
+        if let Some(output) = &mut self.output {
+            if !output.is_decided {
+                output.text.push_str(line);
+                output.text.push('\n');
+            }
+            return;
+        }
+        let is_inside = self.has_ends && !self.is_blank;
+        let (kind, text) = if let Some(time) = started {
+            self.end_message(tree);
             // A chat does not see the chats before it.
             tree.go_to(Group::ROOT);
             tree.begin_group();
@@ -128,26 +181,56 @@ impl Markdown {
             (Kind::Other, "")
         } else if line.trim().is_empty() {
             (self.kind, "")
+        } else if is_inside && self.kind == Kind::Other && !is_output && !is_ended {
+            // A line inside the output ended with two spaces.
+            (Kind::Other, "")
         } else if let Some(text) = line.strip_prefix("####") {
             (Kind::User, text.strip_prefix(' ').unwrap_or(text).trim_end())
-        } else if line.starts_with("> ") {
+        } else if is_output && (is_ended || !self.has_ends) {
             (Kind::Other, "")
+        } else if is_output && !(is_inside && self.kind == Kind::Assistant) {
+            self.output = Some(Output { text: format!("{line}\n"), ..Output::default() });
+            return;
         } else {
             (Kind::Assistant, line)
         };
         // aider also marks blank lines of a user message. A blank line without the mark ends the message.
         let is_next = kind == Kind::User && self.is_blank && !line.trim().is_empty();
         if kind != self.kind || is_next {
-            self.flush(tree);
+            self.end_message(tree);
         }
         self.kind = kind;
         self.push(text);
     }
 
+    /// Ends the output at its last line, and adds what the person answered there.
+    fn end_output(&mut self, line: &str, tree: &mut Tree) {
+        if !ends_output(line) {
+            return;
+        }
+        self.settle(Kind::Other, tree);
+        if let Some(answer) = answer_in(line).filter(|_| self.kind == Kind::Other) {
+            self.end_message(tree);
+            tree.add_user(string(answer));
+            self.answer = Some(answer.to_owned());
+        }
+    }
+
+    /// Gives the lines of the output to the author `kind`.
+    fn settle(&mut self, kind: Kind, tree: &mut Tree) {
+        let Some(Output { lines: Some(lines), text, .. }) = self.output.take() else { return };
+        if kind != self.kind {
+            self.end_message(tree);
+        }
+        self.kind = kind;
+        self.text.push_str(&text);
+        add_lines(&mut self.block, lines);
+    }
+
     /// A line with the name of a speaker begins a message. In Cursor's own exports, a rule precedes that line.
     fn cursor_line(&mut self, line: &str, tree: &mut Tree) {
         if let Some(speaker) = speaker(line).filter(|_| line.starts_with('_') || self.last == RULE) {
-            self.flush(tree);
+            self.end_message(tree);
             self.kind = speaker.kind;
             self.has_spoken = true;
             tree.report.sidechains += u64::from(speaker.is_sidechain);
@@ -163,6 +246,29 @@ impl Markdown {
         self.text.push('\n');
     }
 
+    /// Adds the message of the lines so far.
+    fn end_message(&mut self, tree: &mut Tree) {
+        self.trim_rule();
+        let text = std::mem::take(&mut self.text);
+        // The author stays: an import can end inside a message, and the next one reads the rest.
+        let kind = self.kind;
+        let Some(block) = self.block.take() else { return };
+        tree.keep(&block);
+        let text = text.trim_matches('\n');
+        let api = if self.dialect == Dialect::Aider { "aider" } else { "cursor" };
+        match kind {
+            _ if text.trim().is_empty() => {}
+            Kind::Other => {}
+            Kind::User if self.answer.take().is_some_and(|answer| answer == text) => {}
+            Kind::User => tree.add_user(string(text)),
+            Kind::Assistant => {
+                self.answer = None;
+                let answer = Answer { api, model: self.model.clone(), ..Answer::default() };
+                tree.add_answer(vec![text_block(text)], &answer, 0.0);
+            }
+        }
+    }
+
     /// Drops the rule at the end of an exported message.
     fn trim_rule(&mut self) {
         if self.dialect == Dialect::Aider {
@@ -172,6 +278,34 @@ impl Markdown {
         let is_empty = text.lines().all(|line| matches!(line.trim(), "" | RULE));
         let length = text.strip_suffix(RULE).map_or(text.len(), |text| text.trim_end().len());
         self.text.truncate(if is_empty { 0 } else { length });
+    }
+}
+
+/// Whether a line ends an output of aider. aider removes the spaces at its end and adds two.
+fn ends_output(line: &str) -> bool {
+    let text = line.trim_end();
+    !text.is_empty() && (line.strip_prefix(text) == Some("  ") || (line.starts_with("> ") && line.ends_with("  ")))
+}
+
+/// What a person answered in words to a question of aider's. `line` is the last line of the question.
+fn answer_in(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("> ").unwrap_or(line);
+    let question = line.find("? ").map_or("", |end| &line[end + 2..]);
+    let answer = |choices: &&str| line.strip_prefix(*choices).or_else(|| question.strip_prefix(*choices));
+    let answer = CHOICES_WITH_WORDS.iter().find_map(answer)?.trim_start_matches(':').trim();
+    Some(answer).filter(|answer| !answer.is_empty() && !CHOICES.contains(&answer.to_lowercase().as_str()))
+}
+
+/// Adds lines to a record of lines.
+fn add_lines(block: &mut Option<Record>, lines: Record) {
+    match block {
+        Some(block) => {
+            let end = std::mem::replace(&mut block.end, lines.end);
+            block.content.extend(end);
+            block.content.extend(lines.content);
+            block.lines += lines.lines;
+        }
+        None => *block = Some(lines),
     }
 }
 
@@ -237,7 +371,7 @@ impl Reader for Markdown {
         let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY;
         if let Some(title) = title_in(&line).filter(|_| may_be_title) {
             self.is_named = true;
-            self.flush(tree);
+            self.end_message(tree);
             tree.keep(&record);
             tree.add_name(title);
             return;
@@ -251,38 +385,28 @@ impl Reader for Markdown {
             self.text = format!("{}\n", &line[self.line.0.len()..]);
         }
         self.line = (line.clone(), self.kind);
-        self.is_blank = line.trim().is_empty();
-        if !self.is_blank {
+        // The lines of an output can consist of spaces.
+        self.is_blank = line.is_empty();
+        let has_words = !line.trim().is_empty();
+        if has_words {
             line.trim().clone_into(&mut self.last);
         }
-        match &mut self.block {
-            Some(block) => {
-                let end = std::mem::replace(&mut block.end, record.end);
-                block.content.extend(end);
-                block.content.extend(record.content);
-                block.lines += 1;
-            }
-            None => self.block = Some(record),
+        match &mut self.output {
+            Some(output) if !output.is_decided => add_lines(&mut output.lines, record),
+            _ => add_lines(&mut self.block, record),
+        }
+        if self.dialect == Dialect::Aider {
+            self.end_output(&line, tree);
         }
     }
 
     fn flush(&mut self, tree: &mut Tree) {
-        self.trim_rule();
-        let text = std::mem::take(&mut self.text);
-        // The author stays: an import can end inside a message, and the next one reads the rest.
-        let kind = self.kind;
-        let Some(block) = self.block.take() else { return };
-        tree.keep(&block);
-        let text = text.trim_matches('\n');
-        let api = if self.dialect == Dialect::Aider { "aider" } else { "cursor" };
-        match kind {
-            _ if text.trim().is_empty() => {}
-            Kind::Other => {}
-            Kind::User => tree.add_user(string(text)),
-            Kind::Assistant => {
-                let answer = Answer { api, model: self.model.clone(), ..Answer::default() };
-                tree.add_answer(vec![text_block(text)], &answer, 0.0);
-            }
-        }
+        // An output ends with a line of text, and the model's words with a blank line.
+        let is_output = !self.is_blank || self.output.as_ref().is_some_and(|output| output.is_decided);
+        let is_open = self.output.is_some() && is_output;
+        self.settle(if is_output { Kind::Other } else { Kind::Assistant }, tree);
+        self.end_message(tree);
+        // The next import reads the rest.
+        self.output = is_open.then(|| Output { is_decided: true, ..Output::default() });
     }
 }

@@ -325,6 +325,9 @@ impl Tree {
             // The record already holds the original.
             message.remove("compactd");
             edit(&mut message);
+            if !drop_empty_thoughts(&mut message, format) {
+                continue;
+            }
             self.add_message(&message.to_json());
         }
     }
@@ -424,6 +427,26 @@ impl Tree {
 
 fn name_members(name: &str) -> String {
     format!("{{\"name\":{}}}", json::encode_string(name))
+}
+
+/// Removes thoughts without a text. Anthropic's interface wants a thought again if it has a signature, also without a
+/// text. No other interface gets a thought without its text. Returns whether anything else is left, or nothing was
+/// removed.
+fn drop_empty_thoughts(message: &mut RawObject<'_>, format: Format) -> bool {
+    let is_dropped = |block: &RawObject<'_>| {
+        let is_empty = block.string("thinking").is_some_and(|text| text.trim().is_empty());
+        is_empty && !(format == Format::Anthropic && block.get("thinkingSignature").is_some())
+    };
+    let content = message.get("content").filter(|content| content.contains("\"thinking\""));
+    let Some(blocks) = content.and_then(|content| serde_json::from_str::<Vec<Box<RawValue>>>(content).ok()) else {
+        return true;
+    };
+    let is_left = |block: &&Box<RawValue>| !RawObject::parse(block.get()).is_ok_and(|block| is_dropped(&block));
+    let left: Vec<&str> = blocks.iter().filter(is_left).map(|block| block.get()).collect();
+    if left.len() < blocks.len() {
+        message.set("content", format!("[{}]", left.join(",")));
+    }
+    !left.is_empty() || blocks.is_empty()
 }
 
 /// A message without the block at `path`, such as `content[0].content[1].type`. The block becomes text, unless it is a
