@@ -26,7 +26,8 @@ use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::FileTools;
 use crate::tools::{
     FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
-    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, removed_lines, reported_edits, unapplied,
+    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, removed_lines, reported_edits, running,
+    unapplied,
 };
 
 /// Most files among which the one that a call means is sought by its name.
