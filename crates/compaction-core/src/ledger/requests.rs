@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::answers::{answered, misses, tells_state};
 use super::bold::without_bold;
-use super::choices::{chosen, chosen_for_questions, named, offered, taken, whole};
+use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
@@ -285,6 +285,14 @@ impl<'a> Dialogue<'a> {
             notes.add(NoteKind::Decision, &format!("{CHOSE}{taken}"), place, false);
             return;
         }
+        let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
+        // What was said behind the options leaves them open.
+        let by_name = of_turn.clone().find_map(|answer| Some((answer, chosen_by_name(text, &answer.text)?)));
+        if let Some((answer, option)) = by_name {
+            let option = whole(&answer.text, &option).unwrap_or(option);
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
+            return;
+        }
         let options = offered(&newest.text);
         let option = options.and_then(|options| chosen(text, &options).or_else(|| named(text, &options)));
         if let Some(option) = option {
@@ -292,7 +300,6 @@ impl<'a> Dialogue<'a> {
             notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
             return;
         }
-        let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
         if of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
             return;
         }
