@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{answered, misses, tells_state};
+use super::answers::{answered, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
@@ -318,9 +318,9 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Whether the newest answer asked if it said what was meant, and a message does not agree.
-    pub(super) fn misses(&self, message: &str) -> bool {
-        self.answers.back().is_some_and(|answer| misses(message, &answer.text))
+    /// The text of the newest answer.
+    pub(super) fn newest_text(&self) -> &str {
+        self.answers.back().map_or("", |answer| &answer.text)
     }
 
     /// The newest answers with their positions.
