@@ -13,7 +13,7 @@ use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
 use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED, THE_GOAL};
 use crate::ledger::selection::Selection;
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::text::{clip, clip_clauses, clip_middle, one_line, quote};
 use crate::ledger::{Ledger, NameRecord, Statement, Voice};
 use crate::summary::{Section, Sections, SummaryKind, join_split_turn, render_item};
 use crate::text::utf16_len;
@@ -169,7 +169,7 @@ impl List {
     /// The next candidate, cut.
     fn next(&self) -> Option<Candidate> {
         let candidate = self.candidates.get(self.looked_at)?;
-        Some(candidate.cut_to(clip(&candidate.text, self.units)))
+        Some(candidate.cut_to(clipped(self.section, &candidate.text, self.units, clip)))
     }
 }
 
@@ -567,9 +567,14 @@ fn importance((section, candidate): &(Section, Candidate)) -> (u8, Rank, Reverse
     (class, candidate.rank, Reverse(candidate.position))
 }
 
+/// An item in at most `units` UTF-16 units. A decision cannot be read if it ends within a clause; others are cut by `clip`.
+fn clipped(section: Section, text: &str, units: usize, clip: fn(&str, usize) -> String) -> String {
+    if section == Section::Decisions { clip_clauses(text, units) } else { clip(text, units) }
+}
+
 fn lengthen(section: Section, candidate: &mut Candidate, most: usize, left: &mut usize) {
     let Some(whole) = &candidate.whole else { return };
-    let longer = Candidate { text: clip_middle(whole, most), ..candidate.clone() };
+    let longer = Candidate { text: clipped(section, whole, most, clip_middle), ..candidate.clone() };
     let more = cost(section, &longer.item()).saturating_sub(cost(section, &candidate.item()));
     if more > 0 && more <= *left {
         *left -= more;

@@ -29,7 +29,7 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, PASSED, REFUSED,
+    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED,
     RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
 };
 use crate::ledger::outcomes::told_command;
@@ -721,7 +721,7 @@ impl<'a> Builder<'a> {
                 true => {
                     let since = if changed_at > position { format!(" ({CHANGED_SINCE})") } else { String::new() };
                     let origin = Origin { times: 1, ..origin };
-                    self.pool.add(Section::Done, &format!("{name}{PASSED}{since}"), origin, Rank::Low);
+                    self.pool.add(Section::Done, &format!("{verb} {name}{since}"), origin, Rank::Low);
                 }
                 false => self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least),
             }
@@ -781,27 +781,29 @@ fn is_asking(step: &str) -> bool {
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
 /// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
 fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
-    let mut seen: Vec<(NoteKind, Terms, usize, *const Note)> = Vec::new();
+    let mut seen: Vec<(Terms, Spelled, usize, &Note)> = Vec::new();
     let (mut repeated, mut stressed) = (HashSet::new(), HashSet::new());
     let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
     newest_first.retain(|note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision));
     newest_first.sort_by_key(|note| Reverse(note.position));
     for note in newest_first {
-        let terms = terms(&note.text);
+        let (terms, spelled) = (terms(&note.text), spelled(&note.text));
         let own = std::ptr::from_ref(note);
         if note.times > 1 {
             stressed.insert(own);
         }
-        let alike = seen.iter_mut().find(|(kind, known, ..)| *kind == note.kind && are_alike(known, &terms));
+        let is_known = |known: &Terms, other: &Spelled| are_alike(known, &terms) || are_spellings(other, &spelled);
+        let alike = seen.iter_mut().find(|(known, other, _, one)| one.kind == note.kind && is_known(known, other));
         match alike {
-            Some((_, _, count, _)) if *count >= MOST_ALIKE => {
+            Some((_, other, count, newest)) if *count >= MOST_ALIKE || are_spellings(other, &spelled) => {
+                stressed.insert(std::ptr::from_ref(*newest));
                 repeated.insert(own);
             }
             Some((_, _, count, newest)) => {
                 *count += 1;
-                stressed.extend([own, *newest]);
+                stressed.extend([own, std::ptr::from_ref(*newest)]);
             }
-            None => seen.push((note.kind, terms, 1, own)),
+            None => seen.push((terms, spelled, 1, note)),
         }
     }
     (repeated, stressed)
@@ -828,6 +830,32 @@ fn are_alike(one: &Terms, other: &Terms) -> bool {
     shared >= FEWEST_ALIKE && is_most && one.names == other.names
 }
 
+/// The letters of the words of a sentence, in lower case.
+type Spelled = Vec<Vec<char>>;
+
+fn spelled(text: &str) -> Spelled {
+    let letters = |word: &str| word.chars().filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    text.split_whitespace().map(letters).filter(|word: &Vec<char>| !word.is_empty()).collect()
+}
+
+/// Whether two sentences differ in the spelling of one long word alone.
+fn are_spellings(one: &Spelled, other: &Spelled) -> bool {
+    if one.len() != other.len() || one.len() < FEWEST_SPELLED {
+        return false;
+    }
+    let mut differing = one.iter().zip(other).filter(|(one, other)| one != other);
+    let Some((one, other)) = differing.next().filter(|_| differing.next().is_none()) else { return false };
+    let start = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
+    let is_word = |word: &[char]| word.len() >= SHORTEST_SPELLED && word.iter().all(|one| one.is_alphabetic());
+    let left = one.len().max(other.len()).saturating_sub(start + end);
+    is_word(one) && is_word(other) && start >= 2 && left <= MOST_MISSPELLED
+}
+
+/// Fewest words of sentences that may differ in spelling, fewest letters of the word, and most letters that differ.
+const FEWEST_SPELLED: usize = 5;
+const SHORTEST_SPELLED: usize = 5;
+const MOST_MISSPELLED: usize = 2;
 /// Most decisions that are told.
 const MOST_DECISIONS: usize = 6;
 /// Most notes of one kind that are nearly alike.
@@ -879,4 +907,25 @@ const STALE_AFTER: usize = 3;
 
 fn origin(request: &Request) -> Origin<'_> {
     Origin { position: request.position, times: 1, sources: Some(&request.sources) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{are_spellings, spelled};
+
+    #[test]
+    fn sentences_differ_in_spelling_alone() {
+        let are_spellings = |one, other| are_spellings(&spelled(one), &spelled(other));
+        let one = "Sempre confira as opções antes de mudar a tela.";
+        assert!(are_spellings(one, "sempre confira as opç~eos antes de mudar a tela"));
+        assert!(are_spellings("never chnage the layout of the menu", "never change the layout of the menu"));
+        for (one, other) in [
+            ("do not touch file a of the menu", "do not touch file b of the menu"),
+            ("never change the layout of menu 10012", "never change the layout of menu 10013"),
+            ("always sort the menu by name", "never sort the menu by name"),
+            ("always use spaces", "always use splaces"),
+        ] {
+            assert!(!are_spellings(one, other), "{one}");
+        }
+    }
 }

@@ -157,6 +157,15 @@ fn options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
     Some(newest).filter(|newest| OPTIONS.contains(&newest.len()))
 }
 
+/// The option of `answer` that a message names by its noun and label in its first words, even if the answer does not ask
+/// which one to take.
+pub(super) fn chosen_by_name(message: &str, answer: &str) -> Option<String> {
+    let sign = named_first(message.trim())?.split_whitespace().next_back()?;
+    let is_noun = |(label, _): &(Label<'_>, &str)| OPTION_NOUNS.has(label.word.to_lowercase().as_str());
+    let options = options(answer).filter(|options| options.iter().all(is_noun))?;
+    options.iter().find(|(label, _)| label.sign.eq_ignore_ascii_case(sign)).map(item)
+}
+
 /// The options among `offered` that a short message names by their labels.
 pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     let message = named_first(message.trim()).unwrap_or(message.trim());
@@ -293,8 +302,19 @@ struct Label<'a> {
     order: u32,
 }
 
-/// The label and the text of a line such as `2. Text`, `**B)** Text` or `### Option 2: Text`.
+/// The label and the text of a line such as `2. Text`, `**B)** Text`, `### Option 2: Text` or `1. Option A - Text`.
 fn labelled(line: &str) -> Option<(Label<'_>, &str)> {
+    let plain = plain_label(line);
+    let rest =
+        plain.map_or(line, |(_, text)| text).trim_start_matches(|one: char| !one.is_alphanumeric() && one != '[');
+    // A tag or a sign may stand before it.
+    let rest =
+        rest.strip_prefix('[').and_then(|tag| tag.split_once(']')).map_or(rest, |(_, behind)| behind.trim_start());
+    plain_label(rest).filter(|(label, _)| OPTION_NOUNS.has(label.word.to_lowercase().as_str())).or(plain)
+}
+
+/// The same for a label without another one before or behind it.
+fn plain_label(line: &str) -> Option<(Label<'_>, &str)> {
     let line = line.trim_start_matches(['#', '>', '*', '-', '+', ' ', '\t', '(', '\u{2022}']);
     let marks = ['.', ')', ':', '\u{ff1a}', '\u{3001}', '\u{2014}', '\u{2013}'];
     // The label of an option stands near the beginning of a line.
@@ -356,6 +376,22 @@ mod tests {
         assert_eq!(taken(answer).as_deref(), Some("B. retry one"));
         assert_eq!(taken("Option A: retry all\nOption B: retry one\nOption A or Option B?"), None);
         assert_eq!(taken("1. retry all\n2. retry one\nNow 2 tests pass."), None);
+    }
+
+    #[test]
+    fn a_message_chooses_by_a_noun_and_a_label() {
+        let answer = "## Which way?\n\n1. **[NEW] Option A - Retry all (2h)** <- best\n   - slow\n\n2. **Option B - Retry one**\n   - fast\n";
+        assert_eq!(
+            chosen_by_name("Option B - Retry one. But write a test before", answer).as_deref(),
+            Some("B. Retry one")
+        );
+        assert!(chosen_by_name("option a", answer).is_some_and(|option| option.starts_with("A. Retry all (2h)")));
+        let told = "Two ways are left:\n\n**Opção A - Tudo**\n- lento\n\n**Opção B - Um**\n- rápido\n\nVou com a A:";
+        assert_eq!(chosen_by_name("opçao B", told).as_deref(), Some("B. Um"));
+        for message in ["b", "Option C", "Options are good", "do 2"] {
+            assert_eq!(chosen_by_name(message, answer), None, "{message}");
+        }
+        assert_eq!(chosen_by_name("option 2", "Done:\n1. Fixed it\n2. Tested it"), None);
     }
 
     #[test]

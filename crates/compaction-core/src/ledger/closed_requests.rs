@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::answers::is_no_refusal;
+use super::answers::{is_no_refusal, misses};
+use super::constraints::objects;
 use super::cues::{is_substantive, typed};
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
 use super::problems::{is_word_of_problem, reports};
@@ -324,6 +325,11 @@ pub(super) fn refuses(message: &str) -> bool {
         || UNDOING.is_in(&words)
         || has_unspaced(UNDOING_UNSPACED)
         || persists() && reports(message)
+}
+
+/// Whether a message refuses `answer`, objects to it, or does not agree that it was meant.
+pub(crate) fn rejects(message: &str, answer: &str) -> bool {
+    refuses(message) || objects(&normalised(message)) || misses(message, answer)
 }
 
 /// Fewest letters of a word by which a report is known to be about a request, letters that are compared, and fewest

@@ -5,10 +5,9 @@ use std::collections::{HashMap, HashSet};
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
 use super::closed_requests::{
-    Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, refuses, reopens, said_first, said_of,
+    Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, rejects, reopens, said_first, said_of,
     shows,
 };
-use super::constraints::objects;
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::frames::frames;
@@ -27,7 +26,7 @@ use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
-use super::text::{clip_middle, normalised, without_thinking};
+use super::text::{clip_middle, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -257,7 +256,7 @@ impl<'a> Collector<'a> {
 
     /// Whether a message says that the answers to the open request did not do what was asked.
     fn is_refused_by(&self, message: &str) -> bool {
-        refuses(message) || objects(&normalised(message)) || self.dialogue.misses(message) || {
+        rejects(message, self.dialogue.newest_text()) || {
             let mut requests = self.dialogue.requests.iter().rev();
             let request = requests.find(|request| request.position == self.asked.position);
             let said = || said_first(self.statements.list(), self.asked.answers()).map(|said| said.text);

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::cues::is_sized;
+use super::cues::{is_sized, is_trivial};
 use super::statements::sentences;
 use super::terms::TextHashing;
 use super::text::{WordList, has_any, has_piece, normalised, starts_with_any, word_list};
@@ -57,7 +57,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
-    if goes_on(&words) {
+    if goes_on(&words) || tells_breach(sentence) {
         return false;
     }
     if objects(&words) || FROM_NOW_ON.starts(&words) {
@@ -95,6 +95,9 @@ static FINDINGS: WordList = word_list!(SPACED, "constraints: findings");
 
 /// Words with which a person objects to what was done without being asked for.
 static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
+/// Beginnings of opinions, and words by which these say that something does not keep to a rule.
+static OPINIONS: WordList = word_list!(SPACED, "constraints: opinions");
+static BREACHES: WordList = word_list!(SPACED, "constraints: breaches");
 /// Beginnings of rules that hold from now on.
 static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
 /// Words of a clause that says what to use.
@@ -115,6 +118,16 @@ fn uses_and_denies(sentence: &str) -> bool {
 fn without_answer(sentence: &str) -> &str {
     let is_answer = |(first, _): &(&str, &str)| ANSWERS.has(first.trim().to_lowercase().as_str());
     sentence.split_once(',').filter(is_answer).map_or(sentence, |(_, own)| own.trim_start())
+}
+
+/// Whether a sentence of one clause says that something does not keep to a rule.
+fn tells_breach(sentence: &str) -> bool {
+    let own = sentence.split_once(',').filter(|(first, _)| is_trivial(first)).map_or(sentence, |(_, own)| own);
+    let words = || normalised(own);
+    !own.contains([',', ';'])
+        && OPINIONS.may_start(own.trim_start())
+        && OPINIONS.starts(&words())
+        && BREACHES.is_in(&words())
 }
 
 /// Whether `normalised` words object to what was done without being asked for.
@@ -479,6 +492,18 @@ fn signals(normalised: &str) -> Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_opinion_about_a_breach_is_no_demand() {
+        for opinion in [
+            "ok, i think the table doesn't keep to the rule that no row must ever be wider than the page",
+            "ich glaube die Tabelle hält sich nicht an die Regel dass Zeilen niemals breiter sein dürfen",
+        ] {
+            assert!(!is_constraint(opinion), "{opinion}");
+        }
+        assert!(is_constraint("i think no row must ever be wider than the page"));
+        assert!(is_constraint("i think the old one isn't needed, never use it again"));
+    }
 
     #[test]
     fn to_go_on_is_no_demand() {

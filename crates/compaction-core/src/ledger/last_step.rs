@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::actions::{ActionKind, shown, subject_of};
 use super::commands::{only_looks, without_preparation};
-use super::errors::{NO_OUTPUT, error_line, is_trailer};
+use super::errors::{NO_OUTPUT, Worth, error_line, is_trailer, worth};
 use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
 use super::person::is_refusal;
@@ -287,7 +287,12 @@ fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool
             line.map(|line| format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)))
         }
         ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other if !is_data => {
-            Some(format!(": {}", clip(&short, LONGEST_RESULT)))
+            // A log that another tool fetched ends with what matters.
+            let mut last = printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
+            let is_log = matches!(action, ToolAction::Other);
+            let cause = last.find(|line| is_log && worth(line) == Worth::Cause).map(one_line);
+            let cause = cause.map(|line| format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)));
+            Some(cause.unwrap_or_else(|| format!(": {}", clip(&short, LONGEST_RESULT))))
         }
         _ => counted_line(printed).map(|line| format!(": \u{2026} {line}")),
     }

@@ -229,8 +229,6 @@ pub(crate) const AMENDED: &str = " (amended)";
 /// Start the milestone of a push, and of the first push of a branch.
 pub(crate) const PUSHED: &str = "Pushed ";
 pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
-/// Follows a check that succeeded without a count.
-pub(crate) const PASSED: &str = ": passed";
 /// Starts a command that goes on in the background.
 pub(crate) const IN_BACKGROUND: &str = "Runs in the background, its end was not seen: ";
 /// Starts the commits that no push followed, where others were pushed.

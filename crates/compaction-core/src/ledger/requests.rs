@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{answered, misses, tells_state};
+use super::answers::{answered, tells_state};
 use super::bold::without_bold;
-use super::choices::{chosen, chosen_for_questions, named, offered, taken, whole};
+use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
@@ -283,6 +283,14 @@ impl<'a> Dialogue<'a> {
             notes.add(NoteKind::Decision, &format!("{CHOSE}{taken}"), place, false);
             return;
         }
+        let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
+        // What was said behind the options leaves them open.
+        let by_name = of_turn.clone().find_map(|answer| Some((answer, chosen_by_name(text, &answer.text)?)));
+        if let Some((answer, option)) = by_name {
+            let option = whole(&answer.text, &option).unwrap_or(option);
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
+            return;
+        }
         let options = offered(&newest.text);
         let option = options.and_then(|options| chosen(text, &options).or_else(|| named(text, &options)));
         if let Some(option) = option {
@@ -290,7 +298,6 @@ impl<'a> Dialogue<'a> {
             notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
             return;
         }
-        let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
         if of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
             return;
         }
@@ -309,9 +316,9 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Whether the newest answer asked if it said what was meant, and a message does not agree.
-    pub(super) fn misses(&self, message: &str) -> bool {
-        self.answers.back().is_some_and(|answer| misses(message, &answer.text))
+    /// The text of the newest answer.
+    pub(super) fn newest_text(&self) -> &str {
+        self.answers.back().map_or("", |answer| &answer.text)
     }
 
     /// The newest answers with their positions.

@@ -227,6 +227,27 @@ pub(crate) fn clip_sentences(text: &str, units: usize) -> String {
     }
 }
 
+/// Marks between sentences and clauses.
+const CLAUSE_ENDS: [&str; 11] =
+    [". ", "; ", ", ", ": ", " - ", " \u{2013} ", " \u{2014} ", "\u{3002}", "\u{3001}", "\u{ff0c}", "\u{ff1b}"];
+
+/// `text` in at most `units` UTF-16 units, cut where a clause ends in the last two thirds of the room and outside of
+/// backticks, else as by [`clip`].
+pub(crate) fn clip_clauses(text: &str, units: usize) -> String {
+    if utf16_len(text) <= units {
+        return text.to_owned();
+    }
+    let room = prefix_utf16(text, units.saturating_sub(1));
+    let is_outside = |at: &usize| room[..*at].matches('`').count().is_multiple_of(2);
+    let mut ends: Vec<usize> = CLAUSE_ENDS.iter().flat_map(|end| room.match_indices(end).map(|(at, _)| at)).collect();
+    ends.sort_unstable();
+    let last = ends.into_iter().rev().take_while(|at| at * 3 >= room.len()).take(MOST_ENDS).find(is_outside);
+    last.map_or_else(|| clip(text, units), |at| format!("{}\u{2026}", room[..at].trim_end()))
+}
+
+/// Most ends of clauses that are tried.
+const MOST_ENDS: usize = 8;
+
 /// `text` in at most `units` UTF-16 units: its beginning (two thirds) and its end, with `…` between
 /// them if it was cut. Requests are often written below pasted text.
 pub(crate) fn clip_middle(text: &str, units: usize) -> String {
