@@ -774,30 +774,29 @@ fn is_asking(step: &str) -> bool {
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
 /// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
 fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
-    let mut seen: Vec<(Terms, usize, &Note)> = Vec::new();
+    let mut seen: Vec<(Terms, Spelled, usize, &Note)> = Vec::new();
     let (mut repeated, mut stressed) = (HashSet::new(), HashSet::new());
     let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
     newest_first.retain(|note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision));
     newest_first.sort_by_key(|note| Reverse(note.position));
     for note in newest_first {
-        let terms = terms(&note.text);
+        let (terms, spelled) = (terms(&note.text), spelled(&note.text));
         let own = std::ptr::from_ref(note);
         if note.times > 1 {
             stressed.insert(own);
         }
-        let is_alike =
-            |known: &Terms, newest: &Note| are_alike(known, &terms) || are_spellings(&newest.text, &note.text);
-        let alike = seen.iter_mut().find(|(known, _, newest)| newest.kind == note.kind && is_alike(known, newest));
+        let is_known = |known: &Terms, other: &Spelled| are_alike(known, &terms) || are_spellings(other, &spelled);
+        let alike = seen.iter_mut().find(|(known, other, _, one)| one.kind == note.kind && is_known(known, other));
         match alike {
-            Some((_, count, newest)) if *count >= MOST_ALIKE || are_spellings(&newest.text, &note.text) => {
+            Some((_, other, count, newest)) if *count >= MOST_ALIKE || are_spellings(other, &spelled) => {
                 stressed.insert(std::ptr::from_ref(*newest));
                 repeated.insert(own);
             }
-            Some((_, count, newest)) => {
+            Some((_, _, count, newest)) => {
                 *count += 1;
                 stressed.extend([own, std::ptr::from_ref(*newest)]);
             }
-            None => seen.push((terms, 1, note)),
+            None => seen.push((terms, spelled, 1, note)),
         }
     }
     (repeated, stressed)
@@ -824,16 +823,20 @@ fn are_alike(one: &Terms, other: &Terms) -> bool {
     shared >= FEWEST_ALIKE && is_most && one.names == other.names
 }
 
+/// The letters of the words of a sentence, in lower case.
+type Spelled = Vec<Vec<char>>;
+
+fn spelled(text: &str) -> Spelled {
+    let letters = |word: &str| word.chars().filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    text.split_whitespace().map(letters).filter(|word: &Vec<char>| !word.is_empty()).collect()
+}
+
 /// Whether two sentences differ in the spelling of one long word alone.
-fn are_spellings(one: &str, other: &str) -> bool {
-    let bare =
-        |word: &str| word.chars().filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase).collect::<Vec<_>>();
-    let words = |text: &str| text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect::<Vec<_>>();
-    let (one, other) = (words(one), words(other));
+fn are_spellings(one: &Spelled, other: &Spelled) -> bool {
     if one.len() != other.len() || one.len() < FEWEST_SPELLED {
         return false;
     }
-    let mut differing = one.iter().zip(&other).filter(|(one, other)| one != other);
+    let mut differing = one.iter().zip(other).filter(|(one, other)| one != other);
     let Some((one, other)) = differing.next().filter(|_| differing.next().is_none()) else { return false };
     let start = one.iter().zip(other).take_while(|(one, other)| one == other).count();
     let end = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
@@ -901,10 +904,11 @@ fn origin(request: &Request) -> Origin<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::are_spellings;
+    use super::{are_spellings, spelled};
 
     #[test]
     fn sentences_differ_in_spelling_alone() {
+        let are_spellings = |one, other| are_spellings(&spelled(one), &spelled(other));
         let one = "Sempre confira as opções antes de mudar a tela.";
         assert!(are_spellings(one, "sempre confira as opç~eos antes de mudar a tela"));
         assert!(are_spellings("never chnage the layout of the menu", "never change the layout of the menu"));
