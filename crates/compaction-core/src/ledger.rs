@@ -328,10 +328,11 @@ impl Places {
 /// Builds the tables of words that most conversations need. It takes about a millisecond, once in a process. Without it,
 /// each is built where it is first needed.
 pub fn build_tables() {
-    for automaton in
-        [&cues::CHOOSING_PIECES, &reasons::SWITCHING_PIECES, &outcomes::COUNTED_WORDS, &repository::COMMANDS]
-    {
+    for automaton in [&cues::CHOOSING_PIECES, &outcomes::COUNTED_WORDS, &repository::COMMANDS] {
         LazyLock::force(automaton);
+    }
+    for phrases in [&stated::MARKS, &errors::CAUSES, &reasons::SWITCHING_PIECES] {
+        LazyLock::force(phrases);
     }
     withdrawals::build_tables();
     constraints::build_tables();

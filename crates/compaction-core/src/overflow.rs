@@ -72,18 +72,42 @@ pub fn refused_size(provider: Option<&str>, error_message: &str) -> Option<Repor
 /// The numbers of a text about a request that is too large. Otherwise the class of a rate limit or
 /// quota, if the text is about one.
 fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<Reported, Option<ErrorClass>> {
-    if status.code == Some(429) && !matches_any(text, QUOTA) || matches_any(text, RATE_LIMIT) && !is_hard_quota(text) {
+    // A code says it for certain. The rest of the text may quote the request.
+    let is_certain = || !matches!(status.code, Some(402 | 429)) && has_code(text, &[CODE_CONTEXTS]);
+    let of_rates = || matches_any(text, RATE_LIMIT) && !is_hard_quota(text) && !is_certain();
+    if status.code == Some(429) && !matches_any(text, QUOTA) || of_rates() {
         return Err(Some(ErrorClass::RateLimit));
     }
-    if status.code == Some(402) || matches_any(text, QUOTA) {
+    if status.code == Some(402) || matches_any(text, QUOTA) && !is_certain() {
         return Err(Some(ErrorClass::Quota));
     }
-    let names_size = matches_any(text, OVERFLOW) || names_size(text);
-    let is_overflow = names_size && !is_about_output_alone(text);
-    match is_overflow || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
-        true => Ok(Reported::of_plain(text)),
+    let numbers = Reported::of_plain(text);
+    let names_size = || matches_any(text, OVERFLOW) || names_size(text) || is_over(text, numbers);
+    let has_any_code = || has_code(text, &[CODE_CONTEXTS, CODE_WINDOWS]);
+    let is_overflow = || !is_about_output_alone(text) && names_size() || has_any_code() || matches_any(text, NO_ROOM);
+    match is_overflow() || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
+        true => Ok(numbers),
         false => Err(None),
     }
+}
+
+/// Whether the text names a window of tokens and a request that does not fit into it, in whatever words.
+fn is_over(text: &str, numbers: Reported) -> bool {
+    let counted = numbers.counted().unwrap_or(0).saturating_add(numbers.output.unwrap_or(0));
+    let is_of_other = || OTHER_THINGS.iter().any(|thing| text.contains(thing));
+    numbers.limit.is_some_and(|limit| counted > limit) && text.contains("token") && !is_of_other()
+}
+
+/// Whether a word of the text is a code that means an overflow of one of `windows`, such as
+/// `context_length_exceeded`, or of a content, such as `PromptTooLong`.
+fn has_code(text: &str, windows: &[&[&str]]) -> bool {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    text.split(|character| !is_part(character)).any(|word| {
+        let word = word.replace(['_', '-'], "");
+        let has = |pieces: &[&str]| pieces.iter().any(|piece| word.contains(piece));
+        let is_too_much = || windows.iter().any(|pieces| has(pieces)) || has(CODE_CONTENTS) && !word.contains("exceed");
+        has(CODE_EXCESS) && is_too_much() && !has(CODE_OTHERS)
+    })
 }
 
 /// Whether the text has the status of a request that is too large, and says anything else. A bare
@@ -158,13 +182,15 @@ impl Reported {
         });
         let has_sum = found.input.is_some();
         let mut inputs: Option<u64> = None;
-        for number in numbers(text).filter(|number| !number.is_followed_by(OTHER_UNITS)) {
+        let status = Status::of(text).code.map(u64::from);
+        let is_count = |number: &Number<'_>| !number.is_followed_by(OTHER_UNITS) && Some(number.value) != status;
+        for number in numbers(text).filter(is_count) {
             if number.is_followed_by(INPUT_COUNTS) {
                 inputs = Some(inputs.unwrap_or(0).saturating_add(number.value));
             } else if number.is_followed_by(OUTPUT_COUNTS) || number.follows(BEFORE_OUTPUT) {
                 found.output.get_or_insert(number.value);
             } else if is_limit(&number) {
-                found.limit.get_or_insert(number.value);
+                found.limit = found.limit.or(Some(number.value).filter(|limit| *limit >= LEAST_LIMIT));
             } else if number.follows(BEFORE_INPUT) && !has_sum {
                 found.input.get_or_insert(number.value);
             } else if number.follows(BEFORE_TOTAL) {
@@ -172,10 +198,15 @@ impl Reported {
             }
         }
         found.input = inputs.or(found.input);
+        if let Some((counted, limit)) =
+            compared(text).filter(|(_, limit)| found.limit.is_none_or(|found| found == *limit))
+        {
+            found.limit = Some(limit);
+            found.input = found.input.or(found.total.is_none().then_some(counted));
+        }
         if let (None, Some(total), Some(output)) = (found.input, found.total, found.output) {
             found.input = total.checked_sub(output);
         }
-        found.limit = found.limit.filter(|limit| *limit >= LEAST_LIMIT);
         found
     }
 
@@ -206,6 +237,20 @@ fn is_limit(number: &Number<'_>) -> bool {
         || number.is_followed_by(AFTER_LIMIT)
         || number.follows(&[" is"]) && number.is_near(NAMED_LIMIT)
         || number.follows(&[">"]) && number.follows_number_before(">")
+}
+
+/// The first count of a sentence about tokens that is larger than the limit after it, and this limit.
+fn compared(text: &str) -> Option<(u64, u64)> {
+    sentences(text).into_iter().filter(|sentence| sentence.contains("token")).find_map(|sentence| {
+        let is_count = |number: &Number<'_>| number.value >= LEAST_LIMIT && !number.is_followed_by(OTHER_UNITS);
+        let counts: Vec<Number<'_>> = numbers(sentence).filter(is_count).collect();
+        counts.windows(2).find_map(|pair| {
+            let between = sentence.get(sentence.len() - pair[0].after.len()..pair[1].before.len())?;
+            let is_sum = between.contains('+') || OUTPUT_PARAMETERS.iter().any(|name| between.contains(name));
+            let is_comparison = !is_sum && COMPARISONS.iter().any(|words| between.contains(words));
+            (is_comparison && pair[0].value > pair[1].value).then_some((pair[0].value, pair[1].value))
+        })
+    })
 }
 
 /// The status of an error text.
@@ -315,14 +360,23 @@ struct Number<'a> {
 
 /// Characters that may separate a number from its words.
 const BETWEEN: &[char] = &[' ', '(', ')', '`', '\'', '"', ':', '=', '*'];
+/// Words that may link a number with its name.
+const LINKS: [&str; 3] = [" is", " of", " only"];
 /// Maximum distance in bytes of words that describe a number.
 const NEAR: usize = 100;
 
 impl Number<'_> {
-    /// Whether one of `words` directly precedes it.
+    /// Whether one of `words` precedes it, at most with a word such as `is` in between.
     fn follows(&self, words: &[&str]) -> bool {
-        let before = self.before.trim_end_matches(BETWEEN);
-        words.iter().any(|word| before.ends_with(word.trim_end_matches(BETWEEN)))
+        let mut before = self.before.trim_end_matches(BETWEEN);
+        let follows = |before: &str| words.iter().any(|word| before.ends_with(word.trim_end_matches(BETWEEN)));
+        while !follows(before) {
+            let Some(rest) = LINKS.iter().find_map(|link| before.strip_suffix(link)) else {
+                return false;
+            };
+            before = rest.trim_end_matches(BETWEEN);
+        }
+        true
     }
 
     /// Whether one of `words` directly follows it.
@@ -333,7 +387,8 @@ impl Number<'_> {
 
     /// Whether `words` precede it within a short distance.
     fn is_near(&self, words: &str) -> bool {
-        self.before.rfind(words).is_some_and(|at| self.before.len() - at <= NEAR)
+        let start = self.before.floor_char_boundary(self.before.len().saturating_sub(NEAR));
+        self.before[start..].contains(words)
     }
 
     /// Whether `sign` precedes it, and a number or its unit precedes the sign.
@@ -371,15 +426,26 @@ fn numbers(text: &str) -> impl Iterator<Item = Number<'_>> {
         let end = start + number_length(&text[start..]);
         at = end;
         let digits: String = text[start..end].chars().filter(char::is_ascii_digit).collect();
-        Some(Number { value: digits.parse().unwrap_or(u64::MAX), before: &text[..start], after: &text[end..] })
+        let value: u64 = digits.parse().unwrap_or(u64::MAX);
+        let is_thousands = text[end..].starts_with('k') && !text[end + 1..].starts_with(char::is_alphanumeric);
+        let (value, end) = if is_thousands { (value.saturating_mul(1000), end + 1) } else { (value, end) };
+        Some(Number { value, before: &text[..start], after: &text[end..] })
     })
 }
+
+/// Maximum bytes of a text that are read at its beginning.
+const MAX_BEGINNING: usize = 48 * 1024;
+/// Maximum bytes of a longer text that are read at its end.
+const MAX_END: usize = 16 * 1024;
 
 /// `text` in lower case, with plain quotation marks and single spaces, without the escapes of nested
 /// JSON and the white space of indented JSON.
 fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars().flat_map(char::to_lowercase).peekable();
+    // A longer text quotes a request or a page. What it says of the error is at one of its ends.
+    let end = text.floor_char_boundary(text.len().min(MAX_BEGINNING));
+    let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_END).max(end));
+    let mut out = String::with_capacity(end + text.len() - start);
+    let mut characters = text[..end].chars().chain(text[start..].chars()).flat_map(char::to_lowercase).peekable();
     while let Some(character) = characters.next() {
         let escaped = if character == '\\' { characters.peek().copied() } else { None };
         match (character, escaped) {
@@ -387,15 +453,25 @@ fn plain(text: &str) -> String {
                 characters.next();
                 push_space(&mut out);
             }
-            ('\\', Some('u')) => out.push('\\'),
+            ('\\', Some('u')) => out.push(unescaped(&mut characters).unwrap_or('\\')),
             ('\\', _) => {}
             ('\u{2018}' | '\u{2019}', _) => out.push('\''),
             ('\u{201c}' | '\u{201d}', _) => out.push('"'),
-            _ if character.is_whitespace() => push_space(&mut out),
+            // Also the frames that terminals draw around texts.
+            _ if character.is_whitespace() || ('\u{2500}'..='\u{257f}').contains(&character) => push_space(&mut out),
             _ => push(&mut out, character),
         }
     }
     out
+}
+
+/// The ASCII character of an escape whose `u` comes next. Takes the escape, or nothing of any other.
+fn unescaped(characters: &mut (impl Iterator<Item = char> + Clone)) -> Option<char> {
+    let code: String = characters.clone().skip(1).take(4).collect();
+    let code = u8::from_str_radix(code.strip_prefix("00").filter(|code| code.len() == 2)?, 16).ok();
+    let character = code.filter(|code| code.is_ascii_graphic()).map(char::from)?;
+    characters.nth(4);
+    Some(character)
 }
 
 fn push_space(out: &mut String) {
@@ -412,15 +488,19 @@ fn push(out: &mut String, character: char) {
 }
 
 /// Ends of sentences and of members of a JSON object.
-const ENDS: [&str; 8] = [". ", "; ", "! ", "? ", "\",", "',", "\":\"", " | "];
+const ENDS: [&str; 10] = [". ", "; ", "! ", "? ", "\",", "',", "\":\"", " | ", "\u{3002}", "\u{ff1b}"];
 
 /// Whether a sentence of `text`, in lower case, says that a context is larger than a model's window.
 fn names_size(text: &str) -> bool {
+    sentences(text).into_iter().any(says_too_large)
+}
+
+fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = vec![text];
     for end in ENDS {
         sentences = sentences.into_iter().flat_map(|sentence| sentence.split(end)).collect();
     }
-    sentences.into_iter().any(says_too_large)
+    sentences
 }
 
 fn says_too_large(sentence: &str) -> bool {
@@ -447,6 +527,9 @@ fn is_hard_quota(text: &str) -> bool {
 
 /// Texts of any provider that mean that a context is too large.
 const OVERFLOW: &[&str] = listed!(TEXTS, "overflow");
+
+/// Texts about an output for which the input leaves no room.
+const NO_ROOM: &[&str] = listed!(TEXTS, "no room");
 
 /// The provider or its servers cannot answer now.
 const OVERLOADED: &[&str] = listed!(TEXTS, "overloaded");
@@ -494,6 +577,9 @@ const BEFORE_LIMIT: &[&str] = listed!(TEXTS, "before limit");
 /// Words after a limit.
 const AFTER_LIMIT: &[&str] = listed!(TEXTS, "after limit");
 
+/// What stands between a count and the limit that it exceeds.
+const COMPARISONS: &[&str] = listed!(TEXTS, "comparisons");
+
 /// Words before a limit, with the name of a model in between.
 const NAMED_LIMIT: &str = "maximum context length of";
 
@@ -520,6 +606,21 @@ const OF_MODELS: &[&str] = listed!(TEXTS, "of models");
 /// Words for other things that are too large, which no smaller context cures. Such errors name the
 /// thing in the same sentence.
 const OTHER_THINGS: &[&str] = listed!(TEXTS, "other things");
+
+/// Pieces of codes that say that there is too much of something.
+const CODE_EXCESS: &[&str] = listed!(TEXTS, "code excess");
+
+/// Pieces of codes that mean the window of a model, and nothing else.
+const CODE_CONTEXTS: &[&str] = listed!(TEXTS, "code contexts");
+
+/// Pieces of codes that mean the window of a model.
+const CODE_WINDOWS: &[&str] = listed!(TEXTS, "code windows");
+
+/// Pieces of codes that mean the content of a request. What is exceeded there may also be a limit on requests.
+const CODE_CONTENTS: &[&str] = listed!(TEXTS, "code contents");
+
+/// Pieces of codes for other things that are too large.
+const CODE_OTHERS: &[&str] = listed!(TEXTS, "code others");
 
 /// Introductions by which frameworks mark any error of a request. They do not refer to the input.
 const INTRODUCTIONS: &[&str] = listed!(TEXTS, "introductions");
@@ -702,7 +803,8 @@ mod tests {
         for line in FIXTURES.into_iter().flat_map(lines) {
             let message = string(&line, "errorMessage").expect("a line has a text");
             let numbers = Reported::of(message);
-            for (member, found) in [("limit", numbers.limit), ("input", numbers.input), ("output", numbers.output)] {
+            let found = [numbers.limit, numbers.input, numbers.output, numbers.total];
+            for (member, found) in ["limit", "input", "output", "total"].into_iter().zip(found) {
                 let expected = line.get(member).and_then(Json::as_f64).map(|number| number as u64);
                 if expected.is_some() && found != expected {
                     wrong.push(format!("{member} {found:?}, not {expected:?}: {message}"));
@@ -710,6 +812,16 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn of_a_long_text_both_ends_are_read() {
+        let page = "\u{fc} 1 ".repeat(2_000_000);
+        let began = std::time::Instant::now();
+        assert!(!is_overflow(None, &page));
+        assert!(is_overflow(None, &format!("prompt is too long {page}")));
+        assert!(is_overflow(None, &format!("{page} prompt is too long")));
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
     }
 
     #[test]

@@ -32,8 +32,8 @@ use crate::json::Json;
 use crate::message::ToolCall;
 
 pub use outcome::{failed, files_done, has_failed, printed_text, unapplied};
-pub(crate) use outcome::{files_of_run, printed_and_failed};
-pub use patch::{added_lines, failed_edits, proposed_edits, reported_edits};
+pub(crate) use outcome::{files_of_run, printed_and_failed, running};
+pub use patch::{added_lines, failed_edits, proposed_edits, removed_lines, reported_edits};
 
 /// The command tool of the format's own agent. That agent counts no files of command lines, and the
 /// lists of its sessions must not depend on the program that compacts them.

@@ -147,6 +147,16 @@ pub enum StoreError {
     },
 }
 
+/// Whether the error of a look at a path says that the path leads to no file: nothing is there, a part of it is no
+/// directory, or its links lead in a circle.
+pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let is_circle = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    let is_circle = false;
+    is_circle || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 impl StoreError {
     /// The error for `source`. An interface that only has errors of the system may have wrapped an error of the store
     /// in it. `locator` is `None` for a session in memory.
@@ -156,7 +166,7 @@ impl StoreError {
             Err(source) => source,
         };
         match locator.map(Into::into) {
-            Some(locator) if source.kind() == io::ErrorKind::NotFound => Self::SessionNotFound { locator },
+            Some(locator) if leads_nowhere(&source) => Self::SessionNotFound { locator },
             locator => Self::Io { action, locator, source },
         }
     }

@@ -140,6 +140,39 @@ fn a_file_that_is_cut_or_gone_is_reported_and_not_made_worse() {
     peer.call("closeSession", &json!({ "sessionId": "shared" })).expect("what is gone can be closed");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_path_that_leads_nowhere_takes_no_append() {
+    type Spoil = fn(&Path);
+    let in_a_circle: Spoil = |path| {
+        fs::rename(path, path.with_extension("old")).expect("files can be renamed");
+        std::os::unix::fs::symlink(path, path).expect("links can be made");
+    };
+    let through_a_file: Spoil = |path| {
+        let directory = path.parent().expect("it is in a directory");
+        fs::rename(directory, directory.with_extension("old")).expect("directories can be renamed");
+        fs::write(directory, "").expect("there is room");
+    };
+    for (spoil, old) in [(in_a_circle, "d/s.old"), (through_a_file, "d.old/s.jsonl")] {
+        let home = Home::new();
+        let directory = home.path().with_file_name("d");
+        fs::create_dir(&directory).expect("directories can be made");
+        let path = directory.join("s.jsonl");
+        fs::write(&path, home.text()).expect("there is room");
+        let mut peer = home.peer();
+        open(&mut peer, &path);
+        spoil(&path);
+        for _ in 0..2 {
+            let refused = say(&mut peer, "nowhere").expect_err("there is no file to write to");
+            assert_eq!(refused["data"]["kind"], "sessionNotFound", "{refused}");
+        }
+        let (kind, _) = peer.refused("openSession", &json!({ "path": path })).expect("nothing is there");
+        assert_eq!(kind, "sessionNotFound");
+        let left = fs::read_to_string(home.path().with_file_name(old)).expect("the old file is there");
+        assert_eq!(left, home.text(), "what was written to it is taken back");
+    }
+}
+
 #[test]
 fn a_large_file_that_is_cut_in_place_can_be_read() {
     let home = Home::new();

@@ -13,7 +13,7 @@ use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
 use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED, THE_GOAL};
 use crate::ledger::selection::Selection;
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::text::{clip, clip_clauses, clip_middle, one_line, quote};
 use crate::ledger::{Ledger, NameRecord, Statement, Voice};
 use crate::summary::{Section, Sections, SummaryKind, join_split_turn, render_item};
 use crate::text::utf16_len;
@@ -117,12 +117,13 @@ fn chosen<'a>(
     let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN as u64);
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
     let name_lists = NameList::of(ledger);
+    let checks = candidates.checks.clone();
     let mut lists = preferred(candidates, kind);
     let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
     chooser.take_required(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
-    chooser.take_digest(ledger, style);
+    chooser.take_digest(ledger, style, &checks);
     chooser.take_rest(&mut lists);
     chooser.lengthen();
     chooser.take_names();
@@ -168,7 +169,7 @@ impl List {
     /// The next candidate, cut.
     fn next(&self) -> Option<Candidate> {
         let candidate = self.candidates.get(self.looked_at)?;
-        Some(candidate.cut_to(clip(&candidate.text, self.units)))
+        Some(candidate.cut_to(clipped(self.section, &candidate.text, self.units, clip)))
     }
 }
 
@@ -224,7 +225,7 @@ impl Chooser<'_> {
     }
 
     /// Fills the room that the sections leave with statements, except for a small part for names.
-    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>) {
+    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>, checks: &Checks) {
         // Items about the turn that follows are gone in the next summary, so they stand for no statement.
         let lasting = self.chosen.iter().filter(|(_, candidate)| candidate.position < u64::MAX);
         let mut texts: Vec<&str> = lasting.map(|(_, candidate)| candidate.text.as_str()).collect();
@@ -235,7 +236,7 @@ impl Chooser<'_> {
         }
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
-        self.digest = Digest { ledger, units, style }.items(&texts);
+        self.digest = Digest { ledger, units, style, checks }.items(&texts);
         let mut used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
         // Labels are only estimated while statements are chosen. If they took more room, the oldest
         // items are dropped.
@@ -352,6 +353,8 @@ struct Digest<'a> {
     /// UTF-16 units that it may take.
     units: usize,
     style: &'a Style<'a>,
+    /// The newest runs, which may be of the turn behind a history.
+    checks: &'a Checks,
 }
 
 /// An item under construction.
@@ -373,8 +376,7 @@ impl Digest<'_> {
             focus: self.style.custom_instructions,
             quotes: MOST_QUOTES,
         };
-        // The turn behind a history has the newest runs.
-        let rows = Checks::of(self.style.with_turn.unwrap_or(self.ledger)).rows(&self.ledger.statements);
+        let rows = self.checks.rows(&self.ledger.statements);
         let chosen = selection.choose_among(self.ledger, others, &rows.replaced);
         let mut items: Vec<Item> = Vec::new();
         for (index, _) in chosen {
@@ -565,9 +567,14 @@ fn importance((section, candidate): &(Section, Candidate)) -> (u8, Rank, Reverse
     (class, candidate.rank, Reverse(candidate.position))
 }
 
+/// An item in at most `units` UTF-16 units. A decision cannot be read if it ends within a clause; others are cut by `clip`.
+fn clipped(section: Section, text: &str, units: usize, clip: fn(&str, usize) -> String) -> String {
+    if section == Section::Decisions { clip_clauses(text, units) } else { clip(text, units) }
+}
+
 fn lengthen(section: Section, candidate: &mut Candidate, most: usize, left: &mut usize) {
     let Some(whole) = &candidate.whole else { return };
-    let longer = Candidate { text: clip_middle(whole, most), ..candidate.clone() };
+    let longer = Candidate { text: clipped(section, whole, most, clip_middle), ..candidate.clone() };
     let more = cost(section, &longer.item()).saturating_sub(cost(section, &candidate.item()));
     if more > 0 && more <= *left {
         *left -= more;

@@ -13,6 +13,7 @@ mod state;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -28,8 +29,8 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, PASSED, REFUSED,
-    RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, key, question_answered,
+    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED,
+    RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
 };
 use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
@@ -94,6 +95,8 @@ const MOST_LATEST: usize = 3;
 #[derive(Debug)]
 pub(super) struct Candidates {
     pub(super) pool: Pool,
+    /// The checks up to the end of the turn that follows, if it is known.
+    pub(super) checks: Rc<Checks>,
 }
 
 impl Candidates {
@@ -129,11 +132,26 @@ impl Candidates {
         let units = usize::try_from(style.max_tokens).unwrap_or(usize::MAX).saturating_mul(UNITS_PER_TOKEN);
         let with_turn = style.with_turn.filter(|_| kind == SummaryKind::History).unwrap_or(ledger);
         let turn = turn.map(|turn| &turn.ledger);
+        let newest = style.with_turn.unwrap_or(ledger);
+        let checks = Rc::new(Checks::of(newest));
         let states = FileStates::of(&ledger.statements);
         let undone = UndoneTurns::of(with_turn);
         let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
-        let mut builder =
-            Builder { ledger, turn, with_turn, kind, goes_on, tells_state, turn_request, units, states, undone, pool };
+        let mut builder = Builder {
+            ledger,
+            turn,
+            with_turn,
+            newest,
+            checks,
+            kind,
+            goes_on,
+            tells_state,
+            turn_request,
+            units,
+            states,
+            undone,
+            pool,
+        };
         builder.requests();
         let has_failed_runs = builder.failed_runs();
         builder.notes();
@@ -150,7 +168,7 @@ impl Candidates {
         }
         builder.go_on(has_failed_runs);
         builder.finished();
-        Self { pool: builder.pool }
+        Self { pool: builder.pool, checks: builder.checks }
     }
 }
 
@@ -158,6 +176,9 @@ struct Builder<'a> {
     ledger: &'a Ledger,
     /// The ledger with the turn that follows, if it is known.
     with_turn: &'a Ledger,
+    /// The same, whatever the kind of the summary, and its checks.
+    newest: &'a Ledger,
+    checks: Rc<Checks>,
     kind: SummaryKind,
     /// Whether the messages are the beginning of a turn that goes on behind them.
     goes_on: bool,
@@ -501,7 +522,7 @@ impl<'a> Builder<'a> {
         let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
         // The next commit shows what stands.
         let is_over = |one: &&Statement| one.text.starts_with(TOOK_BACK) && one.position < committed_at;
-        let checks = Checks::of(self.with_turn);
+        let checks = self.checks_of(self.with_turn);
         // A newer run of the same program may have found more than one that passed.
         let failed = self.with_turn.unresolved_errors();
         let failed: Vec<(u64, Vec<String>)> =
@@ -555,9 +576,12 @@ impl<'a> Builder<'a> {
             false => (&self.with_turn.plan, self.with_turn.plan.position > self.ledger.messages),
         });
         if let Some((plan, true)) = plan_of_turn {
-            for item in &plan.items {
+            let passed = if std::ptr::eq(plan, &self.with_turn.plan) { self.passed_tasks(plan) } else { 0 };
+            for (at, item) in plan.items.iter().enumerate() {
                 let section = match item.status {
                     PlanStatus::Completed => Section::Done,
+                    // The calls since tell what was done.
+                    PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
                     PlanStatus::InProgress => Section::InProgress,
                     PlanStatus::Pending => Section::NextSteps,
                     PlanStatus::Cancelled => continue,
@@ -573,14 +597,18 @@ impl<'a> Builder<'a> {
         }
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
-        let is_stale = later > STALE_AFTER;
+        let passed = self.passed_tasks(plan);
+        // An answer that ends the work leaves nothing of a plan that nobody kept.
+        let is_stale = later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
         self.stale_plan(is_stale);
         let reported = self.ledger.reported_tasks();
         // What was done before may be thrown away.
         let is_thrown_away = self.reset_at() > plan.position;
-        for item in plan.items.iter().filter(|item| !is_thrown_away || item.status == PlanStatus::Pending) {
+        let items = plan.items.iter().enumerate();
+        for (at, item) in items.filter(|(_, item)| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {
                 PlanStatus::Completed => Section::Done,
+                PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
                 PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,
                 PlanStatus::InProgress => Section::InProgress,
@@ -677,7 +705,7 @@ impl<'a> Builder<'a> {
             }
         }
         // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
-        let checks = Checks::of(self.ledger);
+        let checks = self.checks_of(self.ledger);
         let passed = checks.passed();
         let changed_at = self.ledger.code_changed_at();
         // Edits without a file say nothing where the files are told.
@@ -693,11 +721,16 @@ impl<'a> Builder<'a> {
                 true => {
                     let since = if changed_at > position { format!(" ({CHANGED_SINCE})") } else { String::new() };
                     let origin = Origin { times: 1, ..origin };
-                    self.pool.add(Section::Done, &format!("{name}{PASSED}{since}"), origin, Rank::Low);
+                    self.pool.add(Section::Done, &format!("{verb} {name}{since}"), origin, Rank::Low);
                 }
                 false => self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least),
             }
         }
+    }
+
+    /// The checks of one of the ledgers.
+    fn checks_of(&self, ledger: &Ledger) -> Rc<Checks> {
+        if std::ptr::eq(ledger, self.newest) { self.checks.clone() } else { Rc::new(Checks::of(ledger)) }
     }
 
     /// Position at which the branch was last moved back.
@@ -748,27 +781,29 @@ fn is_asking(step: &str) -> bool {
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
 /// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
 fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
-    let mut seen: Vec<(NoteKind, Terms, usize, *const Note)> = Vec::new();
+    let mut seen: Vec<(Terms, Spelled, usize, &Note)> = Vec::new();
     let (mut repeated, mut stressed) = (HashSet::new(), HashSet::new());
     let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
     newest_first.retain(|note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision));
     newest_first.sort_by_key(|note| Reverse(note.position));
     for note in newest_first {
-        let terms = terms(&note.text);
+        let (terms, spelled) = (terms(&note.text), spelled(&note.text));
         let own = std::ptr::from_ref(note);
         if note.times > 1 {
             stressed.insert(own);
         }
-        let alike = seen.iter_mut().find(|(kind, known, ..)| *kind == note.kind && are_alike(known, &terms));
+        let is_known = |known: &Terms, other: &Spelled| are_alike(known, &terms) || are_spellings(other, &spelled);
+        let alike = seen.iter_mut().find(|(known, other, _, one)| one.kind == note.kind && is_known(known, other));
         match alike {
-            Some((_, _, count, _)) if *count >= MOST_ALIKE => {
+            Some((_, other, count, newest)) if *count >= MOST_ALIKE || are_spellings(other, &spelled) => {
+                stressed.insert(std::ptr::from_ref(*newest));
                 repeated.insert(own);
             }
             Some((_, _, count, newest)) => {
                 *count += 1;
-                stressed.extend([own, *newest]);
+                stressed.extend([own, std::ptr::from_ref(*newest)]);
             }
-            None => seen.push((note.kind, terms, 1, own)),
+            None => seen.push((terms, spelled, 1, note)),
         }
     }
     (repeated, stressed)
@@ -782,7 +817,7 @@ fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
     newest_first.sort_by_key(|note| Reverse(note.position));
     let subject = |note: &Note| {
         let agreed = note.text.strip_prefix(AGREED).or_else(|| note.text.strip_prefix(REFUSED));
-        key(agreed.or_else(|| question_answered(&note.text)).unwrap_or(&note.text))
+        key(agreed.or_else(|| answered_with(&note.text).map(|(_, question)| question)).unwrap_or(&note.text))
     };
     newest_first.into_iter().filter(|note| !seen.insert(subject(note))).map(std::ptr::from_ref).collect()
 }
@@ -795,6 +830,32 @@ fn are_alike(one: &Terms, other: &Terms) -> bool {
     shared >= FEWEST_ALIKE && is_most && one.names == other.names
 }
 
+/// The letters of the words of a sentence, in lower case.
+type Spelled = Vec<Vec<char>>;
+
+fn spelled(text: &str) -> Spelled {
+    let letters = |word: &str| word.chars().filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    text.split_whitespace().map(letters).filter(|word: &Vec<char>| !word.is_empty()).collect()
+}
+
+/// Whether two sentences differ in the spelling of one long word alone.
+fn are_spellings(one: &Spelled, other: &Spelled) -> bool {
+    if one.len() != other.len() || one.len() < FEWEST_SPELLED {
+        return false;
+    }
+    let mut differing = one.iter().zip(other).filter(|(one, other)| one != other);
+    let Some((one, other)) = differing.next().filter(|_| differing.next().is_none()) else { return false };
+    let start = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
+    let is_word = |word: &[char]| word.len() >= SHORTEST_SPELLED && word.iter().all(|one| one.is_alphabetic());
+    let left = one.len().max(other.len()).saturating_sub(start + end);
+    is_word(one) && is_word(other) && start >= 2 && left <= MOST_MISSPELLED
+}
+
+/// Fewest words of sentences that may differ in spelling, fewest letters of the word, and most letters that differ.
+const FEWEST_SPELLED: usize = 5;
+const SHORTEST_SPELLED: usize = 5;
+const MOST_MISSPELLED: usize = 2;
 /// Most decisions that are told.
 const MOST_DECISIONS: usize = 6;
 /// Most notes of one kind that are nearly alike.
@@ -846,4 +907,25 @@ const STALE_AFTER: usize = 3;
 
 fn origin(request: &Request) -> Origin<'_> {
     Origin { position: request.position, times: 1, sources: Some(&request.sources) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{are_spellings, spelled};
+
+    #[test]
+    fn sentences_differ_in_spelling_alone() {
+        let are_spellings = |one, other| are_spellings(&spelled(one), &spelled(other));
+        let one = "Sempre confira as opções antes de mudar a tela.";
+        assert!(are_spellings(one, "sempre confira as opç~eos antes de mudar a tela"));
+        assert!(are_spellings("never chnage the layout of the menu", "never change the layout of the menu"));
+        for (one, other) in [
+            ("do not touch file a of the menu", "do not touch file b of the menu"),
+            ("never change the layout of menu 10012", "never change the layout of menu 10013"),
+            ("always sort the menu by name", "never sort the menu by name"),
+            ("always use spaces", "always use splaces"),
+        ] {
+            assert!(!are_spellings(one, other), "{one}");
+        }
+    }
 }

@@ -26,7 +26,8 @@ use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::FileTools;
 use crate::tools::{
     FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
-    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits, unapplied,
+    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, removed_lines, reported_edits, running,
+    unapplied,
 };
 
 /// Most files among which the one that a call means is sought by its name.
@@ -107,7 +108,25 @@ pub(super) struct Actions<'a> {
     words: String,
     /// The files that were read or changed since a person spoke: the first two.
     of_turn: Vec<String>,
+    /// Commands that go on in the background, and the calls that read one of them, with its id.
+    jobs: Vec<Job>,
+    reading: HashMap<String, String, TextHashing>,
+    /// Number of messages of the person.
+    turns: usize,
 }
+
+/// A command that goes on in the background.
+#[derive(Debug, Clone)]
+struct Job {
+    id: String,
+    command: String,
+    /// Number of messages of the person before it.
+    turn: usize,
+}
+
+/// Messages of the person after which a command in the background is not told any more, and most such commands.
+const TURNS_OF_JOB: usize = 2;
+const MOST_JOBS: usize = 3;
 
 /// What a call changes in files.
 #[derive(Debug, Clone, Copy)]
@@ -222,6 +241,16 @@ impl<'a> Actions<'a> {
             let file = self.meant_file();
             subject.1 = call_of_file(&call.name, file.as_deref());
         }
+        if !self.jobs.is_empty() {
+            let names = |value: &Json<'_>, id: &str| {
+                value.as_str().map_or_else(|| value.as_f64().is_some_and(|own| own.to_string() == id), |own| own == id)
+            };
+            let arguments = call.arguments.as_ref().and_then(Json::as_object).unwrap_or_default();
+            let is_read = |job: &&Job| !job.id.is_empty() && arguments.iter().any(|(_, value)| names(value, &job.id));
+            if let Some(job) = self.jobs.iter().find(is_read) {
+                self.reading.insert(call.id.clone(), job.id.clone());
+            }
+        }
         self.open.insert(call.id.clone(), (place, subject, action));
         content
     }
@@ -235,6 +264,35 @@ impl<'a> Actions<'a> {
     pub(super) fn begin_turn(&mut self) {
         self.words.clear();
         self.of_turn.clear();
+        self.turns += 1;
+        let turns = self.turns;
+        self.jobs.retain(|job| job.turn + TURNS_OF_JOB > turns);
+    }
+
+    /// Takes the jobs that `text`, which a harness wrote, tells the end of.
+    pub(super) fn note_notice(&mut self, text: &str) {
+        self.jobs.retain(|job| job.id.is_empty() || !text.contains(&job.id) || running(text).is_some());
+    }
+
+    /// The commands that go on in the background, the oldest first.
+    pub(super) fn take_jobs(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.jobs).into_iter().map(|job| job.command).collect()
+    }
+
+    /// Records that a command goes on behind its result.
+    fn go_on_behind(&mut self, id: &str, command: &str) {
+        self.jobs.retain(|job| job.command != command);
+        if self.jobs.len() == MOST_JOBS {
+            self.jobs.remove(0);
+        }
+        self.jobs.push(Job { id: id.to_owned(), command: command.to_owned(), turn: self.turns });
+    }
+
+    /// Ends the job that a call read, unless its result says that it goes on.
+    fn end_read_job(&mut self, call_id: &str, output: &str) {
+        if let Some(id) = self.reading.remove(call_id).filter(|_| running(output).is_none()) {
+            self.jobs.retain(|job| job.id != id);
+        }
     }
 
     /// The file that a call means which names none: the one that the last words before it name, or else the only one of
@@ -298,6 +356,7 @@ impl<'a> Actions<'a> {
         is_error: bool,
         errors: &mut Errors,
     ) -> Vec<(Voice, String)> {
+        self.end_read_job(call_id, output);
         let Some((_, mut subject, action)) = self.open.remove(call_id) else { return Vec::new() };
         let added = self.adding.remove(call_id);
         let is_run = matches!(action, ToolAction::Run { .. });
@@ -306,6 +365,10 @@ impl<'a> Actions<'a> {
             false => (Cow::Borrowed(output), None),
         };
         let printed = if is_run { without_frame(&printed) } else { &*printed };
+        let job = if is_run { running(output) } else { None };
+        if let Some(id) = job {
+            self.go_on_behind(id, &shown(&subject.1));
+        }
         let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {
             let said = words_in_result(output, false);
@@ -367,7 +430,7 @@ impl<'a> Actions<'a> {
             } else {
                 self.fail(place, subject, &line, errors);
             }
-        } else if is_told_as_action(&action) {
+        } else if is_told_as_action(&action) && job.is_none() {
             self.succeed(place, subject, 1, errors);
         }
         // Other programs print names that are no checks.
@@ -758,6 +821,39 @@ pub(super) fn added_by(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnM
     added_within(arguments, DEEPEST, units, on_line);
 }
 
+/// As [`added_by`], without the lines that the edit only replaces by themselves.
+pub(super) fn new_in(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnMut(&str)) {
+    let mut old: HashMap<&str, usize, TextHashing> = HashMap::default();
+    replaced_within(arguments, DEEPEST, &mut |line| *old.entry(line).or_default() += 1);
+    added_by(arguments, units, &mut |line| match old.get_mut(line) {
+        Some(left) if *left > 0 => *left -= 1,
+        _ => on_line(line),
+    });
+}
+
+/// The lines that an edit replaces, without the space around them.
+fn replaced_within<'j>(value: &'j Json<'_>, depth: usize, on_line: &mut dyn FnMut(&'j str)) {
+    match value {
+        Json::String(text) => removed_lines(text).into_iter().for_each(on_line),
+        Json::Array(items) if depth > 0 => items.iter().for_each(|item| replaced_within(item, depth - 1, on_line)),
+        Json::Object(members) if depth > 0 => {
+            for (name, value) in members {
+                match value.as_str().filter(|_| begins_with(name, REPLACED)) {
+                    Some(text) => text.lines().map(str::trim).for_each(&mut *on_line),
+                    None => replaced_within(value, depth - 1, on_line),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether the name of an argument begins with one of `starts`.
+fn begins_with(name: &str, starts: &[&str]) -> bool {
+    let name = name.to_lowercase();
+    starts.iter().any(|start| name.starts_with(start))
+}
+
 fn added_within(value: &Json<'_>, depth: usize, units: usize, on_line: &mut dyn FnMut(&str)) {
     match value {
         Json::String(text) => {
@@ -772,8 +868,7 @@ fn added_within(value: &Json<'_>, depth: usize, units: usize, on_line: &mut dyn 
         }
         Json::Object(members) if depth > 0 => {
             let is_replaced = |name: &str, value: &Json<'_>| {
-                let name = name.to_lowercase();
-                let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+                let begins = |starts: &[&str]| begins_with(name, starts);
                 value.as_str().is_some_and(|text| begins(REPLACED) || begins(ABOUT) && !text.contains('\n'))
             };
             let added = members.iter().filter(|(name, value)| !is_replaced(name, value));

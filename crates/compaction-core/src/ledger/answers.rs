@@ -2,10 +2,12 @@
 //! so they become one decision. Words of several languages tell an assent and a refusal.
 
 use super::bold::without_bold;
-use super::cues::{has_name, is_sized};
+use super::cues::{has_name, is_guess, is_sized, is_trivial};
 use super::notes::{AGREED, REFUSED, answered_to};
 use super::statements::sentences;
-use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
+use super::text::{
+    WordList, clip_middle, clip_sentences, has_any, has_piece, normalised, one_line, starts_with_piece, word_list,
+};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -29,27 +31,36 @@ const ROUTINE_WORDS: usize = 9;
 const SHORTEST_NAME: usize = 4;
 
 /// First words of an assent.
-const ASSENTS: &[&str] = listed!(SPACED, "answers: assents");
+static ASSENTS: WordList = word_list!(SPACED, "answers: assents");
 /// First words of a refusal. Who does it alone refuses the offer, too.
-const REFUSALS: &[&str] = listed!(SPACED, "answers: refusals");
+static REFUSALS: WordList = word_list!(SPACED, "answers: refusals");
 /// The same in languages without spaces between words.
 const ASSENTS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: assents");
 const REFUSALS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: refusals");
 /// Words of questions that only ask whether to go on with what was planned.
-const ROUTINE: &[&str] = listed!(SPACED, "answers: routine");
+static ROUTINE: WordList = word_list!(SPACED, "answers: routine");
 const ROUTINE_UNSPACED: &[&str] = listed!(UNSPACED, "answers: routine");
 /// Words between two things of which a question lets a person choose one.
-const EITHER: &[&str] = listed!(SPACED, "answers: either");
+static EITHER: WordList = word_list!(SPACED, "answers: either");
 const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
 /// Words of the model's own advice.
-const ADVISING: &[&str] = listed!(SPACED, "answers: advising");
+static ADVISING: WordList = word_list!(SPACED, "answers: advising");
 const ADVISING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: advising");
 /// Words that stand for something said before.
-const POINTING: &[&str] = listed!(SPACED, "answers: pointing");
+static POINTING: WordList = word_list!(SPACED, "answers: pointing");
 const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: pointing");
 /// Words of questions about a choice, with which a question about one of several ways is asked.
-const CHOOSING: &[&str] = listed!(SPACED, "answers: choosing");
+static CHOOSING: WordList = word_list!(SPACED, "answers: choosing");
 const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: choosing");
+/// Words of questions that offer to find out whether something is so.
+static CHECKING: WordList = word_list!(SPACED, "answers: checking");
+const CHECKING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: checking");
+/// Words of questions whether an answer says what was meant, and the last sentences that may ask it.
+static MEANT: WordList = word_list!(SPACED, "answers: meant");
+const MEANT_UNSPACED: &[&str] = listed!(UNSPACED, "answers: meant");
+const MEANT_WITHIN: usize = 6;
+/// Words that only praise what the person said.
+static PRAISE: WordList = word_list!(SPACED, "answers: praise");
 /// Most words, and characters of a script without spaces, of a message that only agrees: `ok, try that`.
 const ASSENT_WORDS: usize = 4;
 const ASSENT_CHARACTERS: usize = 8;
@@ -95,7 +106,10 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
             let advice = all.iter().rposition(|sentence| advises(sentence) && is_sized(sentence));
             // Who objects to what was said or done says what is wrong with it.
             let objected = || all.iter().rposition(|sentence| is_sized(sentence) && says_something(sentence));
-            advice.or_else(|| objected().filter(|_| verdict == Verdict::Refusal && says_more))?
+            // Who denies a guess about what is so decides nothing.
+            let is_fact = |at: &usize| is_guess(&normalised(all[*at]));
+            let objected = || objected().filter(|at| verdict == Verdict::Refusal && says_more && !is_fact(at));
+            advice.or_else(objected)?
         }
         _ => return None,
     };
@@ -107,11 +121,15 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let before = before.filter(|before| *before < at).map(|before| all[before]);
     let question = without_bold(&one_line(all[at])).into_owned();
     let question = match before.filter(|before| is_sized(before) && !is_question(before)) {
-        Some(before) => format!("{} {question}", without_bold(&one_line(before))),
+        Some(before) => format!("{} {question}", without_bold(&one_line(without_praise(before)))),
         None => question,
     };
-    let question = clip_middle(&question, LONGEST_QUESTION);
-    let item = match verdict.filter(|_| !says_more) {
+    let question = match asked {
+        Some(_) => clip_middle(&question, LONGEST_QUESTION),
+        None => clip_sentences(&question, LONGEST_QUESTION),
+    };
+    let only_agrees = || asked.is_none() && is_plain_assent(words);
+    let item = match verdict.filter(|verdict| !says_more || *verdict == Verdict::Assent && only_agrees()) {
         Some(Verdict::Assent) => format!("{AGREED}{question}"),
         Some(Verdict::Refusal) => format!("{REFUSED}{question}"),
         None => answered_to(&one_line(words), &question),
@@ -122,11 +140,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
 
 /// Whether a sentence gives the model's own advice.
 pub(super) fn advises(sentence: &str) -> bool {
-    has_any(&normalised(sentence), ADVISING) || has_piece(sentence, ADVISING_UNSPACED)
-}
-
-fn has_piece(sentence: &str, pieces: &[&str]) -> bool {
-    !sentence.is_ascii() && pieces.iter().any(|piece| sentence.contains(piece))
+    ADVISING.is_in(&normalised(sentence)) || has_piece(sentence, ADVISING_UNSPACED)
 }
 
 fn is_question(text: &str) -> bool {
@@ -138,13 +152,11 @@ fn is_question(text: &str) -> bool {
 
 fn verdict(sentence: &str) -> Option<Verdict> {
     let words = normalised(sentence);
-    let begins = |list: &[&str], unspaced: &[&str]| {
-        starts_with_any(&words, list) || unspaced.iter().any(|start| sentence.starts_with(start))
-    };
+    let begins = |list: &WordList<'_>, unspaced: &[&str]| list.starts(&words) || starts_with_piece(sentence, unspaced);
     if is_no_refusal(sentence) {
         return None;
     }
-    match (begins(REFUSALS, REFUSALS_UNSPACED), begins(ASSENTS, ASSENTS_UNSPACED)) {
+    match (begins(&REFUSALS, REFUSALS_UNSPACED), begins(&ASSENTS, ASSENTS_UNSPACED)) {
         (true, _) => Some(Verdict::Refusal),
         (false, true) => Some(Verdict::Assent),
         (false, false) => None,
@@ -168,7 +180,7 @@ fn is_routine(question: &str) -> bool {
     let count = words.split_whitespace().count() + unspaced(&words) / 3;
     count <= ROUTINE_WORDS
         && !has_name(question)
-        && (has_any(&words, ROUTINE) || ROUTINE_UNSPACED.iter().any(|piece| words.contains(piece)))
+        && (ROUTINE.is_in(&words) || ROUTINE_UNSPACED.iter().any(|piece| words.contains(piece)))
 }
 
 /// Whether a message that begins with an assent says little else.
@@ -182,11 +194,49 @@ fn only_agrees(message: &str, normalised: &str) -> bool {
     is_short && !has_name(message)
 }
 
+/// Whether all clauses of a message agree and say nothing else.
+fn is_plain_assent(message: &str) -> bool {
+    let clauses = message.split([',', '.', ';', '!', '\u{ff0c}', '\u{3001}', '\u{3002}', '\u{ff01}']);
+    let agrees = |clause: &str| ASSENTS.has(normalised(clause).trim()) || ASSENTS_UNSPACED.contains(&clause);
+    clauses.map(str::trim).filter(|clause| !clause.is_empty()).all(|clause| agrees(clause) || is_trivial(clause))
+}
+
+/// A sentence of the model without the few words before a dash that only praise what the person said.
+fn without_praise(sentence: &str) -> &str {
+    let split = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}"].iter().find_map(|dash| sentence.split_once(dash));
+    let is_praise = |head: &str| PRAISE.has(normalised(head).trim());
+    split.filter(|(head, _)| is_praise(head)).map_or(sentence, |(_, rest)| rest)
+}
+
+/// Whether `answer` asks at its end if it said what the person meant, and `message` does not begin with an assent.
+pub(super) fn misses(message: &str, answer: &str) -> bool {
+    let all: Vec<&str> = sentences(answer).collect();
+    let newest = &all[all.len().saturating_sub(MEANT_WITHIN)..];
+    let asks = |one: &&str| is_question(one) && (MEANT.is_in(&normalised(one)) || has_piece(one, MEANT_UNSPACED));
+    newest.iter().any(asks) && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
+}
+
+/// Whether an answer offers at its end to find out whether something is so, and a message tells it: it does not agree
+/// and says more than no.
+pub(super) fn tells_state(message: &str, answer: &str) -> bool {
+    let all: Vec<&str> = sentences(answer).collect();
+    let newest = &all[all.len().saturating_sub(ASKED_WITHIN)..];
+    let offers = newest.iter().any(|one| is_question(one) && offers_check(one));
+    let plain = normalised(message);
+    let says_more = plain.split_whitespace().count() > BARE_WORDS || unspaced(&plain) > BARE_CHARACTERS;
+    offers && says_more && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
+}
+
+/// Whether a question offers to find out whether something is so.
+fn offers_check(question: &str) -> bool {
+    CHECKING.is_in(&normalised(question)) || has_piece(question, CHECKING_UNSPACED)
+}
+
 /// Whether a question is about a choice: it names two things, or a way of which there are others.
 fn lets_choose(question: &str) -> bool {
     let words = normalised(question);
-    has_any(&words, EITHER)
-        || has_any(&words, CHOOSING)
+    EITHER.is_in(&words)
+        || CHOOSING.is_in(&words)
         || has_piece(question, EITHER_UNSPACED)
         || has_piece(question, CHOOSING_UNSPACED)
 }
@@ -194,7 +244,7 @@ fn lets_choose(question: &str) -> bool {
 /// Whether a message names one of the things between which a question lets a person choose.
 fn names_one(message: &str, question: &str) -> bool {
     let asked = normalised(question);
-    if !has_any(&asked, EITHER) {
+    if !EITHER.is_in(&asked) {
         return has_piece(question, EITHER_UNSPACED);
     }
     let words = normalised(message);
@@ -217,7 +267,7 @@ const LONGEST_START: usize = 16;
 /// Whether a question makes no sense without the sentence before it.
 fn points_back(question: &str) -> bool {
     let words = normalised(question);
-    let points = has_any(&words, POINTING) || has_piece(question, POINTING_UNSPACED);
+    let points = POINTING.is_in(&words) || has_piece(question, POINTING_UNSPACED);
     points && !has_name(question) && words.split_whitespace().count() <= POINTING_WORDS
 }
 
@@ -235,6 +285,32 @@ mod tests {
         assert!(
             answered("no", "Want me to add a cache to the store?").is_some_and(|one| one.item.starts_with(REFUSED))
         );
+    }
+
+    #[test]
+    fn who_answers_an_offer_to_look_tells_a_state() {
+        for (message, answer) in [
+            ("ainda não acabou, falta pouco", "Quer que eu verifique se a importação acabou?"),
+            ("not yet, it needs an hour", "The import runs. Shall I check whether it is done?"),
+            ("还没有完成，再等一下", "要我检查是否完成了吗？"),
+        ] {
+            assert!(tells_state(message, answer), "{message}");
+        }
+        for (message, answer) in [
+            ("yes, look at it now", "Shall I check whether it is done?"),
+            ("no", "Shall I check whether it is done?"),
+            ("no, use the old one", "Shall I use the new parser?"),
+        ] {
+            assert!(!tells_state(message, answer), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_asks_what_was_meant_is_missed_without_an_assent() {
+        let answer = "The index is rebuilt once a day.\n\n## Is that what you meant?\n\nIf not, tell me more.";
+        assert!(misses("there is one about adding something to the files", answer));
+        assert!(!misses("yes, and now add it to the manual", answer));
+        assert!(!misses("there is one about adding something", "The index is rebuilt. Shall I go on?"));
     }
 
     #[test]
@@ -265,10 +341,26 @@ mod tests {
             (
                 "ok, let's go",
                 "There are three names. I'd take `--write` since it is short.",
+                Some("The user agreed to: There are three names. I'd take `--write` since it is short."),
+            ),
+            (
+                "ok, let's go",
+                "Good idea - a preview by default is safer. I'd take `--write` since it is short.",
+                Some("The user agreed to: a preview by default is safer. I'd take `--write` since it is short."),
+            ),
+            (
+                "ok, but only for files",
+                "There are three names. I'd take `--write` since it is short.",
                 Some(
-                    "The user answered \"ok, let's go\" to: There are three names. I'd take `--write` since it is short.",
+                    "The user answered \"ok, but only for files\" to: There are three names. I'd take `--write` since it is short.",
                 ),
             ),
+            (
+                "no, that is wrong, i have the new one",
+                "I bet the old printer is connected here, not the new one.",
+                None,
+            ),
+            ("nein, das ist der neue", "Wahrscheinlich ist hier noch der alte Drucker angeschlossen.", None),
             ("うん", "一覧に日付の列を使いますか？", Some("The user agreed to: 一覧に日付の列を使いますか？")),
             ("不用了", "要不要加一个缓存？", Some("The user refused: 要不要加一个缓存？")),
             (

@@ -2,7 +2,7 @@
 
 use super::bold::without_bold;
 use super::statements::{prose, sentences, without_marker};
-use super::text::{clip, has_any, normalised, one_line};
+use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -16,6 +16,8 @@ const LONGEST_QUESTION: usize = 100;
 const LONGEST_WHOLE: usize = 300;
 /// Most bytes of the word before the label of an option.
 const LONGEST_WORD: usize = 24;
+/// Bytes at the beginning of a line within which its label ends.
+const LONGEST_LABEL: usize = 64;
 /// Last sentences of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 4;
 /// Sentences before the first option among which it may ask it, too: the label and a heading stand between.
@@ -25,20 +27,20 @@ const LONGEST_CHOICE: usize = 60;
 /// Most words before the label in such a message.
 const MOST_WORDS: usize = 6;
 /// Nouns of options, also as they are typed without accents.
-const OPTION_NOUNS: &[&str] = listed!(SPACED, "choices: option nouns");
+static OPTION_NOUNS: WordList = word_list!(SPACED, "choices: option nouns");
 /// Fewest words of an option that a message repeats, and the fewest and most letters of a word that are compared.
 const FEWEST_NAMED: usize = 2;
 const SHORTEST_STEM: usize = 4;
 const LONGEST_STEM: usize = 5;
 /// Words that join labels or end a message.
-const JOINING: &[&str] = listed!(SPACED, "choices: joining");
+static JOINING: WordList = word_list!(SPACED, "choices: joining");
 /// Separates options.
 const SEPARATOR: &str = " | ";
 
 /// The options that an answer offers, with their labels, if it asks which one to take: `1. Use files | 2. Use SQLite`.
 /// A label is a number or a capital letter, perhaps behind a word that all options have.
 pub(super) fn offered(answer: &str) -> Option<String> {
-    let options = Some(answer).filter(|answer| asks(answer)).and_then(options)?;
+    let options = options(answer).filter(|options| asks_with(answer, options, |_| true))?;
     // Titles of what is told below them are no options, unless each has a word such as `Option`.
     let is_title = |(label, text): &(Label<'_>, &str)| {
         label.word.is_empty() && text.trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}'])
@@ -61,43 +63,40 @@ fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
     let behind: Vec<&str> = all.iter().copied().filter(|one| one.as_ptr() as usize >= end).collect();
     let Some(question) = behind.iter().position(is_question) else { return false };
     let words = normalised(behind[question]);
-    let is_meant = has_any(&words, NAMING) || WHICH_UNSPACED.iter().any(|piece| behind[question].contains(piece));
+    let is_meant = NAMING.is_in(&words) || has_piece(behind[question], WHICH_UNSPACED);
     question > most && !is_meant
 }
 
 /// The options that an answer offers as they stand in it, without their labels; none if it does not ask.
 pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
-    let options = Some(answer).filter(|answer| asks_with(answer, asks_which)).and_then(options);
+    // Most answers ask nothing.
+    let may_ask = answer.contains('?') || answer.contains('\u{ff1f}');
+    let options = Some(answer).filter(|_| may_ask).and_then(options);
+    let options = options.filter(|options| asks_with(answer, options, asks_which));
     options.unwrap_or_default().into_iter().map(|(_, text)| text).collect()
 }
 
-/// Whether an answer ends with a question, or asks one right before its options.
-fn asks(answer: &str) -> bool {
-    asks_with(answer, |_| true)
-}
-
 /// Words of questions that ask for one of several things.
-const WHICH: &[&str] = listed!(SPACED, "choices: which");
+static WHICH: WordList = word_list!(SPACED, "choices: which");
 const WHICH_UNSPACED: &[&str] = listed!(UNSPACED, "choices: which");
 /// Those of them that ask for one of things that were named before.
-const NAMING: &[&str] = listed!(SPACED, "choices: naming");
+static NAMING: WordList = word_list!(SPACED, "choices: naming");
 /// Most sentences between a list of options and the question about it, and between one whose labels have words.
 const MOST_BETWEEN: usize = 1;
 const MOST_BEHIND_WORDS: usize = 6;
 
 fn asks_which(question: &str) -> bool {
-    has_any(&normalised(question), WHICH) || WHICH_UNSPACED.iter().any(|piece| question.contains(piece))
+    WHICH.is_in(&normalised(question)) || has_piece(question, WHICH_UNSPACED)
 }
 
 /// Whether an answer ends with a question that is `meant`, or asks one right before its options.
-fn asks_with(answer: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+fn asks_with(answer: &str, options: &[(Label<'_>, &str)], is_meant: impl Fn(&str) -> bool) -> bool {
     let is_question =
         |text: &&str| text.trim_end_matches(['*', ' ', ')']).ends_with(['?', '\u{ff1f}']) && is_meant(text);
     let all: Vec<&str> = sentences(answer).collect();
     if all.iter().rev().take(ASKED_WITHIN).any(is_question) {
         return true;
     }
-    let options = options(answer).unwrap_or_default();
     let Some((_, first)) = options.first() else { return false };
     let before = all.partition_point(|sentence| sentence.as_ptr() < first.as_ptr());
     all[before.saturating_sub(ASKED_BEFORE)..before].iter().any(is_question)
@@ -158,6 +157,15 @@ fn options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
     Some(newest).filter(|newest| OPTIONS.contains(&newest.len()))
 }
 
+/// The option of `answer` that a message names by its noun and label in its first words, even if the answer does not ask
+/// which one to take.
+pub(super) fn chosen_by_name(message: &str, answer: &str) -> Option<String> {
+    let sign = named_first(message.trim())?.split_whitespace().next_back()?;
+    let is_noun = |(label, _): &(Label<'_>, &str)| OPTION_NOUNS.has(label.word.to_lowercase().as_str());
+    let options = options(answer).filter(|options| options.iter().all(is_noun))?;
+    options.iter().find(|(label, _)| label.sign.eq_ignore_ascii_case(sign)).map(item)
+}
+
 /// The options among `offered` that a short message names by their labels.
 pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     let message = named_first(message.trim()).unwrap_or(message.trim());
@@ -170,7 +178,7 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
     let is_label = |at: usize, sign: &str| {
         let word = words[at].trim_matches(|one: char| !one.is_alphanumeric());
         let is_marked = || !words[at].ends_with(char::is_alphanumeric);
-        let joins = |next: &&str| JOINING.contains(&next.to_lowercase().as_str());
+        let joins = |next: &&str| JOINING.has(next.to_lowercase().as_str());
         let is_last =
             || words.get(at + 1).is_none_or(|next| next.starts_with(|one: char| one.is_ascii_digit()) || joins(next));
         match sign.starts_with(char::is_alphabetic) {
@@ -280,7 +288,7 @@ fn named_first(message: &str) -> Option<&str> {
     let label = rest.trim_start().split(|one: char| !one.is_alphanumeric()).next()?;
     let is_label = matches!(label.len(), 1..=2) && (label.len() == 1 || label.bytes().all(|one| one.is_ascii_digit()));
     let end = label.as_ptr() as usize - message.as_ptr() as usize + label.len();
-    (is_label && OPTION_NOUNS.contains(&noun.as_str())).then(|| &message[..end])
+    (is_label && OPTION_NOUNS.has(noun.as_str())).then(|| &message[..end])
 }
 
 /// The label of an option.
@@ -294,11 +302,24 @@ struct Label<'a> {
     order: u32,
 }
 
-/// The label and the text of a line such as `2. Text`, `**B)** Text` or `### Option 2: Text`.
+/// The label and the text of a line such as `2. Text`, `**B)** Text`, `### Option 2: Text` or `1. Option A - Text`.
 fn labelled(line: &str) -> Option<(Label<'_>, &str)> {
+    let plain = plain_label(line);
+    let rest =
+        plain.map_or(line, |(_, text)| text).trim_start_matches(|one: char| !one.is_alphanumeric() && one != '[');
+    // A tag or a sign may stand before it.
+    let rest =
+        rest.strip_prefix('[').and_then(|tag| tag.split_once(']')).map_or(rest, |(_, behind)| behind.trim_start());
+    plain_label(rest).filter(|(label, _)| OPTION_NOUNS.has(label.word.to_lowercase().as_str())).or(plain)
+}
+
+/// The same for a label without another one before or behind it.
+fn plain_label(line: &str) -> Option<(Label<'_>, &str)> {
     let line = line.trim_start_matches(['#', '>', '*', '-', '+', ' ', '\t', '(', '\u{2022}']);
     let marks = ['.', ')', ':', '\u{ff1a}', '\u{3001}', '\u{2014}', '\u{2013}'];
-    let end = line.find(marks).into_iter().chain(line.find(" - ")).min()?;
+    // The label of an option stands near the beginning of a line.
+    let start = &line[..line.floor_char_boundary(LONGEST_LABEL)];
+    let end = start.find(marks).into_iter().chain(start.find(" - ")).min()?;
     let head = line[..end].trim_end_matches(['*', ' ']);
     let text = line[end..].trim_start_matches(marks).trim_start_matches(['*', ' ', '-', ')', ':']);
     // A word of a script without spaces stands right before its label.
@@ -355,6 +376,22 @@ mod tests {
         assert_eq!(taken(answer).as_deref(), Some("B. retry one"));
         assert_eq!(taken("Option A: retry all\nOption B: retry one\nOption A or Option B?"), None);
         assert_eq!(taken("1. retry all\n2. retry one\nNow 2 tests pass."), None);
+    }
+
+    #[test]
+    fn a_message_chooses_by_a_noun_and_a_label() {
+        let answer = "## Which way?\n\n1. **[NEW] Option A - Retry all (2h)** <- best\n   - slow\n\n2. **Option B - Retry one**\n   - fast\n";
+        assert_eq!(
+            chosen_by_name("Option B - Retry one. But write a test before", answer).as_deref(),
+            Some("B. Retry one")
+        );
+        assert!(chosen_by_name("option a", answer).is_some_and(|option| option.starts_with("A. Retry all (2h)")));
+        let told = "Two ways are left:\n\n**Opção A - Tudo**\n- lento\n\n**Opção B - Um**\n- rápido\n\nVou com a A:";
+        assert_eq!(chosen_by_name("opçao B", told).as_deref(), Some("B. Um"));
+        for message in ["b", "Option C", "Options are good", "do 2"] {
+            assert_eq!(chosen_by_name(message, answer), None, "{message}");
+        }
+        assert_eq!(chosen_by_name("option 2", "Done:\n1. Fixed it\n2. Tested it"), None);
     }
 
     #[test]

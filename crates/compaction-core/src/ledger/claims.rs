@@ -13,27 +13,28 @@ use super::finder::{Finder, Pattern, automaton};
 use super::loss::{Check, Suspicion, base_name, texts};
 use super::names::{NameKind, ending, scan};
 use super::statements::{sentences, without_marker};
-use super::text::quoted;
-use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
+use super::terms::TextHashing;
+use super::text::{WordList, quoted, word_list};
+use super::{CommandRecord, FileRecord, Ledger, Outcome, Statement, Voice};
 use crate::phrases::{SPACED, listed};
 
 /// Words of sentences that claim nothing: demands, questions, conditions, plans.
-const HEDGES: &[&str] = listed!(SPACED, "claims: hedges");
+static HEDGES: WordList = word_list!(SPACED, "claims: hedges");
 /// Words that say that something was changed.
-const CHANGED: &[&str] = listed!(SPACED, "claims: changed");
+static CHANGED: WordList = word_list!(SPACED, "claims: changed");
 /// Their forms after a negation.
-const CHANGE: &[&str] = listed!(SPACED, "claims: change");
+static CHANGE: WordList = word_list!(SPACED, "claims: change");
 /// Words that say that something was not changed.
-const UNCHANGED: &[&str] = listed!(SPACED, "claims: unchanged");
-const DENIALS: &[&str] = listed!(SPACED, "claims: denials");
+static UNCHANGED: WordList = word_list!(SPACED, "claims: unchanged");
+static DENIALS: WordList = word_list!(SPACED, "claims: denials");
 /// Words that join a subject to its predicate.
-const COPULAS: &[&str] = listed!(SPACED, "claims: copulas");
+static COPULAS: WordList = word_list!(SPACED, "claims: copulas");
 /// Words between a subject and its predicate that do not affect the meaning.
-const BESIDE: &[&str] = listed!(SPACED, "claims: beside");
+static BESIDE: WordList = word_list!(SPACED, "claims: beside");
 /// Words between a verb and its object that do not affect the meaning.
-const ARTICLES: &[&str] = listed!(SPACED, "claims: articles");
+static ARTICLES: WordList = word_list!(SPACED, "claims: articles");
 /// Subjects that do the work in a summary.
-const WORKERS: &[&str] = listed!(SPACED, "claims: workers");
+static WORKERS: WordList = word_list!(SPACED, "claims: workers");
 
 /// Finds a piece of the words that claim something. Nearly all sentences have none.
 static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -74,7 +75,7 @@ fn read_sentence(sentence: &str, ledger: &Ledger, found: &mut impl FnMut(Suspici
     }
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
     let all: Vec<&str> = words(&lower);
-    if all.iter().any(|word| HEDGES.contains(word)) || lower.contains("do not ") || lower.contains("to be ") {
+    if all.iter().any(|word| HEDGES.has(word)) || lower.contains("do not ") || lower.contains("to be ") {
         return;
     }
     let fails = all.iter().any(|word| word.starts_with("fail"));
@@ -85,7 +86,7 @@ fn read_sentence(sentence: &str, ledger: &Ledger, found: &mut impl FnMut(Suspici
             read_runs(&words, ledger, found);
         }
     }
-    let is_denied = all.iter().any(|word| DENIALS.contains(word) || word.starts_with("no"));
+    let is_denied = all.iter().any(|word| DENIALS.has(word) || word.starts_with("no"));
     if !fails && !is_denied {
         read_command(sentence, &all, ledger, found);
     }
@@ -128,12 +129,12 @@ fn read_files(clause: &str, words: &[&str], ledger: &Ledger, found: &mut impl Fn
             }
         }
         let before = &words[..at];
-        let is_done = CHANGED.contains(word) && before.iter().all(|word| WORKERS.contains(word) || *word == "the");
-        let is_denied = CHANGE.contains(word) && before.last().is_some_and(|last| DENIALS.contains(last));
+        let is_done = CHANGED.has(word) && before.iter().all(|word| WORKERS.has(word) || *word == "the");
+        let is_denied = CHANGE.has(word) && before.last().is_some_and(|last| DENIALS.has(last));
         let is_none = matches!(*word, "changes" | "edits" | "modifications") && before.last() == Some(&"no");
         if is_done || is_denied || is_none {
             let articles =
-                |word: &&&str| ARTICLES.contains(*word) || is_none && matches!(**word, "to" | "in" | "were" | "made");
+                |word: &&&str| ARTICLES.has(word) || is_none && matches!(**word, "to" | "in" | "were" | "made");
             let objects = words[at + 1..].iter().skip_while(articles);
             let objects = objects.take_while(|word| **word == "and" || file(word, ledger).is_some());
             objects.filter_map(|word| file(word, ledger)).for_each(|named| judge(named, is_done, ledger, found));
@@ -153,20 +154,20 @@ fn claim_after(words: &[&str], is_set_off: bool, ledger: &Ledger) -> Option<bool
     let (mut is_bound, mut is_denied, mut is_left, mut is_only) = (false, false, false, false);
     for (at, word) in words.iter().enumerate() {
         let word = *word;
-        is_denied |= word != "no" && DENIALS.contains(&word);
+        is_denied |= word != "no" && DENIALS.has(word);
         is_left |= word == "left";
         is_only |= word == "only";
         let is_by_other = words.get(at + 1).is_some_and(|next| *next == "by");
         match word {
-            _ if UNCHANGED.contains(&word) => return (is_bound || is_set_off && at == 0).then_some(is_denied),
+            _ if UNCHANGED.has(word) => return (is_bound || is_set_off && at == 0).then_some(is_denied),
             "touched" if is_bound && is_denied => return Some(false),
-            _ if CHANGED.contains(&word) => {
+            _ if CHANGED.has(word) => {
                 return ((is_bound || is_set_off && at == 0) && !is_by_other).then_some(!is_denied);
             }
             "as" | "alone" if is_left => return Some(false),
             "read" if is_only && is_bound => return Some(false),
-            _ if COPULAS.contains(&word) => is_bound = true,
-            _ if BESIDE.contains(&word) || DENIALS.contains(&word) || file(word, ledger).is_some() => {}
+            _ if COPULAS.has(word) => is_bound = true,
+            _ if BESIDE.has(word) || DENIALS.has(word) || file(word, ledger).is_some() => {}
             _ => return None,
         }
     }
@@ -280,12 +281,13 @@ fn read_commits(words: &[&str], ledger: &Ledger, found: &mut impl FnMut(Suspicio
 
 /// Whether something was committed or pushed, or whether that cannot be known.
 fn was_done(ledger: &Ledger, verb: &str) -> bool {
+    let verb = automaton([verb], true);
     let by_command = |command: &CommandRecord| {
-        command.command.to_lowercase().contains(verb) && (command.succeeded > 0 || command.outcome == Outcome::Open)
+        (command.succeeded > 0 || command.outcome == Outcome::Open) && verb.is_match(&command.command)
     };
-    let statements = ledger.statements.iter().filter(|statement| statement.voice != Voice::Announcement);
-    let is_stated = statements.map(|statement| statement.text.to_lowercase()).any(|text| text.contains(verb));
-    ledger.left_out.of("commands") > 0 || ledger.commands.iter().any(by_command) || is_stated
+    let states = |one: &Statement| one.voice != Voice::Announcement && verb.is_match(&one.text);
+    let statements = || ledger.statements.iter().any(states);
+    ledger.left_out.of("commands") > 0 || ledger.commands.iter().any(by_command) || statements()
 }
 
 /// Most names of a summary that are checked.
@@ -300,7 +302,7 @@ const UNITS: &[&str] = &[
     "mb", "gb", "kib", "mib", "gib", "bytes", "tokens", "lines", "px", "fps", "rows", "files", "tests", "messages",
 ];
 /// Words before approximate numbers.
-const ABOUT: &[&str] = listed!(SPACED, "claims: about");
+static ABOUT: WordList = word_list!(SPACED, "claims: about");
 
 /// A name of the summary that must appear in one of its sources.
 struct Claim<'a> {
@@ -369,8 +371,8 @@ fn claims<'a>(check: &Check<'a>) -> Vec<Claim<'a>> {
     let ledger = check.ledger;
     let files = ledger.files.iter().map(|file| file.path.as_str());
     let names = ledger.paths.iter().chain(&ledger.identifiers).map(|record| record.name.as_str());
-    let known: HashSet<&str> = files.chain(names).collect();
-    let bases: HashSet<&str> = known.iter().map(|path| base_name(path)).collect();
+    let known: HashSet<&str, TextHashing> = files.chain(names).collect();
+    let bases: HashSet<&str, TextHashing> = known.iter().map(|path| base_name(path)).collect();
     let mut claims: Vec<Claim<'a>> = Vec::new();
     let mut seen = HashSet::new();
     for part in cut_parts(check.summary) {
@@ -436,7 +438,7 @@ fn numbers<'a>(text: &'a str, mut found: impl FnMut(&'a str, &str)) {
         let before = text[..start].trim_end();
         let last = before.rsplit(|character: char| !character.is_alphanumeric()).next().unwrap_or_default();
         let is_about = before.ends_with(['~', '\u{2248}', '<', '>', '+', '\u{2264}', '\u{2265}', '-', '\u{2013}'])
-            || ABOUT.contains(&last.to_lowercase().as_str());
+            || ABOUT.has(last.to_lowercase().as_str());
         let is_joined = start > 0 && !matches!(bytes[start - 1], b' ' | b'(' | b'`' | b'*' | b':' | b'\n' | b'\t');
         let digits = number.trim_end_matches('0').bytes().filter(u8::is_ascii_digit).count();
         if is_unit && !is_about && !is_joined && digits >= FEWEST_DIGITS {
@@ -476,7 +478,7 @@ fn is_certain(path: &str) -> bool {
 }
 
 /// Whether a path, or its end without leading directories, is known.
-fn is_known(path: &str, known: &HashSet<&str>) -> bool {
+fn is_known(path: &str, known: &HashSet<&str, TextHashing>) -> bool {
     let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]).filter(|end| end.contains('/'));
     known.contains(path) || ends.into_iter().any(|end| known.contains(end))
 }

@@ -2,12 +2,17 @@
 
 use std::collections::HashSet;
 
-use super::answers::is_no_refusal;
+use super::answers::{is_no_refusal, misses};
+use super::constraints::objects;
 use super::cues::{is_substantive, typed};
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
 use super::problems::{is_word_of_problem, reports};
 use super::statements::{Statement, Voice};
-use super::text::{WordList, clip_middle, clip_sentences, first_words, has_any, normalised, starts_with_any};
+use super::terms::TextHashing;
+use super::text::{
+    WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, starts_with_any, starts_with_piece,
+    word_list,
+};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -18,20 +23,22 @@ const LEADING: usize = 48;
 /// Fewest words of a sentence that says what came of the work, without names and numbers.
 const FEWEST_WORDS: usize = 4;
 /// Beginnings of sentences that take note of the request or offer more, and their most words.
-const FILLERS: &[&str] = listed!(SPACED, "closed requests: fillers");
+static FILLERS: WordList = word_list!(SPACED, "closed requests: fillers");
 const FILLERS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: fillers");
 /// A Korean yes with its comma, which would divide phrases in a table. Without the comma other words begin with it.
 const YES: [&str; 1] = ["네,"];
 const FILLER_WORDS: usize = 3;
 /// Beginnings of conclusions, and their most words. A heading with them is short.
-static CONCLUDING: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: concluding"));
+static CONCLUDING: WordList = word_list!(SPACED, "closed requests: concluding");
 const CONCLUDING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: concluding");
 const CONCLUDING_WORDS: usize = 4;
 const LONGEST_TITLE: usize = 40;
 /// Beginnings of sentences that only lead to what is told behind them, and their most words.
-const INTRODUCING: &[&str] = listed!(SPACED, "closed requests: introducing");
+static INTRODUCING: WordList = word_list!(SPACED, "closed requests: introducing");
 const INTRODUCING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: introducing");
 const INTRODUCING_WORDS: usize = 4;
+/// The same of sentences that say no more, whatever ends them: `Here's what I did.`
+static LEADING_TO_ALL: WordList = word_list!(SPACED, "closed requests: leading to all");
 /// Most UTF-16 units of a request and of its answer in an item.
 const LONGEST_REQUEST: usize = 72;
 const LONGEST_ANSWER: usize = 120;
@@ -42,15 +49,15 @@ const MOST_STATEMENTS: usize = 512;
 /// Leading UTF-16 units of a message that are searched for a refusal of the last answer.
 const REFUSED_WITHIN: usize = 240;
 /// Beginnings of messages that refuse the last answer or take its work back.
-const REFUSING: &[&str] = listed!(SPACED, "closed requests: refusing");
+static REFUSING: WordList = word_list!(SPACED, "closed requests: refusing");
 /// The same in languages without spaces between words.
 const REFUSING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: refusing");
 
 /// Phrases that refuse the last answer in any position.
-const UNDOING: &[&str] = listed!(SPACED, "closed requests: undoing");
+static UNDOING: WordList = word_list!(SPACED, "closed requests: undoing");
 const UNDOING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: undoing");
 /// Words by which a reported problem is that of the last answer.
-const PERSISTING: &[&str] = listed!(SPACED, "closed requests: persisting");
+static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
 const PERSISTING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: persisting");
 
 /// The request that the conversation is about, with the complete answers that came since.
@@ -141,9 +148,21 @@ pub(crate) struct Said<'a> {
 /// What the newest of `answers` that says enough says first, or else the newest one that says anything. `statements`
 /// and `answers` are in order; each answer is the positions of its first and last message.
 pub(crate) fn said_first<'a>(statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
+    said_about(&HashSet::default(), statements, answers)
+}
+
+/// The same, but begins with the first sentence that shares a word with the `request`, if one does.
+pub(crate) fn said_of<'a>(request: &str, statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
+    said_about(&subjects(request), statements, answers)
+}
+
+/// A set of [`subjects`].
+type Subjects = HashSet<String, TextHashing>;
+
+fn said_about<'a>(asked: &Subjects, statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
     let mut short = None;
     for answer in answers.iter().rev().take(MOST_ANSWERS) {
-        let Some(said) = said_in(statements, *answer) else { continue };
+        let Some(said) = said_in(asked, statements, *answer) else { continue };
         if utf16_len(&said.text) >= ENOUGH {
             return Some(said);
         }
@@ -152,7 +171,7 @@ pub(crate) fn said_first<'a>(statements: &'a [Statement], answers: &[(u64, u64)]
     short
 }
 
-fn said_in(statements: &[Statement], (first, last): (u64, u64)) -> Option<Said<'_>> {
+fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u64, u64)) -> Option<Said<'a>> {
     let start = statements.partition_point(|one| one.position < first);
     // Messages without calls between them are one answer, however many they are.
     let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
@@ -163,7 +182,12 @@ fn said_in(statements: &[Statement], (first, last): (u64, u64)) -> Option<Said<'
     let said = own.into_iter().filter(|one| is_said(one));
     // A short answer has nothing else.
     let telling = said.clone().filter(|one| tells(&one.text));
-    let results = joined(telling.clone().filter(|one| !introduces(&one.text)));
+    let result = telling.clone().filter(|one| !introduces(&one.text));
+    let is_about = |one: &&Statement| !asked.is_disjoint(&subjects(&one.text));
+    let first = joined(result.clone());
+    let is_of_it = first.as_ref().is_none_or(|said| !asked.is_disjoint(&subjects(&said.text)));
+    let from = if is_of_it || asked.is_empty() { None } else { result.clone().position(|one| is_about(&one)) };
+    let results = from.map_or(first, |from| joined(result.skip(from)));
     results.or_else(|| joined(telling)).or_else(|| joined(said))
 }
 
@@ -185,17 +209,15 @@ fn conclusion(own: &[&Statement]) -> Option<usize> {
 
 /// Whether a sentence or a heading begins as a conclusion does.
 fn has_conclusion(text: &str) -> bool {
-    CONCLUDING.starts(&first_words(text, CONCLUDING_WORDS))
-        || !text.is_ascii() && CONCLUDING_UNSPACED.iter().any(|start| text.starts_with(start))
+    CONCLUDING.may_start(text) && CONCLUDING.starts(&first_words(text, CONCLUDING_WORDS))
+        || starts_with_piece(text, CONCLUDING_UNSPACED)
 }
 
 /// Whether a sentence only says that something is told behind it.
 fn introduces(sentence: &str) -> bool {
     let words = first_words(sentence, INTRODUCING_WORDS);
     let leads = sentence.ends_with([':', '\u{ff1a}']);
-    leads
-        && (starts_with_any(&words, INTRODUCING)
-            || !sentence.is_ascii() && INTRODUCING_UNSPACED.iter().any(|piece| sentence.contains(piece)))
+    LEADING_TO_ALL.starts(&words) || leads && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING_UNSPACED))
 }
 
 fn joined<'a>(mut said: impl Iterator<Item = &'a Statement>) -> Option<Said<'a>> {
@@ -217,14 +239,15 @@ const ENDS: [char; 11] = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', 
 /// Whether a sentence of an answer is no question and leads to nothing but itself. One that leads to a list says more
 /// than its items if it is long enough.
 fn is_statement(sentence: &str) -> bool {
-    let is_question = sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}');
+    let is_question =
+        sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}') || sentence.contains("? ");
     let leads = sentence.ends_with([':', '\u{ff1a}']);
     !is_question && (!leads || utf16_len(sentence) >= LEADING) && is_substantive(sentence)
 }
 
 /// Whether such a sentence says what came of the work.
 fn tells(sentence: &str) -> bool {
-    if sentence.contains('|') || sentence.starts_with(['[', '<', '"']) {
+    if sentence.contains('|') || sentence.contains("</") || sentence.starts_with(['[', '<', '"']) {
         return false;
     }
     let is_name = |word: &str| word.contains(['/', '\\', '`', '=', '{', '#']) || !word.contains(char::is_alphabetic);
@@ -235,7 +258,7 @@ fn tells(sentence: &str) -> bool {
 
 /// Whether a sentence only takes note of the request or offers more.
 pub(crate) fn is_filler(sentence: &str) -> bool {
-    starts_with_any(&first_words(sentence, FILLER_WORDS), FILLERS)
+    FILLERS.starts(&first_words(sentence, FILLER_WORDS))
         || FILLERS_UNSPACED.iter().chain(&YES).any(|word| sentence.starts_with(word))
 }
 
@@ -275,7 +298,7 @@ pub(crate) fn shows(message: &str) -> bool {
 
 /// Words among which a sentence that only refuses ends, and those of a subject that is the answer itself.
 const EARLY: usize = 4;
-const MEANING_IT: &[&str] = listed!(SPACED, "closed requests: meaning it");
+static MEANING_IT: WordList = word_list!(SPACED, "closed requests: meaning it");
 
 /// Whether a message that begins with a refusal is one: its first words end a clause, are all of it, or name what was
 /// done. `Wrong import path in a.rs, fix it` asks for work.
@@ -286,7 +309,7 @@ fn ends_early(message: &str) -> bool {
     let first = words.split_whitespace().count();
     first <= 1
         || clause.len() == message.len() && first <= EARLY
-        || has_any(&words, MEANING_IT)
+        || MEANING_IT.is_in(&words)
         || starts_with_any(&words, &["that's", "that is", "this is", "not what"])
 }
 
@@ -294,14 +317,19 @@ fn ends_early(message: &str) -> bool {
 pub(super) fn refuses(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
     let words = normalised(start);
-    let has_unspaced = |list: &[&str]| !start.is_ascii() && list.iter().any(|word| start.contains(word));
-    let persists = || has_any(&words, PERSISTING) || has_unspaced(PERSISTING_UNSPACED);
-    let is_verdict = || !is_no_refusal(start) && starts_with_any(&words, REFUSING) && ends_early(start);
+    let has_unspaced = |list: &[&str]| has_piece(start, list);
+    let persists = || PERSISTING.is_in(&words) || has_unspaced(PERSISTING_UNSPACED);
+    let is_verdict = || !is_no_refusal(start) && REFUSING.starts(&words) && ends_early(start);
     is_verdict()
-        || !start.is_ascii() && REFUSING_UNSPACED.iter().any(|word| start.starts_with(word))
-        || has_any(&words, UNDOING)
+        || starts_with_piece(start, REFUSING_UNSPACED)
+        || UNDOING.is_in(&words)
         || has_unspaced(UNDOING_UNSPACED)
         || persists() && reports(message)
+}
+
+/// Whether a message refuses `answer`, objects to it, or does not agree that it was meant.
+pub(crate) fn rejects(message: &str, answer: &str) -> bool {
+    refuses(message) || objects(&normalised(message)) || misses(message, answer)
 }
 
 /// Fewest letters of a word by which a report is known to be about a request, letters that are compared, and fewest
@@ -312,18 +340,18 @@ const FEWEST_PAIRS: usize = 2;
 /// UTF-16 units of a text whose words are compared.
 const COMPARED: usize = 600;
 /// Long words that are about nothing, besides those of [`super::problems`].
-const NO_SUBJECTS: &[&str] = listed!(SPACED, "closed requests: no subjects");
+static NO_SUBJECTS: WordList = word_list!(SPACED, "closed requests: no subjects");
 
 /// What tells the subject of a text: the beginnings of its long words, and pairs of characters of scripts without spaces.
-fn subjects(text: &str) -> HashSet<String> {
+fn subjects(text: &str) -> HashSet<String, TextHashing> {
     let words = normalised(prefix_utf16(text, COMPARED));
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     for word in words.split_whitespace() {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().any(is_unspaced) {
             found.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
-        } else if letters.len() >= SHORTEST_SUBJECT && !NO_SUBJECTS.contains(&word) && !is_word_of_problem(word) {
+        } else if letters.len() >= SHORTEST_SUBJECT && !NO_SUBJECTS.has(word) && !is_word_of_problem(word) {
             found.insert(letters.into_iter().take(STEM).collect());
         }
     }
@@ -333,12 +361,9 @@ fn subjects(text: &str) -> HashSet<String> {
 /// Whether a message shows or reports what `earlier` does: the same text but for its numbers, such as times and places.
 /// Who shows an error again says that it was not solved.
 pub(crate) fn repeats(message: &str, earlier: &str) -> bool {
-    let without_numbers = |text: &'_ str| {
-        let text = prefix_utf16(text.trim(), COMPARED).to_owned();
-        text.split(|one: char| one.is_ascii_digit() || one.is_whitespace()).collect::<String>()
-    };
-    let has_something = |text: &str| shows(text) || reports(text);
-    without_numbers(message) == without_numbers(earlier) && has_something(message)
+    let is_compared = |one: &char| !one.is_ascii_digit() && !one.is_whitespace();
+    let [own, other] = [message, earlier].map(|text| prefix_utf16(text.trim(), COMPARED).chars().filter(is_compared));
+    own.eq(other) && (shows(message) || reports(message))
 }
 
 /// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done.
@@ -346,33 +371,30 @@ pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> Str
     if repeats(message, request) {
         return true;
     }
-    let own = subjects(message);
-    if own.is_empty() {
+    // Most messages report nothing.
+    if !reports(message) {
         return false;
     }
-    let is_shared = |done: &HashSet<String>| {
+    let own = subjects(message);
+    let is_shared = |done: &HashSet<String, TextHashing>| {
         let shared = || own.intersection(done);
         let pairs = shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count();
         pairs >= FEWEST_PAIRS || shared().any(|one| one.chars().count() == STEM)
     };
     let mut done = subjects(request);
-    // Most messages share no words with the request, most of those report nothing, and to look for what the answer says
-    // takes longest.
-    if is_shared(&done) {
-        return reports(message);
-    }
-    reports(message) && {
-        done.extend(subjects(&answer()));
-        is_shared(&done)
-    }
+    is_shared(&done)
+        || !own.is_empty() && {
+            done.extend(subjects(&answer()));
+            is_shared(&done)
+        }
 }
 
 /// Words by which a model claims that something works now, in languages with spaces between words.
-static CLAIMS: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: claims"));
+static CLAIMS: WordList = word_list!(SPACED, "closed requests: claims");
 const CLAIMS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: claims");
 
 /// Beginnings of sentences in which a model says that it knows the cause of a failure.
-static THEORIES: WordList<'static> = WordList::new(listed!(SPACED, "closed requests: theories"));
+static THEORIES: WordList = word_list!(SPACED, "closed requests: theories");
 const THEORIES_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: theories");
 /// Words among which such a sentence begins.
 const THEORY_WORDS: usize = 5;
@@ -380,25 +402,23 @@ const THEORY_WORDS: usize = 5;
 /// Whether a sentence of a model says that it knows the cause of a failure.
 pub(crate) fn is_theory(sentence: &str) -> bool {
     THEORIES.may_start(sentence) && THEORIES.starts(&first_words(sentence, THEORY_WORDS))
-        || !sentence.is_ascii() && THEORIES_UNSPACED.iter().any(|start| sentence.starts_with(start))
+        || starts_with_piece(sentence, THEORIES_UNSPACED)
 }
 
 /// Whether a sentence of a model claims that something is solved or works now.
 pub(super) fn is_claim(sentence: &str) -> bool {
-    !sentence.is_ascii() && CLAIMS_UNSPACED.iter().any(|piece| sentence.contains(piece))
-        || CLAIMS.is_in(&normalised(sentence))
+    has_piece(sentence, CLAIMS_UNSPACED) || CLAIMS.is_in(&normalised(sentence))
 }
 
 /// Beginnings of messages by which a person lets the model go on with what they asked for.
-const CONTINUING: &[&str] = listed!(SPACED, "closed requests: continuing");
+static CONTINUING: WordList = word_list!(SPACED, "closed requests: continuing");
 const CONTINUING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: continuing");
 
 /// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model
 /// go on with it.
 pub(crate) fn accepts(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
-    let continues = starts_with_any(&normalised(start), CONTINUING)
-        || !start.is_ascii() && CONTINUING_UNSPACED.iter().any(|word| start.starts_with(word));
+    let continues = CONTINUING.starts(&normalised(start)) || starts_with_piece(start, CONTINUING_UNSPACED);
     !continues && !refuses(message)
 }
 

@@ -1,16 +1,17 @@
 //! Collection: one pass over the messages, starting from the ledger of the previous compaction.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
 use super::closed_requests::{
-    Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, refuses, reopens, said_first, shows,
+    Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, rejects, reopens, said_first, said_of,
+    shows,
 };
 use super::cues::is_substantive;
 use super::errors::Errors;
 use super::frames::frames;
-use super::last_step::NewestCalls;
+use super::last_step::{LastStep, NewestCalls};
 use super::names::NameKind;
 use super::names::Names;
 use super::notes::{ANSWERED, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID};
@@ -61,6 +62,8 @@ pub struct Collector<'a> {
     plan: LatestPlan,
     new_tasks: NewTasks,
     newest_calls: NewestCalls<'a>,
+    /// What the calls of the newest message say, by their ids, with its position.
+    said_by_calls: HashMap<String, (u64, Vec<String>)>,
     pinned: Vec<EntryId>,
     left_out: LeftOut,
     asked: Asked,
@@ -94,6 +97,7 @@ impl<'a> Collector<'a> {
             plan: LatestPlan::default(),
             new_tasks: NewTasks::default(),
             newest_calls: NewestCalls::default(),
+            said_by_calls: HashMap::default(),
             pinned: Vec::new(),
             left_out: LeftOut::default(),
             asked: Asked::default(),
@@ -135,6 +139,9 @@ impl<'a> Collector<'a> {
             Body::User { content } => {
                 let text = content.text("\n");
                 let words = person::words(&text);
+                if words.len() < text.len() {
+                    self.actions.note_notice(&text);
+                }
                 if words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO) {
                     self.take_back_commit(place);
                 }
@@ -154,6 +161,10 @@ impl<'a> Collector<'a> {
                 self.newest_calls.note_result(&prepared.message, self.position);
                 let text = content.text("\n");
                 let asks = self.actions.asks(tool_call_id);
+                let said = self.said_by_calls.remove(tool_call_id);
+                if let Some((position, lines)) = said.filter(|_| *is_error && person::is_refusal(&text)) {
+                    self.statements.take_back(position, &lines);
+                }
                 if let Some(words) = person::words_in_result(&text, asks) {
                     self.statements.add_person(place, &words, passages(&words));
                     if asks && !person::is_refusal(&text) {
@@ -245,7 +256,7 @@ impl<'a> Collector<'a> {
 
     /// Whether a message says that the answers to the open request did not do what was asked.
     fn is_refused_by(&self, message: &str) -> bool {
-        refuses(message) || {
+        rejects(message, self.dialogue.newest_text()) || {
             let mut requests = self.dialogue.requests.iter().rev();
             let request = requests.find(|request| request.position == self.asked.position);
             let said = || said_first(self.statements.list(), self.asked.answers()).map(|said| said.text);
@@ -280,10 +291,14 @@ impl<'a> Collector<'a> {
         // An answer that is accepted settles what the request reported, too.
         let own = Some((&request.text, asked.answers())).filter(|(text, _)| is_settled_by_answer(text));
         let reopened = reopened.as_ref().filter(|one| is_settled_by_answer(&one.text));
-        // Each request stands with its own answer.
-        let settled = own.or(reopened.map(|one| (&one.text, one.answers.as_deref().unwrap_or(asked.answers()))));
-        let said = |(text, answers)| Some((text, said_first(self.statements.list(), answers)?));
-        if let Some((text, said)) = settled.and_then(said) {
+        // Each request stands with its own answer. What answers a report is about the report.
+        let settled = own.or(reopened.map(|one| match &one.answers {
+            Some(answers) => (&one.text, answers.as_slice()),
+            None => (&request.text, asked.answers()),
+        }));
+        if let Some((text, answers)) = settled
+            && let Some(said) = said_of(text, self.statements.list(), answers)
+        {
             let has_changed = self.actions.changed_at() > asked.position;
             let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
             self.notes.add(NoteKind::Done, &answered_item(text, &said.text, has_changed), place, true);
@@ -337,14 +352,19 @@ impl<'a> Collector<'a> {
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
         let mut is_step = false;
+        self.said_by_calls.clear();
         for (number, call) in assistant.tool_calls().enumerate() {
             if number == 0 {
                 self.errors.go_on();
             }
             let content = self.actions.begin(place, message, call, self.tools);
             is_step |= content.is_step;
-            for (voice, sentence) in content.sentences {
-                self.statements.add_line(voice, place, &sentence);
+            for (voice, sentence) in &content.sentences {
+                self.statements.add_line(*voice, place, sentence);
+            }
+            if !content.sentences.is_empty() {
+                let lines = content.sentences.into_iter().map(|(_, sentence)| sentence).collect();
+                self.said_by_calls.insert(call.id.clone(), (place.position, lines));
             }
             if let Some(plan) = content.plan {
                 self.new_tasks.change(&call.id, &plan, &self.plan);
@@ -438,6 +458,7 @@ impl<'a> Collector<'a> {
         let statements = self.statements.finish();
         let is_quiet = statements.iter().map(|one| one.text.len()).sum::<usize>() < TALKATIVE;
         let results = if is_quiet { self.actions.take_results() } else { Vec::new() };
+        let jobs = self.actions.take_jobs();
         let directory = self.actions.take_directory();
         let (files, commands) = self.actions.finish();
         Ledger {
@@ -445,7 +466,7 @@ impl<'a> Collector<'a> {
             answered: self.dialogue.answered,
             is_waiting: self.dialogue.is_waiting,
             newest_answer: self.dialogue.take_newest(),
-            last_step: self.newest_calls.finish(self.tools),
+            last_step: LastStep { jobs, ..self.newest_calls.finish(self.tools) },
             requests: self.dialogue.finish(),
             statements,
             results,

@@ -3,20 +3,21 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use super::text::{WordList, word_list};
 use crate::phrases::{PROGRAMS, listed};
 use crate::text::utf16_len;
 
 /// Programs that look things up and change nothing.
-const LOOKUPS: &[&str] = listed!(PROGRAMS, "commands: lookups");
+static LOOKUPS: WordList = word_list!(PROGRAMS, "commands: lookups");
 /// Programs that only show a part of their input.
-const FILTERS: &[&str] = listed!(PROGRAMS, "commands: filters");
+static FILTERS: WordList = word_list!(PROGRAMS, "commands: filters");
 
 /// Whether a command only looks something up: every program in it does.
 pub(crate) fn is_lookup(command: &str) -> bool {
     let command = without_quoted(command);
     let parts = command.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
     let mut programs = parts.filter_map(program).filter(|program| *program != "cd").peekable();
-    programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
+    programs.peek().is_some() && programs.all(|program| LOOKUPS.has(program) || program.parse::<u8>().is_ok())
 }
 
 /// Whether an option of `sed` makes it change files.
@@ -32,11 +33,11 @@ pub(crate) fn only_looks(command: &str) -> bool {
     let looks = |step: &str| {
         let program = program(step).unwrap_or_default();
         let edits = program == "sed" && step.split_whitespace().any(edits_in_place);
-        let is_look = LOOKUPS.contains(&program) || FILTERS.contains(&program) || matches!(program, "cd" | "true");
+        let is_look = LOOKUPS.has(program) || FILTERS.has(program) || matches!(program, "cd" | "true");
         // What a script does with such a word is not known.
         let runs_file = || step.split_whitespace().nth(1).is_some_and(|word| word.contains(['/', '.']));
-        let looks_up = || step.split_whitespace().take(3).any(|word| LOOKING.contains(&word)) && !runs_file();
-        is_look && !edits && program != "tee" || WITH_SUBCOMMAND.contains(&program) && looks_up()
+        let looks_up = || step.split_whitespace().take(3).any(|word| LOOKING.has(word)) && !runs_file();
+        is_look && !edits && program != "tee" || WITH_SUBCOMMAND.has(program) && looks_up()
     };
     steps.peek().is_some() && steps.all(looks)
 }
@@ -76,7 +77,7 @@ pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
         return command;
     }
     while let Some(step) = split_outside_quotes(rest, "&&").next().filter(|step| step.len() < rest.len()) {
-        if !is_activation(step) && !program(step).is_some_and(|program| SETTING_UP.contains(&program)) {
+        if !is_activation(step) && !program(step).is_some_and(|program| SETTING_UP.has(program)) {
             break;
         }
         rest = rest[step.len() + "&&".len()..].trim_start();
@@ -106,7 +107,7 @@ pub(crate) fn without_way<'a>(command: &'a str, root: &mut Option<String>) -> Co
                 }
                 directory = Some(target.trim_end_matches(['/', '\\']));
             }
-            Some(program) if SETTING_UP.contains(&program) => {}
+            Some(program) if SETTING_UP.has(program) => {}
             _ if is_activation(step) => {}
             _ => break,
         }
@@ -174,11 +175,11 @@ pub(crate) fn steps_of(core: &str) -> Vec<String> {
 }
 
 /// Programs that only prepare for others.
-const PREPARING: &[&str] = listed!(PROGRAMS, "commands: preparing");
+static PREPARING: WordList = word_list!(PROGRAMS, "commands: preparing");
 /// Programs that only set up the shell for the next step.
-const SETTING_UP: &[&str] = listed!(PROGRAMS, "commands: setting up");
+static SETTING_UP: WordList = word_list!(PROGRAMS, "commands: setting up");
 /// Programs whose next word is a subcommand.
-const WITH_SUBCOMMAND: &[&str] = listed!(PROGRAMS, "commands: with subcommands");
+static WITH_SUBCOMMAND: WordList = word_list!(PROGRAMS, "commands: with subcommands");
 /// Programs that launch another one, each with the words behind it.
 const LAUNCHERS: &[(&str, &str)] = &[
     ("python", "-m "),
@@ -204,44 +205,44 @@ const LAUNCHERS: &[(&str, &str)] = &[
 const WRAPPERS: &[(&str, &str)] =
     &[("mvnw", "mvn"), ("mvnw.cmd", "mvn"), ("gradlew", "gradle"), ("gradlew.bat", "gradle"), ("pip3", "pip")];
 /// Programs that clean and build in one command.
-const CLEANING: &[&str] = listed!(PROGRAMS, "commands: cleaning");
+static CLEANING: WordList = word_list!(PROGRAMS, "commands: cleaning");
 /// Words that are followed by the name of the task.
-const RUNNING: &[&str] = listed!(PROGRAMS, "commands: running");
+static RUNNING: WordList = word_list!(PROGRAMS, "commands: running");
 /// Last words of purposes that only look something up.
-const LOOKING: &[&str] = listed!(PROGRAMS, "commands: looking");
+static LOOKING: WordList = word_list!(PROGRAMS, "commands: looking");
 
 /// Words of purposes that say whether the work is right, and change nothing else. A conversation works towards them:
 /// what they find has to be dealt with.
-const CHECKS: &[&str] = listed!(PROGRAMS, "commands: checks");
+static CHECKS: WordList = word_list!(PROGRAMS, "commands: checks");
 /// Other words that say so.
-const OTHER_CHECKS: &[&str] = listed!(PROGRAMS, "commands: other checks");
+static OTHER_CHECKS: WordList = word_list!(PROGRAMS, "commands: other checks");
 /// Other words of purposes that a conversation works towards.
-const OTHER_GOALS: &[&str] = listed!(PROGRAMS, "commands: other goals");
+static OTHER_GOALS: WordList = word_list!(PROGRAMS, "commands: other goals");
 /// Programs that have such words among those of other subcommands.
-const NO_CHECKS: &[&str] = listed!(PROGRAMS, "commands: no checks");
+static NO_CHECKS: WordList = word_list!(PROGRAMS, "commands: no checks");
 
-fn is_among(word: &str, some: &[&str], others: &[&str]) -> bool {
-    some.contains(&word) || others.contains(&word)
+fn is_among(word: &str, some: &WordList<'_>, others: &WordList<'_>) -> bool {
+    some.has(word) || others.has(word)
 }
 
 /// Whether a command runs tests, a build, a linter or a type checker.
 pub(crate) fn is_check(command: &str) -> bool {
     let is_check = |purpose: &String| {
         let mut words = purpose.split(|character: char| !character.is_alphanumeric()).peekable();
-        !words.peek().is_some_and(|first| NO_CHECKS.contains(first))
-            && words.any(|word| is_among(word, CHECKS, OTHER_CHECKS))
+        !words.peek().is_some_and(|first| NO_CHECKS.has(first))
+            && words.any(|word| is_among(word, &CHECKS, &OTHER_CHECKS))
     };
     purposes(command).iter().any(is_check)
 }
 
 /// Whether a purpose from [`purposes`] is a goal of work and no step to one.
 pub(crate) fn is_goal(purpose: &str) -> bool {
-    purpose.split(|character: char| !character.is_alphanumeric()).any(|word| is_among(word, CHECKS, OTHER_GOALS))
+    purpose.split(|character: char| !character.is_alphanumeric()).any(|word| is_among(word, &CHECKS, &OTHER_GOALS))
 }
 
 /// Whether a purpose from [`purposes`] only looks something up.
 pub(crate) fn looks_up(purpose: &str) -> bool {
-    purpose.rsplit(' ').next().is_some_and(|last| LOOKING.contains(&last))
+    purpose.rsplit(' ').next().is_some_and(|last| LOOKING.has(last))
 }
 
 /// What a command line is for, step by step: each program with its subcommand, such as `cargo test`.
@@ -263,7 +264,7 @@ fn purpose(step: &str) -> Option<String> {
     let first = words.next()?;
     let program = first.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(first);
     let program = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == program).map_or(program, |(_, own)| own);
-    if PREPARING.contains(&program) || LOOKUPS.contains(&program) || FILTERS.contains(&program) {
+    if PREPARING.has(program) || LOOKUPS.has(program) || FILTERS.has(program) {
         return None;
     }
     // What tells about the program says nothing about the work.
@@ -273,13 +274,13 @@ fn purpose(step: &str) -> Option<String> {
     {
         return None;
     }
-    if !WITH_SUBCOMMAND.contains(&program) && !WITH_SUBCOMMAND.contains(&first) {
+    if !WITH_SUBCOMMAND.has(program) && !WITH_SUBCOMMAND.has(first) {
         return Some(program.to_owned());
     }
-    let words = words.filter(|word| !word.starts_with('-') || RUNNING.contains(word));
+    let words = words.filter(|word| !word.starts_with('-') || RUNNING.has(word));
     // What is cleaned is built again behind it.
     let mut words = words.peekable();
-    if CLEANING.contains(&program) && words.peek() == Some(&"clean") {
+    if CLEANING.has(program) && words.peek() == Some(&"clean") {
         let mut behind = words.clone().skip(1);
         if behind.any(|word| word.bytes().all(|one| one.is_ascii_alphabetic() || one == b'-')) {
             words.next();
@@ -289,7 +290,7 @@ fn purpose(step: &str) -> Option<String> {
     for word in words {
         purpose.push(' ');
         purpose.push_str(word);
-        if !RUNNING.contains(&word) {
+        if !RUNNING.has(word) {
             break;
         }
     }
@@ -297,7 +298,7 @@ fn purpose(step: &str) -> Option<String> {
 }
 
 /// Options that only shape what a check prints.
-const OUTPUT_OPTIONS: &[&str] = listed!(PROGRAMS, "commands: output options");
+static OUTPUT_OPTIONS: WordList = word_list!(PROGRAMS, "commands: output options");
 /// Arguments by which a program tells about itself.
 const ABOUT_ITSELF: &[&str] = listed!(PROGRAMS, "commands: about itself");
 
@@ -309,7 +310,7 @@ pub(crate) fn check_key(command: &str) -> String {
     for step in command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| purpose(step).is_some()) {
         let step = without_variables(step);
         for (at, word) in without_launchers(step).split_whitespace().enumerate() {
-            if OUTPUT_OPTIONS.contains(&word) || word.contains('>') {
+            if OUTPUT_OPTIONS.has(word) || word.contains('>') {
                 continue;
             }
             let word = if at == 0 { word.trim_start_matches("./") } else { word };
@@ -365,7 +366,7 @@ pub(super) fn without_filter(command: &str) -> &str {
     let is_alternative = command[..at].ends_with('|');
     let filter = command[at + 1..].trim_start_matches('&');
     let is_filter =
-        program(filter).is_some_and(|name| FILTERS.contains(&name)) && !filter.contains("&&") && !filter.contains(';');
+        program(filter).is_some_and(|name| FILTERS.has(name)) && !filter.contains("&&") && !filter.contains(';');
     if is_filter && !is_alternative { command[..at].trim_end() } else { command }
 }
 

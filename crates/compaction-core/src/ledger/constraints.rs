@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::cues::is_sized;
+use super::cues::{is_sized, is_trivial};
 use super::statements::sentences;
 use super::terms::TextHashing;
-use super::text::{has_any, normalised, starts_with_any};
+use super::text::{WordList, has_any, has_piece, normalised, starts_with_any, word_list};
 use crate::phrases::{self, SPACED, Table, UNSPACED, listed, table};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
@@ -57,10 +57,10 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
-    if goes_on(&words) {
+    if goes_on(&words) || tells_breach(sentence) {
         return false;
     }
-    if has_any(&words, OBJECTING) || starts_with_any(&words, FROM_NOW_ON) {
+    if objects(&words) || FROM_NOW_ON.starts(&words) {
         return true;
     }
     let signals = signals(&words);
@@ -77,67 +77,83 @@ fn goes_on(words: &str) -> bool {
 
 /// Words of demands that hold for more than the request which they are part of: what says for how long or for what
 /// all, and what forbids something.
-const LASTING: &[&str] = listed!(SPACED, "constraints: lasting");
+static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
 /// The same in languages without spaces between words.
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
 /// Answers that a demand may follow. They forbid nothing.
-const ANSWERS: &[&str] = listed!(SPACED, "constraints: answers");
+static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 
 /// Words among them that only forbid. Beside a task in the same sentence they hold for that task.
-const FORBIDDING: &[&str] = listed!(SPACED, "constraints: forbidding");
-/// Words among them that hold beyond a task.
-static BEYOND: LazyLock<Vec<&str>> =
-    LazyLock::new(|| LASTING.iter().filter(|word| !FORBIDDING.contains(word)).copied().collect());
+static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// First words of a clause that gives a task.
-const TASKS: &[&str] = listed!(SPACED, "constraints: tasks");
+static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// Phrases that invite a person to say more, as models end their answers, which people paste.
-const INVITING: &[&str] = listed!(SPACED, "constraints: inviting");
+static INVITING: WordList = word_list!(SPACED, "constraints: inviting");
 /// First words of fragments without a verb that deny something, and words with which these only report.
-const DENIALS: &[&str] = listed!(SPACED, "constraints: denials");
-const FINDINGS: &[&str] = listed!(SPACED, "constraints: findings");
+static DENIALS: WordList = word_list!(SPACED, "constraints: denials");
+static FINDINGS: WordList = word_list!(SPACED, "constraints: findings");
 
 /// Words with which a person objects to what was done without being asked for.
-const OBJECTING: &[&str] = listed!(SPACED, "constraints: objecting");
+static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
+/// Beginnings of opinions, and words by which these say that something does not keep to a rule.
+static OPINIONS: WordList = word_list!(SPACED, "constraints: opinions");
+static BREACHES: WordList = word_list!(SPACED, "constraints: breaches");
 /// Beginnings of rules that hold from now on.
-const FROM_NOW_ON: &[&str] = listed!(SPACED, "constraints: from now on");
+static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
 /// Words of a clause that says what to use.
-const USING: &[&str] = listed!(SPACED, "constraints: using");
+static USING: WordList = word_list!(SPACED, "constraints: using");
 
 /// Whether one clause of a sentence says what to use and another one begins with what not to use.
 fn uses_and_denies(sentence: &str) -> bool {
     let mut clauses = sentence.split([',', ';']).map(normalised).collect::<Vec<_>>();
-    let denies = |clause: &String| starts_with_any(clause, DENIALS);
+    let denies = |clause: &String| DENIALS.starts(clause);
     let at = clauses.iter().skip(1).position(denies).map(|at| at + 1);
     at.is_some_and(|at| {
         clauses.truncate(at);
-        clauses.iter().any(|clause| has_any(clause, USING))
+        clauses.iter().any(|clause| USING.is_in(clause))
     })
 }
 
 /// A sentence without the answer with which it begins.
 fn without_answer(sentence: &str) -> &str {
-    let is_answer = |(first, _): &(&str, &str)| ANSWERS.contains(&first.trim().to_lowercase().as_str());
+    let is_answer = |(first, _): &(&str, &str)| ANSWERS.has(first.trim().to_lowercase().as_str());
     sentence.split_once(',').filter(is_answer).map_or(sentence, |(_, own)| own.trim_start())
 }
 
+/// Whether a sentence of one clause says that something does not keep to a rule.
+fn tells_breach(sentence: &str) -> bool {
+    let own = sentence.split_once(',').filter(|(first, _)| is_trivial(first)).map_or(sentence, |(_, own)| own);
+    let words = || normalised(own);
+    !own.contains([',', ';'])
+        && OPINIONS.may_start(own.trim_start())
+        && OPINIONS.starts(&words())
+        && BREACHES.is_in(&words())
+}
+
+/// Whether `normalised` words object to what was done without being asked for.
+pub(super) fn objects(words: &str) -> bool {
+    OBJECTING.is_in(words)
+}
+
 fn invites(words: &str) -> bool {
-    has_any(words, INVITING)
+    INVITING.is_in(words)
 }
 
 /// Whether a fragment only says that something is not needed or was not found.
 fn finds_nothing(words: &str) -> bool {
-    starts_with_any(words, DENIALS) && words.split_whitespace().next_back().is_some_and(|last| FINDINGS.contains(&last))
+    DENIALS.starts(words) && words.split_whitespace().next_back().is_some_and(|last| FINDINGS.has(last))
 }
 
 /// Whether a demand holds for more than the request which it is part of.
 pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
     let words = normalised(own);
-    if has_any(&words, &BEYOND) || LASTING_UNSPACED.iter().any(|words| own.contains(words)) {
+    // Other words among them hold beyond a task.
+    if LASTING.found_in(&words).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(own, LASTING_UNSPACED) {
         return true;
     }
-    let gives_task = |clause: &str| starts_with_any(&normalised(clause), TASKS);
-    has_any(&words, FORBIDDING) && !own.split([',', ';']).any(gives_task)
+    let gives_task = |clause: &str| TASKS.starts(&normalised(clause));
+    FORBIDDING.is_in(&words) && !own.split([',', ';']).any(gives_task)
 }
 
 /// Whether a sentence in one of the languages of [`SCRIPT_TABLES`] is a constraint.
@@ -476,6 +492,18 @@ fn signals(normalised: &str) -> Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_opinion_about_a_breach_is_no_demand() {
+        for opinion in [
+            "ok, i think the table doesn't keep to the rule that no row must ever be wider than the page",
+            "ich glaube die Tabelle hält sich nicht an die Regel dass Zeilen niemals breiter sein dürfen",
+        ] {
+            assert!(!is_constraint(opinion), "{opinion}");
+        }
+        assert!(is_constraint("i think no row must ever be wider than the page"));
+        assert!(is_constraint("i think the old one isn't needed, never use it again"));
+    }
 
     #[test]
     fn to_go_on_is_no_demand() {

@@ -10,7 +10,7 @@ use super::terms::{
     ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, SEED, SIGN, SLASH, SMALL, Token, UNDERSCORE, hash_of_ascii, is_unspaced,
     mixed_ignoring_case, tokens, trimmed,
 };
-use super::text::may_be_unspaced;
+use super::text::{lines, may_be_unspaced, trim};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a window over lines, and from the start of one window to the next.
@@ -111,11 +111,26 @@ fn filter_bit(hash: u64) -> (usize, u64) {
     ((bits / 64) as usize, 1 << (bits % 64))
 }
 
-/// The windows and lines that hold a term, in order.
+/// The windows and lines that hold a term. Lines are marked with [`LINE`].
 #[derive(Debug, Default)]
 struct Occurrences {
-    windows: Vec<u32>,
-    lines: Vec<u32>,
+    places: Vec<u32>,
+    /// The number behind the newest window and the newest line.
+    next_window: u32,
+    next_line: u32,
+}
+
+const LINE: u32 = 1 << 31;
+
+impl Occurrences {
+    /// Adds a window or line that was not added before. Both come in ascending order.
+    fn add(&mut self, number: u32, is_line: bool) {
+        let next = if is_line { &mut self.next_line } else { &mut self.next_window };
+        if number >= *next {
+            *next = number + 1;
+            self.places.push(number | if is_line { LINE } else { 0 });
+        }
+    }
 }
 
 impl Coverage {
@@ -158,10 +173,12 @@ impl Coverage {
         self.lines += u32::from(own.is_some());
         for (hash, at) in terms {
             let Some(occurrences) = self.by_term.get_mut(hash) else { continue };
-            let window = ((self.units + at * length / line.len().max(1)) / STEP) as u32;
+            // Divisions take long, and most lines have as many bytes as units.
+            let at = if length == line.len() { *at } else { at * length / line.len().max(1) };
+            let window = ((self.units + at) / STEP) as u32;
             // Windows overlap by half, so each term is in two of them.
-            [window, window + 1].into_iter().for_each(|window| push_new(&mut occurrences.windows, window));
-            own.into_iter().for_each(|line| push_new(&mut occurrences.lines, line));
+            [window, window + 1].into_iter().for_each(|window| occurrences.add(window, false));
+            own.into_iter().for_each(|line| occurrences.add(line, true));
         }
         self.units += length + 1;
     }
@@ -180,8 +197,7 @@ impl Coverage {
         let whole = target.weight();
         let occurring = || target.terms.iter().filter_map(|(hash, weight)| Some((self.by_term.get(hash)?, weight)));
         // All terms that occur anywhere must be enough.
-        let most: f32 =
-            occurring().filter(|(occurrences, _)| !occurrences.windows.is_empty()).map(|(_, one)| one).sum();
+        let most: f32 = occurring().filter(|(occurrences, _)| !occurrences.places.is_empty()).map(|(_, one)| one).sum();
         if whole <= 0.0 || most / whole < part {
             return part <= 0.0;
         }
@@ -189,8 +205,8 @@ impl Coverage {
         sums.by_statement.resize((windows + self.lines) as usize, 0.0);
         let mut is_held = false;
         'terms: for (occurrences, weight) in occurring() {
-            let lines = occurrences.lines.iter().map(|line| windows + line);
-            for statement in occurrences.windows.iter().copied().chain(lines) {
+            for place in &occurrences.places {
+                let statement = if place & LINE == 0 { *place } else { windows + (place ^ LINE) };
                 let sum = &mut sums.by_statement[statement as usize];
                 if *sum == 0.0 {
                     sums.touched.push(statement);
@@ -204,13 +220,6 @@ impl Coverage {
         }
         sums.touched.drain(..).for_each(|statement| sums.by_statement[statement as usize] = 0.0);
         is_held
-    }
-}
-
-/// Appends a number to an ascending list unless it is already there.
-fn push_new(numbers: &mut Vec<u32>, number: u32) {
-    if numbers.last().is_none_or(|last| *last < number) {
-        numbers.push(number);
     }
 }
 
@@ -250,8 +259,8 @@ impl Words {
 /// The lines of a text without its lists of files.
 fn lines_outside_lists(text: &str) -> impl Iterator<Item = &str> {
     let mut closing = None;
-    text.lines().filter(move |line| {
-        let tag = line.trim();
+    lines(text).filter(move |line| {
+        let tag = trim(line);
         let opened = FILE_BLOCKS.iter().find(|(open, _)| *open == tag).map(|(_, close)| *close);
         let is_inside = closing.is_some() || opened.is_some();
         closing = if closing == Some(tag) { None } else { opened.or(closing) };

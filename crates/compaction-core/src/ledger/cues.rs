@@ -10,14 +10,14 @@ use super::finder::automaton;
 use super::names::scan;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
-use super::text::{WordList, clip_middle, first_words, normalised, one_line, quoted};
-use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
+use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, word_list};
+use crate::phrases::{EVERY, HARNESSES, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Words of sentences that make a choice.
-static CHOOSING: WordList<'static> = WordList::new(listed!(SPACED, "cues: choosing"));
+static CHOOSING: WordList = word_list!(SPACED, "cues: choosing");
 /// Words of sentences that compare. Many only describe a change or a fault, so a choice also has a reason and a name.
-static COMPARING: WordList<'static> = WordList::new(listed!(SPACED, "cues: comparing"));
+static COMPARING: WordList = word_list!(SPACED, "cues: comparing");
 /// Nouns before the colon of a sentence that makes a choice.
 const CHOICES: &[&str] = listed!(EVERY, "cues: choices");
 /// Marks at the beginning of a line about something that was done.
@@ -28,19 +28,23 @@ const COMPARING_UNSPACED: &[&str] = listed!(UNSPACED, "cues: comparing");
 /// Words between a decision and its reason, each with the words that begin the reason in an item.
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
 /// Such words in other languages.
-static OTHER_REASONS: WordList<'static> = WordList::new(listed!(SPACED, "cues: reasons"));
+static OTHER_REASONS: WordList = word_list!(SPACED, "cues: reasons");
 const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "cues: reasons");
+/// First words of decisions that only wait.
+static WAITING: WordList = word_list!(SPACED, "cues: waiting");
+const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "cues: waiting");
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
 /// Fewest characters of such a sentence in a language without spaces between words. A shorter one only
 /// says that something was decided.
 const FEWEST_CHARACTERS: usize = 12;
 /// Beginnings of sentences that think aloud instead of deciding something.
-static MUSINGS: WordList<'static> = WordList::new(listed!(SPACED, "cues: musings"));
+static MUSINGS: WordList = word_list!(SPACED, "cues: musings");
 /// Words that make a sentence a guess, in any position.
-static GUESSES: WordList<'static> = WordList::new(listed!(SPACED, "cues: guesses"));
+static GUESSES: WordList = word_list!(SPACED, "cues: guesses");
+const GUESSES_UNSPACED: &[&str] = listed!(UNSPACED, "cues: guesses");
 /// Beginnings of sentences that announce the next step, in languages with spaces between words.
-static ANNOUNCEMENTS: WordList<'static> = WordList::new(listed!(SPACED, "cues: announcements"));
+static ANNOUNCEMENTS: WordList = word_list!(SPACED, "cues: announcements");
 /// Beginnings and ends of such sentences in languages without spaces.
 const UNSPACED_ANNOUNCEMENTS: (&[&str], &[&str]) =
     (listed!(UNSPACED, "cues: announcement starts"), listed!(UNSPACED, "cues: announcement ends"));
@@ -49,7 +53,9 @@ const ANNOUNCED_WITHIN: usize = 80;
 /// Most words of such a beginning.
 const ANNOUNCEMENT_WORDS: usize = 4;
 /// Messages that ask for nothing by themselves.
-const TRIVIAL: &[&str] = listed!(EVERY, "cues: trivial");
+static TRIVIAL: WordList = word_list!(EVERY, "cues: trivial");
+/// Beginnings of messages by which a harness lets the model go on. What follows may be a rule.
+const GOING_ON: &[&str] = listed!(HARNESSES, "person: going on");
 /// Bytes of the longest message that may ask for nothing.
 const LONGEST_TRIVIAL: usize = 40;
 /// Fewest words of a message that can be understood alone.
@@ -121,16 +127,19 @@ pub(crate) fn is_substantive(text: &str) -> bool {
 
 pub(crate) fn is_trivial(text: &str) -> bool {
     let text = text.trim();
+    if GOING_ON.iter().any(|start| text.starts_with(start)) {
+        return true;
+    }
     if text.len() > LONGEST_TRIVIAL {
         return false;
     }
     let words = normalised(text);
-    text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
+    text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.has(words.trim())
 }
 
 /// Whether a sentence only guesses. `words` are its normalised words.
 pub(super) fn is_guess(words: &str) -> bool {
-    GUESSES.is_in(words)
+    GUESSES.is_in(words) || has_piece(words, GUESSES_UNSPACED)
 }
 
 /// What a sentence that chooses or compares is.
@@ -153,16 +162,16 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
         return None;
     }
     let words = normalised(sentence);
-    let has_unspaced = |marks: &[&str]| !sentence.is_ascii() && marks.iter().any(|mark| sentence.contains(mark));
+    let has_unspaced = |marks: &[&str]| has_piece(sentence, marks);
     let is_long = || words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
     let has = |spaced: &WordList<'_>, unspaced| {
         spaced.is_in(&words) && words.split_whitespace().count() >= FEWEST_WORDS || has_unspaced(unspaced) && is_long()
     };
     let is_chosen = has(&CHOOSING, CHOOSING_UNSPACED) || names_choice(sentence);
-    if !is_chosen && !has(&COMPARING, COMPARING_UNSPACED) || MUSINGS.starts(&words) || GUESSES.is_in(&words) {
+    if !is_chosen && !has(&COMPARING, COMPARING_UNSPACED) || MUSINGS.starts(&words) || is_guess(&words) {
         return None;
     }
-    if is_undecided(sentence, &words) {
+    if is_undecided(sentence, &words) || only_waits(sentence) {
         return None;
     }
     let plain = without_bold(sentence.trim()).into_owned();
@@ -200,6 +209,18 @@ fn pieces(phrase: &str) -> Vec<String> {
     })
 }
 
+/// Whether a sentence of the form `Decision: …` says no more than to wait for something, which is over when that came.
+fn only_waits(sentence: &str) -> bool {
+    let Some((_, decided)) = sentence.split_once([':', '\u{ff1a}']).filter(|_| names_choice(sentence)) else {
+        return false;
+    };
+    let words = normalised(decided);
+    let waits = WAITING.starts(&words) || has_piece(decided, WAITING_UNSPACED);
+    let says_why =
+        OTHER_REASONS.is_in(&words) || has_piece(decided, REASONS_UNSPACED) || with_reason(decided).is_some();
+    waits && !says_why && !COMPARING.is_in(&words) && !has_piece(decided, COMPARING_UNSPACED)
+}
+
 /// Whether a sentence has the form `Decision: …`.
 pub(super) fn names_choice(sentence: &str) -> bool {
     let before = sentence.split_once([':', '\u{ff1a}']).map(|(before, _)| before);
@@ -229,6 +250,7 @@ mod tests {
             "I'll use `nom` because it is small.",
             "Die Wahl: wir nehmen `serde` statt eines eigenen Parsers, weil es gepflegt wird.",
             "Entscheidung: alles bleibt in einer Datei.",
+            "Decision: wait for the lock instead of failing",
             "考虑之后，我们决定采用单表存储所有记录。",
             "由于体积更小，这里用 `nom` 而不是 `pest` 来解析。",
         ] {
@@ -240,6 +262,10 @@ mod tests {
             "The loader should catch the error rather than crash.",
             "We use the index to read the right row.",
             "エラーで止めるのではなく、常に動作する設計です。",
+            "Decision: wait for the nightly import",
+            "ENTSCHEIDUNG: ABWARTEN BIS MORGEN FRÜH",
+            "DECISÃO: AGUARDAR A IMPORTAÇÃO DA NOITE",
+            "决定：等待今晚的数据导入任务完成再说",
         ] {
             assert!(choice(other).is_none_or(|choice| !choice.is_made), "{other}");
         }

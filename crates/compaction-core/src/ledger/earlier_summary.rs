@@ -4,9 +4,9 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, ANSWER_LEFT, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, LAST_STEP, LATEST,
-    LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PASSED, PATHS, PROPOSED, REPLIES,
-    RESOLVED, SAID_LAST, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
+    ANNOUNCED, ANSWER_LEFT, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, IN_BACKGROUND,
+    LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, PROPOSED,
+    REPLIES, RESOLVED, SAID_LAST, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -24,6 +24,7 @@ fn is_of_its_time(item: &str) -> bool {
         COMMANDS,
         LISTED_STEPS,
         UNPUSHED,
+        IN_BACKGROUND,
         IDENTIFIERS,
         PATHS,
         REPLIES,
@@ -134,17 +135,10 @@ fn push_request(text: &str, collector: &mut Collector<'_>) {
     });
 }
 
-/// ``Edited `a` (2 times)``, `` `make`: passed ``
+/// ``Edited `a` (2 times)``, ``Ran `make` (files changed since)``
 fn add_action(item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) -> bool {
-    if let Some((command, PASSED)) = item
-        .strip_prefix('`')
-        .and_then(|rest| rest.split_once("`"))
-        .map(|(command, rest)| (command, rest.split(" (").next().unwrap_or(rest)))
-    {
-        collector.note_success((ActionKind::Run, command.to_owned()), 1, place);
-        return true;
-    }
     let (text, times) = split_times(item);
+    let text = text.split_once("` (").map_or(text, |(start, _)| &text[..=start.len()]);
     let Some((kind, target)) = ActionKind::ALL.into_iter().find_map(|kind| {
         let target = text.strip_prefix(kind.past())?.strip_prefix(" `")?.strip_suffix('`')?;
         (!target.contains('`')).then(|| (kind, target.to_owned()))

@@ -5,14 +5,16 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
 use super::commands::{is_goal, purposes};
 use super::failing::Failing;
+use super::finder::Phrases;
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
-use super::text::{WordList, clip, may_be_unspaced, normalised, one_line, without_colours};
+use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours, word_list};
 use crate::phrases::{PROGRAMS, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -36,7 +38,7 @@ const MOST_ERRORS: usize = 400;
 /// Lines below an output that say how a command ended.
 const TRAILERS: &[&str] = listed!(PROGRAMS, "errors: trailers");
 /// Words with which programs say that something failed.
-const FAILURE_WORDS: &[&str] = listed!(PROGRAMS, "errors: failure words");
+static FAILURE_WORDS: WordList = word_list!(PROGRAMS, "errors: failure words");
 /// Phrases with the same meaning.
 const FAILURE_PHRASES: &[&str] = listed!(PROGRAMS, "errors: failure phrases");
 /// Reasons in the words of operating systems and shells. The name of what failed comes first.
@@ -481,6 +483,29 @@ pub(super) enum Worth {
     Cause,
 }
 
+/// What makes a line a [`Worth::Cause`], in any case. Most lines have none of it.
+pub(super) static CAUSES: LazyLock<Phrases> = LazyLock::new(|| {
+    let words =
+        ["e   ", "err", "fatal", "exception", "failure", "panic", "interrupt", "exit", "notfound", ": not found"];
+    Phrases::of(words.iter().chain(CAUSE_STARTS).chain(SYSTEM_CAUSES).copied())
+});
+
+/// The lines of `text` that may say why something failed.
+pub(super) fn lines_with_causes(text: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let found = from + CAUSES.found_in(&text[from..]).next()?.0;
+        let start = memchr::memrchr(b'\n', &text.as_bytes()[..found]).map_or(0, |end| end + 1);
+        from = memchr::memchr(b'\n', &text.as_bytes()[found..]).map_or(text.len(), |end| found + end);
+        Some(text[start..from].trim())
+    })
+}
+
+/// Whether `line`, which has no white space around it, says why something failed.
+pub(super) fn is_cause(line: &str) -> bool {
+    CAUSES.is_in(line) && worth(line) == Worth::Cause
+}
+
 /// The worth of `line`, which has no white space around it.
 pub(super) fn worth(line: &str) -> Worth {
     let lower = line.to_lowercase();
@@ -502,7 +527,7 @@ pub(super) fn worth(line: &str) -> Worth {
     if starts(PROGRESS_STARTS) && !lower.contains("failed") {
         return Worth::Noise;
     }
-    if is_trailer(line) {
+    if says(TRAILERS) {
         return Worth::Trailer;
     }
     if starts(VERDICT_STARTS) || ends_with_failed(&lower) || counts_failures(&lower) {
@@ -655,7 +680,7 @@ fn counts_failures(lower: &str) -> bool {
 
 /// Whether there is a word for a failure that is not negated.
 fn says_failure(lower: &str) -> bool {
-    let has_word = pairs(lower).any(|(before, word)| FAILURE_WORDS.contains(&word) && !is_negation(before));
+    let has_word = pairs(lower).any(|(before, word)| FAILURE_WORDS.has(word) && !is_negation(before));
     has_word || FAILURE_PHRASES.iter().any(|phrase| lower.contains(phrase))
 }
 
@@ -675,13 +700,13 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// Phrases about an error that was expected, that does no harm or that was there before, in languages with spaces
 /// between words.
-static EXCUSES: WordList<'static> = WordList::new(listed!(SPACED, "remarks: excuses"));
+static EXCUSES: WordList = word_list!(SPACED, "remarks: excuses");
 /// The same in languages without.
 const EXCUSES_UNSPACED: &[&str] = listed!(UNSPACED, "remarks: excuses");
 /// Words of a negation.
-const NEGATIONS: &[&str] = listed!(SPACED, "remarks: negations");
+static NEGATIONS: WordList = word_list!(SPACED, "remarks: negations");
 /// Words for what works. What works as expected is no error.
-const WORKING: &[&str] = listed!(SPACED, "remarks: working");
+static WORKING: WordList = word_list!(SPACED, "remarks: working");
 /// Words behind which a sentence tells of something else.
 const CONTRASTS: &[&str] = listed!(SPACED, "remarks: contrasts");
 /// Words before a phrase among which a negation takes it back.
@@ -689,7 +714,7 @@ const NEGATED_WITHIN: usize = 4;
 
 /// Whether a text calls an error expected or harmless.
 fn excuses(text: &str) -> bool {
-    if may_be_unspaced(text) && EXCUSES_UNSPACED.iter().any(|phrase| text.contains(phrase)) {
+    if has_piece(text, EXCUSES_UNSPACED) {
         return true;
     }
     // Most texts have none of the phrases, and a sentence has none that the whole has not.
@@ -706,7 +731,7 @@ fn excuses_in_sentence(sentence: &str) -> bool {
             let mut near = before.split_whitespace().rev().take(NEGATED_WITHIN);
             let after = &words[at + phrase.len()..];
             is_word
-                && !near.any(|word| NEGATIONS.contains(&word) || WORKING.contains(&word))
+                && !near.any(|word| NEGATIONS.has(word) || WORKING.has(word))
                 && !CONTRASTS.iter().any(|word| after.contains(word))
         })
     })

@@ -1,7 +1,7 @@
 //! Searches for many texts at once. The time depends on the searched text, not on the number of
 //! patterns.
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, Input, MatchKind};
 use memchr::memmem;
 
 use super::terms::small_letters;
@@ -30,6 +30,58 @@ pub(crate) fn automaton(texts: impl IntoIterator<Item = impl AsRef<[u8]>>, ignor
     // Only searches of this kind skip with vector instructions what cannot begin a text.
     builder.match_kind(MatchKind::LeftmostFirst);
     builder.build(texts).expect("a few short texts make a small automaton")
+}
+
+/// Phrases to search for in any case. Only their beginnings are in the automaton, which is built ten times faster for it.
+#[derive(Debug)]
+pub(crate) struct Phrases {
+    beginnings: AhoCorasick,
+    /// In order, without those that begin with another one.
+    phrases: Vec<&'static str>,
+    /// For each beginning, where its phrases end.
+    ends: Vec<usize>,
+}
+
+/// Bytes of a phrase that are in the automaton.
+const BEGINNING: usize = 5;
+
+impl Phrases {
+    /// `phrases` are in lower case.
+    pub(crate) fn of(phrases: impl IntoIterator<Item = &'static str>) -> Self {
+        let mut phrases: Vec<&str> = phrases.into_iter().collect();
+        phrases.sort_unstable();
+        phrases.dedup_by(|next, known| next.starts_with(*known));
+        let beginning = |phrase: &&'static str| &phrase[..phrase.ceil_char_boundary(BEGINNING)];
+        let groups = || phrases.chunk_by(|one, next| beginning(one) == beginning(next));
+        let ends = groups().scan(0, |end, group| {
+            *end += group.len();
+            Some(*end)
+        });
+        Self { beginnings: automaton(groups().map(|group| beginning(&group[0])), true), ends: ends.collect(), phrases }
+    }
+
+    /// Whether one of them is in `text`.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.found_in(text).next().is_some()
+    }
+
+    /// The places of phrases in `text`, in order.
+    pub(crate) fn found_in(&self, text: &str) -> impl Iterator<Item = (usize, &'static str)> {
+        let mut from = 0;
+        let places = std::iter::from_fn(move || {
+            let found = self.beginnings.find(Input::new(text).range(from..))?;
+            from = found.start() + 1;
+            Some((found.start(), found.pattern().as_usize()))
+        });
+        places.filter_map(move |(start, group)| {
+            let rest = &text.as_bytes()[start..];
+            let is_there = |phrase: &&&str| {
+                rest.get(..phrase.len()).is_some_and(|rest| rest.eq_ignore_ascii_case(phrase.as_bytes()))
+            };
+            let first = group.checked_sub(1).map_or(0, |before| self.ends[before]);
+            Some((start, *self.phrases[first..self.ends[group]].iter().find(is_there)?))
+        })
+    }
 }
 
 /// A text to search for.
@@ -337,6 +389,15 @@ mod tests {
             [true, false, true, false, true, true]
         );
         assert_eq!(look(&[("src/a.rs", true), ("a.rs", true)], &["/p/src/a.rs", "data.rs"]), [true, true]);
+    }
+
+    #[test]
+    fn phrases_are_found_in_any_case() {
+        let phrases = Phrases::of(["copy of", "copying", "copying all", "\u{e9}t\u{e9} pass\u{e9}", "of"]);
+        let found = |text| phrases.found_in(text).collect::<Vec<_>>();
+        assert_eq!(found("A Copy OF it, copyin, copying all"), [(2, "copy of"), (7, "of"), (22, "copying")]);
+        assert_eq!(found("\u{e9}t\u{e9} pass\u{e9}"), [(0, "\u{e9}t\u{e9} pass\u{e9}")]);
+        assert!(!phrases.is_in("a cop y"));
     }
 
     proptest::proptest! {

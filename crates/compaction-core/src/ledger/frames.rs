@@ -4,7 +4,7 @@
 use super::bold::without_bold;
 use super::choices::offered_texts;
 use super::statements::{MOST_OF_ONE, Part};
-use super::text::{WordList, normalised, one_line};
+use super::text::{WordList, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -17,13 +17,14 @@ const LONGEST_INDENT: usize = 64;
 /// Starts an option of an answer.
 pub(crate) const OPTION: &str = "Option: ";
 /// Words of headings that turn the meaning of their items: they are not so, not yet so, no longer so, or only may be so.
-static TURNING: WordList<'static> = WordList::new(listed!(SPACED, "frames: turning"));
+static TURNING: WordList = word_list!(SPACED, "frames: turning");
 const TURNING_UNSPACED: &[&str] = listed!(UNSPACED, "frames: turning");
 
 /// What has to stand before each of the parts of `text`, if anything.
 pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
     let options = offered_texts(text);
     let mut heading: Option<Heading<'_>> = None;
+    let mut newest: Option<(&str, Option<String>)> = None;
     let mut line = Line::default();
     let mut frames = Vec::with_capacity(parts.len());
     for part in parts.iter().take(MOST_OF_ONE) {
@@ -42,7 +43,12 @@ pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
         }
         let is_option = options.iter().any(|option| std::ptr::eq(option.as_ptr(), own.as_ptr()));
         let introduced = heading.filter(|_| place.is_item && place.is_first && !place.is_inner);
-        let frame = match introduced.and_then(|heading| heading.turning()) {
+        // Many items stand under one heading.
+        let turning = introduced.and_then(|heading| match &newest {
+            Some((text, frame)) if std::ptr::eq(*text, heading.text) => frame.clone(),
+            _ => newest.insert((heading.text, heading.turning())).1.clone(),
+        });
+        let frame = match turning {
             _ if is_option => Some(OPTION.to_owned()),
             framed => framed,
         };
@@ -66,8 +72,7 @@ impl Heading<'_> {
     /// Its words as they stand before an item, if they turn the meaning of the item.
     fn turning(&self) -> Option<String> {
         let words = normalised(self.text);
-        let turns = TURNING.is_in(&words)
-            || !self.text.is_ascii() && TURNING_UNSPACED.iter().any(|piece| self.text.contains(piece));
+        let turns = TURNING.is_in(&words) || has_piece(self.text, TURNING_UNSPACED);
         let bare = one_line(self.text);
         let bare = without_bold(&bare);
         let is_mark = |one: char| !one.is_alphanumeric() && one != '`';

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::actions::{ActionKind, shown, subject_of};
 use super::commands::{only_looks, without_preparation};
-use super::errors::{NO_OUTPUT, error_line, is_trailer};
+use super::errors::{NO_OUTPUT, Worth, error_line, is_trailer, worth};
 use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
 use super::person::is_refusal;
@@ -14,7 +14,7 @@ use super::text::{clip, clip_middle, one_line, quote};
 use crate::json::Json;
 use crate::message::{Body, Message, ToolCall};
 use crate::text::{prefix_utf16, utf16_len};
-use crate::tools::{FileTools, ToolAction, added_lines, classify, has_failed, printed_text};
+use crate::tools::{FileTools, ToolAction, added_lines, classify, has_failed, printed_text, removed_lines};
 
 /// Most calls of one message that are told.
 const MOST_CALLS: usize = 3;
@@ -60,6 +60,8 @@ pub(crate) struct LastStep {
     /// The steps that the model listed last in this turn, and the position of that message; empty if it listed none.
     pub(crate) listed: Vec<String>,
     pub(crate) listed_at: u64,
+    /// Commands that go on in the background.
+    pub(crate) jobs: Vec<String>,
 }
 
 impl PartialEq for LastStep {
@@ -226,7 +228,7 @@ fn added(call: &ToolCall) -> String {
     let new = text(&NEW_TEXTS).or_else(|| text(&PATCHES)).or_else(last_word);
     let old = text(&OLD_TEXTS).unwrap_or_default();
     let Some(new) = new.map(|new| prefix_utf16(new, MOST_ADDED)) else { return String::new() };
-    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let known: HashSet<&str> = old.lines().map(str::trim).chain(removed_lines(new)).collect();
     let letters = |line: &str| line.chars().filter(|one| one.is_alphabetic()).count();
     let mut lines = added_lines(new).into_iter().map(str::trim).filter(|line| !known.contains(line));
     let telling = lines.find(|line| letters(line) >= FEWEST_LETTERS);
@@ -285,7 +287,12 @@ fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool
             line.map(|line| format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)))
         }
         ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other if !is_data => {
-            Some(format!(": {}", clip(&short, LONGEST_RESULT)))
+            // A log that another tool fetched ends with what matters.
+            let mut last = printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
+            let is_log = matches!(action, ToolAction::Other);
+            let cause = last.find(|line| is_log && worth(line) == Worth::Cause).map(one_line);
+            let cause = cause.map(|line| format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)));
+            Some(cause.unwrap_or_else(|| format!(": {}", clip(&short, LONGEST_RESULT))))
         }
         _ => counted_line(printed).map(|line| format!(": \u{2026} {line}")),
     }

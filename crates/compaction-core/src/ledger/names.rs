@@ -465,14 +465,18 @@ fn is_hyphenated_name(part: &str) -> bool {
     if !(6..=LONGEST_IDENTIFIER).contains(&part.len()) {
         return false;
     }
-    let mut marks = 0;
-    let mut hyphens = 0;
-    for byte in part.bytes().filter(u8::is_ascii) {
-        marks |= MARKS[byte as usize];
-        hyphens += usize::from(byte == b'-');
+    let (mut marks, mut hyphens, mut shortest, mut length) = (0, 0, usize::MAX, 0);
+    for byte in part.bytes() {
+        if byte == b'-' {
+            hyphens += 1;
+            shortest = shortest.min(length);
+            length = 0;
+        } else {
+            marks |= if byte.is_ascii() { MARKS[byte as usize] } else { 0 };
+            length += 1;
+        }
     }
-    let words_are_long = || part.split('-').all(|word| word.len() >= 2);
-    marks & (LOWER | UPPER) != 0 && (marks & DIGIT != 0 || hyphens >= 2 && words_are_long())
+    marks & (LOWER | UPPER) != 0 && (marks & DIGIT != 0 || hyphens >= 2 && shortest.min(length) >= 2)
 }
 
 /// Whether a word is an identifier: it has capitals or underscores inside, digits beside letters or

@@ -229,8 +229,8 @@ pub(crate) const AMENDED: &str = " (amended)";
 /// Start the milestone of a push, and of the first push of a branch.
 pub(crate) const PUSHED: &str = "Pushed ";
 pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
-/// Follows a check that succeeded without a count.
-pub(crate) const PASSED: &str = ": passed";
+/// Starts a command that goes on in the background.
+pub(crate) const IN_BACKGROUND: &str = "Runs in the background, its end was not seen: ";
 /// Starts the commits that no push followed, where others were pushed.
 pub(crate) const UNPUSHED: &str = "Committed after the last push: ";
 /// Precedes the commit that a push replaced on the server.
@@ -285,9 +285,9 @@ pub(crate) const REFUSED: &str = "The user refused: ";
 pub(crate) fn answered_to(words: &str, question: &str) -> String {
     format!("The user answered \"{words}\" to: {question}")
 }
-/// The question of such a decision.
-pub(crate) fn question_answered(decision: &str) -> Option<&str> {
-    Some(decision.strip_prefix("The user answered \"")?.split_once("\" to: ")?.1)
+/// The words and the question of such a decision.
+pub(crate) fn answered_with(decision: &str) -> Option<(&str, &str)> {
+    decision.strip_prefix("The user answered \"")?.split_once("\" to: ")
 }
 /// Starts the decision of an answer for one of its own options.
 pub(crate) const TOOK: &str = "The assistant chose: ";

@@ -9,13 +9,13 @@ use memchr::memmem::Finder;
 use super::Voice;
 use super::actions::Subject;
 use super::commands::{core_command, is_check, looks_up, purposes, without_filter};
-use super::errors::{NO_OUTPUT, Worth, error_line, worth};
+use super::errors::{NO_OUTPUT, error_line, is_cause};
 use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
 use super::statements::sentences;
-use super::text::{as_line, clip_middle, may_be_unspaced, one_line};
+use super::text::{WordList, as_line, clip_middle, may_be_unspaced, one_line, word_list};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::phrases::{PROGRAMS, listed};
@@ -46,7 +46,7 @@ const DEALT_WITH: &[&str] = &["0 remaining", "all fixed"];
 const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 400;
 /// Arguments that hold text to write or search for, not sentences for anybody.
-const NO_SENTENCES: &[&str] = listed!(PROGRAMS, "outcomes: no sentences");
+static NO_SENTENCES: WordList = word_list!(PROGRAMS, "outcomes: no sentences");
 /// Parts of names of tools that create or change something on a server.
 const MAKING: &[&str] = listed!(PROGRAMS, "outcomes: making");
 /// Members that name the created thing.
@@ -216,7 +216,7 @@ fn last_cause(output: &str) -> Option<String> {
     if end().take(VERDICT_LINES).any(is_verdict) {
         return Some(error_line(output)).filter(|line| line != NO_OUTPUT);
     }
-    let line = end().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && worth(line) == Worth::Cause)?;
+    let line = end().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && is_cause(line))?;
     Some(one_line(&clip_middle(line, SHORT_RESULT)))
 }
 
@@ -417,8 +417,7 @@ fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
     }
     match value {
         Json::Object(members) => {
-            let prose_members =
-                members.iter().filter(|(name, _)| !NO_SENTENCES.contains(&name.to_lowercase().as_str()));
+            let prose_members = members.iter().filter(|(name, _)| !NO_SENTENCES.has(name.to_lowercase().as_str()));
             prose_members.for_each(|(_, value)| prose(value, depth + 1, out));
         }
         Json::Array(items) => items.iter().for_each(|item| prose(item, depth + 1, out)),

@@ -2,7 +2,9 @@
 //! layout or by the phrases of licences, and are quoted material.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use super::finder::Phrases;
 use super::statements::{is_prose, without_marker};
 
 /// Fewest lines with marks of pasted text in a passage, and most lines without one between two of them.
@@ -97,6 +99,10 @@ fn laid_out(text: &str) -> Vec<Range<usize>> {
 
 /// Whether a line is laid out as people do not type.
 fn is_marked(line: &str) -> bool {
+    // Most lines are not indented.
+    if matches!(line.as_bytes().first(), Some(b'!'..=b'~')) {
+        return false;
+    }
     let bare = line.trim_start();
     let indent =
         line.chars().take_while(|one| one.is_whitespace()).map(|one| if one == '\t' { DEEP } else { 1 }).sum::<usize>();
@@ -109,9 +115,15 @@ fn is_marked(line: &str) -> bool {
 
 /// The passage from the first phrase of a licence to the end of the paragraph with the last one.
 fn legal(text: &str) -> Option<Range<usize>> {
-    let lower = text.to_ascii_lowercase();
-    let places = LEGAL.iter().filter_map(|phrase| lower.find(phrase));
-    let places: Vec<usize> = places.collect();
+    static FINDER: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(LEGAL.iter().copied()));
+    let mut seen = Vec::new();
+    let mut is_new = |(_, phrase): &(usize, &'static str)| {
+        !seen.contains(phrase) && {
+            seen.push(*phrase);
+            true
+        }
+    };
+    let places: Vec<usize> = FINDER.found_in(text).filter(|found| is_new(found)).map(|(place, _)| place).collect();
     let (first, last) = (places.iter().min()?, places.iter().max()?);
     let start = text[..*first].rfind('\n').map_or(0, |at| at + 1);
     let end = text[*last..].find("\n\n").map_or(text.len(), |at| last + at + 1);

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::cues::is_substantive;
+use super::text::{WordList, word_list};
 use crate::phrases::{HARNESSES, listed};
 
 /// Elements that a harness adds to a person's messages. Their content is not the person's.
@@ -132,8 +133,8 @@ impl EndTags {
 fn is_surrounding(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else { return false };
     let mut words = name.split(['_', '-']);
-    let first = words.next().is_some_and(|first| SURROUNDING.contains(&first));
-    first && words.next_back().is_some_and(|last| SURROUNDINGS.contains(&last))
+    let first = words.next().is_some_and(|first| SURROUNDING.has(first));
+    first && words.next_back().is_some_and(|last| SURROUNDINGS.has(last))
 }
 
 /// The request behind the set-up text of an agent that tells the day, the system and a listing of the directory; empty
@@ -169,8 +170,8 @@ const SET_UP: &[&str] = &[
 ];
 /// First and last words of the names of elements that tell of surroundings, and the most such elements. Elements with other
 /// names are what a person shows.
-const SURROUNDING: &[&str] = listed!(HARNESSES, "person: surrounding");
-const SURROUNDINGS: &[&str] = listed!(HARNESSES, "person: surroundings");
+static SURROUNDING: WordList = word_list!(HARNESSES, "person: surrounding");
+static SURROUNDINGS: WordList = word_list!(HARNESSES, "person: surroundings");
 const MOST_SURROUNDINGS: usize = 8;
 
 /// `text` with the messages that a person sent while the model was working in place of the reminders around them;
@@ -329,9 +330,6 @@ mod tests {
 
     #[test]
     fn the_harness_is_no_person() {
-        let go_on =
-            "Please continue working on the task on whatever approach you think is suitable.\nNEVER ask for help.";
-        assert_eq!(words(go_on), "");
         for (text, expected) in [
             ("plain words", "plain words"),
             ("<task-notification>\n<task-id>1</task-id>\n</task-notification>", ""),

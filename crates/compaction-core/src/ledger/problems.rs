@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::constraints::is_constraint;
-use super::errors::{Worth, error_line, worth};
+use super::errors::{error_line, is_cause, lines_with_causes};
 use super::statements::{is_prose, sentences};
-use super::text::{WordList, clip, may_be_unspaced, normalised, one_line};
+use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -19,27 +19,27 @@ const SHORT_SENTENCE: usize = 32;
 const MOST_SENTENCES: usize = 60;
 
 /// Phrases that say that something does not work, in languages with spaces between words.
-static PROBLEMS: WordList<'static> = WordList::new(listed!(SPACED, "problems: problems"));
+static PROBLEMS: WordList = word_list!(SPACED, "problems: problems");
 /// The same in languages without.
 const PROBLEMS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: problems");
 /// Phrases by which a model says that something is still open.
-static UNSOLVED: WordList<'static> = WordList::new(listed!(SPACED, "problems: unsolved"));
+static UNSOLVED: WordList = word_list!(SPACED, "problems: unsolved");
 const UNSOLVED_UNSPACED: &[&str] = listed!(UNSPACED, "problems: unsolved");
 /// How servers and systems say that somebody may not do something. A person has to provide what is missing.
-static DENIALS: WordList<'static> = WordList::new(listed!(SPACED, "problems: denials"));
+static DENIALS: WordList = word_list!(SPACED, "problems: denials");
 /// First words of orders to build what deals with errors.
-const ORDERS: &[&str] = listed!(SPACED, "problems: orders");
+static ORDERS: WordList = word_list!(SPACED, "problems: orders");
 /// Words that make what follows a condition, in the middle of a sentence or only at its beginning.
-const CONDITIONS: &[&str] = listed!(SPACED, "problems: conditions");
-const FIRST_CONDITIONS: &[&str] = listed!(SPACED, "problems: first conditions");
+static CONDITIONS: WordList = word_list!(SPACED, "problems: conditions");
+static FIRST_CONDITIONS: WordList = word_list!(SPACED, "problems: first conditions");
 const CONDITIONS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: conditions");
 
 /// Words behind which a past failure only says which thing is meant: `the test that failed`.
-const RELATIVES: &[&str] = listed!(SPACED, "problems: relatives");
+static RELATIVES: WordList = word_list!(SPACED, "problems: relatives");
 /// Words between such a word and the failure.
-const AUXILIARIES: &[&str] = listed!(SPACED, "problems: auxiliaries");
+static AUXILIARIES: WordList = word_list!(SPACED, "problems: auxiliaries");
 /// Words for a past failure.
-const FAILED_ONCE: &[&str] = listed!(SPACED, "problems: failed once");
+static FAILED_ONCE: WordList = word_list!(SPACED, "problems: failed once");
 /// The same in languages without spaces, with the sign that joins them to the thing that is meant.
 const FAILED_ONCE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: failed once");
 
@@ -103,9 +103,9 @@ fn is_problem(sentence: &str) -> bool {
 
 /// Whether a part of a sentence says so.
 fn is_problem_of(sentence: &str) -> bool {
-    if may_be_unspaced(sentence) && PROBLEMS_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
-        let is_named = FAILED_ONCE_UNSPACED.iter().any(|phrase| sentence.contains(phrase));
-        return !is_named && !CONDITIONS_UNSPACED.iter().any(|word| sentence.contains(word));
+    if has_piece(sentence, PROBLEMS_UNSPACED) {
+        let is_named = has_piece(sentence, FAILED_ONCE_UNSPACED);
+        return !is_named && !has_piece(sentence, CONDITIONS_UNSPACED);
     }
     let words = normalised(sentence);
     // In Russian, the last word says that something is not there.
@@ -113,43 +113,41 @@ fn is_problem_of(sentence: &str) -> bool {
         return true;
     }
     let first = words.split_whitespace().next().unwrap_or_default();
-    !ORDERS.contains(&first) && says(&words, &PROBLEMS)
+    !ORDERS.has(first) && says(&words, &PROBLEMS)
 }
 
 /// Whether `normalised` text has one of `phrases` and no condition before it.
 fn says(words: &str, phrases: &WordList<'_>) -> bool {
     let first = words.split_whitespace().next().unwrap_or_default();
-    if FIRST_CONDITIONS.contains(&first) {
+    if FIRST_CONDITIONS.has(first) {
         return false;
     }
-    // Most texts have none of the phrases as words.
-    phrases.is_in(words)
-        && phrases.words.iter().any(|phrase| {
-            let mut places = words.match_indices(phrase).map(|(at, _)| (&words[..at], &words[at + phrase.len()..]));
-            places.any(|(before, after)| {
-                let is_word = before.ends_with(' ') && after.starts_with(' ');
-                is_word
-                    && !before.split_whitespace().any(|word| CONDITIONS.contains(&word))
-                    && !(FAILED_ONCE.contains(phrase) && is_relative(before))
-            })
-        })
+    phrases.found_in(words).any(|(at, phrase)| {
+        let before = &words[..at];
+        let has_condition = before.split_whitespace().any(|word| CONDITIONS.has(word));
+        !(has_condition || FAILED_ONCE.has(phrase) && is_relative(before))
+    })
 }
 
 /// Whether the words before a failure only say which thing is meant.
 fn is_relative(before: &str) -> bool {
-    let mut words = before.split_whitespace().rev().skip_while(|word| AUXILIARIES.contains(word));
-    words.next().is_some_and(|word| RELATIVES.contains(&word))
+    let mut words = before.split_whitespace().rev().skip_while(|word| AUXILIARIES.has(word));
+    words.next().is_some_and(|word| RELATIVES.has(word))
 }
 
 /// The lines of a message that are pasted, not written.
 fn pasted(message: &str) -> impl Iterator<Item = &str> {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.filter(|line| !is_prose(line) || worth(line) == Worth::Cause)
+    lines.filter(|line| is_pasted(line))
+}
+
+fn is_pasted(line: &str) -> bool {
+    !is_prose(line) || is_cause(line)
 }
 
 /// Whether a message pastes an error.
 fn pastes_error(message: &str) -> bool {
-    pasted(message).any(|line| worth(line.trim_matches(['"', '\'', '`'])) == Worth::Cause)
+    lines_with_causes(message).any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
 }
 
 /// The line that explains best what a message pastes, if that is an error.
@@ -169,7 +167,7 @@ pub(crate) fn is_denied(sentence: &str) -> bool {
 
 /// Whether a sentence of a model says that something is not achieved.
 pub(crate) fn is_unsolved(sentence: &str) -> bool {
-    if may_be_unspaced(sentence) && UNSOLVED_UNSPACED.iter().any(|phrase| sentence.contains(phrase)) {
+    if has_piece(sentence, UNSOLVED_UNSPACED) {
         return true;
     }
     says(&normalised(sentence), &UNSOLVED)

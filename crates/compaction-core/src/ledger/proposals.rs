@@ -1,7 +1,7 @@
 //! Proposals: answers that lay out a plan and leave it to the person whether it is done.
 
 use super::statements::{prose, without_marker};
-use super::text::{has_any, normalised, starts_with_any};
+use super::text::{WordList, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -13,13 +13,13 @@ const TITLES_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: titles");
 const LONGEST_TITLE: usize = 100;
 /// Words behind which such a title says what the plan is for: `Plan for the printer`. Other words make it the title of
 /// something else: `Plan comparison`.
-const BEHIND: &[&str] = listed!(SPACED, "proposals: behind");
+static BEHIND: WordList = word_list!(SPACED, "proposals: behind");
 /// Phrases by which an answer waits for an approval.
-const WAITING: &[&str] = listed!(SPACED, "proposals: waiting");
+static WAITING: WordList = word_list!(SPACED, "proposals: waiting");
 const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: waiting");
 /// Phrases that do so at the beginning or the end of a clause: `Once you approve, I begin`, but not `it merges once you
 /// approve it on the server`.
-const APPROVING: &[&str] = listed!(SPACED, "proposals: approving");
+static APPROVING: WordList = word_list!(SPACED, "proposals: approving");
 /// Fewest items of lists in a plan.
 const FEWEST_ITEMS: usize = 3;
 
@@ -39,7 +39,7 @@ pub(crate) fn is_proposal(answer: &str) -> bool {
         } else if text.len() < bare.len() {
             items += usize::from(is_titled);
         }
-        if names(bare, WAITING, WAITING_UNSPACED) || bare.split(CLAUSE_ENDS).any(is_approving) {
+        if names(bare, &WAITING, WAITING_UNSPACED) || bare.split(CLAUSE_ENDS).any(is_approving) {
             return true;
         }
     }
@@ -53,14 +53,14 @@ const CLAUSE_ENDS: [char; 9] = ['.', ',', ';', ':', '!', '(', ')', '\u{2014}', '
 fn is_approving(clause: &str) -> bool {
     let words = normalised(clause);
     let is_end = |phrase: &&str| words.trim_end().strip_suffix(phrase).is_some_and(|before| before.ends_with(' '));
-    starts_with_any(&words, APPROVING) || APPROVING.iter().any(is_end)
+    APPROVING.starts(&words) || APPROVING.words.iter().any(is_end)
 }
 
 /// Whether a heading is the title of a plan: its part before a colon or dash ends with such a title, or a title stands before
 /// what the plan is for.
 fn is_title(heading: &str) -> bool {
     let heading = heading.trim_matches(['#', '*', ' ']);
-    if !heading.is_ascii() && TITLES_UNSPACED.iter().any(|title| heading.contains(title)) {
+    if has_piece(heading, TITLES_UNSPACED) {
         return true;
     }
     let words = normalised(heading.split([':', '\u{2014}', '\u{2013}']).next().unwrap_or_default());
@@ -68,14 +68,14 @@ fn is_title(heading: &str) -> bool {
     TITLES.iter().any(|title| {
         let mut places = words.match_indices(title).map(|(at, _)| (&words[..at], &words[at + title.len()..]));
         places.any(|(before, after)| {
-            let is_behind = || after.starts_with(' ') && starts_with_any(&format!("{after} "), BEHIND);
+            let is_behind = || after.starts_with(' ') && BEHIND.starts(&format!("{after} "));
             before.ends_with(' ') && (after.is_empty() || is_behind())
         })
     })
 }
 
-fn names(line: &str, spaced: &[&str], unspaced: &[&str]) -> bool {
-    has_any(&normalised(line), spaced) || !line.is_ascii() && unspaced.iter().any(|word| line.contains(word))
+fn names(line: &str, spaced: &WordList<'_>, unspaced: &[&str]) -> bool {
+    spaced.is_in(&normalised(line)) || has_piece(line, unspaced)
 }
 
 #[cfg(test)]

@@ -3,26 +3,24 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-
 use super::bold::without_bold;
 use super::cues::{has_name, is_announcement, is_sized};
 use super::deciding::has_agent;
-use super::finder::automaton;
-use super::text::{clip, first_words, has_any, normalised, one_line, starts_with_any};
+use super::finder::Phrases;
+use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 
 /// Most UTF-16 units of the sentence that names a subject or a reason.
 const LONGEST_BEFORE: usize = 200;
 /// First words of sentences whose subject stands in the sentence before.
-const PRONOUNS: &[&str] = listed!(SPACED, "reasons: pronouns");
+static PRONOUNS: WordList = word_list!(SPACED, "reasons: pronouns");
 const PRONOUNS_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: pronouns");
 
 /// Words of sentences in which the model changes its plan.
-const SWITCHING: &[&str] = listed!(SPACED, "reasons: switching");
+static SWITCHING: WordList = word_list!(SPACED, "reasons: switching");
 const SWITCHING_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: switching");
 /// Finds a piece of each of these words. Most sentences have none.
-pub(super) static SWITCHING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+pub(super) static SWITCHING_PIECES: LazyLock<Phrases> = LazyLock::new(|| {
     let pieces = [
         "instead",
         "rather",
@@ -40,16 +38,15 @@ pub(super) static SWITCHING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
         "вместо этого",
         "Вместо этого",
     ];
-    automaton(pieces.iter().chain(SWITCHING_UNSPACED).copied(), true)
+    Phrases::of(pieces.iter().chain(SWITCHING_UNSPACED).copied())
 });
 /// Words of such sentences that do not say what the new plan is.
-const VAGUE: &[&str] = listed!(SPACED, "reasons: vague");
+static VAGUE: WordList = word_list!(SPACED, "reasons: vague");
 
 /// Whether a sentence begins with a word for something that was named before it.
 pub(crate) fn begins_with_pronoun(sentence: &str) -> bool {
-    let words = first_words(sentence, 1);
-    starts_with_any(&words, PRONOUNS)
-        || !sentence.is_ascii() && PRONOUNS_UNSPACED.iter().any(|start| sentence.starts_with(start))
+    PRONOUNS.may_start(sentence) && PRONOUNS.starts(&first_words(sentence, 1))
+        || starts_with_piece(sentence, PRONOUNS_UNSPACED)
 }
 
 /// A sentence with the one that names its subject, if it needs one; `None` if it needs one and there is none.
@@ -77,12 +74,12 @@ fn says_something(sentence: &str) -> bool {
 
 /// The decision in a sentence of the model that changes its plan, with the sentence before it as the reason.
 pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
-    if !SWITCHING_PIECES.is_match(sentence) {
+    if !SWITCHING_PIECES.is_in(sentence) {
         return None;
     }
     let words = normalised(sentence);
-    let is_wide = !sentence.is_ascii() && SWITCHING_UNSPACED.iter().any(|piece| sentence.contains(piece));
-    let switches = is_wide || has_any(&words, SWITCHING) && has_agent(&words) && !has_any(&words, VAGUE);
+    let is_wide = has_piece(sentence, SWITCHING_UNSPACED);
+    let switches = is_wide || SWITCHING.is_in(&words) && has_agent(&words) && !VAGUE.is_in(&words);
     let is_reason = is_sized(before)
         && says_something(before)
         && !before.ends_with([':', '?', '\u{ff1a}', '\u{ff1f}'])
@@ -140,8 +137,8 @@ mod tests {
         ] {
             assert_eq!(change_of_plan(sentence, before), None, "{sentence}");
         }
-        for phrase in SWITCHING.iter().chain(SWITCHING_UNSPACED) {
-            assert!(SWITCHING_PIECES.is_match(phrase), "{phrase}");
+        for phrase in SWITCHING.words.iter().chain(SWITCHING_UNSPACED) {
+            assert!(SWITCHING_PIECES.is_in(phrase), "{phrase}");
         }
     }
 }

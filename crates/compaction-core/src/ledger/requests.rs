@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::answered;
+use super::answers::{answered, tells_state};
 use super::bold::without_bold;
-use super::choices::{chosen, chosen_for_questions, named, offered, taken, whole};
+use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, offered, taken, whole};
 use super::constraints::{constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
@@ -15,9 +15,10 @@ use super::reasons::{change_of_plan, with_subject};
 use super::stated::{is_choice_of_person, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
-use super::text::{clip, clip_middle, has_any, normalised, one_line, starts_with_any};
+use super::terms::TextHashing;
+use super::text::{WordList, clip, clip_middle, normalised, one_line, word_list};
 use super::{Request, RequestWeight};
-use crate::phrases::{SPACED, listed};
+use crate::phrases::SPACED;
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Fewest words of a message that asks for work.
@@ -31,29 +32,31 @@ const SHORTEST_TOPIC_WORD: usize = 4;
 /// Leading UTF-16 units of a message that are searched for its topic.
 const TOPIC_UNITS: usize = 600;
 /// Beginnings of messages that report, confirm or refuse.
-const REPLIES: &[&str] = listed!(SPACED, "requests: replies");
+static REPLIES: WordList = word_list!(SPACED, "requests: replies");
 /// Words that ask, in any position.
-const ASKING: &[&str] = listed!(SPACED, "requests: asking");
+static ASKING: WordList = word_list!(SPACED, "requests: asking");
 /// Verbs in the form in which they ask for work.
-const WORK: &[&str] = listed!(SPACED, "requests: work");
+static WORK: WordList = word_list!(SPACED, "requests: work");
 /// Long words that identify no topic.
-const COMMON: &[&str] = listed!(SPACED, "requests: common");
+static COMMON: WordList = word_list!(SPACED, "requests: common");
 
 /// The topics of the requests so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Topics {
     /// Words of the topic of the newest request.
-    topic: HashSet<String>,
+    topic: HashSet<String, TextHashing>,
 }
 
 impl Topics {
     /// The role of a person's message in the conversation.
     pub(super) fn weigh(&mut self, text: &str) -> RequestWeight {
-        if !asks_for_work(text) {
+        let normal = normalised(prefix_utf16(text, TOPIC_UNITS));
+        let count = weight(&normal);
+        if is_trivial(text) || !asks_for_work(text, &normal, count) {
             return RequestWeight::Reply;
         }
-        let words = topic_words(text);
-        let begins_topic = is_telling(text) && !words.is_empty() && words.is_disjoint(&self.topic);
+        let words = topic_words(&normal);
+        let begins_topic = count >= TELLING_WORDS && !words.is_empty() && words.is_disjoint(&self.topic);
         if begins_topic {
             self.topic.clear();
         }
@@ -67,15 +70,11 @@ pub(crate) fn is_telling(text: &str) -> bool {
     weight(&normalised(prefix_utf16(text, TOPIC_UNITS))) >= TELLING_WORDS
 }
 
-/// Whether a message asks for something: it is neither a fragment nor an answer to the model.
-fn asks_for_work(text: &str) -> bool {
-    if is_trivial(text) {
-        return false;
-    }
-    let words = normalised(prefix_utf16(text, TOPIC_UNITS));
-    let count = weight(&words);
-    let replies = starts_with_any(&words, REPLIES);
-    let asks = || text.contains('?') || has_any(&words, ASKING) || has_any(&words, WORK);
+/// Whether a message, which begins with `count` normalised `words` and is not trivial, asks for something: it is neither a
+/// fragment nor an answer to the model.
+fn asks_for_work(text: &str, words: &str, count: usize) -> bool {
+    let replies = REPLIES.starts(words);
+    let asks = || text.contains('?') || ASKING.is_in(words) || WORK.is_in(words);
     // Constraints have a section of their own.
     let restricts = || sentences(text).all(is_constraint);
     count >= FEWEST_WORDS && !restricts() && (!replies || count >= MANY_WORDS || asks())
@@ -88,9 +87,9 @@ fn weight(normalised: &str) -> usize {
     spaced.max(unspaced / 2)
 }
 
-fn topic_words(text: &str) -> HashSet<String> {
-    let words = normalised(prefix_utf16(text, TOPIC_UNITS));
-    let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.contains(word) && !WORK.contains(word);
+/// The words of a topic among normalised `words`.
+fn topic_words(words: &str) -> HashSet<String, TextHashing> {
+    let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.has(word) && !WORK.has(word);
     words.split_whitespace().filter(is_telling).map(str::to_owned).collect()
 }
 
@@ -265,7 +264,7 @@ impl<'a> Dialogue<'a> {
         }
         read_constraints(place, text, notes);
         self.read_choice(place, text, notes);
-        let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
+        let weight = self.topics.weigh(text);
         self.push_request(Request {
             text: text.to_owned(),
             position: place.position,
@@ -284,11 +283,22 @@ impl<'a> Dialogue<'a> {
             notes.add(NoteKind::Decision, &format!("{CHOSE}{taken}"), place, false);
             return;
         }
+        let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
+        // What was said behind the options leaves them open.
+        let by_name = of_turn.clone().find_map(|answer| Some((answer, chosen_by_name(text, &answer.text)?)));
+        if let Some((answer, option)) = by_name {
+            let option = whole(&answer.text, &option).unwrap_or(option);
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
+            return;
+        }
         let options = offered(&newest.text);
         let option = options.and_then(|options| chosen(text, &options).or_else(|| named(text, &options)));
         if let Some(option) = option {
             let option = whole(&newest.text, &option).unwrap_or(option);
             notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
+            return;
+        }
+        if of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
             return;
         }
         // A question of the person between the two leaves the question of the model open.
@@ -304,6 +314,11 @@ impl<'a> Dialogue<'a> {
                 asked_at = between.position;
             }
         }
+    }
+
+    /// The text of the newest answer.
+    pub(super) fn newest_text(&self) -> &str {
+        self.answers.back().map_or("", |answer| &answer.text)
     }
 
     /// The newest answers with their positions.
@@ -342,10 +357,9 @@ impl<'a> Dialogue<'a> {
         for part in parts {
             for sentence in part.sentences() {
                 let plan = || before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
-                let choice = choice(sentence)
-                    .filter(|choice| choice.is_made)
-                    .or_else(|| stated(sentence, is_final))
-                    .or_else(|| choice(sentence));
+                let chosen = choice(sentence);
+                let is_open = chosen.as_ref().is_none_or(|choice| !choice.is_made);
+                let choice = Some(()).filter(|()| is_open).and_then(|()| stated(sentence, is_final)).or(chosen);
                 let made = choice.as_ref().is_some_and(|choice| choice.is_made);
                 if let Some(plan) = Some(()).filter(|()| !made).and_then(|()| plan()) {
                     notes.add(NoteKind::Decision, &plan, place, true);
@@ -426,7 +440,7 @@ mod tests {
             "修复解析器中的错误并添加测试",
             "The login page crashes on Safari",
         ] {
-            assert!(asks_for_work(request), "{request}");
+            assert_ne!(Topics::default().weigh(request), RequestWeight::Reply, "{request}");
         }
         for chat in [
             "a1b2c3",
@@ -437,7 +451,7 @@ mod tests {
             "blue",
             "that worked, thanks a lot",
         ] {
-            assert!(!asks_for_work(chat), "{chat}");
+            assert_eq!(Topics::default().weigh(chat), RequestWeight::Reply, "{chat}");
         }
     }
 

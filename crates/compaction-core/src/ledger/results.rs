@@ -3,9 +3,9 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::actions::{added_by, shown};
+use super::actions::{new_in, shown};
 use super::last_step::is_notice;
-use super::text::{clip, one_line};
+use super::text::{WordList, clip, one_line, word_list};
 use crate::message::{Body, Message};
 use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::tools::printed_text;
@@ -111,9 +111,9 @@ const MOST_RANKED: usize = 100;
 /// Fewest letters of a line that says something.
 const FEWEST_LETTERS: usize = 8;
 /// First words of definitions, after words such as `pub`, and of imports.
-const DEFINING: &[&str] = listed!(PROGRAMS, "results: defining");
-const BEFORE_DEFINING: &[&str] = listed!(PROGRAMS, "results: before defining");
-const IMPORTING: &[&str] = listed!(PROGRAMS, "results: importing");
+static DEFINING: WordList = word_list!(PROGRAMS, "results: defining");
+static BEFORE_DEFINING: WordList = word_list!(PROGRAMS, "results: before defining");
+static IMPORTING: WordList = word_list!(PROGRAMS, "results: importing");
 
 impl LineRank {
     fn of(line: &str) -> Self {
@@ -122,12 +122,10 @@ impl LineRank {
         let is_heading = first.starts_with('#') && first.trim_start_matches('#').is_empty();
         // A letter of a script without spaces is three bytes, and says as much as several others.
         let letters: usize = line.chars().filter(|one| one.is_alphabetic()).map(char::len_utf8).sum();
-        if IMPORTING.contains(&first) || !is_heading && letters < FEWEST_LETTERS {
+        if IMPORTING.has(first) || !is_heading && letters < FEWEST_LETTERS {
             return Self::Import;
         }
-        match is_heading
-            || words.find(|word| !BEFORE_DEFINING.contains(word)).is_some_and(|word| DEFINING.contains(&word))
-        {
+        match is_heading || words.find(|word| !BEFORE_DEFINING.has(word)).is_some_and(|word| DEFINING.has(word)) {
             true => Self::Definition,
             false => Self::Other,
         }
@@ -195,7 +193,7 @@ impl Call<'_> {
                 let call = answer.tool_calls().find(|call| call.id == *id);
                 let mut added: Vec<(LineRank, String)> = Vec::new();
                 if let Some(arguments) = call.and_then(|call| call.arguments.as_ref()) {
-                    added_by(arguments, MOST_READ, &mut |line| {
+                    new_in(arguments, MOST_READ, &mut |line| {
                         if added.len() < MOST_RANKED {
                             let line = clip(&one_line(line), LONGEST_LINE);
                             added.push((LineRank::of(&line), line));

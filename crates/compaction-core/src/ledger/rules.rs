@@ -3,19 +3,19 @@
 use super::constraints::is_constraint;
 use super::problems::reported;
 use super::statements::sentences;
-use super::text::{first_words, has_any, normalised, starts_with_any};
+use super::text::{WordList, first_words, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Words of demands that hold for long, forbid, or refuse what was done.
-const LASTING: &[&str] = listed!(SPACED, "constraints: lasting");
+static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
-const ANSWERS: &[&str] = listed!(SPACED, "constraints: answers");
-const FROM_NOW_ON: &[&str] = listed!(SPACED, "constraints: from now on");
+static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
+static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
 /// First words of a clause that gives a task.
-const TASKS: &[&str] = listed!(SPACED, "constraints: tasks");
+static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// Words of reports that something is still so.
-const PERSISTING: &[&str] = listed!(SPACED, "closed requests: persisting");
+static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
 /// Most UTF-16 units of a message that only sets rules, and the words among which each of its sentences says so.
 const LONGEST_RULE: usize = 200;
 const RULE_WORDS: usize = 4;
@@ -23,15 +23,15 @@ const RULE_WORDS: usize = 4;
 /// Whether a message of a person only sets rules or corrects how the work is done. It asks for nothing by itself: the
 /// request before it goes on.
 pub(crate) fn only_sets_rules(message: &str) -> bool {
-    let persists = || has_any(&normalised(message), PERSISTING);
+    let persists = || PERSISTING.is_in(&normalised(message));
     if utf16_len(message) > LONGEST_RULE || persists() || reported(message).is_some() {
         return false;
     }
-    let gives_task = |clause: &str| starts_with_any(&normalised(clause), TASKS);
+    let gives_task = |clause: &str| TASKS.starts(&normalised(clause));
     let is_rule = |sentence: &str| {
         let words = first_words(sentence, RULE_WORDS);
-        let says_so = has_any(&words, LASTING) || has_any(&words, ANSWERS) || starts_with_any(&words, FROM_NOW_ON);
-        let is_wide = !sentence.is_ascii() && LASTING_UNSPACED.iter().any(|piece| sentence.contains(piece));
+        let says_so = LASTING.is_in(&words) || ANSWERS.is_in(&words) || FROM_NOW_ON.starts(&words);
+        let is_wide = has_piece(sentence, LASTING_UNSPACED);
         is_constraint(sentence) && (says_so || is_wide) && !sentence.split([',', ';']).any(gives_task)
     };
     let mut all = sentences(message).peekable();

@@ -3,63 +3,62 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
 
 use super::bold::without_bold;
 use super::cues::{Choice, has_name, is_guess, is_sized, with_reason};
 use super::deciding::{is_advice, is_undecided};
-use super::finder::automaton;
+use super::finder::Phrases;
 use super::statements::sentences;
-use super::text::{has_any, normalised, starts_with_any};
+use super::text::{WordList, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Words that begin a clause of the one who chooses.
-const AGENTS: &[&str] = listed!(SPACED, "stated: agents");
+static AGENTS: WordList = word_list!(SPACED, "stated: agents");
 /// Words between such a word and its verb, and the most of them.
-const FILLERS: &[&str] = listed!(SPACED, "stated: fillers");
+static FILLERS: WordList = word_list!(SPACED, "stated: fillers");
 const MOST_FILLERS: usize = 4;
 /// Verbs of choices as they stand behind them, and as they begin a report or a plan.
-const VERBS: &[&str] = listed!(SPACED, "stated: verbs");
-const REPORTING: &[&str] = listed!(SPACED, "stated: reporting");
+static VERBS: WordList = word_list!(SPACED, "stated: verbs");
+static REPORTING: WordList = word_list!(SPACED, "stated: reporting");
 /// The same as they describe what is there. They tell a choice only with a reason and with what was not chosen.
-const DESCRIBING: &[&str] = listed!(SPACED, "stated: describing");
+static DESCRIBING: WordList = word_list!(SPACED, "stated: describing");
 /// Verbs that are a choice by themselves.
-const CHOSEN: &[&str] = listed!(SPACED, "stated: chosen");
+static CHOSEN: WordList = word_list!(SPACED, "stated: chosen");
 /// Phrases with the verb and the one who chooses, as other languages have them.
-const FORMS: &[&str] = listed!(SPACED, "stated: forms");
+static FORMS: WordList = word_list!(SPACED, "stated: forms");
 const FORMS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: forms");
 /// Words for the one way that is taken among several.
-const WAYS: &[&str] = listed!(SPACED, "stated: ways");
+static WAYS: WordList = word_list!(SPACED, "stated: ways");
 /// Words before what was not chosen.
-const ALTERNATIVES: &[&str] = listed!(SPACED, "stated: alternatives");
+static ALTERNATIVES: WordList = word_list!(SPACED, "stated: alternatives");
 const ALTERNATIVES_UNSPACED: &[&str] = listed!(UNSPACED, "stated: alternatives");
 /// Words before a reason.
-const REASONS: &[&str] = listed!(SPACED, "stated: reasons");
+static REASONS: WordList = word_list!(SPACED, "stated: reasons");
 const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
 /// Words of a choice that does not hold for long.
-const PROVISIONAL: &[&str] = listed!(SPACED, "stated: provisional");
+static PROVISIONAL: WordList = word_list!(SPACED, "stated: provisional");
 /// Objects that do not say what was chosen.
-const POINTING: &[&str] = listed!(SPACED, "stated: pointing");
+static POINTING: WordList = word_list!(SPACED, "stated: pointing");
 /// Words before the one who chooses by which a sentence tells what others say.
-const ATTRIBUTING: &[&str] = listed!(SPACED, "stated: attributing");
+static ATTRIBUTING: WordList = word_list!(SPACED, "stated: attributing");
 /// First words of conditions.
-const CONDITIONS: &[&str] = listed!(SPACED, "stated: conditions");
+static CONDITIONS: WordList = word_list!(SPACED, "stated: conditions");
 /// Words by which a person chooses nothing.
-const OPEN: &[&str] = listed!(SPACED, "stated: open");
+static OPEN: WordList = word_list!(SPACED, "stated: open");
 /// Words with which a sentence tells a problem.
-const PROBLEMS: &[&str] = listed!(SPACED, "stated: problems");
+static PROBLEMS: WordList = word_list!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
-const OF_PERSON: &[&str] = listed!(SPACED, "stated: of a person");
+static OF_PERSON: WordList = word_list!(SPACED, "stated: of a person");
 const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
 /// Phrases that choose only if the sentence quotes or names what.
-const WITH_NAME: &[&str] = listed!(SPACED, "stated: of a person with a name");
+static WITH_NAME: WordList = word_list!(SPACED, "stated: of a person with a name");
 
 /// Finds a piece of each phrase with which such a sentence gives a reason or an alternative. Most sentences have none.
-static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let spaced = [ALTERNATIVES, REASONS, PROVISIONAL, CHOSEN, WAYS].into_iter().flatten();
-    automaton(spaced.chain(ALTERNATIVES_UNSPACED).chain(REASONS_UNSPACED).copied(), true)
+pub(super) static MARKS: LazyLock<Phrases> = LazyLock::new(|| {
+    let spaced = [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words);
+    Phrases::of(spaced.chain(ALTERNATIVES_UNSPACED).chain(REASONS_UNSPACED).copied())
 });
 
 /// Fewest words of such a sentence, and characters in a language without spaces between words.
@@ -71,30 +70,29 @@ const LONGEST_OF_PERSON: usize = 240;
 
 /// The choice that a sentence of the model states. `is_final` says that it ends a turn, where advice is no choice.
 pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
-    if !MARKS.is_match(sentence) || !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) {
+    if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
-    if sentence.starts_with('|') {
+    if !MARKS.is_in(sentence) {
         return None;
     }
     let normal = normalised(sentence);
-    if starts_with_any(&normal, CONDITIONS)
+    if CONDITIONS.starts(&normal)
         || is_guess(&normal)
         || is_undecided(sentence, &normal)
         || is_final && is_advice(sentence, &normal)
     {
         return None;
     }
-    let has_piece = |pieces: &[&str]| !sentence.is_ascii() && pieces.iter().any(|piece| sentence.contains(piece));
-    let has_alternative = has_any(&normal, ALTERNATIVES) || has_piece(ALTERNATIVES_UNSPACED);
-    let has_reason = has_any(&normal, REASONS) || has_piece(REASONS_UNSPACED);
-    let is_provisional = has_any(&normal, PROVISIONAL);
+    let has_alternative = ALTERNATIVES.is_in(&normal) || has_piece(sentence, ALTERNATIVES_UNSPACED);
+    let has_reason = REASONS.is_in(&normal) || has_piece(sentence, REASONS_UNSPACED);
+    let is_provisional = PROVISIONAL.is_in(&normal);
     let words: Vec<&str> = normal.split_whitespace().collect();
     let made = if words.len() >= FEWEST_WORDS {
         made(&words, &normal, is_final)
     } else {
         let is_long = sentence.chars().filter(|one| one.is_alphanumeric()).count() >= FEWEST_CHARACTERS;
-        (is_long && has_piece(FORMS_UNSPACED)).then_some(Made::Done)
+        (is_long && has_piece(sentence, FORMS_UNSPACED)).then_some(Made::Done)
     }?;
     let is_marked = match made {
         Made::Chosen => true,
@@ -128,39 +126,39 @@ enum Made {
 }
 
 fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
-    if starts_with_any(normal, CHOSEN) {
+    if CHOSEN.starts(normal) {
         return Some(Made::Chosen);
     }
-    if has_any(normal, WAYS) {
+    if WAYS.is_in(normal) {
         return Some(Made::Way);
     }
     // What is told before the verb as a problem is what the sentence is about.
-    let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.contains(word) || ATTRIBUTING.contains(word));
+    let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.has(word) || ATTRIBUTING.has(word));
     // What stands before the verb may be what the object points to.
-    let is_named = starts_with_any(normal, ALTERNATIVES);
-    let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.contains(object));
+    let is_named = ALTERNATIVES.starts(normal);
+    let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.has(object));
     let first = words.first()?;
-    if REPORTING.contains(first) && has_object(0) {
+    if REPORTING.has(first) && has_object(0) {
         return Some(Made::Done);
     }
-    if DESCRIBING.contains(first) {
+    if DESCRIBING.has(first) {
         return Some(Made::Described);
     }
     // As an order it is also how options are listed.
-    if !is_final && VERBS.contains(first) && has_object(0) && has_any(normal, ALTERNATIVES) {
+    if !is_final && VERBS.has(first) && has_object(0) && ALTERNATIVES.is_in(normal) {
         return Some(Made::Done);
     }
-    for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.contains(word)) {
+    for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.has(word)) {
         let behind = words[at + 1..].iter().take(MOST_FILLERS + 1);
-        let fillers = behind.take_while(|word| FILLERS.contains(word)).count();
+        let fillers = behind.take_while(|word| FILLERS.has(word)).count();
         let verb = at + 1 + fillers;
-        let is_verb = words.get(verb).is_some_and(|verb| VERBS.contains(verb) || REPORTING.contains(verb));
+        let is_verb = words.get(verb).is_some_and(|verb| VERBS.has(verb) || REPORTING.has(verb));
         if is_verb && has_object(verb) && is_plain(at) {
             let only_announces = words[at + 1..verb].contains(&"me");
             return Some(if only_announces { Made::Announced } else { Made::Done });
         }
     }
-    has_any(normal, FORMS).then_some(Made::Done)
+    FORMS.is_in(normal).then_some(Made::Done)
 }
 
 /// The choices in the message of a commit that a command makes. The first line says what was done.
@@ -187,15 +185,15 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
     if sentence.ends_with(['?', '\u{ff1f}', ':', '\u{ff1a}']) || utf16_len(sentence) > LONGEST_OF_PERSON {
         return false;
     }
-    if !sentence.is_ascii() && OF_PERSON_UNSPACED.iter().any(|piece| sentence.contains(piece)) {
+    if has_piece(sentence, OF_PERSON_UNSPACED) {
         return sentence.chars().filter(|one| one.is_alphanumeric()).count() * 2 >= FEWEST_CHARACTERS;
     }
     let words = normalised(sentence);
     let is_quoting = || sentence.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) || has_name(sentence);
-    let chooses = has_any(&words, OF_PERSON) || has_any(&words, WITH_NAME) && is_quoting();
-    let is_telling = |word: &&str| !POINTING.contains(word);
+    let chooses = OF_PERSON.is_in(&words) || WITH_NAME.is_in(&words) && is_quoting();
+    let is_telling = |word: &&str| !POINTING.has(word);
     chooses
-        && !has_any(&words, OPEN)
+        && !OPEN.is_in(&words)
         && !is_guess(&words)
         && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
 }
@@ -290,8 +288,8 @@ mod tests {
 
     #[test]
     fn every_mark_is_found_by_its_letters() {
-        for mark in ALTERNATIVES.iter().chain(REASONS).chain(PROVISIONAL).chain(CHOSEN).chain(WAYS) {
-            assert!(MARKS.is_match(mark), "{mark}");
+        for mark in [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words) {
+            assert!(MARKS.is_in(mark), "{mark}");
         }
     }
 }

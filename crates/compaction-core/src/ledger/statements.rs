@@ -4,6 +4,7 @@
 //! in a summary and in the stored form.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Sources;
@@ -11,7 +12,7 @@ use super::bold::without_bold;
 use super::cues::is_announcement;
 use super::notes::SourcePosition;
 use super::terms::is_unspaced;
-use super::text::{as_line, clip_middle, may_be_unspaced};
+use super::text::{as_line, clip_middle, count, lines, may_be_unspaced, trim, trim_start};
 use crate::phrases::{SPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -22,7 +23,7 @@ const LONGEST_MESSAGE: usize = 420;
 /// Most UTF-16 units of quoted code.
 const LONGEST_QUOTE: usize = 240;
 /// Bytes at each end of long code that are read for a quote.
-const CODE_BYTES: usize = 1024;
+const CODE_BYTES: usize = 512;
 /// Most bytes of all statements while messages are read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Most statements of one message.
@@ -31,6 +32,8 @@ pub(super) const MOST_OF_ONE: usize = 160;
 /// Fewest marks of code in a line of code, and most of one word that count.
 const FEWEST_MARKS: usize = 2;
 const MOST_MARKS: usize = 3;
+/// Bytes of the longest word of prose.
+const LONGEST_WORD: usize = 48;
 
 /// Who made a statement, and what kind it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -163,6 +166,22 @@ impl Statements {
         }
     }
 
+    /// Takes away lines of a call at `position` whose work was never done.
+    pub(super) fn take_back(&mut self, position: u64, lines: &[String]) {
+        let start = self.list.partition_point(|one| one.position < position);
+        if self.list.len() - start > MOST_COMPARED {
+            return;
+        }
+        let lines: HashSet<String> = lines.iter().map(|line| clip_middle(&as_line(line), LONGEST)).collect();
+        let is_gone = |one: &Statement| {
+            one.position == position && one.voice == Voice::Action && lines.contains(one.text.as_str())
+        };
+        let before = self.list[start..self.newest.max(start)].iter().filter(|one| is_gone(one)).count();
+        let kept: Vec<Statement> = self.list.drain(start..).filter(|one| !is_gone(one)).collect();
+        self.newest -= before;
+        self.list.extend(kept);
+    }
+
     /// Makes the last message of the model before a person speaks a report.
     fn end_turn(&mut self) {
         for statement in self.list.iter_mut().skip(self.newest).filter(|statement| statement.voice == Voice::Remark) {
@@ -244,7 +263,7 @@ fn quoted_code(code: &str) -> String {
         let is_enough = |end: &str| utf16_len(&as_line(end)) > LONGEST_QUOTE;
         (is_enough(head) && is_enough(tail)).then(|| format!("{head}{tail}"))
     };
-    let ends = if code.len() > 4 * CODE_BYTES { ends() } else { None };
+    let ends = if code.len() > 3 * CODE_BYTES { ends() } else { None };
     clip_middle(&as_line(ends.as_deref().unwrap_or(code)), LONGEST_QUOTE)
 }
 
@@ -262,6 +281,8 @@ fn pieces(line: &str) -> Vec<String> {
     pieces
 }
 
+/// Most statements since a call whose lines are taken back.
+const MOST_COMPARED: usize = 512;
 /// Marks that end a sentence in any position.
 const WIDE_ENDS: [&str; 6] = ["\u{3002}", "\u{ff01}", "\u{ff1f}", "\u{ff61}", "\u{61f}", "\u{964}"];
 /// Closing marks that may follow them.
@@ -331,7 +352,7 @@ impl<'a> Iterator for Parts<'a> {
             let end = memchr::memchr(b'\n', self.rest.as_bytes());
             let (line, rest) = end.map_or((self.rest, ""), |end| (&self.rest[..end], &self.rest[end + 1..]));
             self.rest = rest;
-            if !line.trim_start().starts_with("```") {
+            if !is_fence(line) {
                 let text = without_marker(line);
                 if is_heading(line, text) {
                     return Some(Part::Heading(text));
@@ -339,15 +360,8 @@ impl<'a> Iterator for Parts<'a> {
                 self.line = Sentences::of(text);
                 continue;
             }
-            let is_fence = |line: &str| line.trim_start().starts_with("```");
-            let mut end = 0;
-            let close = rest.split_inclusive('\n').find(|line| {
-                let is_close = is_fence(line);
-                end += if is_close { 0 } else { line.len() };
-                is_close
-            });
-            let (code, after) = rest.split_at(end);
-            self.rest = close.map_or("", |close| &after[close.len()..]);
+            let (code, behind) = code(rest);
+            self.rest = behind;
             if !code.trim().is_empty() {
                 return Some(Part::Code(code));
             }
@@ -358,22 +372,16 @@ impl<'a> Iterator for Parts<'a> {
 /// Whether a line whose text is `text` is a heading: marked as one, or short, with a colon at its end.
 fn is_heading(line: &str, text: &str) -> bool {
     let ends_with_colon = || text.trim_end_matches('*').ends_with([':', '\u{ff1a}']);
-    !text.is_empty() && (line.trim_start().starts_with('#') || text.len() <= LONGEST_TITLE && ends_with_colon())
+    !text.is_empty() && (trim_start(line).starts_with('#') || text.len() <= LONGEST_TITLE && ends_with_colon())
 }
 
 /// Whether a sentence consists of words and not of code, data or log lines.
 pub(crate) fn is_prose(sentence: &str) -> bool {
-    let (mut marks, mut letters, mut all) = (0usize, 0usize, 0usize);
+    let mut letters = count(sentence, |byte| byte.is_ascii_alphabetic() || byte == b' ');
+    let mut marks = count(sentence, |byte| matches!(byte, b';'..=b'>' | b'['..=b']' | b'{'..=b'}' | b'_' | b'*'));
+    let all = count(sentence, |byte| !(0x80..0xC0).contains(&byte));
     let mut is_unspaced = false;
-    // The loop is compiled to vector instructions.
-    for byte in sentence.bytes() {
-        all += usize::from(!(0x80..0xC0).contains(&byte));
-        letters += usize::from(byte.is_ascii_alphabetic() || byte == b' ');
-        let is_mark =
-            matches!(byte, b'{' | b'}' | b'=' | b'<' | b'>' | b'|' | b'[' | b']' | b'\\' | b'_' | b'*' | b';');
-        marks += usize::from(is_mark);
-    }
-    let mut rest = sentence;
+    let mut rest = if all < sentence.len() { sentence } else { "" };
     while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
         let Some(character) = rest[at..].chars().next() else { break };
         match character {
@@ -384,14 +392,28 @@ pub(crate) fn is_prose(sentence: &str) -> bool {
         rest = &rest[at + character.len_utf8()..];
     }
     let starts_plain = !sentence.starts_with(['{', '}', '[', '"', '<', '|', '\u{2502}', '+', '$', '>', '(', '\'']);
-    let has_short_words = || sentence.split_whitespace().all(|word| word.len() <= 48);
-    letters * 100 >= all * 78 && marks * 25 <= all && starts_plain && (is_unspaced || has_short_words())
+    letters * 100 >= all * 78 && marks * 25 <= all && starts_plain && (is_unspaced || has_short_words(sentence))
+}
+
+/// Whether each word has at most [`LONGEST_WORD`] bytes.
+fn has_short_words(sentence: &str) -> bool {
+    // Most sentences have a space among so many bytes, from wherever they are counted.
+    let bytes = sentence.as_bytes();
+    let mut at = 0;
+    while bytes.len() - at > LONGEST_WORD {
+        match memchr::memrchr(b' ', &bytes[at..=at + LONGEST_WORD]) {
+            Some(space) => at += space + 1,
+            None => return sentence.split_whitespace().all(|word| word.len() <= LONGEST_WORD),
+        }
+    }
+    true
 }
 
 /// As [`char::is_alphabetic`] for characters outside of ASCII, but faster for the most frequent ones.
 fn is_alphabetic(character: char) -> bool {
     match character {
         '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{24F}' | '\u{4E00}'..='\u{9FFF}' => true,
+        '\u{2010}'..='\u{206F}' | '\u{2190}'..='\u{245F}' | '\u{2500}'..='\u{2775}' => false,
         _ => character.is_alphabetic(),
     }
 }
@@ -400,9 +422,9 @@ fn is_alphabetic(character: char) -> bool {
 /// backticks belongs to the sentence around it. Words that stand without spaces between them cannot be
 /// counted, so a sentence that has any is none.
 fn is_code(sentence: &str) -> bool {
-    // Most sentences have too few marks. The loop is compiled to vector instructions.
+    // Most sentences have too few marks.
     let is_mark = |byte: u8| matches!(byte, b'=' | b'{' | b'}' | b'_' | b';' | b'(' | b'[');
-    if sentence.bytes().fold(0_usize, |marks, byte| marks + usize::from(is_mark(byte))) < FEWEST_MARKS {
+    if count(sentence, is_mark) < FEWEST_MARKS {
         return false;
     }
     if may_be_unspaced(sentence) && sentence.split('`').step_by(2).any(|part| part.contains(is_unspaced)) {
@@ -434,17 +456,39 @@ fn without_edges(line: &str) -> &str {
 
 /// The lines of `text` without code between fences.
 pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
-    let mut in_code = false;
-    text.lines().filter(move |line| {
-        let is_fence = line.trim_start().starts_with("```");
-        in_code ^= is_fence;
-        !in_code && !is_fence
+    let mut rest = lines(text);
+    std::iter::from_fn(move || {
+        loop {
+            let line = rest.next()?;
+            if !is_fence(line) {
+                return Some(line);
+            }
+            rest = lines(code(rest.text()).1);
+        }
     })
+}
+
+/// The lines of `text` up to a fence, and those behind it.
+fn code(text: &str) -> (&str, &str) {
+    let bytes = text.as_bytes();
+    for fence in memchr::memmem::find_iter(bytes, "```") {
+        let start = memchr::memrchr(b'\n', &bytes[..fence]).map_or(0, |end| end + 1);
+        if text[start..fence].trim_start().is_empty() {
+            let end = memchr::memchr(b'\n', &bytes[fence..]).map_or(text.len(), |end| fence + end + 1);
+            return (&text[..start], &text[end..]);
+        }
+    }
+    (text, "")
+}
+
+/// Whether a line begins or ends code.
+fn is_fence(line: &str) -> bool {
+    trim_start(line).starts_with("```")
 }
 
 /// A line without the marks of headings, quotes and lists at its beginning.
 pub(crate) fn without_marker(line: &str) -> &str {
-    let line = line.trim();
+    let line = trim(line);
     let marks = line.bytes().take_while(|byte| matches!(byte, b'#' | b'>' | b'*' | b'-' | b'+' | b' ')).count();
     // A glob or the name of an argument may begin with the last of them.
     let is_name = |rest: &str| rest.starts_with(|one: char| one.is_ascii_lowercase() || matches!(one, '/' | '_'));
@@ -452,7 +496,7 @@ pub(crate) fn without_marker(line: &str) -> &str {
     let line = &line[marks..];
     let digits = &line[line.bytes().take_while(u8::is_ascii_digit).count()..];
     match digits.strip_prefix(". ").or_else(|| digits.strip_prefix(") ")) {
-        Some(rest) if digits.len() < line.len() => rest.trim_start(),
+        Some(rest) if digits.len() < line.len() => trim_start(rest),
         _ => line,
     }
 }
@@ -466,8 +510,9 @@ struct Sentences<'a> {
 impl<'a> Sentences<'a> {
     /// The sentences of a line.
     fn of(line: &'a str) -> Self {
-        // The first bytes of the wide marks are among these. The loop is compiled to vector instructions.
-        let is_wide = line.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xD8));
+        // The first bytes of the wide marks. The loop is compiled to vector instructions.
+        let is_first = |byte: u8| matches!(byte, 0xD8 | 0xE0 | 0xE3 | 0xEF);
+        let is_wide = line.bytes().fold(false, |is_wide, byte| is_wide | is_first(byte));
         Self { rest: line, is_wide }
     }
 
@@ -504,7 +549,7 @@ impl<'a> Iterator for Sentences<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        self.rest = self.rest.trim_start();
+        self.rest = trim_start(self.rest);
         if self.rest.is_empty() {
             return None;
         }

@@ -6,39 +6,39 @@ use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
 use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
-use super::text::{clip_middle, has_any, may_be_unspaced, normalised, one_line, starts_with_any};
+use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, word_list};
 use super::{Ledger, Statement, Voice};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 use crate::tools::{Plan, PlanItem, PlanStatus};
 
 /// Words of sentences about remaining work.
-const LEFT: &[&str] = listed!(SPACED, "steps: left");
+static LEFT: WordList = word_list!(SPACED, "steps: left");
 /// The same in other languages.
-const LEFT_ELSEWHERE: &[&str] = listed!(SPACED, "steps: left elsewhere");
+static LEFT_ELSEWHERE: WordList = word_list!(SPACED, "steps: left elsewhere");
 const LEFT_UNSPACED: &[&str] = listed!(UNSPACED, "steps: left");
 /// Words behind `next` where it tells of a step.
-const NEXT_WHAT: &[&str] = listed!(SPACED, "steps: next what");
+static NEXT_WHAT: WordList = word_list!(SPACED, "steps: next what");
 /// Words behind `next` at the beginning of a sentence where it does not.
-const NEXT_OTHER: &[&str] = listed!(SPACED, "steps: next other");
+static NEXT_OTHER: WordList = word_list!(SPACED, "steps: next other");
 /// Beginnings of sentences that announce an action.
-const ANNOUNCED: &[&str] = listed!(SPACED, "steps: announced");
+static ANNOUNCED: WordList = word_list!(SPACED, "steps: announced");
 /// Words of sentences that announce an action, or that tell what would have to be done in some case.
-const NOT_LEFT: &[&str] = listed!(SPACED, "steps: not left");
+static NOT_LEFT: WordList = word_list!(SPACED, "steps: not left");
 /// Words with which a report of work begins: `Updated the list of next steps`.
-const REPORTING: &[&str] = listed!(SPACED, "steps: reporting");
+static REPORTING: WordList = word_list!(SPACED, "steps: reporting");
 /// Marks that strings in data write for others.
 const ESCAPES: [&str; 3] = ["\\n", "\\r", "\\u"];
 /// Beginnings of the line above a list of steps.
-const TITLES: &[&str] = listed!(EVERY, "steps: titles");
+static TITLES: WordList = word_list!(EVERY, "steps: titles");
 
 /// Phrases that make a line with a colon at its end a title, wherever they are in it.
-const PHRASES: &[&str] = listed!(SPACED, "steps: phrases");
+static PHRASES: WordList = word_list!(SPACED, "steps: phrases");
 /// UTF-16 units of the longest title.
 const LONGEST_TITLE: usize = 100;
 
 /// Words of the line above a numbered list of what the model is about to do.
-const LEADING: &[&str] = listed!(SPACED, "steps: leading");
+static LEADING: WordList = word_list!(SPACED, "steps: leading");
 const LEADING_UNSPACED: &[&str] = listed!(UNSPACED, "steps: leading");
 /// Fewest and most items of such a list.
 const LISTED: std::ops::RangeInclusive<usize> = 3..=12;
@@ -107,10 +107,7 @@ fn leads_to_steps(line: &str) -> bool {
     let is_title = line.trim_start().starts_with('#') || line.trim_end_matches('*').ends_with([':', '\u{ff1a}']);
     // What an answer found may stand before the sentence that leads to the list.
     let last = sentences(line).last().unwrap_or(line);
-    let is_led = || {
-        has_any(&normalised(last), LEADING)
-            || may_be_unspaced(last) && LEADING_UNSPACED.iter().any(|word| last.contains(word))
-    };
+    let is_led = || LEADING.is_in(&normalised(last)) || has_piece(last, LEADING_UNSPACED);
     is_title && utf16_len(last) <= LONGEST_TITLE && is_led()
 }
 
@@ -127,7 +124,7 @@ fn is_plain_title(text: &str) -> bool {
     let words = normalised(text);
     !text.ends_with(['.', '!', '?', '\u{3002}', '\u{ff1f}'])
         && words.split_whitespace().count() <= MOST_TITLE_WORDS
-        && (starts_with_any(&words, TITLES) || has_any(&words, PHRASES))
+        && (TITLES.starts(&words) || PHRASES.is_in(&words))
 }
 
 /// Whether a line begins with the mark of a list, and not with that of a heading or of bold text.
@@ -146,7 +143,7 @@ fn is_title(line: &str, text: &str) -> bool {
     let words = normalised(line);
     // Scripts without spaces put particles right behind a title.
     let is_unspaced = |title: &&&str| title.starts_with(is_unspaced) && words.trim_start().starts_with(**title);
-    starts_with_any(&words, TITLES) || TITLES.iter().any(|title| is_unspaced(&title)) || has_any(&words, PHRASES)
+    TITLES.starts(&words) || TITLES.words.iter().any(|title| is_unspaced(&title)) || PHRASES.is_in(&words)
 }
 
 /// Whether all of a line is bold.
@@ -159,12 +156,9 @@ pub(crate) fn names_work(sentence: &str) -> bool {
     let is_name = |word: &str| word.contains(['`', '/', '\\', '_']) || ending(word.trim_matches(is_mark)).is_some();
     let plain: Vec<&str> = sentence.split_whitespace().filter(|word| !is_name(word)).collect();
     let words = normalised(&plain.join(" "));
-    let is_said = has_any(&words, LEFT) || names_next(&words);
-    let is_said = is_said
-        && !starts_with_any(&words, ANNOUNCED)
-        && !starts_with_any(&words, REPORTING)
-        && !has_any(&words, NOT_LEFT);
-    let elsewhere = || has_any(&words, LEFT_ELSEWHERE) || LEFT_UNSPACED.iter().any(|phrase| sentence.contains(phrase));
+    let is_said = LEFT.is_in(&words) || names_next(&words);
+    let is_said = is_said && !ANNOUNCED.starts(&words) && !REPORTING.starts(&words) && !NOT_LEFT.is_in(&words);
+    let elsewhere = || LEFT_ELSEWHERE.is_in(&words) || has_piece(sentence, LEFT_UNSPACED);
     let is_data = ESCAPES.iter().any(|mark| sentence.contains(mark));
     is_sized(sentence)
         && !is_data
@@ -181,7 +175,7 @@ fn names_next(words: &str) -> bool {
     let mut places = words.iter().enumerate().filter(|(_, word)| **word == "next").map(|(at, _)| at);
     places.any(|at| match words.get(at + 1) {
         None => true,
-        Some(what) => NEXT_WHAT.contains(what) || at == 0 && !NEXT_OTHER.contains(what),
+        Some(what) => NEXT_WHAT.has(what) || at == 0 && !NEXT_OTHER.has(what),
     })
 }
 

@@ -2,15 +2,15 @@
 //! task is and how to do it in many steps.
 
 use super::statements::sentences;
-use super::text::{first_words, starts_with_any};
+use super::text::{WordList, first_words, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
 /// Beginnings of such texts, which say who the model is.
-const ROLES: &[&str] = listed!(SPACED, "templates: roles");
+static ROLES: WordList = word_list!(SPACED, "templates: roles");
 const ROLES_UNSPACED: &[&str] = listed!(UNSPACED, "templates: roles");
 /// Beginnings of the sentence with the task.
-const TASKS: &[&str] = listed!(SPACED, "templates: tasks");
+static TASKS: WordList = word_list!(SPACED, "templates: tasks");
 const TASKS_UNSPACED: &[&str] = listed!(UNSPACED, "templates: tasks");
 /// Most words of such beginnings.
 const MOST_WORDS: usize = 5;
@@ -20,16 +20,15 @@ const TOLD_WITHIN: usize = 8;
 
 /// The sentence with the task of a template; `None` for other texts.
 pub(crate) fn task(text: &str) -> Option<&str> {
-    let begins = |sentence: &str, spaced: &[&str], unspaced: &[&str]| {
-        starts_with_any(&first_words(sentence, MOST_WORDS), spaced)
-            || !sentence.is_ascii() && unspaced.iter().any(|start| sentence.starts_with(start))
+    let begins = |sentence: &str, spaced: &WordList<'_>, unspaced: &[&str]| {
+        spaced.starts(&first_words(sentence, MOST_WORDS)) || starts_with_piece(sentence, unspaced)
     };
     let text = text.trim_start();
     let first = sentences(text).next()?;
-    if !begins(first, ROLES, ROLES_UNSPACED) || utf16_len(text) < SHORTEST {
+    if !begins(first, &ROLES, ROLES_UNSPACED) || utf16_len(text) < SHORTEST {
         return None;
     }
-    sentences(text).take(TOLD_WITHIN).find(|sentence| begins(sentence, TASKS, TASKS_UNSPACED))
+    sentences(text).take(TOLD_WITHIN).find(|sentence| begins(sentence, &TASKS, TASKS_UNSPACED))
 }
 
 #[cfg(test)]

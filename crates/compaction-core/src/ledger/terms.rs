@@ -256,6 +256,7 @@ pub(super) fn is_letter(character: char) -> bool {
     match character {
         '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{24F}' => true,
         '\u{400}'..='\u{481}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => true,
+        '\u{2010}'..='\u{206F}' | '\u{2190}'..='\u{245F}' | '\u{2500}'..='\u{2775}' => false,
         _ => character.is_alphanumeric(),
     }
 }

@@ -32,6 +32,9 @@ const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</
 /// What a model said, without the thinking that its agent left in the text: each part between such tags of which the first
 /// begins a line outside of a fence. A tag that is not closed stays, with what follows.
 pub(super) fn without_thinking(mut text: Cow<'_, str>) -> Cow<'_, str> {
+    if memchr::memchr(b'<', text.as_bytes()).is_none() {
+        return text;
+    }
     for (open, close) in THINKING {
         if let Some(said) = without_parts(&text, open, close) {
             text = Cow::Owned(said);
@@ -68,7 +71,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// As [`one_line`], but borrows text that is on one line already.
 pub(crate) fn as_line(text: &str) -> Cow<'_, str> {
-    let bare = text.trim_matches(' ');
+    let bare = text.trim_ascii();
     if !is_line(bare.as_bytes()) {
         let mut out = String::new();
         read_one_line(text, &mut out);
@@ -84,7 +87,7 @@ pub(crate) fn read_one_line(text: &str, out: &mut String) {
     let mut rest = text;
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let line = rest[..end].trim_matches([' ', '\t', '\r']);
+        let line = rest[..end].trim_ascii();
         if is_line(line.as_bytes()) {
             push_word(line, out)
         } else {
@@ -148,6 +151,55 @@ fn blank_width(text: &str) -> usize {
     first.map_or(0, char::len_utf8)
 }
 
+/// As [`str::trim_start`], but faster for most texts.
+pub(crate) fn trim_start(text: &str) -> &str {
+    let rest = &text[text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()..];
+    if matches!(rest.as_bytes().first(), Some(b'!'..=b'~')) { rest } else { rest.trim_start() }
+}
+
+/// As [`str::trim`], but faster for most texts.
+pub(crate) fn trim(text: &str) -> &str {
+    let rest = trim_start(text);
+    if matches!(rest.as_bytes().last(), Some(b'!'..=b'~')) { rest } else { rest.trim_end() }
+}
+
+/// As [`str::lines`], but faster.
+pub(crate) fn lines(text: &str) -> Lines<'_> {
+    Lines(text)
+}
+
+/// See [`lines`].
+#[derive(Debug)]
+pub(crate) struct Lines<'a>(&'a str);
+
+impl<'a> Lines<'a> {
+    /// The text of the lines that are left.
+    pub(super) fn text(&self) -> &'a str {
+        self.0
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let Some(end) = memchr::memchr(b'\n', self.0.as_bytes()) else { return Some(std::mem::take(&mut self.0)) };
+        let (line, rest) = (&self.0[..end], &self.0[end + 1..]);
+        self.0 = rest;
+        Some(line.strip_suffix('\r').unwrap_or(line))
+    }
+}
+
+/// How many bytes of `text` there are for which `is_one` holds.
+pub(super) fn count(text: &str, is_one: impl Fn(u8) -> bool) -> usize {
+    // Sums in a byte are several times faster than wider ones, and a chunk of this size cannot overflow one.
+    let sum = |bytes: &[u8]| bytes.iter().fold(0_u8, |sum, byte| sum + u8::from(is_one(*byte)));
+    text.as_bytes().chunks(u8::MAX.into()).map(|bytes| usize::from(sum(bytes))).sum()
+}
+
 /// `text` in at most `units` UTF-16 units, with `…` at its end if it was cut.
 pub(crate) fn clip(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
@@ -174,6 +226,27 @@ pub(crate) fn clip_sentences(text: &str, units: usize) -> String {
         None => clip(text, units),
     }
 }
+
+/// Marks between sentences and clauses.
+const CLAUSE_ENDS: [&str; 11] =
+    [". ", "; ", ", ", ": ", " - ", " \u{2013} ", " \u{2014} ", "\u{3002}", "\u{3001}", "\u{ff0c}", "\u{ff1b}"];
+
+/// `text` in at most `units` UTF-16 units, cut where a clause ends in the last two thirds of the room and outside of
+/// backticks, else as by [`clip`].
+pub(crate) fn clip_clauses(text: &str, units: usize) -> String {
+    if utf16_len(text) <= units {
+        return text.to_owned();
+    }
+    let room = prefix_utf16(text, units.saturating_sub(1));
+    let is_outside = |at: &usize| room[..*at].matches('`').count().is_multiple_of(2);
+    let mut ends: Vec<usize> = CLAUSE_ENDS.iter().flat_map(|end| room.match_indices(end).map(|(at, _)| at)).collect();
+    ends.sort_unstable();
+    let last = ends.into_iter().rev().take_while(|at| at * 3 >= room.len()).take(MOST_ENDS).find(is_outside);
+    last.map_or_else(|| clip(text, units), |at| format!("{}\u{2026}", room[..at].trim_end()))
+}
+
+/// Most ends of clauses that are tried.
+const MOST_ENDS: usize = 8;
 
 /// `text` in at most `units` UTF-16 units: its beginning (two thirds) and its end, with `…` between
 /// them if it was cut. Requests are often written below pasted text.
@@ -254,17 +327,28 @@ const LOWER: [u8; 256] = {
     lower
 };
 
-/// Words and phrases to search for in `normalised` texts, each with single spaces, and the set of their first two
+/// Words and phrases to search for in `normalised` texts, each with single spaces, and the set of their first three
 /// bytes, which rule out most places of a text.
 #[derive(Debug)]
 pub(crate) struct WordList<'a> {
     pub(crate) words: &'a [&'a str],
-    begins: [u64; 16],
+    begins: [u64; BEGINNINGS / 64],
 }
+
+/// The phrases of a list in some of the tables, as a [`WordList`].
+macro_rules! word_list {
+    ($tables:expr, $list:literal) => {
+        $crate::ledger::text::WordList::new($crate::phrases::listed!($tables, $list))
+    };
+}
+pub(crate) use word_list;
+
+/// Bits of the set of beginnings.
+const BEGINNINGS: usize = 4096;
 
 impl<'a> WordList<'a> {
     pub(crate) const fn new(words: &'a [&'a str]) -> Self {
-        let mut begins = [0; 16];
+        let mut begins = [0; BEGINNINGS / 64];
         let mut at = 0;
         while at < words.len() {
             let (slot, bit) = beginning(words[at].as_bytes());
@@ -276,56 +360,96 @@ impl<'a> WordList<'a> {
 
     /// Whether `normalised` text contains one of them.
     pub(crate) fn is_in(&self, normalised: &str) -> bool {
+        self.found_in(normalised).next().is_some()
+    }
+
+    /// Each place of `normalised` text, as an offset in bytes, with one of them that stands there.
+    pub(crate) fn found_in(&self, normalised: &str) -> impl Iterator<Item = (usize, &'a str)> {
         let text = normalised.as_bytes();
-        memchr::memchr_iter(b' ', text).any(|space| self.is_at(&text[space + 1..]))
+        memchr::memchr_iter(b' ', text)
+            .flat_map(move |space| self.at(&text[space + 1..]).map(move |word| (space + 1, word)))
+    }
+
+    /// Whether `word`, which is in lower case, is one of them.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        let (slot, bit) = beginning(word.as_bytes());
+        self.begins[slot] & bit != 0 && self.words.contains(&word)
     }
 
     /// Whether `normalised` text starts with one of them.
     pub(crate) fn starts(&self, normalised: &str) -> bool {
-        self.is_at(normalised.trim_start().as_bytes())
+        let text = normalised.strip_prefix(' ').unwrap_or(normalised);
+        self.at(text.as_bytes()).next().is_some()
     }
 
-    /// Whether a text that is not normalised may start with one of them. Most texts do not, by their first two bytes.
+    /// Whether a text that is not normalised may start with one of them. Most texts do not, by their first three bytes.
     pub(crate) fn may_start(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let is_of_word = |byte: &u8| LOWER[*byte as usize] != 0 || !byte.is_ascii();
         let Some(start) = bytes.iter().position(is_of_word) else { return false };
-        let lower = |at: usize| bytes.get(at).map_or(0, |byte| LOWER[*byte as usize]);
-        if !bytes[start].is_ascii() || bytes.get(start + 1).is_some_and(|byte| !byte.is_ascii()) {
+        let beginning_of = &bytes[start..bytes.len().min(start + 3)];
+        if !beginning_of.is_ascii() {
             return true;
         }
-        let second = if lower(start + 1) == 0 { b' ' } else { lower(start + 1) };
-        let (slot, bit) = beginning(&[lower(start), second]);
+        let lower = |at: usize| beginning_of.get(at).map_or(0, |byte| LOWER[*byte as usize]);
+        let (slot, bit) = beginning(&[0, 1, 2].map(|at| if lower(at) == 0 { b' ' } else { lower(at) }));
         self.begins[slot] & bit != 0
     }
 
-    fn is_at(&self, rest: &[u8]) -> bool {
+    /// Those with which `rest` begins.
+    fn at(&self, rest: &[u8]) -> impl Iterator<Item = &'a str> {
         let (slot, bit) = beginning(rest);
-        self.begins[slot] & bit != 0 && self.words.iter().any(|word| is_word_at(rest, word.as_bytes()))
+        let words = if self.begins[slot] & bit == 0 { &[] } else { self.words };
+        words.iter().copied().filter(move |word| is_word_at(rest, word.as_bytes()))
     }
 }
 
+/// Whether `rest` begins with `word` and a space. Most words differ in the bytes that are compared first.
 fn is_word_at(rest: &[u8], word: &[u8]) -> bool {
-    rest.first() == word.first() && rest.starts_with(word) && rest.get(word.len()) == Some(&b' ')
+    let end = word.len();
+    rest.get(end) == Some(&b' ')
+        && rest.first() == word.first()
+        && rest[..end].last() == word.last()
+        && rest[..end] == *word
 }
 
-/// The position of the first two bytes in a set of 1024 bits.
+/// The position of the first three bytes in a set of bits. What stands behind a word of one letter does not matter.
 const fn beginning(word: &[u8]) -> (usize, u64) {
     let first = if word.is_empty() { b' ' } else { word[0] };
     let second = if word.len() < 2 { b' ' } else { word[1] };
-    let place = ((first as usize) << 5 ^ second as usize) & 1023;
+    let third = if word.len() < 3 || second == b' ' { b' ' } else { word[2] };
+    let place = (first as usize * 961 + second as usize * 31 + third as usize) % BEGINNINGS;
     (place / 64, 1 << (place % 64))
 }
 
-/// Whether `normalised` text contains one of `words`. Each is one word, or several with single spaces.
+/// Whether `normalised` text contains one of `words`, which are searched for only here.
 pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
-    WordList::new(words).is_in(normalised)
+    let text = normalised.as_bytes();
+    memchr::memchr_iter(b' ', text)
+        .any(|space| words.iter().any(|word| is_word_at(&text[space + 1..], word.as_bytes())))
 }
 
 /// Whether `normalised` text starts with one of `words`.
 pub(crate) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
     let text = normalised.trim_start().as_bytes();
     words.iter().any(|word| is_word_at(text, word.as_bytes()))
+}
+
+/// Whether `text` contains one of `pieces`, which are phrases of languages without spaces between words.
+pub(crate) fn has_piece(text: &str, pieces: &[&str]) -> bool {
+    // The loop is compiled to vector instructions.
+    text.bytes().fold(false, |is_wide, byte| is_wide | begins_piece(byte))
+        && pieces.iter().any(|piece| text.contains(piece))
+}
+
+/// Whether `text` starts with one of `pieces`.
+pub(crate) fn starts_with_piece(text: &str, pieces: &[&str]) -> bool {
+    text.bytes().next().is_some_and(begins_piece) && pieces.iter().any(|piece| text.starts_with(piece))
+}
+
+/// Whether a byte begins the characters of these languages.
+fn begins_piece(byte: u8) -> bool {
+    matches!(byte, 0xE3..=0xEF)
 }
 
 /// Whether `text` may have characters from U+2E80 on, such as the letters of scripts without spaces between words. They
@@ -396,6 +520,7 @@ pub(crate) fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phrases::{UNSPACED, each};
 
     #[test]
     fn thinking_in_tags_is_not_said() {
@@ -409,6 +534,16 @@ mod tests {
             ("<think>a</think>\n<think>b</think>c", "\nc"),
         ] {
             assert_eq!(without_thinking(Cow::Borrowed(text)), expected);
+        }
+    }
+
+    #[test]
+    fn phrases_without_spaces_begin_with_a_character_of_their_script() {
+        // These are compared with the words of a text, too.
+        let others = ["answers: routine", "cues: trivial"];
+        for (list, phrases) in UNSPACED.into_iter().flatten().filter(|(list, _)| !others.contains(list)) {
+            let wrong: Vec<&str> = each(phrases).filter(|phrase| !begins_piece(phrase.as_bytes()[0])).collect();
+            assert!(wrong.is_empty(), "{list}: {wrong:?}");
         }
     }
 
@@ -432,6 +567,9 @@ mod tests {
             let mut line = String::new();
             read_one_line(&text, &mut line);
             proptest::prop_assert_eq!(line, plain_line(&text));
+            proptest::prop_assert_eq!(trim(&text), text.trim());
+            proptest::prop_assert_eq!(lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+            proptest::prop_assert_eq!(count(&text, |byte| byte == b'a'), text.matches('a').count());
             if !text.contains('Σ') {
                 proptest::prop_assert_eq!(normalised(&text), plain_words(&text));
             }

@@ -9,6 +9,7 @@ mod words;
 use std::cell::OnceCell;
 
 use super::cues::is_sized;
+use super::notes::{AGREED, REFUSED, answered_with};
 pub(super) use words::build_tables;
 use words::{Cue, Language, Sentence, Word};
 
@@ -16,6 +17,8 @@ use words::{Cue, Language, Sentence, Word};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Withdrawal {
     acts: Vec<Act>,
+    /// Whether it is about a part of what it names, such as a way of using it.
+    is_partial: bool,
 }
 
 /// One effect of a sentence on earlier ones.
@@ -53,7 +56,7 @@ pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
     let is_partial = clauses.iter().any(|clause| clause.has(Cue::Limit) || clause.has(Cue::Tail));
     let acts: Vec<Act> = clauses.into_iter().flat_map(|clause| clause.acts(sentence)).collect();
     let acts: Vec<Act> = acts.into_iter().filter(|act| !is_partial || !matches!(act, Act::Permit { .. })).collect();
-    (!acts.is_empty()).then_some(Withdrawal { acts })
+    (!acts.is_empty()).then_some(Withdrawal { acts, is_partial })
 }
 
 impl Withdrawal {
@@ -64,8 +67,19 @@ impl Withdrawal {
         if !self.acts.iter().any(is_near) {
             return false;
         }
+        if !self.is_partial && self.acts.iter().any(|act| act.bars(sentence)) {
+            return true;
+        }
         let Some(earlier) = order(sentence) else { return false };
         self.acts.iter().any(|act| act.ends(&earlier, sentence))
+    }
+}
+
+/// What a person wants in a decision or demand: their own words in an answer, and what they agreed to.
+fn wanted(sentence: &str) -> Option<&str> {
+    match answered_with(sentence) {
+        Some((words, _)) => Some(words),
+        None => Some(sentence.strip_prefix(AGREED).unwrap_or(sentence)).filter(|text| !text.starts_with(REFUSED)),
     }
 }
 
@@ -104,6 +118,11 @@ impl Clause {
     /// Whether it forbids something.
     fn forbids(&self) -> bool {
         self.is_denied() != (self.has(Cue::Forbid) || self.has(Cue::Drop))
+    }
+
+    /// Whether it forbids something or says that it is given up.
+    fn forbids_all(&self) -> bool {
+        self.is_denied() || self.has(Cue::Forbid) || self.has(Cue::Drop)
     }
 
     fn verb(&self) -> Option<Cue> {
@@ -172,6 +191,25 @@ impl Act {
             Self::Lift { .. } => &[],
         };
         scope.iter()
+    }
+
+    /// Whether it forbids one distinctive name, the only one that an earlier sentence wants, however many other words
+    /// that has.
+    fn bars(&self, sentence: &str) -> bool {
+        let Self::End { terms, scope } = self else { return false };
+        let ([name], []) = (terms.as_slice(), scope.as_slice()) else { return false };
+        let Some(wanted) = wanted(sentence).filter(|_| is_name(name)) else { return false };
+        let clauses = clauses(&Sentence::of(wanted));
+        let names =
+            || clauses.iter().flat_map(|clause| clause.main.iter().chain(&clause.scope)).filter(|term| is_name(term));
+        let is_it = |term: &String| term.split(['/', '\\']).any(|part| part == name) || term == name;
+        let is_open =
+            |clause: &Clause| clause.has(Cue::Condition) || clause.has(Cue::Limit) || !clause.rejected.is_empty();
+        let is_wanted = |clause: &&Clause| clause.main.iter().chain(&clause.scope).any(is_it);
+        names().next().is_some()
+            && names().all(is_it)
+            && !clauses.iter().any(is_open)
+            && !clauses.iter().filter(is_wanted).any(Clause::forbids_all)
     }
 
     fn ends(&self, earlier: &Clause, sentence: &str) -> bool {
@@ -425,6 +463,41 @@ mod tests {
         fn any_text_is_read(later in "\\PC{0,60}|([a-z`/.,]{1,6} |use |not |instead of |不要|用|やめ){0,12}", earlier in "\\PC{0,60}") {
             ends(&later, &earlier);
             ends(&later, &later);
+        }
+    }
+
+    #[test]
+    fn a_prohibition_ends_what_wanted_the_same_name() {
+        let answered = |words: &str| format!("The user answered \"{words}\" to: Shall I add a hint for ORDERS_DIR?");
+        let wishes = [
+            answered("no, i want the page to read the ORDERS_DIR/invoices folder on its own like I said"),
+            answered("nein, die Seite soll von selbst den Ordner ORDERS_DIR/rechnungen lesen"),
+            "The user agreed to: Shall the page look up ORDERS_DIR on its own?".to_owned(),
+            "I want the page to open ORDERS_DIR and list what is there".to_owned(),
+        ];
+        for later in [
+            "make sure you dont use ORDERS_DIR.",
+            "read it from the menu, and make sure that you never use ORDERS_DIR",
+            "benutze ORDERS_DIR nicht",
+            "n'utilise pas ORDERS_DIR",
+            "не используй ORDERS_DIR",
+            "不要使用ORDERS_DIR",
+        ] {
+            for wish in &wishes {
+                assert!(ends(later, wish), "{later} | {wish}");
+            }
+        }
+        for (later, earlier) in [
+            ("don't use ORDERS_DIR in the tests", wishes[0].clone()),
+            ("don't use ORDERS_DIR directly", wishes[0].clone()),
+            ("don't use ORDERS_DIR", answered("yes, without it")),
+            ("don't use ORDERS_DIR", answered("no, never read ORDERS_DIR on its own")),
+            ("don't use ORDERS_DIR", "I want the page to list ORDERS_DIR and STOCK_DIR side by side".to_owned()),
+            ("don't use ORDERS_DIR", "I want the page to open STOCK_DIR instead of ORDERS_DIR".to_owned()),
+            ("don't use ORDERS_DIR", "The user refused: Shall the page look up ORDERS_DIR?".to_owned()),
+            ("don't use orders", "I want the page to read the orders and list them".to_owned()),
+        ] {
+            assert!(!ends(later, &earlier), "{later} | {earlier}");
         }
     }
 

@@ -30,6 +30,8 @@ const BEGINS: [bool; 256] = {
 };
 /// Text directly before an exit code.
 const PHRASES: &[&str] = listed!([ENGLISH], "outcome: before codes");
+/// Words by which a result says that the command goes on, in lower case.
+const RUNNING: &[&str] = listed!([ENGLISH], "outcome: running");
 /// Words by which the result of an edit says that a part was not applied, in lower case.
 const UNAPPLIED: &[&str] = listed!([ENGLISH], "outcome: unapplied");
 /// Parts of an edit that results count.
@@ -51,6 +53,28 @@ pub(crate) fn printed_and_failed(output: &str, is_error: bool) -> (Cow<'_, str>,
     let json = parsed(output);
     let failed = reports(output, is_error, || json.as_ref().and_then(|json| in_json(json, output)));
     (printed(json.and_then(Result::ok), output), failed)
+}
+
+/// What a result says of a command that goes on behind it: the id under which its agent knows it, or an empty text if it
+/// names none. `None` if the command has ended.
+pub(crate) fn running(output: &str) -> Option<&str> {
+    let head = prefix_utf16(output, UNITS).lines().take(LINES).take_while(|line| !is_output_mark(line));
+    head.filter(|line| line.len() <= UNITS / LINES).find_map(|line| {
+        let lower = line.to_ascii_lowercase();
+        let (at, phrase) = RUNNING.iter().find_map(|phrase| Some((lower.find(phrase)?, phrase)))?;
+        let rest = line[at + phrase.len()..].trim_start_matches([':', ' ', '(', '`', '"', '#']);
+        let end = rest.find(|one: char| !(one.is_ascii_alphanumeric() || "_-".contains(one))).unwrap_or(rest.len());
+        let id = &rest[..end];
+        Some(if id.bytes().any(|byte| byte.is_ascii_digit()) { id } else { "" })
+    })
+}
+
+/// What a command printed, behind the lines in which Codex tells how it ran.
+fn behind_head(output: &str) -> &str {
+    const MARK: &str = "\nOutput:\n";
+    let start = prefix_utf16(output, UNITS).find(MARK);
+    let is_told = |at: &usize| output[..*at].contains("Wall time") && output[..*at].lines().count() <= LINES;
+    start.filter(is_told).map_or(output, |at| &output[at + MARK.len()..])
 }
 
 /// The JSON of a result, if it may be an object.
@@ -120,7 +144,7 @@ fn printed<'a>(json: Option<Json<'_>>, output: &'a str) -> Cow<'a, str> {
         Some(Json::String(text)) => Some(Cow::Owned(text.into_owned())),
         _ => None,
     });
-    printed.unwrap_or(Cow::Borrowed(output))
+    printed.unwrap_or_else(|| Cow::Borrowed(behind_head(output)))
 }
 
 /// The files of a call that did `action`. `has_failed` calls [`has_failed`] for its result. Files of a failed call

@@ -115,6 +115,26 @@ pub fn added_lines(text: &str) -> Vec<&str> {
     lines
 }
 
+/// The lines that a patch or the blocks of an edit take out of files. Any other text takes out none.
+pub fn removed_lines(text: &str) -> Vec<&str> {
+    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) {
+        let removed = text.lines().filter_map(|line| line.strip_prefix('-')).filter(|line| !line.starts_with("--"));
+        return removed.map(str::trim).collect();
+    }
+    let mut is_removed = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        match line {
+            _ if line.starts_with(SEARCH) => is_removed = true,
+            _ if line.starts_with("=======") => is_removed = false,
+            _ if is_removed => lines.push(line.trim()),
+            _ => {}
+        }
+    }
+    lines
+}
+
 /// Files of edits in the text of an answer, in the form of aider's models: a line with the path, and
 /// below it, usually in a fence, a block with `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`.
 ///

@@ -11,6 +11,9 @@ use super::{FileAccess, PlanStatus};
 /// Characters between a server's name and a tool's, apart from underscores.
 const SERVER_MARKS: [char; 3] = ['.', '/', ':'];
 
+/// Bytes of the longest version behind the name of a tool.
+const LONGEST_VERSION: usize = 8;
+
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("table.txt")));
 
 /// What a tool does, according to its name alone.
@@ -42,6 +45,8 @@ pub(super) enum Failing {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     tools: HashMap<String, Kind>,
+    /// Bytes of the longest name of a tool with its version.
+    longest: usize,
     arguments: HashMap<&'static str, Vec<String>>,
     verbs: HashMap<String, FileAccess>,
     states: HashMap<String, PlanStatus>,
@@ -64,6 +69,7 @@ impl Table {
                 None => table.add(section, row),
             }
         }
+        table.longest = table.tools.keys().map(String::len).max().unwrap_or_default() + LONGEST_VERSION;
         table
     }
 
@@ -88,6 +94,10 @@ impl Table {
     /// What the tool of this name does. The name of a server in front is ignored.
     pub(super) fn tool(&self, name: &str) -> Option<Kind> {
         let known = |name: &str| {
+            let bytes = name.bytes().filter(|byte| !is_joint(char::from(*byte)));
+            if bytes.take(self.longest + 1).count() > self.longest {
+                return None;
+            }
             let name = plain(name);
             self.tools.get(&name).or_else(|| self.tools.get(without_version(&name)?)).copied()
         };

@@ -450,8 +450,8 @@ fn drop_empty_thoughts(message: &mut RawObject<'_>, format: Format) -> bool {
     let Some(blocks) = content.and_then(|content| serde_json::from_str::<Vec<Box<RawValue>>>(content).ok()) else {
         return true;
     };
-    let is_left = |block: &&Box<RawValue>| !RawObject::parse(block.get()).is_ok_and(|block| is_dropped(&block));
-    let left: Vec<&str> = blocks.iter().filter(is_left).map(|block| block.get()).collect();
+    let is_left = |block: &&str| !RawObject::parse(block).is_ok_and(|block| is_dropped(&block));
+    let left: Vec<&str> = blocks.iter().map(|block| block.get()).filter(is_left).collect();
     if left.len() < blocks.len() {
         message.set("content", format!("[{}]", left.join(",")));
     }

@@ -6,8 +6,10 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 /// The opening and closing tags of thinking, in lower case.
-const THINKING: [(&str, &str); 19] = [
+const THINKING: [(&str, &str); 25] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -16,6 +18,12 @@ const THINKING: [(&str, &str); 19] = [
     ("<reflection>", "</reflection>"),
     ("<analysis>", "</analysis>"),
     ("<scratchpad>", "</scratchpad>"),
+    ("<thinking_process>", "</thinking_process>"),
+    ("<inner_monologue>", "</inner_monologue>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<|think|>", "<|/think|>"),
+    ("&lt;think&gt;", "&lt;/think&gt;"),
+    ("[thinking]", "[/thinking]"),
     ("<seed:think>", "</seed:think>"),
     ("<mm:think>", "</mm:think>"),
     ("[think]", "[/think]"),
@@ -29,26 +37,45 @@ const THINKING: [(&str, &str); 19] = [
     ("here is my thought process:", "here is my response:"),
 ];
 
-/// Tags that some models put around the whole answer.
-const WRAPPERS: [(&str, &str); 6] = [
-    ("<summary>", "</summary>"),
-    ("<answer>", "</answer>"),
-    ("<response>", "</response>"),
-    ("<output>", "</output>"),
-    ("<|begin_of_solution|>", "<|end_of_solution|>"),
-    ("<|start_response|>", "<|end_response|>"),
-];
+/// Words in the names of tags that some models put around the whole answer, such as `<summary>`.
+const WRAPPERS: [&str; 10] =
+    ["summary", "answer", "response", "output", "solution", "context", "checkpoint", "snapshot", "markdown", "result"];
 
-/// End marks that a model writes if the server does not know its template.
-const END_MARKS: [&str; 8] = [
+/// Marks of a template before and after an answer, if the server does not know the template.
+const MARKS: [&str; 19] = [
+    "<|im_start|>assistant",
+    "<|start_header_id|>assistant<|end_header_id|>",
+    "<|assistant|>",
+    "<start_of_turn>model",
+    "<|turn>model",
+    "<s>",
     "<|end|>",
     "<|return|>",
     "<|im_end|>",
     "<|eot_id|>",
+    "<|eot|>",
     "<|endoftext|>",
     "<|end_of_text|>",
     "<end_of_turn>",
     "<|end_of_turn|>",
+    "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>",
+    "<eos>",
+    "</s>",
+    "[/inst]",
+];
+
+/// Words that begin a last paragraph that is about the answer.
+const CLOSINGS: [&str; 10] = [
+    "let me know",
+    "please let me know",
+    "i hope this",
+    "hope this helps",
+    "feel free to",
+    "is there anything",
+    "would you like me to",
+    "if you need any",
+    "if you'd like",
+    "if you would like",
 ];
 
 /// Maximum characters of a greeting before the first heading.
@@ -64,9 +91,67 @@ const MAX_BLOCKS: usize = 32;
 /// contains nothing else or ends within its thinking.
 pub fn summary_of(answer: &str) -> String {
     let plain = plain(answer);
-    let text = without_end_marks(without_thinking(&plain).trim()).to_owned();
-    let text = unwrapped(&text);
-    without_preamble(unfenced(text)).trim().to_owned()
+    let text = without_thinking(&plain);
+    let text = unquoted(unwrapped(without_shown_thinking(without_marks(text.trim()))));
+    let text = text_of_json(&text).map_or(text, Cow::Owned);
+    without_closing(without_preamble(unwrapped(unfenced(&text)))).trim().to_owned()
+}
+
+/// The only text in an answer that is JSON: a text, or an object with one.
+fn text_of_json(text: &str) -> Option<String> {
+    let text = text.trim();
+    let within = text.strip_prefix("```json").and_then(|rest| rest.strip_suffix("```")).unwrap_or(text).trim();
+    if !within.starts_with(['"', '{']) {
+        return None;
+    }
+    match serde_json::from_str(within).ok()? {
+        Value::String(text) => Some(text),
+        Value::Object(members) if members.len() == 1 => Some(members.values().next()?.as_str()?.to_owned()),
+        _ => None,
+    }
+}
+
+/// The text after thinking that applications show: folded (`<details>`), quoted, or in channels of gpt-oss whose marks
+/// were lost.
+fn without_shown_thinking(text: &str) -> &str {
+    let is_thinking = |title: &str| ["think", "thought", "reason"].iter().any(|word| title.contains(word));
+    let lower = text.to_ascii_lowercase();
+    if lower.starts_with("<details")
+        && let Some(title) = lower.find("</summary>").filter(|end| is_thinking(&lower[..*end]))
+        && let Some(end) = lower[title..].find("</details>")
+    {
+        return text[title + end + "</details>".len()..].trim_start();
+    }
+    if lower.starts_with("analysis")
+        && let Some(end) = lower.rfind("assistantfinal")
+    {
+        return text[end + "assistantfinal".len()..].trim_start();
+    }
+    let quoted: usize = text.split_inclusive('\n').take_while(|line| line.starts_with('>')).map(str::len).sum();
+    match quoted < text.len() && is_thinking(lower.lines().next().unwrap_or_default()) && quoted > 0 {
+        true => text[quoted..].trim_start(),
+        false => text,
+    }
+}
+
+/// The text of an answer whose lines are all quoted or all indented, the first of which is a heading.
+fn unquoted(text: &str) -> Cow<'_, str> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let without = |start: &str| {
+        let plain = |line: &str| line.strip_prefix(start).or_else(|| line.strip_prefix('>')).unwrap_or(line).to_owned();
+        Cow::Owned(text.lines().map(plain).collect::<Vec<_>>().join("\n"))
+    };
+    if text.starts_with("> #") && lines().all(|line| line.starts_with('>')) {
+        return without("> ");
+    }
+    // The white space before the first line is gone already.
+    let others = || lines().skip(1);
+    let indent = others().map(|line| line.len() - line.trim_start_matches(' ').len()).min().unwrap_or(0);
+    let is_indented = indent > 0 && lines().next().is_some_and(is_heading);
+    match is_indented && others().any(|line| is_heading(&line[indent..])) {
+        true => without(&" ".repeat(indent)),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// The tags of thinking at the beginning of `text`, in lower case: the length of the opening tag, and the closing
@@ -84,7 +169,7 @@ pub(super) fn may_open_thinking(text: &str) -> bool {
 /// The text as a terminal would show it: without a byte order mark, colour and cursor codes, and spinner frames that
 /// a carriage return has overwritten.
 fn plain(text: &str) -> Cow<'_, str> {
-    let text = text.trim_start_matches('\u{feff}');
+    let text = text.trim_start_matches(['\u{feff}', '\u{200b}', '\u{2060}']);
     if !text.contains(|character: char| character.is_control() && !matches!(character, '\n' | '\t')) {
         return Cow::Borrowed(text);
     }
@@ -175,26 +260,61 @@ fn is_within_code(before: &str) -> bool {
     before.lines().filter(|line| fence(line).is_some()).count() % 2 == 1
 }
 
-fn without_end_marks(text: &str) -> &str {
+/// The text without the marks of a template around it, and without comments before it.
+fn without_marks(text: &str) -> &str {
     let mut text = text;
-    while let Some(rest) = END_MARKS.iter().find_map(|mark| text.strip_suffix(mark)) {
-        text = rest.trim_end();
+    loop {
+        let is_mark = |part: Option<&str>, mark: &str| part.is_some_and(|part| part.eq_ignore_ascii_case(mark));
+        let end_of = |mark: &str| text.len().checked_sub(mark.len()).and_then(|start| text.get(start..));
+        text = if let Some(mark) = MARKS.iter().find(|mark| is_mark(text.get(..mark.len()), mark)) {
+            text[mark.len()..].trim_start()
+        } else if let Some(mark) = MARKS.iter().find(|mark| is_mark(end_of(mark), mark)) {
+            text[..text.len() - mark.len()].trim_end()
+        } else if let Some((_, rest)) = text.strip_prefix("<!--").and_then(|rest| rest.split_once("-->")) {
+            rest.trim_start()
+        } else {
+            return text;
+        };
     }
-    text
 }
 
+/// The text within a tag around it. Words without headings may precede the tag and follow it.
 fn unwrapped(text: &str) -> &str {
-    let lower = text.to_ascii_lowercase();
-    let around = WRAPPERS.iter().find(|(open, close)| {
-        // An opening tag without a closing tag is the rest of a text that was cut off. Two closing tags are no
-        // wrapper.
-        lower.starts_with(open) && (lower.ends_with(close) || !lower.contains(close))
-    });
-    match around {
-        Some((open, close)) if lower.ends_with(close) => text[open.len()..text.len() - close.len()].trim(),
-        Some((open, _)) => text[open.len()..].trim(),
-        None => text,
+    let Some((before, tag)) = text.split_once('<').filter(|(before, _)| is_aside(before)) else {
+        return text;
+    };
+    let Some((tag, within)) = tag.split_once('>') else {
+        return text;
+    };
+    let name = tag.trim_matches('|').to_ascii_lowercase();
+    let is_name = name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-:".contains(&byte));
+    if !is_name || !WRAPPERS.iter().any(|word| name.contains(word)) {
+        return text;
     }
+    let close = match tag.starts_with('|') {
+        true => format!("<|{}|>", name.replace("begin", "end").replace("start", "end")),
+        false => format!("</{name}>"),
+    };
+    let lower = within.to_ascii_lowercase();
+    // An opening tag without a closing tag is the rest of a text that was cut off. Two closing tags are no wrapper.
+    let mut ends = lower.match_indices(&close).map(|(at, _)| at);
+    match (ends.next(), ends.next()) {
+        (None, _) if before.is_empty() => within.trim(),
+        (Some(end), None) => {
+            let (inner, after) = (within[..end].trim(), &within[end + close.len()..]);
+            let is_all = before.is_empty() && after.is_empty();
+            if is_all || has_heading(inner) && is_aside(after) { inner } else { text }
+        }
+        (Some(_), Some(_)) if before.is_empty() && lower.ends_with(&close) => {
+            within[..within.len() - close.len()].trim()
+        }
+        _ => text,
+    }
+}
+
+/// Whether the text beside a summary is short and none of it.
+fn is_aside(text: &str) -> bool {
+    !has_heading(text) && text.trim().chars().count() <= MAX_PREAMBLE_CHARACTERS
 }
 
 /// The text within a Markdown fence that contains the first heading, or the text itself. The text before the fence is
@@ -265,6 +385,19 @@ fn without_preamble(text: &str) -> &str {
         && !lines().any(is_list);
     match at < text.len() && is_greeting {
         true => &text[at..],
+        false => text,
+    }
+}
+
+/// The text without a last paragraph that is about the answer, and without a rule before it.
+fn without_closing(text: &str) -> &str {
+    let text = text.trim_end();
+    let Some((before, last)) = text.rsplit_once("\n\n").filter(|(before, _)| has_heading(before)) else {
+        return text;
+    };
+    let lower = last.trim_start().to_lowercase().replace('\u{2019}', "'");
+    match is_aside(last) && CLOSINGS.iter().any(|words| lower.starts_with(words)) {
+        true => before.trim_end().trim_end_matches("\n---").trim_end_matches("\n***").trim_end(),
         false => text,
     }
 }
@@ -370,6 +503,10 @@ mod tests {
             "```\n",
             "<|im_end|>",
             "\u{1b}[1m\r",
+            "<s>",
+            "<!---->",
+            "> ",
+            "<summary>",
         ] {
             let text = format!("x\n{}## Goal\n- Peace", unit.repeat(2_000_000 / unit.len()));
             summary_of(&text);

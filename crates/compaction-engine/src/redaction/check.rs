@@ -46,6 +46,10 @@ pub(super) enum Check {
     NamedSecret,
     /// As `Random`, for a secret in a sentence.
     SaidSecret,
+    /// As `NamedSecret`, for a secret right behind its name in a sentence.
+    SpokenSecret,
+    /// A password that a person chose, in a sentence.
+    SaidPassword,
     /// As `Random`, for the value of a command-line option.
     OptionSecret,
     /// A short value that a person chose.
@@ -85,7 +89,7 @@ const PLACEHOLDERS: &str = "\
 const WORDS: &str = "\
     password passwd passwort passphrase pass pwd secret secrets mysecret token mytoken key mykey apikey credentials \
     changeit test testing testpassword testpass string str none null nil true false undefined hidden user username \
-    admin root foo bar foobar text value required optional";
+    admin root guest foo bar foobar text value required optional";
 /// Words that stand behind a name that says password and are none: what it is, what it shall be, what it is called in
 /// other languages, types, and words of programs.
 const NO_PASSWORDS: &str = "\
@@ -124,7 +128,7 @@ const OPEN_KEYS: &str = "\
 const KEY_OWNERS: &str = "\
     api access auth private secret signing encryption encrypt decryption master account storage shared sharedaccess \
     subscription service client app application license consumer bot deploy webhook session jwt hmac admin root db \
-    database redis ssh function functions preshared pre_shared cookie aes host write ingest rest server security wp \
+    database redis ssh validation decryption function functions preshared pre_shared cookie aes host write ingest rest server security wp \
     logged_in";
 /// Words before `token` in names of tokens that are not secret, such as positions in a list.
 const OPEN_TOKENS: &str = "\
@@ -146,8 +150,9 @@ impl Check {
             Self::NamedPassword | Self::WordPassword => names_password(&found),
             Self::VariablePassword | Self::VariableSecret => is_upper_from(text, keyword),
             Self::LinePassword => is_word_of_name(&found) && begins_line(&found),
+            Self::SaidPassword => is_said(&found),
             Self::OptionPassword | Self::OptionSecret => is_option(&found),
-            Self::NamedSecret | Self::ShortSecret => names_secret(&found),
+            Self::NamedSecret | Self::ShortSecret | Self::SpokenSecret => names_secret(&found),
             _ => true,
         }
     }
@@ -165,6 +170,8 @@ impl Check {
                 | Self::OptionSecret
                 | Self::NamedSecret
                 | Self::ShortSecret
+                | Self::SpokenSecret
+                | Self::SaidPassword
         )
     }
 
@@ -180,7 +187,9 @@ impl Check {
             Self::NoPlaceholder => is_value(),
             Self::Credential => is_value() && (is_unlike_words(secret) || is_encoded(secret)),
             Self::Password => is_password(),
-            Self::NamedPassword => secret.len() <= MAX_PASSWORD && names_password(found) && is_password(),
+            Self::NamedPassword => {
+                secret.len() <= MAX_PASSWORD && names_password(found) && is_password() && !is_described(secret)
+            }
             Self::VariablePassword => {
                 is_variable(found)
                     && is_value()
@@ -191,7 +200,8 @@ impl Check {
             Self::VariableSecret => {
                 is_variable(found)
                     && (names_secret(found) || names_variable_key(found))
-                    && (is_generated(secret) || is_value() && (looks_random(secret) || is_dense(secret)))
+                    && (is_generated(secret)
+                        || is_value() && (looks_random(secret) || is_dense(secret) || is_chosen(secret)))
             }
             Self::LinePassword => {
                 is_password() && is_word_of_name(found) && begins_line(found) && ends_value(after, secret)
@@ -223,6 +233,8 @@ impl Check {
             Self::SaidSecret => {
                 is_random() && (names_secret(found) || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()))
             }
+            Self::SpokenSecret => names_secret(found) && is_random(),
+            Self::SaidPassword => is_said(found) && is_password() && is_chosen(secret),
             Self::OptionSecret => {
                 is_option(found)
                     && is_value()
@@ -241,10 +253,11 @@ impl Check {
                     && (signs > 0 || count(secret, |byte| byte.is_ascii_uppercase()) > 0)
             }
             Self::BasicAuth => is_basic_auth(secret),
-            Self::Cookie => {
-                secret.split([';', '&']).filter_map(|pair| pair.split_once('=')).any(|(_, value)| looks_random(value))
-            }
-            Self::SessionCookie => is_random() && !is_hyphenated(secret),
+            Self::Cookie => secret
+                .split([';', '&'])
+                .filter_map(|pair| pair.split_once('='))
+                .any(|(_, value)| looks_random(value) || is_dense(value)),
+            Self::SessionCookie => (is_random() || is_dense(secret)) && !is_hyphenated(secret),
         }
     }
 }
@@ -295,6 +308,33 @@ fn is_unlike_words(secret: &str) -> bool {
 /// Whether a value of letters, and of digits by chance few, looks encoded.
 fn is_dense(secret: &str) -> bool {
     longest_run(secret) >= 20 && is_encoded(secret) && count(secret, |byte| byte.is_ascii_digit()) >= 1
+}
+
+/// Whether a value says how a password is written: `base64-encoded`.
+fn is_described(secret: &str) -> bool {
+    let is_known = |word: &str| {
+        word.ends_with(|end: char| end.is_ascii_digit()) && NO_PASSWORDS.split(' ').any(|known| known == word)
+    };
+    secret.contains('-') && secret.split('-').any(is_known)
+}
+
+/// Whether a value in a sentence can be nothing but a password: it has small letters and digits, and capitals, signs or
+/// parts, and is no name, version, date, path or word for what a password is.
+fn is_chosen(secret: &str) -> bool {
+    let has = |is_one: fn(u8) -> bool| count(secret, is_one) > 0;
+    let signs =
+        count(secret, |byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'~'));
+    let last_digits = secret.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let has_parts = last_digits >= 3 && has(|byte| matches!(byte, b'-' | b'_'));
+    let digits = count(secret, |byte| byte.is_ascii_digit());
+    let mut words = secret.split(|character: char| !character.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    (8..=64).contains(&secret.len())
+        && has(|byte| byte.is_ascii_lowercase())
+        && (digits >= 2 || digits == 1 && signs > 0)
+        && (signs > 0 || has_parts || has(|byte| byte.is_ascii_uppercase()))
+        && !has(|byte| matches!(byte, b'/' | b'=' | b':'))
+        && !(signs == 0 && secret.trim_end_matches('.').contains('.'))
+        && words.all(|word| !NO_PASSWORDS.split(' ').any(|known| known.eq_ignore_ascii_case(word)))
 }
 
 /// Whether a value is drawn from letters, digits and signs, as the secret keys of web frameworks are. Such a value may
@@ -437,6 +477,15 @@ fn looks_random(secret: &str) -> bool {
 
 fn is_hyphenated(secret: &str) -> bool {
     secret.len() == 36 && secret.bytes().filter(|byte| *byte == b'-').count() == 4
+}
+
+/// Whether the keyword names a password in a sentence. `pass` is a verb there.
+fn is_said(found: &Found<'_>) -> bool {
+    let keyword = &found.text.as_bytes()[found.keyword..];
+    let is_pass = keyword.len() >= 4
+        && keyword[..4].eq_ignore_ascii_case(b"pass")
+        && !keyword.get(4).is_some_and(u8::is_ascii_alphabetic);
+    is_word_of_name(found) && !is_pass
 }
 
 /// The part of the name before the keyword, in lower case.

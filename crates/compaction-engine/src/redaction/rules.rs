@@ -149,6 +149,8 @@ pub(super) struct Rule {
     pub(super) pattern: Cow<'static, str>,
     /// A further condition.
     pub(super) check: Check,
+    /// Whether few conversations have one of its keywords.
+    is_rare: bool,
 }
 
 /// All bundled rules. If matches overlap, the mark has the name of the one that begins first.
@@ -189,10 +191,12 @@ fn read_head(line: &'static str, previous: Option<&Rule>) -> Rule {
     };
     let mut words = words.split_ascii_whitespace();
     let name = words.next().expect("a rule has a name");
-    let mut rule = Rule { name, keywords, before: Vec::new(), pattern: Cow::Borrowed(""), check: Check::Issued };
+    let mut rule =
+        Rule { name, keywords, before: Vec::new(), pattern: Cow::Borrowed(""), check: Check::Issued, is_rare: false };
     for word in words {
         match word.parse() {
             Ok(bytes) => rule.before.push(bytes),
+            Err(_) if word == "rare" => rule.is_rare = true,
             Err(_) => {
                 let check = StrDeserializer::<serde::de::value::Error>::new(word);
                 rule.check = Check::deserialize(check).expect("the condition of a rule has a name of `Check`");
@@ -237,10 +241,10 @@ impl Group {
         is_added
     }
 
-    /// Builds the automaton, if the rules are for values with names, which most conversations have. Those of issued tokens
-    /// are rare.
+    /// Builds the automaton, if the rules are for values with names, which most conversations have. Issued tokens are rare.
     pub(super) fn build_if_common(&self) {
-        if !matches!(self.first().check, Check::PrivateKey | Check::Issued) {
+        let first = self.first();
+        if !first.is_rare && !matches!(first.check, Check::PrivateKey | Check::Issued) {
             self.automaton.get_or_init(|| self.compiled());
         }
     }

@@ -15,6 +15,7 @@ use std::{cmp, thread};
 
 use tempfile::NamedTempFile;
 
+use crate::error::leads_nowhere;
 use crate::log::{Line, LogChange, Source, Span, scan_lines};
 use crate::session::Durability;
 
@@ -196,7 +197,7 @@ impl Identity {
     /// known.
     pub(crate) fn find(self, path: &Path) -> io::Result<Option<Metadata>> {
         match fs::metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if leads_nowhere(&error) => Ok(None),
             found => found.map(|found| (Self::from(&found) == self).then_some(found)),
         }
     }

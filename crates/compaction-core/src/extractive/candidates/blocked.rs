@@ -2,11 +2,12 @@
 //! what the model says it did not achieve.
 
 use super::Builder;
+use super::runs::is_probe;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::closed_requests::repeats;
 use crate::ledger::cues::is_substantive;
-use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, FAILED};
+use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED};
 use crate::ledger::problems::{is_denied, is_unsolved, reported};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{ErrorRecord, Outcome, Voice};
@@ -28,7 +29,14 @@ impl Builder<'_> {
     pub(super) fn blocked(&mut self) {
         let ledger = self.with_turn;
         let changed_at = ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let saved = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
+        let saved_at = saved.clone().find(|one| one.text.starts_with(COMMITTED) || one.text.starts_with(PUSHED));
+        let saved_at = saved_at.map_or(0, |one| one.position);
         for error in ledger.unresolved_errors() {
+            // Who commits behind a failed look at something went on without it.
+            if error.position < saved_at && error.subject.as_deref().is_some_and(is_probe) {
+                continue;
+            }
             let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
             let is_file = || ledger.files.iter().any(|file| Some(&shown(&file.path)) == error.subject.as_ref());
             // Other tools do not depend on files.
@@ -86,7 +94,11 @@ impl Builder<'_> {
                 continue;
             };
             let origin = Origin { position: request.position, times: 1, sources: Some(&request.sources) };
-            self.pool.add(Section::Blocked, &format!("The user reports: {problem}"), origin, Rank::Normal);
+            let since = match ledger.code_changed_at() > request.position {
+                true => format!(" ({CHANGED_SINCE}, not confirmed)"),
+                false => String::new(),
+            };
+            self.pool.add(Section::Blocked, &format!("The user reports: {problem}{since}"), origin, Rank::Normal);
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::FileRecord;
-use crate::ledger::closed_requests::{answered_item, is_settled_by_answer, said_first, shows};
+use crate::ledger::closed_requests::{answered_item, is_settled_by_answer, rejects, said_of, shows};
 use crate::ledger::commands::purposes;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
@@ -190,7 +190,10 @@ impl<'a> Builder<'a> {
         if since.filter(|one| one.position < ledger.answered).any(|one| shows(&one.text)) {
             return;
         }
-        if let Some(said) = said_first(&ledger.statements, &[(ledger.answered, ledger.answered)]) {
+        if self.turn_request.is_some_and(|turn| rejects(turn, &ledger.newest_answer.text)) {
+            return;
+        }
+        if let Some(said) = said_of(&request.text, &ledger.statements, &[(ledger.answered, ledger.answered)]) {
             let item = answered_item(&request.text, &said.text, ledger.changed_at() > request.position);
             let origin = Origin { position: ledger.answered, times: 1, sources: Some(&said.first.sources) };
             self.pool.add(Section::Done, &item, origin, Rank::Low);

@@ -10,7 +10,7 @@ use crate::ledger::notes::{GO_ON, LISTED_STEPS, NAMED_BEFORE, OFFERED, OLD_PLAN,
 use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line};
-use crate::ledger::{Note, NoteKind};
+use crate::ledger::{FileRecord, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{PlanItem, PlanStatus};
@@ -72,10 +72,28 @@ impl Builder<'_> {
             let rest = self.rest_of(&latest.text, latest.position);
             return self.add_step(&format!("{task}{rest}{open}"), &task, "");
         }
+        if let Some(reply) = self.reply_to_answer(latest) {
+            return self.add_step(&reply, &reply, "");
+        }
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
         let told = self.with_meaning(&text, self.chosen_at(latest.position), latest.position);
         self.add_step(&format!("{told}{open}"), &shown, &text);
+    }
+
+    /// The last words of the person with what they mean, if they answer a complete answer to the latest request. That
+    /// request is over, and the answer or its option is what goes on.
+    fn reply_to_answer(&self, latest: &Request) -> Option<String> {
+        let last = self.ledger.last_request().filter(|last| last.position > latest.position)?;
+        let is_between = |one: &&Statement| (latest.position..last.position).contains(&one.position);
+        let before: Vec<&Statement> = self.ledger.statements.iter().rev().filter(is_between).collect();
+        let has = |voice: Voice| before.iter().any(|one| one.voice == voice);
+        let is_changed = |file: &FileRecord| (latest.position..last.position).contains(&file.changed_at);
+        // A question in the middle of the work leaves the request open.
+        let is_made = has(Voice::Milestone) || self.ledger.files.iter().any(is_changed);
+        let is_answered = is_made && has(Voice::Report);
+        let meant = self.chosen_at(last.position).or_else(|| self.answered_by(&last.text, last.position));
+        meant.filter(|_| is_answered).map(|meant| format!("{} ({meant})", one_line(&last.text)))
     }
 
     fn go_on_with_turn(&mut self, turn: &str) {
@@ -128,7 +146,9 @@ impl Builder<'_> {
         let plan = Some(&self.with_turn.plan).filter(|plan| plan.position > since)?;
         let reported = self.with_turn.reported_tasks();
         let is_open = |item: &&PlanItem| !reported.iter().any(|task| std::ptr::eq(*task, *item));
-        let tasks = plan.in_state(PlanStatus::InProgress).filter(is_open).take(MOST_TASKS + 1);
+        let left = plan.items.iter().skip(self.passed_tasks(plan));
+        let tasks = left.filter(|item| item.status == PlanStatus::InProgress);
+        let tasks = tasks.filter(is_open).take(MOST_TASKS + 1);
         let tasks: Vec<String> = tasks.map(|task| clip(&task.text, LONGEST_REPEAT)).collect();
         (1..=MOST_TASKS).contains(&tasks.len()).then(|| tasks.join("; "))
     }
@@ -207,7 +227,9 @@ impl Builder<'_> {
     /// The open tasks of a plan that was not updated for several requests, in one item.
     pub(super) fn stale_plan(&mut self, is_stale: bool) {
         let plan = &self.ledger.plan;
-        let tasks: Vec<&str> = plan.in_state(PlanStatus::Pending).map(|task| task.text.as_str()).collect();
+        let left = plan.items.iter().skip(self.passed_tasks(plan));
+        let tasks: Vec<&str> =
+            left.filter(|task| task.status == PlanStatus::Pending).map(|task| task.text.as_str()).collect();
         if is_stale && !tasks.is_empty() {
             let item = format!("{OLD_PLAN}{}", clip(&tasks.join("; "), LONGEST_EARLIER));
             self.pool.add(Section::NextSteps, &item, Origin::at(plan.position), Rank::Low);

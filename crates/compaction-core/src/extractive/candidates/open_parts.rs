@@ -18,7 +18,7 @@ use crate::ledger::notes::COMMITTED;
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::terms::is_unspaced;
 use crate::ledger::text::{clip, one_line};
-use crate::ledger::{Ledger, Statement, Voice};
+use crate::ledger::{LatestPlan, Ledger, Statement, Voice};
 use crate::phrases::{EVERY, listed};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
@@ -36,6 +36,8 @@ const MOST_STATEMENTS: usize = 400;
 /// Newest commands that are searched for names, and UTF-16 units of one.
 const MOST_COMMANDS: usize = 200;
 const COMMAND_UNITS: usize = 1000;
+/// Changed files and runs after which a plan that was not updated is behind the work.
+const MUCH_DONE: usize = 8;
 /// Fewest bytes of a name in code that stands for a file.
 const LONG_NAME: usize = 10;
 /// Fewest words that a part shares with what was said and done for it.
@@ -83,6 +85,22 @@ impl Builder<'_> {
         let first = listed.iter().rposition(|step| done.touches(step)).map_or(0, |last| last + 1);
         let open: Vec<String> = listed[first..].iter().map(|step| clip(step, LONGEST_PART)).collect();
         (!open.is_empty()).then(|| clip(&open.join("; "), LONGEST_EARLIER))
+    }
+}
+
+impl Builder<'_> {
+    /// How many of the first tasks of a plan were passed, although it was not updated: those up to the last one that was
+    /// touched, if much was done since.
+    pub(super) fn passed_tasks(&self, plan: &LatestPlan) -> usize {
+        let ledger = self.with_turn;
+        let changes = ledger.files.iter().filter(|file| file.changed_at > plan.position).count();
+        let runs = ledger.commands.iter().rev().take_while(|run| run.position > plan.position);
+        let runs = runs.filter(|run| !only_looks(&run.command)).take(MUCH_DONE).count();
+        if plan.position == 0 || changes + runs < MUCH_DONE {
+            return 0;
+        }
+        let done = Done::since(ledger, plan.position, plan.position);
+        plan.items.iter().rposition(|item| done.touches(&item.text)).map_or(0, |last| last + 1)
     }
 }
 

@@ -42,7 +42,9 @@ impl Builder<'_> {
         let is_over = self.is_finished();
         let step = |error: &ErrorRecord| {
             let subject = error.subject.as_deref().filter(|subject| is_run(subject) && !only_looks(subject))?;
-            let is_meant = is_check(subject) || counts_tests(&error.line) || is_over && error.position > asked_at;
+            let is_meant = is_check(subject)
+                || counts_tests(&error.line)
+                || is_over && error.position > asked_at && !is_probe(subject);
             let is_changed = |file: &&FileRecord| file.changed_at > error.position;
             let of_run = || {
                 let names = programs(subject);
@@ -92,6 +94,13 @@ impl Builder<'_> {
 /// Whether a line counts tests that failed beside others, whatever program ran them.
 fn counts_tests(line: &str) -> bool {
     ["failed", "passed"].iter().all(|word| line.contains(word)) && failed_count(line).is_some_and(|count| count > 0)
+}
+
+/// Whether a command runs a few lines of code that stand in it, to look something up.
+pub(super) fn is_probe(command: &str) -> bool {
+    ["python -c ", "python3 -c ", "node -e ", "ruby -e ", "perl -e ", "php -r ", "<<"]
+        .iter()
+        .any(|code| command.contains(code))
 }
 
 /// A command as a step names it.

@@ -16,8 +16,8 @@ use crate::ledger::commands::{core_command, is_check, looks_up, purposes, withou
 use crate::ledger::cues::is_substantive;
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, FAILED, LAST_STEP, NOTHING_YET, OPEN_FILE, SAID_LAST, SO_FAR,
-    THE_LATEST, TOOK, WORKING_ON,
+    ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, FAILED, IN_BACKGROUND, LAST_STEP, NOTHING_YET, OPEN_FILE, SAID_LAST,
+    SO_FAR, THE_LATEST, TOOK, WORKING_ON,
 };
 use crate::ledger::statements::{prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
@@ -57,6 +57,8 @@ impl<'a> Builder<'a> {
         let pool = Pool::new(None, false);
         self.turn.map(|ledger| Builder {
             with_turn: ledger,
+            newest: self.newest,
+            checks: self.checks.clone(),
             ledger,
             turn: None,
             turn_request: None,
@@ -122,8 +124,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What was done last for the request, while its turn is open.
+    /// What was done last for the request, while its turn is open, and what goes on in the background.
     pub(super) fn last_step(&mut self) {
+        for job in &self.with_turn.last_step.jobs {
+            let item = format!("{IN_BACKGROUND}{}", quote(&clip_middle(job, LONGEST_RUN)));
+            self.pool.add(Section::InProgress, &item, Origin::at(self.with_turn.messages), Rank::Focus);
+        }
         if self.turn.is_none() && self.is_going_on() {
             let origin = Origin::at(self.ledger.last_step.position);
             self.pool.add(Section::InProgress, &self.last_step_item(), origin, Rank::Focus);
@@ -539,14 +545,25 @@ fn is_item(line: &str) -> bool {
 fn commands(answer: &str) -> Vec<String> {
     let (mut commands, mut is_shell, mut is_fenced) = (Vec::<String>::new(), false, false);
     let mut goes_on = false;
+    // What the last shell block added, as long as nothing but blank lines follow it.
+    let (mut behind_shell, mut first_of_block) = (None, 0);
     for line in answer.lines() {
         let line = line.trim();
         if let Some(language) = line.strip_prefix("```") {
+            let was_shell = std::mem::take(&mut is_shell);
             is_fenced = !is_fenced;
             is_shell = is_fenced && SHELLS.contains(&language.trim().to_lowercase().as_str());
+            match behind_shell.take() {
+                // A plain block right behind commands is what they printed.
+                Some(first) if is_fenced && language.trim().is_empty() => commands.truncate(first),
+                _ if is_shell => first_of_block = commands.len(),
+                _ if was_shell => behind_shell = Some(first_of_block),
+                _ => {}
+            }
             goes_on = false;
             continue;
         }
+        behind_shell = behind_shell.filter(|_| line.is_empty());
         if !is_shell || !goes_on && (line.is_empty() || line.starts_with('#')) {
             continue;
         }

@@ -272,3 +272,46 @@ fn commands_with_gaps_are_no_steps() {
     assert!(!answer("git show <tag>:src/parser.rs").contains("git show"));
     assert!(answer("./parser < in.txt > out.txt").contains("./parser"));
 }
+
+#[test]
+fn a_plan_that_was_not_updated_has_no_steps_that_were_passed() {
+    let plan = r#"{"plan":[{"step":"Scaffold the shop package","status":"in_progress"},{"step":"Write the parser module","status":"pending"},{"step":"Write the manual","status":"pending"}]}"#;
+    let write = |id: usize, path: &str| {
+        let id = format!("w{id}");
+        [calls(&id, "write", &format!(r#"{{"path":"{path}","content":"x"}}"#)), returns(&id, "ok", false)]
+    };
+    let begun = [user("Build the shop"), calls("1", "update_plan", plan), returns("1", "Plan updated", false)];
+    let parser = says("Now I write the parser module.", "toolUse");
+    let work = [&begun[..], std::slice::from_ref(&parser), &write(0, "src/parser.rs")].concat();
+    assert!(after(Section::NextSteps, &work).contains("Write the parser module"), "the plan is new");
+    let more: Vec<_> = (1..9).flat_map(|number| write(number, &format!("src/parser/part_{number}.rs"))).collect();
+    let work = [&work[..], &more].concat();
+    let next = after(Section::NextSteps, &work);
+    assert!(!next.contains("Write the parser module") && next.contains("Write the manual"), "{next}");
+    assert!(!after(Section::InProgress, &work).contains("Scaffold"), "{work:?}");
+}
+
+#[test]
+fn a_reply_to_a_finished_request_goes_on_with_what_was_proposed() {
+    let messages = [
+        user("Commit the parser and push it to the server"),
+        runs("1", "git commit -am parser"),
+        returns("1", "[main 1a2b3c4] parser\n 1 file changed", false),
+        says("The parser is committed and pushed. Shall I write the plan of the printer now?", "stop"),
+        user("go ahead"),
+        calls("2", "read", r#"{"path":"src/printer.rs"}"#),
+        returns("2", "fn main() {}", false),
+    ];
+    let next = after(Section::NextSteps, &messages);
+    assert!(next.contains("go ahead (in answer to: Shall I write the plan of the printer now?)"), "{next}");
+    assert!(!next.contains("push it to the server"), "{next}");
+}
+
+#[test]
+fn commands_that_were_run_in_the_answer_are_no_steps() {
+    let given = "Run it:\n\n```bash\nshop sync --all\n```";
+    let asked = user("How is the shop brought up to date?");
+    assert!(after(Section::NextSteps, &[asked.clone(), says(given, "stop")]).contains("shop sync --all"));
+    let run = format!("{given}\n\n```\nError: no map\n```");
+    assert!(!after(Section::NextSteps, &[asked, says(&run, "stop")]).contains("shop sync --all"));
+}

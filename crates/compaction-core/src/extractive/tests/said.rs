@@ -93,3 +93,128 @@ fn the_template_of_a_command_is_told_by_its_task() {
     let goal = section(&messages, Section::Goal);
     assert_eq!(goal[0], "At first: Your task is to write the file `SHOP.md`.");
 }
+
+#[test]
+fn a_message_by_which_a_harness_goes_on_is_not_the_goal() {
+    let go_on = "Please continue working on the task on whatever approach you think is suitable.\n\
+                 IMPORTANT: YOU SHOULD NEVER ASK FOR HUMAN HELP.";
+    let messages = [
+        user("Port the parser of the shop to Rust"),
+        says("I ported the blocks.", "stop"),
+        user(go_on),
+        calls("1", "write", r#"{"path":"src/b.rs","content":"x"}"#),
+        returns("1", "ok", false),
+    ];
+    let document = SummaryDocument::parse(&text_of(&history(&prepared(&messages)))).body;
+    let goal = document[Section::Goal].join("\n");
+    assert!(goal.starts_with("Latest request: Port the parser of the shop to Rust"), "{goal}");
+    assert!(document[Section::Constraints].join("\n").contains("NEVER ASK FOR HUMAN HELP"), "{document:?}");
+}
+
+#[test]
+fn a_call_that_was_refused_and_the_prompt_of_another_agent_are_no_work() {
+    let commit = r#"{"command":"git add -A && git commit -m \"Describe the trays of the printer in the manual\""}"#;
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let told = |result: &str, is_error: bool| {
+        let messages = [
+            user("Look after the manual of the printer"),
+            calls("1", "bash", commit),
+            returns("1", result, is_error),
+            says("I look at the next page of it.", "stop"),
+            user("Now look after the index of the pages"),
+            runs("2", "ls"),
+            returns("2", "a", false),
+        ];
+        text_of(&history(&prepared(&messages))).contains("Describe the trays of the printer")
+    };
+    assert!(told("[main 1a2b3c4] Describe the trays of the printer in the manual", false));
+    assert!(!told(refusal, true));
+    let prompt = r#"{"description":"Look at the trays","prompt":"Read all pages about the trays and list what each of them can hold"}"#;
+    let messages = [
+        user("Look after the manual of the printer"),
+        calls("1", "Task", prompt),
+        returns("1", "There are three trays, and each of them holds paper.", false),
+        says("There are three trays.", "stop"),
+        user("Now look after the index of the pages"),
+    ];
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(!text.lines().any(|line| line.starts_with("- Work:") && line.contains("list what each of them")), "{text}");
+}
+
+#[test]
+fn a_line_that_a_patch_only_moves_is_not_new() {
+    let patch = "*** Begin Patch\\n*** Update File: src/menu.ts\\n@@\\n-// Sort the menu by its names\\n-sortMenu(names)\\n\
+                 +// Sort the menu by its names\\n+sortMenu(names, collator)\\n*** End Patch";
+    let messages = [
+        user("Sort the menu as people expect it"),
+        calls("1", "apply_patch", &format!(r#"{{"input":"{patch}"}}"#)),
+        returns("1", "Success. Updated the following files:\nM src/menu.ts", false),
+    ];
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(text.contains("sortMenu(names, collator)") && !text.contains("Sort the menu by its names"), "{text}");
+}
+
+/// What a finished request is told to have come to, before another request.
+fn outcome(request: &str, answer: &str, next: &str) -> Vec<String> {
+    let edit = calls("1", "edit", r#"{"path":"src/orders.rs","oldText":"a","newText":"b"}"#);
+    let messages = [user(request), edit, returns("1", "ok", false), says(answer, "stop"), user(next), runs("2", "ls")];
+    let done = section(&messages, Section::Done);
+    done.into_iter().filter(|item| item.contains(" -> ")).collect()
+}
+
+#[test]
+fn an_outcome_is_about_its_request_and_no_question() {
+    let next = "Now write the index of the manual";
+    assert_eq!(
+        outcome(
+            "Show the preview of each invoice in the list",
+            "Here's what I did for you today.\n\nThe warning about the late clock of the second server is gone for good now.\n\nEach invoice has a \
+             small preview beside its date.",
+            next
+        ),
+        ["Done: Show the preview of each invoice in the list -> Each invoice has a small preview beside its date."]
+    );
+    let asked = outcome(
+        "Show the preview of each invoice in the list",
+        "The invoices have previews now, all of them.\n\n**Shall I add some more?** That would be useful for everybody!",
+        next,
+    );
+    assert_eq!(
+        asked,
+        ["Done: Show the preview of each invoice in the list -> The invoices have previews now, all of them."]
+    );
+    for objection in
+        ["i never said to show a preview, it was only there for you to read", "no, that's not what i asked for"]
+    {
+        let answer = "Each invoice has a small preview beside its date.";
+        assert_eq!(outcome("Show the preview of each invoice in the list", answer, objection), [""; 0], "{objection}");
+    }
+}
+
+#[test]
+fn a_prohibition_of_a_name_ends_the_decision_for_it() {
+    let ask = "The page reads the folder that you choose. Shall I add a hint beside the button for ORDERS_DIR?";
+    let wish = "no, i want it to read the ORDERS_DIR/new folder on its own like I said";
+    let work = |id: &str| [runs(id, "npm run build"), returns(id, "ok", false), says("It is built now.", "stop")];
+    let mut messages = vec![user("Let the page list the orders of today"), says(ask, "stop"), user(wish)];
+    messages.extend(work("1"));
+    let decisions =
+        section(&[&messages[..], &[user("Go on with the footer of the page")]].concat(), Section::Decisions);
+    assert!(decisions.iter().any(|one| one.contains(wish)), "{decisions:?}");
+    messages.push(user("list the orders from data/new, make sure you dont use ORDERS_DIR."));
+    messages.extend(work("2"));
+    messages.push(user("Go on with the footer of the page"));
+    let decisions = section(&messages, Section::Decisions);
+    assert!(!decisions.iter().any(|one| one.contains(wish)), "{decisions:?}");
+}
+
+#[test]
+fn a_decision_is_cut_where_a_clause_ends() {
+    let text =
+        "**We keep the table**: readers of `Store.open(path, \"orders, all\")` wait, and writers never do so at night";
+    assert_eq!(
+        crate::ledger::text::clip_clauses(text, 96),
+        "**We keep the table**: readers of `Store.open(path, \"orders, all\")` wait\u{2026}"
+    );
+    assert_eq!(crate::ledger::text::clip_clauses("no mark stands in these words", 12), "no mark sta\u{2026}");
+}

@@ -252,7 +252,8 @@ fn a_title_at_the_end_of_an_answer_announces_nothing() {
 fn a_reported_problem_is_over_once_it_was_worked_on_and_the_person_went_on() {
     let fix = |id: &str| [calls(id, "write", r#"{"path":"src/a.rs","content":"x"}"#), returns(id, "ok", false)];
     let messages = [&[user("The export of the list is broken since yesterday")][..], &fix("1")].concat();
-    let report = "The user reports: The export of the list is broken since yesterday";
+    let report =
+        "The user reports: The export of the list is broken since yesterday (files changed since, not confirmed)";
     assert_eq!(after(Section::Blocked, &messages), [report]);
     let on = [&messages[..], &[says("Its cause was the cache.", "stop"), user("go on")], &fix("2")].concat();
     assert_eq!(after(Section::Blocked, &on), [""; 0]);
@@ -510,7 +511,7 @@ fn a_newer_run_of_a_check_stands_for_the_older_ones() {
     assert!(text(&begun).contains("2 errors"));
     let all = [&begun[..], &built].concat();
     assert!(!text(&all).contains("2 errors"));
-    assert!(after(Section::Done, &all).contains(&"`mvn clean package`: passed".to_owned()));
+    assert!(after(Section::Done, &all).contains(&"Ran `mvn clean package`".to_owned()));
 }
 
 #[test]
@@ -648,4 +649,26 @@ fn pages_do_not_ask_for_another_run_of_the_tests() {
     let [done, progress, next] = state("docs/parser.md");
     assert!(!done.contains("files changed since"), "{done}");
     assert!(!progress.contains("nothing was run") && !next.contains("cargo test"), "{progress} {next}");
+}
+
+#[test]
+fn a_command_in_the_background_has_not_succeeded() {
+    let started =
+        |output: &str| vec![user("Check the types of the shop"), runs("1", "mypy src"), returns("1", output, false)];
+    let codex = "Chunk ID: 3\nWall time: 1.0 seconds\nProcess running with session ID 99\nOutput:\nsrc/a.py:1: note: x";
+    let claude = "Command running in background with ID: b7b23b2. Output is being written to: /tmp/b7b23b2.output";
+    let item = "Runs in the background, its end was not seen: `mypy src`";
+    for output in [codex, claude] {
+        let messages = started(output);
+        assert!(!after(Section::Done, &messages).iter().any(|done| done.contains("mypy")), "{output}");
+        assert!(after(Section::InProgress, &messages).contains(&item.to_owned()), "{output}");
+    }
+    let read = [
+        calls("2", "write_stdin", r#"{"session_id":99,"chars":""}"#),
+        returns("2", "Wall time: 9.0 seconds\nProcess exited with code 0\nOutput:\nok", false),
+    ];
+    assert!(!after(Section::InProgress, &[&started(codex)[..], &read].concat()).contains(&item.to_owned()));
+    let notice =
+        user("<task-notification>\n<task-id>b7b23b2</task-id>\n<status>completed</status>\n</task-notification>");
+    assert!(!after(Section::InProgress, &[&started(claude)[..], &[notice]].concat()).contains(&item.to_owned()));
 }

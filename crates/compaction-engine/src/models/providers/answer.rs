@@ -1,6 +1,7 @@
 //! An answer while it arrives: the events in its body, which are server-sent events, Amazon's frames, or plain JSON,
 //! which some servers send although a stream was requested.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,6 +186,8 @@ pub(super) enum Event {
 /// The events of one answer.
 pub(super) struct Events {
     source: Source,
+    /// Events that arrived with the last one.
+    waiting: VecDeque<Event>,
     /// One part of a body may hold many events.
     turn: Turn,
 }
@@ -230,6 +233,61 @@ impl Block {
     }
 }
 
+/// Turns two kinds of lines that servers send between their events, and that parsers ignore, into events: `error:`
+/// with an error (llama.cpp), and JSON without a field.
+struct Lines {
+    /// The beginning of a line that may become `error:`.
+    held: Vec<u8>,
+    is_at_start: bool,
+    is_bare: bool,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { held: Vec::new(), is_at_start: true, is_bare: false }
+    }
+}
+
+impl Lines {
+    const ERROR: &[u8] = b"error:";
+
+    /// The lines in the next bytes.
+    fn read(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(bytes.len() + Self::ERROR.len());
+        for &byte in bytes {
+            if self.is_at_start {
+                self.held.push(byte);
+                if self.held == Self::ERROR {
+                    out.extend_from_slice(b"event: error\ndata:");
+                    self.held.clear();
+                    self.is_at_start = false;
+                    continue;
+                }
+                if Self::ERROR.starts_with(&self.held) {
+                    continue;
+                }
+                self.is_bare = matches!(self.held.first(), Some(b'{' | b'['));
+                out.extend_from_slice(if self.is_bare { b"data: " } else { b"" });
+                out.append(&mut self.held);
+            } else {
+                out.push(byte);
+            }
+            self.is_at_start = matches!(byte, b'\r' | b'\n');
+            if self.is_at_start && self.is_bare {
+                // An empty line ends the event.
+                out.push(b'\n');
+                self.is_bare = false;
+            }
+        }
+        out
+    }
+
+    /// The held bytes at the end.
+    fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+}
+
 impl Body {
     /// Reads until the kind of the body is known. Servers send white space before it to keep the connection alive.
     pub(super) async fn open(mut exchange: Exchange) -> Result<Self, Failure> {
@@ -269,34 +327,39 @@ fn without_space(bytes: &[u8]) -> &[u8] {
 
 /// Whether this is the beginning of a stream of events, regardless of its content type.
 fn is_event_field(first: &[u8]) -> bool {
-    ["data:", "event", ":", "id:", "retry"].iter().any(|field| first.starts_with(field.as_bytes()))
+    ["data:", "event", ":", "id:", "retry", "error"].iter().any(|field| first.starts_with(field.as_bytes()))
 }
 
 impl Events {
     fn of(source: Source) -> Self {
-        Self { source, turn: Turn::begin() }
+        Self { source, waiting: VecDeque::new(), turn: Turn::begin() }
     }
 
     /// The server-sent events of a body. `first` holds the bytes that were read already.
     fn sse(first: Vec<u8>, exchange: Exchange) -> Self {
         let is_at_end = Arc::new(AtomicBool::new(false));
         let mut block = Block::default();
+        let mut lines = Lines::default();
+        let first = lines.read(&first);
         block.read(&first);
-        let state = Some((exchange, block, Arc::clone(&is_at_end)));
+        let state = Some((exchange, block, lines, Arc::clone(&is_at_end)));
         let chunks = unfold(state, |state| async {
-            let (mut exchange, mut block, is_at_end) = state?;
+            let (mut exchange, mut block, mut lines, is_at_end) = state?;
             match exchange.chunk().await {
                 Ok(Some(chunk)) => {
+                    let chunk = lines.read(&chunk);
                     block.read(&chunk);
                     match block.bytes > MAX_EVENT_BYTES {
                         true => Some((Err(HttpError::TooLarge { limit: MAX_EVENT_BYTES }), None)),
-                        false => Some((Ok(chunk), Some((exchange, block, is_at_end)))),
+                        false => Some((Ok(Bytes::from(chunk)), Some((exchange, block, lines, is_at_end)))),
                     }
                 }
                 // Servers omit the line that ends their last event.
                 Ok(None) => {
                     is_at_end.store(true, Ordering::Relaxed);
-                    Some((Ok(Bytes::from_static(b"\n\n")), None))
+                    let mut last = lines.rest();
+                    last.extend_from_slice(b"\n\n");
+                    Some((Ok(Bytes::from(last)), None))
                 }
                 Err(error) => Some((Err(error), None)),
             }
@@ -338,37 +401,48 @@ impl Events {
             Source::Json(values) => Ok(values.next().map(Event::Data)),
             Source::Frames(frames) => Ok(frames.next().await?.map(Event::Data)),
             Source::Sse { events, is_at_end } => {
-                while let Some(event) = events.next().await {
+                while self.waiting.is_empty()
+                    && let Some(event) = events.next().await
+                {
                     self.turn.pass_if_over().await;
                     match of_sse(event.map_err(cause)?) {
-                        Ok(None) => {}
                         Err(_) if is_at_end.load(Ordering::Relaxed) => return Ok(None),
-                        event => return event,
+                        several => self.waiting.extend(several?),
                     }
                 }
-                Ok(None)
+                Ok(self.waiting.pop_front())
             }
         }
     }
 }
 
-/// The data of an event; `None` if it has none. Some gateways wrap the comments of others.
-fn of_sse(event: Sse) -> Result<Option<Event>, Failure> {
+/// Words that keep a connection alive, in data of their own.
+const KEEP_ALIVE: [&str; 4] = ["ping", "keepalive", "keep-alive", "heartbeat"];
+
+/// The data of an event; none if it has none. Some gateways wrap the comments of others. Some join events whose parts
+/// arrived together.
+fn of_sse(event: Sse) -> Result<Vec<Event>, Failure> {
     let data = event.data.unwrap_or_default();
     let data = data.trim();
-    if data.is_empty() || data.starts_with(':') {
-        return Ok(None);
+    let word = data.trim_matches('"');
+    if data.is_empty() || data.starts_with(':') || KEEP_ALIVE.iter().any(|known| word.eq_ignore_ascii_case(known)) {
+        return Ok(Vec::new());
     }
-    if data == "[DONE]" {
-        return Ok(Some(Event::Done));
+    if word.eq_ignore_ascii_case("[DONE]") {
+        return Ok(vec![Event::Done]);
     }
     let is_error = event.event.as_deref() == Some("error");
-    match serde_json::from_str::<Value>(data) {
-        Ok(value) if is_error && value["type"].is_null() && value["error"].is_null() => {
-            Ok(Some(Event::Data(json!({ "error": value }))))
-        }
-        Ok(value) => Ok(Some(Event::Data(value))),
-        Err(_) if is_error => Ok(Some(Event::Data(json!({ "error": { "message": data } })))),
+    let read = |value: Value| match is_error && value["type"].is_null() && value["error"].is_null() {
+        true => Event::Data(json!({ "error": value })),
+        false => Event::Data(value),
+    };
+    let (data, end) = match data.strip_suffix("[DONE]") {
+        Some(rest) => (rest, Some(Event::Done)),
+        None => (data, None),
+    };
+    match serde_json::Deserializer::from_str(data).into_iter::<Value>().collect::<Result<Vec<_>, _>>() {
+        Ok(values) => Ok(values.into_iter().map(read).chain(end).collect()),
+        Err(_) if is_error => Ok(vec![Event::Data(json!({ "error": { "message": data } }))]),
         Err(error) => Err(Failure::new(FailureKind::Server, format!("an event of the answer is no JSON: {error}"))),
     }
 }

@@ -83,7 +83,8 @@ impl Interface for Chat {
         }
         // Gemini's compatible server has used the second name.
         let reason = choice["finish_reason"].as_str().or_else(|| choice["finishReason"].as_str());
-        match reason.filter(|reason| !reason.is_empty()) {
+        // DashScope, Spark: until the end the reason is the word `null`.
+        match reason.filter(|reason| !matches!(*reason, "" | "null")) {
             Some(reason) => draft.stop(stop_reason(reason)),
             // An answer in one piece is complete.
             None if whole.is_object() && choice["delta"].is_null() => draft.stop(StopReason::Stop),
@@ -98,7 +99,8 @@ impl Interface for Chat {
 /// Reads the text. Thinking is in other members (`reasoning`, `reasoning_content`) or in parts of other types.
 fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
     let parts = message["content"].as_array().into_iter().flatten();
-    let texts = parts.filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
+    let is_text = |part: &&Value| matches!(part["type"].as_str(), None | Some("text" | "output_text"));
+    let texts = parts.filter(is_text).filter_map(|part| part["text"].as_str().or_else(|| part.as_str()));
     for text in message["content"].as_str().into_iter().chain(texts) {
         draft.push(text)?;
     }
@@ -113,19 +115,26 @@ fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
 
 fn stop_reason(reason: &str) -> StopReason {
     match reason.to_ascii_lowercase().as_str() {
-        "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "complete" | "completed" | "done" => {
-            StopReason::Stop
-        }
-        "length" | "max_tokens" | "max_output_tokens" | "model_length" | "model_context_window_exceeded" => {
-            StopReason::Length
-        }
+        "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "stop_token" | "complete" | "completed"
+        | "done" | "end" | "finish" | "finished" => StopReason::Stop,
+        "length"
+        | "limit"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "max_completion_tokens"
+        | "max_new_tokens"
+        | "max_length"
+        | "token_limit"
+        | "model_length"
+        | "context_length_exceeded"
+        | "model_context_window_exceeded" => StopReason::Length,
         "tool_calls" | "tool_call" | "function_call" | "tool_use" => StopReason::ToolUse,
         _ => StopReason::Other(reason.to_owned()),
     }
 }
 
 fn add_usage(given: &Value, usage: &mut Usage) {
-    let Some(prompt) = number(given, &["prompt_tokens"]) else {
+    let Some(prompt) = number(given, &["prompt_tokens"]).or_else(|| number(given, &["input_tokens"])) else {
         return;
     };
     let details = &given["prompt_tokens_details"];
@@ -133,7 +142,7 @@ fn add_usage(given: &Value, usage: &mut Usage) {
     usage.cache_read = cached.unwrap_or(0);
     usage.cache_write = number(details, &["cache_write_tokens"]).unwrap_or(0);
     usage.input = Some(prompt.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write));
-    usage.output = number(given, &["completion_tokens"]);
+    usage.output = number(given, &["completion_tokens"]).or_else(|| number(given, &["output_tokens"]));
     usage.total = number(given, &["total_tokens"]);
 }
 

@@ -221,13 +221,18 @@ impl Report {
     pub(super) fn from_value(value: &Value) -> Option<Self> {
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
         let error = match &value["error"] {
+            Value::Null if value["base_resp"]["status_code"].as_i64().is_some_and(|code| code != 0) => {
+                &value["base_resp"]
+            }
             Value::Null if has_error_shape(value) => value,
             Value::Null => return None,
             error => error,
         };
         let message = message_of(error).or_else(|| message_of(value));
         let words = ["type", "code", "status"].into_iter().filter_map(|key| error[key].as_str());
-        let words: Vec<String> = words.filter(|word| *word != "error").map(short).collect();
+        let mut words: Vec<String> = words.filter(|word| *word != "error").map(short).collect();
+        // MiniMax has numbers of its own.
+        words.extend(value["base_resp"]["status_code"].as_i64().map(|code| format!("base_resp {code}")));
         let codes = [&error["code"], &error["status"], &error["status_code"], &value["code"]]
             .into_iter()
             .filter_map(Value::as_u64);
@@ -264,13 +269,28 @@ impl Report {
 }
 
 fn has_error_shape(value: &Value) -> bool {
-    value["type"] == "error" || value["object"] == "error" || value["detail"].is_string() || value["detail"].is_array()
+    // Spark, DashScope, SiliconFlow: a code and a message instead of an answer. The code 0 means success.
+    let has_code = || value["code"].as_i64().is_some_and(|code| code != 0) || value["code"].is_string();
+    let is_coded = || has_code() && value["message"].is_string() && value["choices"].is_null();
+    value["type"] == "error"
+        || value["object"] == "error"
+        || value["detail"].is_string()
+        || value["detail"].is_array()
+        || is_coded()
 }
 
 /// The message of an error, with that of the provider behind a gateway.
 fn message_of(error: &Value) -> Option<String> {
     let within = &error["message"]["detail"];
-    let found = [error, &error["message"], &error["detail"], &error["detail"][0]["msg"], within, &within[0]["msg"]];
+    let found = [
+        error,
+        &error["message"],
+        &error["status_msg"],
+        &error["detail"],
+        &error["detail"][0]["msg"],
+        within,
+        &within[0]["msg"],
+    ];
     let message = found.into_iter().find_map(Value::as_str)?;
     let message = match error["metadata"]["raw"].as_str() {
         Some(behind) => format!("{message}: {behind}"),

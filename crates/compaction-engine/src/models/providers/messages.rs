@@ -83,6 +83,8 @@ impl Interface for Messages {
             }
             "message_delta" => {
                 add_usage(&event["usage"], &mut draft.usage);
+                // As Anthropic's documentation once had it.
+                add_usage(&event["delta"]["usage"], &mut draft.usage);
                 if let Some(reason) = event["delta"]["stop_reason"].as_str() {
                     draft.stop(stop_reason(reason));
                 }
