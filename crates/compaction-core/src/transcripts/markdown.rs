@@ -9,8 +9,11 @@ use crate::entry::epoch_milliseconds;
 use crate::formats::node::string;
 
 const AIDER: &str = "# aider chat started at ";
-/// The choices of a question of aider's that can be answered in words. The answer follows them.
-const CHOICES_WITH_WORDS: [&str; 2] = ["(y/n/instructions)", "(Y)es/(n)o/message with instructions:"];
+/// Ends of the choices of a question of aider's that can be answered in words, such as `(y/n/instructions)`. The answer
+/// follows them.
+const CHOICES_WITH_WORDS: [&str; 3] = ["/instructions)", "/instructions]", "/message with instructions:"];
+/// Maximum bytes of the choices before that.
+const MAX_CHOICES: usize = 16;
 /// Answers that choose and say nothing more.
 const CHOICES: [&str; 4] = ["y", "yes", "n", "no"];
 /// First line of the exports of early versions of SpecStory.
@@ -88,8 +91,17 @@ struct Output {
     /// The lines so far. They are the model's if a later line shows that they are a quote of it.
     lines: Option<Record>,
     text: String,
-    /// Whether an import ended here, so that the lines before have become messages. Then no line is held back.
-    is_decided: bool,
+    /// Whether an import ended inside it and took its start for an output.
+    is_continued: bool,
+}
+
+/// The state before a line. The start of a line can seem to be something else than the line.
+#[derive(Debug, Default)]
+struct Before {
+    last: String,
+    kind: Kind,
+    is_blank: bool,
+    is_in_output: bool,
 }
 
 #[derive(Debug)]
@@ -102,8 +114,8 @@ pub(super) struct Markdown {
     text: String,
     /// The last line that is not blank.
     last: String,
-    /// What `last` was before the last line.
-    before: String,
+    /// The state before the last line.
+    before: Before,
     /// The last line, and its author.
     line: (String, Kind),
     is_blank: bool,
@@ -129,10 +141,11 @@ impl Markdown {
     }
 
     fn new(dialect: Dialect) -> Self {
-        let (last, before, text, model) = (String::new(), String::new(), String::new(), String::new());
+        let (last, text, model) = (String::new(), String::new(), String::new());
         let (kind, block) = (Kind::Other, None);
         let line = (String::new(), kind);
         let (is_blank, is_named, has_spoken) = (true, false, false);
+        let before = Before::default();
         let (output, has_ends, answer) = (None, false, None);
         Self {
             dialect,
@@ -165,10 +178,8 @@ impl Markdown {
             self.settle(Kind::Assistant, tree);
         }
         if let Some(output) = &mut self.output {
-            if !output.is_decided {
-                output.text.push_str(line);
-                output.text.push('\n');
-            }
+            output.text.push_str(line);
+            output.text.push('\n');
             return;
         }
         let is_inside = self.has_ends && !self.is_blank;
@@ -246,6 +257,18 @@ impl Markdown {
         self.text.push('\n');
     }
 
+    /// Returns to the state before the last line, whose start was read.
+    fn go_back(&mut self) {
+        self.last.clone_from(&self.before.last);
+        self.is_blank = self.before.is_blank;
+        if self.before.is_in_output {
+            self.kind = Kind::Other;
+            self.output.get_or_insert(Output { is_continued: true, ..Output::default() });
+        } else {
+            self.kind = self.before.kind;
+        }
+    }
+
     /// Adds the message of the lines so far.
     fn end_message(&mut self, tree: &mut Tree) {
         self.trim_rule();
@@ -290,10 +313,12 @@ fn ends_output(line: &str) -> bool {
 /// What a person answered in words to a question of aider's. `line` is the last line of the question.
 fn answer_in(line: &str) -> Option<&str> {
     let line = line.strip_prefix("> ").unwrap_or(line);
-    let question = line.find("? ").map_or("", |end| &line[end + 2..]);
-    let answer = |choices: &&str| line.strip_prefix(*choices).or_else(|| question.strip_prefix(*choices));
-    let answer = CHOICES_WITH_WORDS.iter().find_map(answer)?.trim_start_matches(':').trim();
-    Some(answer).filter(|answer| !answer.is_empty() && !CHOICES.contains(&answer.to_lowercase().as_str()))
+    let begins = |line: &&str| line.starts_with(['(', '[']);
+    let choices = Some(line).filter(begins).or_else(|| line.split_once("? ").map(|(_, rest)| rest).filter(begins))?;
+    let (before, answer) = CHOICES_WITH_WORDS.iter().find_map(|end| choices.split_once(end))?;
+    let answer = answer.trim_start_matches(':').trim();
+    let is_answer = before.len() <= MAX_CHOICES && !answer.is_empty();
+    Some(answer).filter(|answer| is_answer && !CHOICES.contains(&answer.to_lowercase().as_str()))
 }
 
 /// Adds lines to a record of lines.
@@ -363,9 +388,10 @@ impl Reader for Markdown {
         if record.is_rest {
             // The whole line tells the author.
             line.insert_str(0, &self.line.0);
-            self.last.clone_from(&self.before);
+            self.go_back();
         } else {
-            self.before.clone_from(&self.last);
+            let (last, is_in_output) = (self.last.clone(), self.output.is_some());
+            self.before = Before { last, kind: self.kind, is_blank: self.is_blank, is_in_output };
         }
         let may_be_title = self.dialect == Dialect::Cursor && !self.is_named && !self.has_spoken;
         let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY;
@@ -392,8 +418,8 @@ impl Reader for Markdown {
             line.trim().clone_into(&mut self.last);
         }
         match &mut self.output {
-            Some(output) if !output.is_decided => add_lines(&mut output.lines, record),
-            _ => add_lines(&mut self.block, record),
+            Some(output) => add_lines(&mut output.lines, record),
+            None => add_lines(&mut self.block, record),
         }
         if self.dialect == Dialect::Aider {
             self.end_output(&line, tree);
@@ -402,11 +428,11 @@ impl Reader for Markdown {
 
     fn flush(&mut self, tree: &mut Tree) {
         // An output ends with a line of text, and the model's words with a blank line.
-        let is_output = !self.is_blank || self.output.as_ref().is_some_and(|output| output.is_decided);
+        let is_output = !self.is_blank || self.output.as_ref().is_some_and(|output| output.is_continued);
         let is_open = self.output.is_some() && is_output;
         self.settle(if is_output { Kind::Other } else { Kind::Assistant }, tree);
         self.end_message(tree);
         // The next import reads the rest.
-        self.output = is_open.then(|| Output { is_decided: true, ..Output::default() });
+        self.output = is_open.then(|| Output { is_continued: true, ..Output::default() });
     }
 }

@@ -141,7 +141,8 @@ fn words_of(entries: &[Imported]) -> Vec<(String, String)> {
 /// each of them once; so it does when the last line is cut anywhere. Its messages have the same words.
 #[test]
 fn a_growing_transcript_is_continued() {
-    for name in ["claude-code", "codex", "aider", "cursor-agent", "cursor-specstory", "cursor-specstory-early"] {
+    let names = ["claude-code", "codex", "aider", "aider-outputs", "cursor-agent"];
+    for name in names.into_iter().chain(["cursor-specstory", "cursor-specstory-early"]) {
         let bytes = bytes_of(name);
         let source = source_of(name, &bytes);
         let mut steps: Vec<usize> =
@@ -169,6 +170,53 @@ fn a_growing_transcript_is_continued() {
         let (again, ..) = imported(&source, &bytes, existing);
         assert_eq!(again, [], "{name}");
     }
+}
+
+/// Claude Code can write a result before its call. The messages are those of the lines in the order of their parents,
+/// and the records keep the order of the file.
+#[test]
+fn a_line_before_its_parent_is_read_after_it() {
+    let lines = String::from_utf8(bytes_of("claude-code-order")).unwrap();
+    let lines: Vec<&str> = lines.split_inclusive('\n').collect();
+    let ordered = [0, 1, 2, 4, 3, 8, 5, 6, 7, 9, 10].map(|at| lines[at]).concat();
+    let written = lines[..11].concat();
+    let source = source_of("claude-code-order", written.as_bytes());
+    let (entries, report, _) = imported(&source, written.as_bytes(), Existing::default());
+    let (expected, expected_report, _) = imported(&source, ordered.as_bytes(), Existing::default());
+    assert_eq!(words_of(&entries), words_of(&expected));
+    assert_eq!(report, expected_report);
+    assert_eq!((report.missing_parents, report.branches), (0, 0));
+    // An update finds the rest wherever an earlier import ended.
+    for end in 1..lines.len() {
+        let start = lines[..end].concat();
+        let kept = kept_by_updates("claude-code-order", &[start.as_bytes(), lines.concat().as_bytes()]);
+        assert_eq!(texts(&kept, |_| true).concat(), lines.concat(), "{end}");
+    }
+}
+
+/// A line waits for a number of lines. Then it follows the line before it, as if its parent were nowhere.
+#[test]
+fn a_line_whose_parent_comes_too_late_is_read() {
+    let lines = String::from_utf8(bytes_of("claude-code-order")).unwrap();
+    let lines: Vec<&str> = lines.split_inclusive('\n').collect();
+    let title = "{\"type\":\"mode\",\"sessionId\":\"3a7c1e52-9b40-4c1d-8e6f-0d2b5a917c44\"}\n";
+    let check = |between: usize, missing: u64| {
+        let text = [&lines[..4].concat(), &title.repeat(between), lines[4]].concat();
+        let source = source_of("claude-code-order", text.as_bytes());
+        let (entries, report, _) = imported(&source, text.as_bytes(), Existing::default());
+        assert_eq!((report.missing_parents, report.tool_calls, report.tool_results), (missing, 1, 1), "{between}");
+        assert_eq!(original_of(&entries), text.as_bytes());
+    };
+    check(20, 0);
+    check(40, 1);
+    // Many lines can stand in one record.
+    let lost = lines[3].trim_end().replace("a3", "lost");
+    let many: String = (0..5_000).map(|at| lost.replace("\"r1\"", &format!("\"r{at}x\""))).collect();
+    let text = format!("{}{many}\n", lines[0]);
+    let (entries, report, _) =
+        imported(&source_of("claude-code-order", text.as_bytes()), text.as_bytes(), Existing::default());
+    assert_eq!((report.missing_parents, report.tool_results), (5_000, 5_000));
+    assert_eq!(original_of(&entries), text.as_bytes());
 }
 
 #[test]
@@ -250,7 +298,7 @@ fn a_line_that_is_completed_alone_is_an_update() {
 /// Text for people can be read while its last line is written. What follows has the author of the whole line.
 #[test]
 fn a_text_that_was_torn_anywhere_is_continued() {
-    for name in ["aider", "cursor", "cursor-specstory", "cursor-specstory-early"] {
+    for name in ["aider", "aider-outputs", "cursor", "cursor-specstory", "cursor-specstory-early"] {
         let bytes = bytes_of(name);
         let letters = |entries: &[Imported]| {
             let mut letters = HashMap::<String, String>::new();

@@ -1,7 +1,7 @@
 //! Builds the session entries of a transcript, and the messages in them.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -82,6 +82,8 @@ pub(super) struct Tree {
     ids: HashSet<String>,
     /// Ids that this import has used, as numbers.
     given: HashSet<u64>,
+    /// The number of ids that were derived from a name, besides the first. One record can hold many lines.
+    attempts: HashMap<String, u32>,
     /// The last entry of each group. An empty group has the entry before it, or `None`.
     ends: Vec<Option<EntryId>>,
     /// The first entry of each group.
@@ -108,6 +110,7 @@ impl Tree {
             session,
             ids,
             given: HashSet::new(),
+            attempts: HashMap::new(),
             ends: vec![None],
             starts: vec![None],
             current: Group::ROOT,
@@ -268,11 +271,12 @@ impl Tree {
             digits
         };
         let mut id = digits(name);
-        for attempt in 1_u32.. {
-            if self.given.insert(u64::from_str_radix(&id, 16).unwrap_or_default()) {
-                break;
+        if !self.given.insert(number_of(&id)) {
+            let attempts = self.attempts.entry(name.to_owned()).or_default();
+            while !self.given.insert(number_of(&id)) {
+                *attempts += 1;
+                id = digits(&format!("{name}/{attempts}"));
             }
-            id = digits(&format!("{name}/{attempt}"));
         }
         EntryId::new(id)
     }
@@ -423,6 +427,11 @@ impl Tree {
     pub(super) fn start_of(&self, group: Group) -> Option<&EntryId> {
         self.starts[group.0].as_ref()
     }
+}
+
+/// An id as a number.
+fn number_of(id: &str) -> u64 {
+    u64::from_str_radix(id, 16).unwrap_or_default()
 }
 
 fn name_members(name: &str) -> String {
