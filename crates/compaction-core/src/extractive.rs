@@ -156,8 +156,7 @@ fn report_anything(messages: &[PreparedMessage], pool: &mut Pool) {
     for (position, sentences) in ends.filter(|(_, sentences)| !sentences.is_empty()).take(MOST_MESSAGES) {
         pool.add(Section::CriticalContext, &sentences, Origin::at(position), Rank::Normal);
     }
-    // A previous summary that says nothing needs no item, either.
-    if pool.is_empty() && !messages.is_empty() {
+    if pool.is_empty() {
         let (count, noun) = (messages.len(), if messages.len() == 1 { "message" } else { "messages" });
         let item = format!("Nothing that models see was in {count} {noun}");
         pool.add(Section::Done, &item, Origin::at(u64::MAX), Rank::Must);
