@@ -14,6 +14,8 @@ const AIDER: &str = "# aider chat started at ";
 const CHOICES_WITH_WORDS: [&str; 3] = ["/instructions)", "/instructions]", "/message with instructions:"];
 /// Maximum bytes of the choices before that.
 const MAX_CHOICES: usize = 16;
+/// What aider writes where the person entered nothing.
+const NOTHING: &str = "<blank>";
 /// Answers that choose and say nothing more.
 const CHOICES: [&str; 4] = ["y", "yes", "n", "no"];
 /// First line of the exports of early versions of SpecStory.
@@ -282,6 +284,7 @@ impl Markdown {
         match kind {
             _ if text.trim().is_empty() => {}
             Kind::Other => {}
+            Kind::User if self.dialect == Dialect::Aider && text == NOTHING => {}
             Kind::User if self.answer.take().is_some_and(|answer| answer == text) => {}
             Kind::User => tree.add_user(string(text)),
             Kind::Assistant => {
