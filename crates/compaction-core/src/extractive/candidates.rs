@@ -443,8 +443,10 @@ impl<'a> Builder<'a> {
 
     /// Whether a turn alone, whose Goal has the whole request, says a demand there.
     fn is_in_goal(&self, demand: &Note) -> bool {
-        let latest = self.latest().filter(|latest| self.goes_on && utf16_len(&latest.text) <= MOST_UNITS);
-        latest.is_some_and(|latest| {
+        if !self.goes_on {
+            return false;
+        }
+        self.latest().filter(|latest| utf16_len(&latest.text) <= MOST_UNITS).is_some_and(|latest| {
             let goal = one_line(&latest.text);
             utf16_len(&goal) * WHOLE_GOAL_PART <= self.units && goal.contains(&one_line(&demand.text))
         })

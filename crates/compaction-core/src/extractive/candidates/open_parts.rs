@@ -21,7 +21,7 @@ use crate::ledger::text::{clip, one_line};
 use crate::ledger::{LatestPlan, Ledger, Statement, Voice};
 use crate::phrases::{EVERY, listed};
 use crate::text::{prefix_utf16, utf16_len};
-use crate::tools::PlanStatus;
+use crate::tools::{PlanItem, PlanStatus};
 
 /// Most UTF-16 units of a request with parts. A longer one is a document.
 const LONGEST_REQUEST: usize = 1200;
@@ -67,9 +67,7 @@ impl Builder<'_> {
         let open: Vec<String> = parts[last + 1..].iter().map(|part| clip(part, LONGEST_PART)).collect();
         (!open.is_empty()).then(|| open.join("; "))
     }
-}
 
-impl Builder<'_> {
     /// The steps that the model listed in the turn that goes on, from the first one of which nothing is seen.
     pub(super) fn listed_steps(&self) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
@@ -86,9 +84,7 @@ impl Builder<'_> {
         let open: Vec<String> = listed[first..].iter().map(|step| clip(step, LONGEST_PART)).collect();
         (!open.is_empty()).then(|| clip(&open.join("; "), LONGEST_EARLIER))
     }
-}
 
-impl Builder<'_> {
     /// How many of the first tasks of a plan were passed, although it was not updated: those up to the last one that was
     /// touched, if much was done since.
     pub(super) fn passed_tasks(&self, plan: &LatestPlan) -> usize {
@@ -96,7 +92,8 @@ impl Builder<'_> {
         let changes = ledger.files.iter().filter(|file| file.changed_at > plan.position).count();
         let runs = ledger.commands.iter().rev().take_while(|run| run.position > plan.position);
         let runs = runs.filter(|run| !only_looks(&run.command)).take(MUCH_DONE).count();
-        if plan.position == 0 || changes + runs < MUCH_DONE {
+        let is_left = |item: &PlanItem| matches!(item.status, PlanStatus::Pending | PlanStatus::InProgress);
+        if plan.position == 0 || changes + runs < MUCH_DONE || !plan.items.iter().any(is_left) {
             return 0;
         }
         let done = Done::since(ledger, plan.position, plan.position);

@@ -98,9 +98,18 @@ fn counts_tests(line: &str) -> bool {
 
 /// Whether a command runs a few lines of code that stand in it, to look something up.
 pub(super) fn is_probe(command: &str) -> bool {
-    ["python -c ", "python3 -c ", "node -e ", "ruby -e ", "perl -e ", "php -r ", "<<"]
-        .iter()
-        .any(|code| command.contains(code))
+    const CODE: [&str; 9] = [
+        "python -c ",
+        "python3 -c ",
+        "python - <<",
+        "python3 - <<",
+        "node -e ",
+        "node <<",
+        "ruby -e ",
+        "perl -e ",
+        "php -r ",
+    ];
+    CODE.iter().any(|code| command.contains(code))
 }
 
 /// A command as a step names it.

@@ -82,9 +82,10 @@ impl<'a> Builder<'a> {
     pub(super) fn working_on(&self, position: u64) -> String {
         let item = format!("{WORKING_ON}{THE_LATEST}");
         let done = match self.of_turn() {
-            _ if position == 0 => Vec::new(),
+            // The request comes from an earlier summary.
+            None if position == 0 => Vec::new(),
             None => self.done_since(position),
-            Some(turn) if position == u64::MAX => turn.done_since(1),
+            Some(turn) if position == 0 || position == u64::MAX => turn.done_since(1),
             Some(turn) if std::ptr::eq(self.with_turn, self.ledger) => {
                 let mut done = self.done_since(position);
                 done.extend(turn.done_since(1));

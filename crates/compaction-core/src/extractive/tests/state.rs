@@ -672,3 +672,22 @@ fn a_command_in_the_background_has_not_succeeded() {
         user("<task-notification>\n<task-id>b7b23b2</task-id>\n<status>completed</status>\n</task-notification>");
     assert!(!after(Section::InProgress, &[&started(claude)[..], &[notice]].concat()).contains(&item.to_owned()));
 }
+
+#[test]
+fn a_turn_of_an_earlier_request_tells_what_was_done_in_it() {
+    let summary = "## Goal\n- Latest request: Port the parser to Rust\n\n## Progress\n### In Progress\n- [ ] Working on: the latest request";
+    let turn_messages = prepared(&[
+        user("[Request interrupted by user]"),
+        calls("2", "write", r#"{"path":"src/b.rs","content":"x"}"#),
+        returns("2", "ok", false),
+    ]);
+    let earlier = ExtractiveInput { previous_summary: Some(summary), ..history(&[]) };
+    let mut collector = Collector::new(None, Some(summary), tools());
+    turn_messages.iter().for_each(|one| collector.read(one));
+    let with_turn = collector.finish();
+    let turn = Turn::of(&turn_messages, tools()).unwrap();
+    let style = Style { turn: Some(&turn), with_turn: Some(&with_turn), ..style(ENOUGH) };
+    let text = text_of(&ExtractiveInput { style, ..earlier });
+    let progress = SummaryDocument::parse(&text).body[Section::InProgress].join("\n");
+    assert!(progress.contains("changed `src/b.rs`"), "{progress}");
+}
