@@ -2501,9 +2501,9 @@ ERROR_CODES: Final[dict[str, int]] = {
     "methodNotFound": -32601,
     # A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.
     "invalidParams": -32602,
-    # A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`,
-    # `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or
-    # written). The server continues.
+    # A defect of the server, a write whose outcome is not known, a stored entry whose line is
+    # broken (`entryId`, `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes`
+    # were held or written). The server continues.
     "internalError": -32603,
     # The first request must be `initialize`.
     "notInitialized": -32002,
@@ -2528,6 +2528,9 @@ ERROR_CODES: Final[dict[str, int]] = {
     "serverBusy": 1008,
     # Another session has the same id: `path`, if it has a file.
     "sessionIdInUse": 1009,
+    # The system refused to open or read `path`: for want of permission (`reason` is
+    # `permissionDenied`), or because files, a disk or a connection failed. Nothing was changed.
+    "readFailed": 1010,
     # Everything would be kept, for example because the result of `toolCallId` is missing, or
     # compacting would not help. `reason` and the numbers say why.
     "nothingToCompact": 1101,

@@ -3181,9 +3181,9 @@ pub enum ErrorKind {
     /// A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.
     #[serde(rename = "invalidParams")]
     InvalidParams,
-    /// A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`, `line`),
-    /// or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or written). The server
-    /// continues.
+    /// A defect of the server, a write whose outcome is not known, a stored entry whose line is broken
+    /// (`entryId`, `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or
+    /// written). The server continues.
     #[serde(rename = "internalError")]
     InternalError,
     /// The first request must be `initialize`.
@@ -3220,6 +3220,10 @@ pub enum ErrorKind {
     /// Another session has the same id: `path`, if it has a file.
     #[serde(rename = "sessionIdInUse")]
     SessionIdInUse,
+    /// The system refused to open or read `path`: for want of permission (`reason` is `permissionDenied`),
+    /// or because files, a disk or a connection failed. Nothing was changed.
+    #[serde(rename = "readFailed")]
+    ReadFailed,
     /// Everything would be kept, for example because the result of `toolCallId` is missing, or compacting
     /// would not help. `reason` and the numbers say why.
     #[serde(rename = "nothingToCompact")]
@@ -3274,6 +3278,7 @@ impl ErrorKind {
             Self::ReadOnly => "readOnly",
             Self::ServerBusy => "serverBusy",
             Self::SessionIdInUse => "sessionIdInUse",
+            Self::ReadFailed => "readFailed",
             Self::NothingToCompact => "nothingToCompact",
             Self::AlreadyCompacted => "alreadyCompacted",
             Self::OperationInProgress => "operationInProgress",
@@ -3308,6 +3313,7 @@ impl ErrorKind {
             Self::ReadOnly => 1007,
             Self::ServerBusy => 1008,
             Self::SessionIdInUse => 1009,
+            Self::ReadFailed => 1010,
             Self::NothingToCompact => 1101,
             Self::AlreadyCompacted => 1102,
             Self::OperationInProgress => 1103,
@@ -3340,6 +3346,7 @@ impl ErrorKind {
             1007 => Self::ReadOnly,
             1008 => Self::ServerBusy,
             1009 => Self::SessionIdInUse,
+            1010 => Self::ReadFailed,
             1101 => Self::NothingToCompact,
             1102 => Self::AlreadyCompacted,
             1103 => Self::OperationInProgress,

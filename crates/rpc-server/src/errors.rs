@@ -39,6 +39,8 @@ pub enum RpcError {
     #[error("nothing was changed: {message}")]
     WriteFailed { message: String, path: Option<String> },
     #[error("{message}")]
+    ReadFailed { message: String, path: Option<String>, is_denied: bool },
+    #[error("{message}")]
     OutOfMemory { message: String, bytes: u64 },
     #[error("{message}")]
     ReadOnly { message: String },
@@ -93,7 +95,7 @@ kinds! {
     InvalidParams -32602 "invalidParams"
         "A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.";
     InternalError -32603 "internalError"
-        "A defect of the server, an unreadable file, a stored entry whose line is broken (`entryId`, `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or written). The server continues.";
+        "A defect of the server, a write whose outcome is not known, a stored entry whose line is broken (`entryId`, `line`), or more than the memory holds (`reason` is `outOfMemory`; `bytes` were held or written). The server continues.";
     NotInitialized -32002 "notInitialized"
         "The first request must be `initialize`.";
     RequestCancelled -32800 "requestCancelled"
@@ -116,6 +118,8 @@ kinds! {
         "Too many requests are waiting. Send fewer at once.";
     SessionIdInUse 1009 "sessionIdInUse"
         "Another session has the same id: `path`, if it has a file.";
+    ReadFailed 1010 "readFailed"
+        "The system refused to open or read `path`: for want of permission (`reason` is `permissionDenied`), or because files, a disk or a connection failed. Nothing was changed.";
     NothingToCompact 1101 "nothingToCompact"
         "Everything would be kept, for example because the result of `toolCallId` is missing, or compacting would not help. `reason` and the numbers say why.";
     AlreadyCompacted 1102 "alreadyCompacted"
@@ -208,6 +212,10 @@ impl RpcError {
                 (Kind::NotASession, "notASession", false, json!({ "path": path, "detail": reason }))
             }
             Self::WriteFailed { path, .. } => (Kind::WriteFailed, "writeFailed", true, json!({ "path": path })),
+            Self::ReadFailed { path, is_denied: true, .. } => {
+                (Kind::ReadFailed, "permissionDenied", false, json!({ "path": path }))
+            }
+            Self::ReadFailed { path, .. } => (Kind::ReadFailed, "readFailed", true, json!({ "path": path })),
             Self::FileExists { path } => (Kind::WriteFailed, "fileExists", false, json!({ "path": path })),
             Self::ReadOnly { .. } => (Kind::ReadOnly, "readOnly", false, json!({})),
             Self::ServerBusy { waiting, limit } => {
@@ -265,6 +273,11 @@ impl RpcError {
             }
             StoreError::OutOfMemory { bytes, .. } => Self::OutOfMemory { message, bytes: *bytes },
             StoreError::InvalidLocator { expected, .. } => Self::invalid_params("path", expected.clone()),
+            StoreError::Io { locator, source, .. } => Self::ReadFailed {
+                message,
+                path: locator.as_ref().map(ToString::to_string),
+                is_denied: source.kind() == std::io::ErrorKind::PermissionDenied,
+            },
             // A write that may have taken place must not be reported as one that changed nothing.
             _ => Self::internal(message),
         }

@@ -272,8 +272,8 @@ fn a_network_that_is_down_fails_calls_and_nothing_else() {
     network.set_down(true);
     let message = json!({ "role": "user", "content": "2", "timestamp": 1 });
     let (kind, message) = client.refused("appendMessage", json!({ "sessionId": session, "message": message }));
-    assert_eq!((&*kind, message.contains("the connection is lost")), ("internalError", true), "{message}");
-    client.refused("listSessions", json!({}));
+    assert_eq!((&*kind, message.contains("the connection is lost")), ("readFailed", true), "{message}");
+    assert_eq!(client.refused("listSessions", json!({})).0, "readFailed");
     client.call("estimateTokens", json!({ "text": "still here" }));
     network.set_down(false);
     client.say(&session, "user", "3");

@@ -3,5 +3,6 @@
 #![cfg(unix)]
 
 mod disk;
+mod handles;
 mod kill;
 mod others;
