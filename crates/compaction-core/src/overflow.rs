@@ -188,11 +188,12 @@ impl Reported {
             !number.is_followed_by(OTHER_UNITS) && ![status, parts[0], parts[1]].contains(&Some(number.value))
         };
         for number in numbers(text).filter(is_count) {
-            if number.is_followed_by(INPUT_COUNTS) {
+            let is_input = number.is_followed_by(INPUT_COUNTS) && !number.follows(BEFORE_LIMIT);
+            if is_input {
                 inputs = Some(inputs.unwrap_or(0).saturating_add(number.value));
             } else if number.is_followed_by(OUTPUT_COUNTS) || number.follows(BEFORE_OUTPUT) {
                 found.output.get_or_insert(number.value);
-            } else if number.is_followed_by(EXCEEDING) {
+            } else if number.exceeds() {
                 found.input = found.input.or((!has_sum).then_some(number.value));
             } else if is_limit(&number) {
                 found.limit = found.limit.or(Some(number.value).filter(|limit| *limit >= LEAST_LIMIT));
@@ -365,7 +366,7 @@ struct Number<'a> {
 }
 
 /// Characters that may separate a number from its words.
-const BETWEEN: &[char] = &[' ', '(', ')', '`', '\'', '"', ':', '=', '*'];
+const BETWEEN: &[char] = &[' ', '(', ')', '[', ']', '`', '\'', '"', ':', '=', '*', '~'];
 /// Words that may link a number with its name.
 const LINKS: [&str; 3] = [" is", " of", " only"];
 /// Maximum distance in bytes of words that describe a number.
@@ -391,6 +392,15 @@ impl Number<'_> {
         words.iter().any(|word| after.starts_with(word))
     }
 
+    /// Whether the words after it and its unit say that it is more than something.
+    fn exceeds(&self) -> bool {
+        let units = ["estimated", "input", "tokens"];
+        let after = units.iter().fold(self.after.trim_start_matches(BETWEEN), |after, unit| {
+            after.strip_prefix(unit).map_or(after, |rest| rest.trim_start_matches(BETWEEN))
+        });
+        EXCEEDING.iter().any(|words| after.starts_with(words))
+    }
+
     /// Whether `words` precede it within a short distance.
     fn is_near(&self, words: &str) -> bool {
         let start = self.before.floor_char_boundary(self.before.len().saturating_sub(NEAR));
@@ -400,9 +410,10 @@ impl Number<'_> {
     /// Whether `sign` precedes it, and a number or its unit precedes the sign.
     fn follows_number_before(&self, sign: &str) -> bool {
         let rest = self.before.trim_end_matches(BETWEEN).strip_suffix(sign).unwrap_or_default();
+        let is_arrow = rest.ends_with('=');
         let rest = rest.trim_end_matches(BETWEEN);
         let rest = rest.strip_suffix("tokens").unwrap_or(rest).trim_end_matches(BETWEEN);
-        rest.ends_with(|last: char| last.is_ascii_digit())
+        !is_arrow && rest.ends_with(|last: char| last.is_ascii_digit())
     }
 }
 
