@@ -185,7 +185,8 @@ impl Reported {
         let mut inputs: Option<u64> = None;
         let status = Status::of(text).code.map(u64::from);
         let is_count = |number: &Number<'_>| {
-            !number.is_followed_by(OTHER_UNITS) && ![status, parts[0], parts[1]].contains(&Some(number.value))
+            let is_of_other = number.is_followed_by(OTHER_UNITS) || number.is_in_word();
+            !is_of_other && ![status, parts[0], parts[1]].contains(&Some(number.value))
         };
         for number in numbers(text).filter(is_count) {
             let is_input = number.is_followed_by(INPUT_COUNTS) && !number.follows(BEFORE_LIMIT);
@@ -392,6 +393,13 @@ impl Number<'_> {
         words.iter().any(|word| after.starts_with(word))
     }
 
+    /// Whether it is a piece of an identifier. A unit may follow a count without a space.
+    fn is_in_word(&self) -> bool {
+        let is_joined = |character: char| character.is_ascii_digit() || matches!(character, '_' | '-');
+        let continues = self.after.starts_with(|next: char| next.is_ascii_alphabetic() || next == '_');
+        continues && !self.after.starts_with("token") || self.before.ends_with(is_joined)
+    }
+
     /// Whether the words after it and its unit say that it is more than something.
     fn exceeds(&self) -> bool {
         let units = ["estimated", "input", "tokens"];
@@ -533,7 +541,7 @@ fn says_too_large(sentence: &str) -> bool {
 const TEXTS: [Table; 1] = [table!("overflow/table.txt")];
 
 /// Limits on requests or tokens per time. They are checked first, because they mention tokens too.
-const RATE_LIMIT: &[&str] = listed!(TEXTS, "rate limits");
+const RATE_LIMIT: &[&str] = listed!(EVERY, "overflow: rate limits");
 
 /// Budgets and balances that are used up.
 const QUOTA: &[&str] = listed!(TEXTS, "quotas");
