@@ -395,9 +395,8 @@ impl Number<'_> {
 
     /// Whether it is a piece of an identifier. A unit may follow a count without a space.
     fn is_in_word(&self) -> bool {
-        let is_joined = |character: char| character.is_ascii_digit() || matches!(character, '_' | '-');
         let continues = self.after.starts_with(|next: char| next.is_ascii_alphabetic() || next == '_');
-        continues && !self.after.starts_with("token") || self.before.ends_with(is_joined)
+        continues && !self.after.starts_with("token") || self.before.ends_with(['_', '-'])
     }
 
     /// Whether the words after it and its unit say that it is more than something.
