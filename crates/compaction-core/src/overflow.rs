@@ -4,7 +4,7 @@
 //! Rate limits also speak of too many tokens, so they are recognised first (docs/triggers.md,
 //! "Overflow").
 
-use crate::phrases::{Table, listed, table};
+use crate::phrases::{EVERY, Table, listed, table};
 
 /// The class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -181,14 +181,21 @@ impl Reported {
             ..Self::default()
         });
         let has_sum = found.input.is_some();
+        let parts = [found.input, found.output];
         let mut inputs: Option<u64> = None;
         let status = Status::of(text).code.map(u64::from);
-        let is_count = |number: &Number<'_>| !number.is_followed_by(OTHER_UNITS) && Some(number.value) != status;
+        let is_count = |number: &Number<'_>| {
+            let is_of_other = number.is_followed_by(OTHER_UNITS) || number.is_in_word();
+            !is_of_other && ![status, parts[0], parts[1]].contains(&Some(number.value))
+        };
         for number in numbers(text).filter(is_count) {
-            if number.is_followed_by(INPUT_COUNTS) {
+            let is_input = number.is_followed_by(INPUT_COUNTS) && !number.follows(BEFORE_LIMIT);
+            if is_input {
                 inputs = Some(inputs.unwrap_or(0).saturating_add(number.value));
             } else if number.is_followed_by(OUTPUT_COUNTS) || number.follows(BEFORE_OUTPUT) {
                 found.output.get_or_insert(number.value);
+            } else if number.exceeds() {
+                found.input = found.input.or((!has_sum).then_some(number.value));
             } else if is_limit(&number) {
                 found.limit = found.limit.or(Some(number.value).filter(|limit| *limit >= LEAST_LIMIT));
             } else if number.follows(BEFORE_INPUT) && !has_sum {
@@ -241,7 +248,8 @@ fn is_limit(number: &Number<'_>) -> bool {
 
 /// The first count of a sentence about tokens that is larger than the limit after it, and this limit.
 fn compared(text: &str) -> Option<(u64, u64)> {
-    sentences(text).into_iter().filter(|sentence| sentence.contains("token")).find_map(|sentence| {
+    let counts_tokens = |sentence: &&str| sentence.contains("token") || sentence.contains("context");
+    sentences(text).into_iter().filter(counts_tokens).find_map(|sentence| {
         let is_count = |number: &Number<'_>| number.value >= LEAST_LIMIT && !number.is_followed_by(OTHER_UNITS);
         let counts: Vec<Number<'_>> = numbers(sentence).filter(is_count).collect();
         counts.windows(2).find_map(|pair| {
@@ -359,7 +367,7 @@ struct Number<'a> {
 }
 
 /// Characters that may separate a number from its words.
-const BETWEEN: &[char] = &[' ', '(', ')', '`', '\'', '"', ':', '=', '*'];
+const BETWEEN: &[char] = &[' ', '(', ')', '[', ']', '`', '\'', '"', ':', '=', '*', '~'];
 /// Words that may link a number with its name.
 const LINKS: [&str; 3] = [" is", " of", " only"];
 /// Maximum distance in bytes of words that describe a number.
@@ -385,6 +393,21 @@ impl Number<'_> {
         words.iter().any(|word| after.starts_with(word))
     }
 
+    /// Whether it is a piece of an identifier. A unit may follow a count without a space.
+    fn is_in_word(&self) -> bool {
+        let continues = self.after.starts_with(|next: char| next.is_ascii_alphabetic() || next == '_');
+        continues && !self.after.starts_with("token") || self.before.ends_with(['_', '-'])
+    }
+
+    /// Whether the words after it and its unit say that it is more than something.
+    fn exceeds(&self) -> bool {
+        let units = ["estimated", "input", "tokens"];
+        let after = units.iter().fold(self.after.trim_start_matches(BETWEEN), |after, unit| {
+            after.strip_prefix(unit).map_or(after, |rest| rest.trim_start_matches(BETWEEN))
+        });
+        EXCEEDING.iter().any(|words| after.starts_with(words))
+    }
+
     /// Whether `words` precede it within a short distance.
     fn is_near(&self, words: &str) -> bool {
         let start = self.before.floor_char_boundary(self.before.len().saturating_sub(NEAR));
@@ -394,9 +417,10 @@ impl Number<'_> {
     /// Whether `sign` precedes it, and a number or its unit precedes the sign.
     fn follows_number_before(&self, sign: &str) -> bool {
         let rest = self.before.trim_end_matches(BETWEEN).strip_suffix(sign).unwrap_or_default();
+        let is_arrow = rest.ends_with('=');
         let rest = rest.trim_end_matches(BETWEEN);
         let rest = rest.strip_suffix("tokens").unwrap_or(rest).trim_end_matches(BETWEEN);
-        rest.ends_with(|last: char| last.is_ascii_digit())
+        !is_arrow && rest.ends_with(|last: char| last.is_ascii_digit())
     }
 }
 
@@ -507,7 +531,8 @@ fn says_too_large(sentence: &str) -> bool {
     let introduction = INTRODUCTIONS.iter().find_map(|words| sentence.split_once(words));
     let sentence = introduction.map_or(sentence, |(_, rest)| rest);
     let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
-    let is_of_window = has(WINDOW) || has(CONVERSATION) && has(OF_MODELS);
+    let is_limited = || has(LIMITS) || numbers(sentence).any(|number| number.follows(EXCESS));
+    let is_of_window = has(WINDOW) || has(CONVERSATION) && has(OF_MODELS) || has(TOKENS) && is_limited();
     let is_about_output = has(OUTPUT_PARAMETERS) && !has(INPUT_WORDS);
     has(EXCESS) && is_of_window && !is_about_output && !has(OTHER_THINGS)
 }
@@ -515,7 +540,7 @@ fn says_too_large(sentence: &str) -> bool {
 const TEXTS: [Table; 1] = [table!("overflow/table.txt")];
 
 /// Limits on requests or tokens per time. They are checked first, because they mention tokens too.
-const RATE_LIMIT: &[&str] = listed!(TEXTS, "rate limits");
+const RATE_LIMIT: &[&str] = listed!(EVERY, "overflow: rate limits");
 
 /// Budgets and balances that are used up.
 const QUOTA: &[&str] = listed!(TEXTS, "quotas");
@@ -577,6 +602,9 @@ const BEFORE_LIMIT: &[&str] = listed!(TEXTS, "before limit");
 /// Words after a limit.
 const AFTER_LIMIT: &[&str] = listed!(TEXTS, "after limit");
 
+/// Words after a count that is larger than the limit after them.
+const EXCEEDING: &[&str] = listed!(TEXTS, "exceeding");
+
 /// What stands between a count and the limit that it exceeds.
 const COMPARISONS: &[&str] = listed!(TEXTS, "comparisons");
 
@@ -593,19 +621,23 @@ const OUTPUT_PARAMETERS: &[&str] = listed!(TEXTS, "output parameters");
 const INPUT_WORDS: &[&str] = listed!(TEXTS, "input words");
 
 /// Words that say that there is too much of something.
-const EXCESS: &[&str] = listed!(TEXTS, "excess");
+const EXCESS: &[&str] = listed!(EVERY, "overflow: excess");
 
 /// Words for the window of a model or its whole content.
-const WINDOW: &[&str] = listed!(TEXTS, "window");
+const WINDOW: &[&str] = listed!(EVERY, "overflow: window");
 
 /// Words for the content of a conversation. They mean the window together with [`OF_MODELS`].
-const CONVERSATION: &[&str] = listed!(TEXTS, "conversation");
+const CONVERSATION: &[&str] = listed!(EVERY, "overflow: conversation");
+/// Words for what a model counts. They mean the window together with a number or one of [`LIMITS`].
+const TOKENS: &[&str] = listed!(EVERY, "overflow: tokens");
+const LIMITS: &[&str] = listed!(EVERY, "overflow: limits");
+
 /// Words that distinguish the limit of a model from other limits.
-const OF_MODELS: &[&str] = listed!(TEXTS, "of models");
+const OF_MODELS: &[&str] = listed!(EVERY, "overflow: of models");
 
 /// Words for other things that are too large, which no smaller context cures. Such errors name the
 /// thing in the same sentence.
-const OTHER_THINGS: &[&str] = listed!(TEXTS, "other things");
+const OTHER_THINGS: &[&str] = listed!(EVERY, "overflow: other things");
 
 /// Pieces of codes that say that there is too much of something.
 const CODE_EXCESS: &[&str] = listed!(TEXTS, "code excess");
