@@ -28,8 +28,8 @@ const NAMES_PERCENT: usize = 5;
 const ACTIONS_PERCENT: usize = 15;
 /// Percent of the budget that must be left for a conversation to count as quiet.
 const QUIET_PERCENT: usize = 30;
-/// UTF-16 units for actions if nothing else is known.
-const LEAST_ACTIONS: usize = 1000;
+/// UTF-16 units for actions if little else is known: a fifth of it, between these two.
+const LEAST_ACTIONS: [usize; 2] = [300, 1000];
 /// Fewest UTF-16 units to which an item is cut.
 const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
@@ -254,8 +254,8 @@ impl Chooser<'_> {
     fn take_rest(&mut self, lists: &mut [List]) {
         let is_quiet = self.left > self.budget / 100 * QUIET_PERCENT;
         let used = self.budget.saturating_sub(self.left);
-        let mut actions =
-            if is_quiet { (self.budget / 100 * ACTIONS_PERCENT).min(used / 6).max(LEAST_ACTIONS) } else { 0 };
+        let least = (used / 5).clamp(LEAST_ACTIONS[0], LEAST_ACTIONS[1]);
+        let mut actions = if is_quiet { (self.budget / 100 * ACTIONS_PERCENT).min(used / 6).max(least) } else { 0 };
         let mut has_more = true;
         while has_more {
             has_more = false;
