@@ -148,6 +148,8 @@ const PASSWORD_OWNERS: &str = "\
 const SENTENCE_WORDS: &str = "\
     the a an is are be must should to of for or and with not no at least than more your please in on by from use you we \
     it this as if can may will min max";
+/// Verbs between a name and its value.
+const VERBS: &str = "is was now ist war lautet es est \u{e9} \u{e8} er \u{e4}r";
 /// Words before the name of a user.
 const USERS: &str = "\
     user username login account admin root benutzer benutzername utilisateur identifiant usuario utente usu\u{e1}rio";
@@ -261,12 +263,14 @@ impl Check {
                     && is_password()
                     && (is_chosen(secret)
                         || secret.len() >= 6
-                            && (follows_user(found) || is_quoted(found, after))
+                            && (follows_user(found) || is_quoted(found, after) || is_expected(found, secret))
                             && !has_no_password(secret))
             }
             Self::Chosen => is_password() && is_chosen(secret),
             Self::PhrasePassword => {
-                is_value() && (is_phrase(secret) && names_phrase(found, secret) || is_variable_phrase(found, secret))
+                (8..=64).contains(&secret.len())
+                    && is_value()
+                    && (is_phrase(secret) && names_phrase(found, secret) || is_variable_phrase(found, secret))
             }
             Self::CommandSecret => is_random() && ends_command(found, after),
             Self::Arguments => {
@@ -431,6 +435,11 @@ fn is_phrase(secret: &str) -> bool {
             && has(|byte| byte.is_ascii_uppercase() || matches!(byte, b'!' | b'@' | b'#' | b'$' | b'&' | b'*' | b'+'))
     };
     let words = || secret.split(' ');
+    // Mail services issue four groups of four letters.
+    let is_group = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    if words().count() == 4 && words().all(is_group) {
+        return true;
+    }
     (2..=10).contains(&words().count())
         && is_unlike_words(secret)
         && (words().any(is_mixed) || !secret.starts_with(char::is_uppercase))
@@ -463,7 +472,6 @@ fn is_variable_phrase(found: &Found<'_>, secret: &str) -> bool {
         && is_variable(found)
         && is_upper_from(found.text, found.keyword)
         && names_password(found)
-        && secret.contains(' ')
         && looks_like_phrase(secret)
         && other_words(secret, &[NO_PASSWORDS, WORDS]) * 3 < secret.split(' ').count()
         && !LABELS.split(' ').any(|label| owner.ends_with(label))
@@ -488,6 +496,20 @@ fn is_quoted(found: &Found<'_>, after: &str) -> bool {
     opening.is_some()
         && opening == quote(after.chars().next())
         && !found.text[found.keyword..found.secret.start].contains(',')
+}
+
+/// Whether a value stands right behind a verb or a colon and is written like a password, with letters of both cases.
+fn is_expected(found: &Found<'_>, secret: &str) -> bool {
+    let before = found.text[found.keyword..found.secret.start].trim_end_matches([' ', '\t', '"', '\'', '`', '*']);
+    let last = before.rsplit([' ', '\t']).next().unwrap_or_default();
+    let has = |is_one: fn(u8) -> bool| count(secret, is_one) > 0;
+    let mut words = secret.split(|character: char| !character.is_ascii_alphabetic());
+    (before.ends_with(':') || VERBS.split(' ').any(|verb| verb == last))
+        && secret.len() >= 8
+        && has(|byte| byte.is_ascii_lowercase())
+        && has(|byte| byte.is_ascii_uppercase())
+        && !has(|byte| matches!(byte, b'/' | b'=' | b':'))
+        && !words.any(is_no_password)
 }
 
 /// Whether the name of a user stands before the name of the password, with the word for it.
