@@ -352,7 +352,7 @@ fn is_placeholder(secret: &str) -> bool {
 fn is_code(secret: &str, after: &str) -> bool {
     after.starts_with(['(', '[', '{', '<']) && !after.starts_with("</")
         || secret.starts_with(['~', '.', '-', '(', '\\', '&'])
-        || secret.starts_with('/') && !(secret.ends_with('=') && secret.len() % 4 == 0)
+        || secret.starts_with('/') && !(secret.ends_with('=') && secret.len().is_multiple_of(4))
         || secret.contains("://")
         || secret.contains("::")
         || secret.contains('|') && secret.contains(':')
