@@ -50,6 +50,16 @@ pub(super) enum Check {
     SpokenSecret,
     /// A password that a person chose, in a sentence.
     SaidPassword,
+    /// As `SaidPassword`, after the name of a user.
+    Chosen,
+    /// A password of several words, in quotes.
+    PhrasePassword,
+    /// As `Random`, at the end of a command of few words.
+    CommandSecret,
+    /// One of the texts in quotes looks random or chosen.
+    Arguments,
+    /// The value looks random, is a whole word, and is no number of a hash.
+    Prefixed,
     /// As `Random`, for the value of a command-line option.
     OptionSecret,
     /// A short value that a person chose.
@@ -126,10 +136,23 @@ const OPEN_KEYS: &str = "\
     dedup unique build config registry lock pub gpg cluster shard range";
 /// Words before `key` in the name of a secret key.
 const KEY_OWNERS: &str = "\
-    api access auth private secret signing encryption encrypt decryption master account storage shared sharedaccess \
+    api access auth private priv secret signing encryption encrypt decryption master account storage shared sharedaccess \
     subscription service client app application license consumer bot deploy webhook session jwt hmac admin root db \
     database redis ssh validation decryption function functions preshared pre_shared cookie aes host write ingest rest server security wp \
     logged_in";
+/// Words before `pass` and `pw` in names of passwords that are written as one word.
+const PASSWORD_OWNERS: &str = "\
+    admin app auth bind cert db ftp key ldap login mail master my mysql pg proxy redis require root smtp ssh store sudo \
+    trust user web wifi";
+/// Words of sentences, which are no part of a password of several words.
+const SENTENCE_WORDS: &str = "\
+    the a an is are be must should to of for or and with not no at least than more your please in on by from use you we \
+    it this as if can may will min max";
+/// Verbs between a name and its value.
+const VERBS: &str = "is was now ist war lautet es est \u{e9} \u{e8} er \u{e4}r";
+/// Words before the name of a user.
+const USERS: &str = "\
+    user username login account admin root benutzer benutzername utilisateur identifiant usuario utente usu\u{e1}rio";
 /// Words before `token` in names of tokens that are not secret, such as positions in a list.
 const OPEN_TOKENS: &str = "\
     next page nextpage next_page continuation continue cursor sync resume public pagination id_of";
@@ -228,13 +251,38 @@ impl Check {
             Self::Random => is_random(),
             Self::NamedSecret => {
                 let is_quoted = found.text[..found.secret.start].ends_with(['"', '\'']);
-                names_secret(found) && (is_quoted && is_generated(secret) || is_random())
+                names_secret(found)
+                    && (is_quoted && is_generated(secret)
+                        || (is_quoted || ends_value(after, secret)) && is_value() && replacing_digits(secret) >= 2
+                        || is_random())
             }
-            Self::SaidSecret => {
-                is_random() && (names_secret(found) || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()))
-            }
+            Self::SaidSecret => is_random() && (names_secret(found) || !is_hex(secret)),
             Self::SpokenSecret => names_secret(found) && is_random(),
-            Self::SaidPassword => is_said(found) && is_password() && is_chosen(secret),
+            Self::SaidPassword => {
+                is_said(found)
+                    && is_password()
+                    && (is_chosen(secret)
+                        || secret.len() >= 6
+                            && (follows_user(found) || is_quoted(found, after) || is_expected(found, secret))
+                            && !has_no_password(secret))
+            }
+            Self::Chosen => is_password() && is_chosen(secret),
+            Self::PhrasePassword => {
+                (8..=64).contains(&secret.len())
+                    && is_value()
+                    && (is_phrase(secret) && names_phrase(found, secret) || is_variable_phrase(found, secret))
+            }
+            Self::CommandSecret => is_random() && ends_command(found, after),
+            Self::Arguments => {
+                // Behind the name of a server or of a user, a password is expected.
+                let may_be_chosen = found.text[found.keyword..found.secret.start].contains(['"', '\'']);
+                secret.split(['"', '\'']).any(|text| {
+                    !is_placeholder(text)
+                        && !is_code(text, "")
+                        && (looks_random(text) && !is_hyphenated(text) || may_be_chosen && is_chosen(text))
+                })
+            }
+            Self::Prefixed => is_whole_behind(found) && !is_hex(secret) && is_random(),
             Self::OptionSecret => {
                 is_option(found)
                     && is_value()
@@ -250,7 +298,9 @@ impl Check {
                     && is_password()
                     && !secret.to_ascii_lowercase().contains("secret")
                     && count(secret, |byte| byte.is_ascii_digit()) >= 2
-                    && (signs > 0 || count(secret, |byte| byte.is_ascii_uppercase()) > 0)
+                    && (signs > 0
+                        || replacing_digits(secret) >= 2
+                        || count(secret, |byte| byte.is_ascii_uppercase()) > 0)
             }
             Self::BasicAuth => is_basic_auth(secret),
             Self::Cookie => secret
@@ -264,8 +314,20 @@ impl Check {
 
 /// Whether no letter, digit or underscore touches the match.
 fn is_whole(found: &Found<'_>) -> bool {
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
-    !found.text[..found.secret.start].ends_with(is_word) && !found.text[found.secret.end..].starts_with(is_word)
+    !found.text[..found.secret.start].ends_with(is_word_part) && is_whole_behind(found)
+}
+
+/// Whether no letter, digit or underscore follows the match.
+fn is_whole_behind(found: &Found<'_>) -> bool {
+    !found.text[found.secret.end..].starts_with(is_word_part)
+}
+
+fn is_word_part(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+fn is_hex(secret: &str) -> bool {
+    secret.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether a token is made up for a document: filled with one letter, or named an example.
@@ -278,7 +340,8 @@ fn is_made_up(secret: &str) -> bool {
 fn is_placeholder(secret: &str) -> bool {
     let text = secret.to_ascii_lowercase();
     let word = text.trim_matches(|character: char| !character.is_alphabetic());
-    text.starts_with(['$', '%', '{', '<', '*', '[', '!'])
+    let is_hash = text.len() == 41 && text.starts_with('*') && is_hex(&text[1..]);
+    text.starts_with(['$', '%', '{', '<', '*', '[', '!']) && !is_hash
         || PLACEHOLDERS.split(' ').any(|word| text.contains(word))
         || WORDS.split(' ').any(|known| known == word)
         || text.contains("${")
@@ -288,7 +351,8 @@ fn is_placeholder(secret: &str) -> bool {
 /// Whether a value is a path, a call, an option or an expression.
 fn is_code(secret: &str, after: &str) -> bool {
     after.starts_with(['(', '[', '{', '<']) && !after.starts_with("</")
-        || secret.starts_with(['/', '~', '.', '-', '(', '\\', '&'])
+        || secret.starts_with(['~', '.', '-', '(', '\\', '&'])
+        || secret.starts_with('/') && !(secret.ends_with('=') && secret.len().is_multiple_of(4))
         || secret.contains("://")
         || secret.contains("::")
         || secret.contains('|') && secret.contains(':')
@@ -327,14 +391,149 @@ fn is_chosen(secret: &str) -> bool {
     let last_digits = secret.bytes().rev().take_while(u8::is_ascii_digit).count();
     let has_parts = last_digits >= 3 && has(|byte| matches!(byte, b'-' | b'_'));
     let digits = count(secret, |byte| byte.is_ascii_digit());
-    let mut words = secret.split(|character: char| !character.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    let replacing = replacing_digits(secret);
     (8..=64).contains(&secret.len())
         && has(|byte| byte.is_ascii_lowercase())
-        && (digits >= 2 || digits == 1 && signs > 0)
+        && (digits >= 2 || digits == 1 && signs + replacing > 0)
         && (signs > 0 || has_parts || has(|byte| byte.is_ascii_uppercase()))
         && !has(|byte| matches!(byte, b'/' | b'=' | b':'))
-        && !(signs == 0 && secret.trim_end_matches('.').contains('.'))
-        && words.all(|word| !NO_PASSWORDS.split(' ').any(|known| known.eq_ignore_ascii_case(word)))
+        && (signs + replacing > 0 || !secret.trim_end_matches('.').contains('.') || is_word_and_number(secret))
+        && !has_no_password(secret)
+}
+
+/// Whether a value is a word, a dot and a number, and so no name of a file, no version and no member of an object.
+fn is_word_and_number(secret: &str) -> bool {
+    secret.trim_end_matches('.').split_once('.').is_some_and(|(word, number)| {
+        word.len() >= 5
+            && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Whether one of the words of a value says what a password is or shall be.
+fn has_no_password(secret: &str) -> bool {
+    let mut words = secret.split(|character: char| !character.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    words.any(|word| NO_PASSWORDS.split(' ').any(|known| known.eq_ignore_ascii_case(word)))
+}
+
+/// Number of digits that stand for a letter within a word, as people write passwords: `p4ssw0rd`.
+fn replacing_digits(secret: &str) -> usize {
+    let replaces = |part: &&[u8]| {
+        part[0].is_ascii_alphabetic()
+            && matches!(part[1], b'0' | b'1' | b'3' | b'4' | b'5' | b'7')
+            && part[2].is_ascii_lowercase()
+    };
+    secret.as_bytes().windows(3).filter(replaces).count()
+}
+
+/// Whether a text of several words is a password: it has a digit or a sign, and is no sentence and no label.
+fn is_phrase(secret: &str) -> bool {
+    let is_mixed = |word: &str| {
+        let has = |is_one: fn(u8) -> bool| count(word, is_one) > 0;
+        has(|byte| byte.is_ascii_digit())
+            && has(|byte| byte.is_ascii_lowercase())
+            && has(|byte| byte.is_ascii_uppercase() || matches!(byte, b'!' | b'@' | b'#' | b'$' | b'&' | b'*' | b'+'))
+    };
+    let words = || secret.split(' ');
+    // Mail services issue four groups of four letters.
+    let is_group = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    if words().count() == 4 && words().all(is_group) {
+        return true;
+    }
+    (2..=10).contains(&words().count())
+        && is_unlike_words(secret)
+        && (words().any(is_mixed) || !secret.starts_with(char::is_uppercase))
+        && looks_like_phrase(secret)
+        && other_words(secret, &[NO_PASSWORDS, WORDS, SENTENCE_WORDS]) == 0
+}
+
+/// Number of words of a text that are among the `others`.
+fn other_words(secret: &str, others: &[&str]) -> usize {
+    let is_other = |word: &&str| {
+        let word = word.trim_matches(|character: char| !character.is_alphanumeric()).to_lowercase();
+        others.iter().any(|words| words.split(' ').any(|other| other == word))
+    };
+    secret.split(' ').filter(is_other).count()
+}
+
+/// Whether a text of several words has no sign of a sentence or a program.
+fn looks_like_phrase(secret: &str) -> bool {
+    !secret.contains(['(', '{', '[', '<', '=', '/', '%', '|', ';', '"', '\'', '`', ',', ':'])
+        && !secret.ends_with(['.', '?', ' '])
+        && !secret.starts_with(' ')
+}
+
+/// Whether a text of several words is the value of an environment variable that is named as a password.
+fn is_variable_phrase(found: &Found<'_>, secret: &str) -> bool {
+    let name = name_before(found);
+    let owner = name.trim_end_matches(['_', '-', '.']);
+    let before = &found.text[..found.secret.start];
+    (before.ends_with("=\"") || before.ends_with("='"))
+        && is_variable(found)
+        && is_upper_from(found.text, found.keyword)
+        && names_password(found)
+        && looks_like_phrase(secret)
+        && other_words(secret, &[NO_PASSWORDS, WORDS]) * 3 < secret.split(' ').count()
+        && !LABELS.split(' ').any(|label| owner.ends_with(label))
+}
+
+/// Whether the name before a text of several words is that of a password or, if the text is written like one, of a
+/// secret. Without quotes, the name is `passphrase`.
+fn names_phrase(found: &Found<'_>, secret: &str) -> bool {
+    let keyword = &found.text[found.keyword..];
+    let is_quoted = found.text[..found.secret.start].ends_with(['"', '\'']);
+    let starts = |word: &str| keyword.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    match ["secret", "token", "key", "salt", "credential"].iter().any(|word| starts(word)) {
+        true => is_quoted && replacing_digits(secret) > 0 && names_secret(found),
+        false => names_password(found) && (is_quoted || starts("passphrase")),
+    }
+}
+
+/// Whether a value stands in quotes, and not as an argument after a password.
+fn is_quoted(found: &Found<'_>, after: &str) -> bool {
+    let quote = |text: Option<char>| text.filter(|quote| matches!(quote, '"' | '\'' | '`'));
+    let opening = quote(found.text[..found.secret.start].chars().next_back());
+    opening.is_some()
+        && opening == quote(after.chars().next())
+        && !found.text[found.keyword..found.secret.start].contains(',')
+}
+
+/// Whether a value stands right behind a verb or a colon and is written like a password, with letters of both cases.
+fn is_expected(found: &Found<'_>, secret: &str) -> bool {
+    let before = found.text[found.keyword..found.secret.start].trim_end_matches([' ', '\t', '"', '\'', '`', '*']);
+    let last = before.rsplit([' ', '\t']).next().unwrap_or_default();
+    let has = |is_one: fn(u8) -> bool| count(secret, is_one) > 0;
+    let mut words = secret.split(|character: char| !character.is_ascii_alphabetic());
+    (before.ends_with(':') || VERBS.split(' ').any(|verb| verb == last))
+        && secret.len() >= 8
+        && has(|byte| byte.is_ascii_lowercase())
+        && has(|byte| byte.is_ascii_uppercase())
+        && !has(|byte| matches!(byte, b'/' | b'=' | b':'))
+        && !words.any(is_no_password)
+}
+
+/// Whether the name of a user stands before the name of the password, with the word for it.
+fn follows_user(found: &Found<'_>) -> bool {
+    let start = found.text.floor_char_boundary(found.keyword.saturating_sub(MAX_NAME));
+    let before = found.text[start..found.keyword].rsplit('\n').next().unwrap_or_default();
+    let words: Vec<&str> =
+        before.split([' ', '\t', ',', ':', '"', '\'', '`']).filter(|word| !word.is_empty()).collect();
+    let last = &words[words.len().saturating_sub(3)..];
+    last.iter().any(|word| USERS.split(' ').any(|known| known.eq_ignore_ascii_case(word)))
+}
+
+/// Whether a value ends a command that begins with a program and has few words before the value.
+fn ends_command(found: &Found<'_>, after: &str) -> bool {
+    let start = found.text.ceil_char_boundary(found.keyword.saturating_sub(MAX_NAME));
+    let before = &found.text[start..found.keyword];
+    let command = before.rsplit(['\n', '"', '\'', '`', '$', '>', '|', ';', '&', '#']).next().unwrap_or_default().trim();
+    let is_name =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.' | b'/');
+    (1..=2).contains(&command.split(' ').count())
+        && !command.is_empty()
+        && command.split(' ').all(|word| word.bytes().all(is_name))
+        && (before.ends_with(' ') || before.ends_with('\t'))
+        && (ends_value(after, "") || after.trim_start().starts_with(['-', ';', '\\']))
 }
 
 /// Whether a value is drawn from letters, digits and signs, as the secret keys of web frameworks are. Such a value may
@@ -516,9 +715,11 @@ fn names_password(found: &Found<'_>) -> bool {
     // Long keywords are significant within other words too: `dbpassword`.
     let is_long = keyword.len() >= 5
         && (keyword[..5].eq_ignore_ascii_case(b"passw") || keyword[..5].eq_ignore_ascii_case(b"passp"));
-    let is_directory = name_before(found).ends_with("old") || name_before(found).is_empty();
+    let name = name_before(found);
+    let is_directory = name.ends_with("old") || name.is_empty();
     let is_pwd = keyword.len() >= 3 && keyword[..3].eq_ignore_ascii_case(b"pwd") && is_directory;
-    (is_long || is_word_of_name(found)) && !(is_pwd && found.text[found.secret.clone()].contains('/'))
+    let is_owned = || PASSWORD_OWNERS.split(' ').any(|owner| name.ends_with(owner));
+    (is_long || is_word_of_name(found) || is_owned()) && !(is_pwd && found.text[found.secret.clone()].contains('/'))
 }
 
 fn names_secret(found: &Found<'_>) -> bool {

@@ -40,6 +40,11 @@ pub(crate) fn public_rules() -> Vec<Sample> {
     read(include_str!("samples/public_rules.jsonl"))
 }
 
+/// Secrets in the forms that rules and tests of public scanners have, written before the rules for them.
+pub(crate) fn public_secrets() -> Vec<Sample> {
+    read(include_str!("samples/public_secrets.jsonl"))
+}
+
 /// Texts that only look like secrets.
 pub(crate) fn harmless() -> Vec<Sample> {
     read(include_str!("samples/harmless.jsonl"))

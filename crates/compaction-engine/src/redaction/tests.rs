@@ -274,6 +274,11 @@ fn secrets_that_were_written_later_are_found() {
 }
 
 #[test]
+fn secrets_of_public_sources_are_found() {
+    check_found(&samples::public_secrets());
+}
+
+#[test]
 fn what_only_looks_like_a_secret_stays() {
     let samples: Vec<Sample> = samples::harmless().into_iter().chain(samples::later_harmless()).collect();
     assert!(samples.len() >= 240);

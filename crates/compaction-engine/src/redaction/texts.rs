@@ -399,7 +399,8 @@ mod tests {
 
     #[test]
     fn messages_of_all_kinds_reveal_no_secret() {
-        let samples: Vec<Sample> = samples::secrets().into_iter().chain(samples::later_secrets()).collect();
+        let samples: Vec<Sample> =
+            [samples::secrets(), samples::later_secrets(), samples::public_secrets()].into_iter().flatten().collect();
         let mut missed = Vec::new();
         let mut looked = 0;
         for sample in &samples {
