@@ -12,6 +12,7 @@ mod markdown;
 mod opencode;
 mod openhands;
 mod records;
+mod specstory;
 #[cfg(test)]
 mod tests;
 mod tree;

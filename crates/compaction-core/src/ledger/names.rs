@@ -288,6 +288,13 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
     }
 }
 
+/// The names of files in `text`, in order.
+pub(crate) fn file_names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    scan(text, |kind, name| names.extend(Some(name).filter(|name| kind == NameKind::Path && ending(name).is_some())));
+    names
+}
+
 /// Bytes of the character that starts with `byte` and may be part of a name.
 fn width(byte: u8) -> usize {
     1 + usize::from(byte >> 7)

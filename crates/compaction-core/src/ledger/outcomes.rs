@@ -104,7 +104,8 @@ pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str,
 
 /// The commit and the push of a command.
 fn saved(command: &str, output: &str) -> Vec<(Voice, String)> {
-    let commit = || committed(output).map(|commit| if is_amending(command) { commit + AMENDED } else { commit });
+    let commit = || committed(output).or_else(|| reported_commits(output).next());
+    let commit = || commit().map(|commit| if is_amending(command) { commit + AMENDED } else { commit });
     if let Some(moved) = moved_back(command, output) {
         return vec![(Voice::Milestone, moved)];
     }
@@ -569,6 +570,8 @@ mod tests {
         assert_eq!(lines, expected);
         let reported = "Applied edit to a.rs\n> Commit 1a2b3c4 fix: the parser\nCommit to it";
         assert_eq!(reported_commits(reported).collect::<Vec<_>>(), ["Committed 1a2b3c4: fix: the parser"]);
+        let by_aider = saved("git commit", "Commit 1a2b3c4 fix: the parser");
+        assert_eq!(by_aider, [(Voice::Milestone, "Committed 1a2b3c4: fix: the parser".to_owned())]);
         let removed: Vec<String> = reported_commits("Removed: 1a2b3c4 fix: the parser\nNow at:  9f8e7d6").collect();
         assert_eq!(removed, ["Took back the commit 1a2b3c4: fix: the parser"]);
         let moved = saved("git reset --hard HEAD~2", "HEAD is now at 9f8e7d6 docs: the manual");

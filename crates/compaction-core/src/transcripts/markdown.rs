@@ -3,10 +3,13 @@
 use uuid::Uuid;
 
 use super::records::Record;
-use super::tree::{Answer, Group, Tree, text_block};
+use super::specstory::{Piece, SpecStory};
+use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
 use super::{Agent, Reader, Source};
 use crate::entry::epoch_milliseconds;
-use crate::formats::node::string;
+use crate::formats::node::{object, string};
+use crate::json::Json;
+use crate::tools::failed_edits;
 
 const AIDER: &str = "# aider chat started at ";
 /// Ends of the choices of a question of aider's that can be answered in words, such as `(y/n/instructions)`. The answer
@@ -18,6 +21,8 @@ const MAX_CHOICES: usize = 16;
 const NOTHING: &str = "<blank>";
 /// Answers that choose and say nothing more.
 const CHOICES: [&str; 4] = ["y", "yes", "n", "no"];
+/// How aider asks whether the output of a command becomes part of the chat.
+const ADDS_OUTPUT: &str = "> Add ";
 /// First line of the exports of early versions of SpecStory.
 const EARLY_SPECSTORY: &str = "## SpecStory";
 /// Number of lines at the start that may name the program.
@@ -97,6 +102,20 @@ struct Output {
     is_continued: bool,
 }
 
+/// A command that aider runs.
+#[derive(Debug)]
+struct Run {
+    command: String,
+    /// Whether an import ended inside its output. What follows becomes a call of its own.
+    is_continued: bool,
+}
+
+impl Run {
+    fn new(command: &str) -> Self {
+        Self { command: command.to_owned(), is_continued: false }
+    }
+}
+
 /// The state before a line. The start of a line can seem to be something else than the line.
 #[derive(Debug, Default)]
 struct Before {
@@ -131,6 +150,15 @@ pub(super) struct Markdown {
     has_spoken: bool,
     /// The model that the export names.
     model: String,
+    story: SpecStory,
+    /// Whether an import ended inside the message. The rest of it is no message of its own.
+    is_cut: bool,
+    /// The command that aider runs, until its output has been read.
+    run: Option<Run>,
+    /// The command whose output the last message ended with. An import may have ended inside it.
+    unended: Option<String>,
+    /// Number of calls so far. The transcripts give them no ids.
+    calls: u64,
 }
 
 impl Markdown {
@@ -164,6 +192,11 @@ impl Markdown {
             is_named,
             has_spoken,
             model,
+            story: SpecStory::default(),
+            is_cut: false,
+            run: None,
+            unended: None,
+            calls: 0,
         }
     }
 
@@ -187,6 +220,7 @@ impl Markdown {
         let is_inside = self.has_ends && !self.is_blank;
         let (kind, text) = if let Some(time) = started {
             self.end_message(tree);
+            self.end_run("", tree);
             // A chat does not see the chats before it.
             tree.go_to(Group::ROOT);
             tree.begin_group();
@@ -196,11 +230,11 @@ impl Markdown {
             (self.kind, "")
         } else if is_inside && self.kind == Kind::Other && !is_output && !is_ended {
             // A line inside the output ended with two spaces.
-            (Kind::Other, "")
+            (Kind::Other, line)
         } else if let Some(text) = line.strip_prefix("####") {
             (Kind::User, text.strip_prefix(' ').unwrap_or(text).trim_end())
         } else if is_output && (is_ended || !self.has_ends) {
-            (Kind::Other, "")
+            (Kind::Other, line)
         } else if is_output && !(is_inside && self.kind == Kind::Assistant) {
             self.output = Some(Output { text: format!("{line}\n"), ..Output::default() });
             return;
@@ -245,6 +279,7 @@ impl Markdown {
         if let Some(speaker) = speaker(line).filter(|_| line.starts_with('_') || self.last == RULE) {
             self.end_message(tree);
             self.kind = speaker.kind;
+            self.is_cut = false;
             self.has_spoken = true;
             tree.report.sidechains += u64::from(speaker.is_sidechain);
             tree.time = speaker.time.unwrap_or(tree.time);
@@ -273,38 +308,159 @@ impl Markdown {
 
     /// Adds the message of the lines so far.
     fn end_message(&mut self, tree: &mut Tree) {
-        self.trim_rule();
+        self.unended = None;
+        let is_closed = self.trim_rule();
         let text = std::mem::take(&mut self.text);
         // The author stays: an import can end inside a message, and the next one reads the rest.
         let kind = self.kind;
         let Some(block) = self.block.take() else { return };
         tree.keep(&block);
         let text = text.trim_matches('\n');
-        let api = if self.dialect == Dialect::Aider { "aider" } else { "cursor" };
+        if kind != Kind::Other && !text.trim().is_empty() {
+            self.end_run("", tree);
+        }
         match kind {
             _ if text.trim().is_empty() => {}
-            Kind::Other => {}
+            Kind::Other => self.add_output(text, tree),
             Kind::User if self.dialect == Dialect::Aider && text == NOTHING => {}
             Kind::User if self.answer.take().is_some_and(|answer| answer == text) => {}
-            Kind::User => tree.add_user(string(text)),
-            Kind::Assistant => {
-                self.answer = None;
-                let answer = Answer { api, model: self.model.clone(), ..Answer::default() };
-                tree.add_answer(vec![text_block(text)], &answer, 0.0);
+            Kind::User => {
+                self.story.note_user(text);
+                tree.add_user(string(text));
+                self.run = run_in(text).filter(|_| self.dialect == Dialect::Aider).map(Run::new);
             }
+            Kind::Assistant if self.dialect == Dialect::Aider => {
+                self.answer = None;
+                self.add_answer(vec![text_block(text)], tree);
+            }
+            Kind::Assistant => self.add_pieces(text, is_closed, tree),
         }
     }
 
-    /// Drops the rule at the end of an exported message.
-    fn trim_rule(&mut self) {
-        if self.dialect == Dialect::Aider {
+    fn add_answer(&self, blocks: Vec<Json<'static>>, tree: &mut Tree) {
+        let api = if self.dialect == Dialect::Aider { "aider" } else { "cursor" };
+        tree.add_answer(blocks, &Answer { api, model: self.model.clone(), ..Answer::default() }, 0.0);
+    }
+
+    /// Adds what the model said, and its calls with their results.
+    fn add_pieces(&mut self, text: &str, is_closed: bool, tree: &mut Tree) {
+        let mut blocks = Vec::new();
+        for piece in self.story.pieces(text, is_closed, self.is_cut) {
+            match piece {
+                Piece::Text(text) => blocks.push(text_block(&text)),
+                Piece::Thought(text) => blocks.push(thinking_block(&text, None)),
+                Piece::Call(mut call) => {
+                    let arguments = call.arguments();
+                    self.add_call(
+                        std::mem::take(&mut blocks),
+                        &call.name,
+                        arguments,
+                        &call.result,
+                        call.is_error,
+                        tree,
+                    );
+                }
+            }
+        }
+        if !blocks.is_empty() {
+            self.add_answer(blocks, tree);
+        }
+    }
+
+    /// Adds what the model said before a call, the call, and its result.
+    fn add_call(
+        &mut self,
+        mut blocks: Vec<Json<'static>>,
+        name: &str,
+        arguments: Json<'static>,
+        result: &str,
+        is_error: bool,
+        tree: &mut Tree,
+    ) {
+        self.calls += 1;
+        let id = format!("call-{}", self.calls);
+        blocks.push(call_block(&id, name, arguments));
+        self.add_answer(blocks, tree);
+        let result = Some(result).filter(|result| !result.is_empty()).map(text_block);
+        tree.add_result(&id, name, result.into_iter().collect(), is_error);
+    }
+
+    /// Adds the calls that outputs of aider report, and the output of the command that runs.
+    fn add_output(&mut self, text: &str, tree: &mut Tree) {
+        if self.dialect != Dialect::Aider {
             return;
+        }
+        let (mut start, mut at) = (0, 0);
+        for line in text.split_inclusive('\n') {
+            let before = at;
+            at += line.len();
+            let line = line.trim_end_matches('\n');
+            let notice =
+                line.strip_prefix("> ").filter(|line| !self.has_ends || line.ends_with("  ")).map(str::trim_end);
+            let call = notice.and_then(call_in);
+            let command = notice.and_then(|notice| notice.strip_prefix("Running ")).filter(|_| self.run.is_none());
+            if call.is_some() || command.is_some() || line.starts_with(ADDS_OUTPUT) {
+                self.end_run(&text[start..before], tree);
+                start = at;
+            }
+            if let Some((name, key, value)) = call {
+                let result = notice.unwrap_or_default();
+                self.add_call(Vec::new(), name, object([(key, string(value))]), result, false, tree);
+            }
+            self.run = command.map(Run::new).or(self.run.take());
+        }
+        for (path, line) in failed_edits(text) {
+            self.add_call(Vec::new(), "edit", object([("path", string(path))]), line, true, tree);
+        }
+        let run = self.run.as_ref().map(|run| run.command.clone());
+        self.end_run(&text[start..], tree);
+        self.unended = run;
+    }
+
+    /// Adds the command that runs, with its output.
+    fn end_run<'a>(&mut self, output: &'a str, tree: &mut Tree) {
+        let Some(Run { command, is_continued }) = self.run.take() else { return };
+        let output = output.trim_matches('\n').trim_end();
+        if output.is_empty() && is_continued {
+            return;
+        }
+        // Each output has a mark before its first line. The mark of pytest before a line has more spaces behind it.
+        let unmarked = |line: &'a str| line.strip_prefix("> ").filter(|rest| !rest.starts_with(' '));
+        let output = output.lines().map(|line| unmarked(line).unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        self.add_call(Vec::new(), "run", object([("command", string(command))]), &output, false, tree);
+    }
+
+    /// Drops the rule at the end of an exported message. Returns whether there was one.
+    fn trim_rule(&mut self) -> bool {
+        if self.dialect == Dialect::Aider {
+            return false;
         }
         let text = self.text.trim_end();
         let is_empty = text.lines().all(|line| matches!(line.trim(), "" | RULE));
-        let length = text.strip_suffix(RULE).map_or(text.len(), |text| text.trim_end().len());
+        let before = text.strip_suffix(RULE);
+        let (is_closed, length) = (before.is_some(), before.unwrap_or(text).trim_end().len());
         self.text.truncate(if is_empty { 0 } else { length });
+        is_closed
     }
+}
+
+/// The command that a person has aider run with a message.
+fn run_in(message: &str) -> Option<&str> {
+    let command = ["/run ", "/test ", "!"].iter().find_map(|start| message.strip_prefix(start))?.trim();
+    (!command.is_empty() && !command.contains('\n')).then_some(command)
+}
+
+/// The tool, the argument and its value for what aider reports: a file of the chat, an edit, or a commit.
+fn call_in(notice: &str) -> Option<(&'static str, &'static str, &str)> {
+    if let Some(path) = notice.strip_prefix("Added ").and_then(|rest| rest.strip_suffix(" to the chat")) {
+        return Some(("read", "path", path));
+    }
+    if let Some(path) = notice.strip_prefix("Applied edit to ") {
+        return Some(("edit", "path", path));
+    }
+    let (hash, _) = notice.strip_prefix("Commit ")?.split_once(' ')?;
+    let is_hash = hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then_some(("run", "command", "git commit"))
 }
 
 /// Whether a line ends an output of aider. aider removes the spaces at its end and adds two.
@@ -409,7 +565,9 @@ impl Reader for Markdown {
             Dialect::Aider => self.aider_line(&line, tree),
             Dialect::Cursor => self.cursor_line(&line, tree),
         }
-        if record.is_rest && self.kind == self.line.1 && !self.text.is_empty() {
+        // What an output reports is in its whole lines.
+        let is_output = self.dialect == Dialect::Aider && self.kind == Kind::Other;
+        if record.is_rest && self.kind == self.line.1 && !self.text.is_empty() && !is_output {
             // The message before has the start of the line.
             self.text = format!("{}\n", &line[self.line.0.len()..]);
         }
@@ -434,8 +592,12 @@ impl Reader for Markdown {
         let is_output = !self.is_blank || self.output.as_ref().is_some_and(|output| output.is_continued);
         let is_open = self.output.is_some() && is_output;
         self.settle(if is_output { Kind::Other } else { Kind::Assistant }, tree);
+        let is_cut = self.is_cut || !self.text.trim().is_empty();
         self.end_message(tree);
+        self.is_cut = is_cut;
         // The next import reads the rest.
+        let continued = self.unended.take().map(|command| Run { command, is_continued: true });
+        self.run = self.run.take().or(continued);
         self.output = is_open.then(|| Output { is_continued: true, ..Output::default() });
     }
 }
