@@ -12,7 +12,7 @@ use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
 use super::reasons::{change_of_plan, with_subject};
-use super::stated::{is_choice_of_person, stated};
+use super::stated::{Told, is_choice_of_person, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
 use super::terms::TextHashing;
@@ -353,13 +353,14 @@ impl<'a> Dialogue<'a> {
         is_final: bool,
         notes: &mut NoteList,
     ) {
+        let told = if is_final { Told::Final } else { Told::Working };
         let mut before: Option<&str> = None;
         for part in parts {
             for sentence in part.sentences() {
                 let plan = || before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
                 let chosen = choice(sentence);
                 let is_open = chosen.as_ref().is_none_or(|choice| !choice.is_made);
-                let choice = Some(()).filter(|()| is_open).and_then(|()| stated(sentence, is_final)).or(chosen);
+                let choice = Some(()).filter(|()| is_open).and_then(|()| stated(sentence, told)).or(chosen);
                 let made = choice.as_ref().is_some_and(|choice| choice.is_made);
                 if let Some(plan) = Some(()).filter(|()| !made).and_then(|()| plan()) {
                     notes.add(NoteKind::Decision, &plan, place, true);

@@ -68,8 +68,20 @@ const FEWEST_CHARACTERS: usize = 12;
 const FEWEST_OF_PERSON: usize = 3;
 const LONGEST_OF_PERSON: usize = 240;
 
-/// The choice that a sentence of the model states. `is_final` says that it ends a turn, where advice is no choice.
-pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
+/// Where a sentence of the model stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Between calls of tools, where most sentences tell the next step, think aloud or judge a result.
+    Working,
+    /// At the end of a turn, where advice is no choice.
+    Final,
+    /// In the message of a commit, which is written as an order.
+    Commit,
+}
+
+/// The choice that a sentence of the model states.
+pub(super) fn stated(sentence: &str, told: Told) -> Option<Choice> {
+    let is_final = told == Told::Final;
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
@@ -97,6 +109,9 @@ pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
     let is_marked = match made {
         Made::Chosen => true,
         Made::Way => !is_final && has_name(sentence),
+        // The reason tells a choice from the next step and from what is thought aloud.
+        Made::Announced if told == Told::Working => has_reason && has_alternative,
+        Made::Done if told == Told::Working => has_reason && (has_alternative || has_name(sentence)),
         Made::Announced => is_provisional,
         Made::Described => has_reason && has_alternative,
         // A reason alone stands in many sentences about how something works.
@@ -123,6 +138,12 @@ enum Made {
     Described,
     /// By telling what is about to be done, as nearly every step is told.
     Announced,
+}
+
+/// Whether somebody who chooses stands before a verb of choosing. `words` are normalised.
+pub(super) fn chooses(words: &str) -> bool {
+    let all: Vec<&str> = words.split_whitespace().collect();
+    made(&all, words, true).is_some_and(|made| !matches!(made, Made::Described))
 }
 
 fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
@@ -171,7 +192,7 @@ pub(super) fn choices_of_commit(command: &str) -> Vec<String> {
     let joined: Vec<String> = paragraphs.map(|paragraph| paragraph.replace('\n', " ")).collect();
     let sentences = joined.iter().flat_map(|paragraph| sentences(paragraph));
     // They are written as orders.
-    sentences.filter_map(|sentence| stated(sentence, false)).map(|choice| choice.item).take(MOST_OF_COMMIT).collect()
+    sentences.filter_map(|sentence| stated(sentence, Told::Commit)).map(|choice| choice.item).take(MOST_OF_COMMIT).collect()
 }
 
 /// Finds the commands whose messages are read.
@@ -204,9 +225,10 @@ mod tests {
 
     #[test]
     fn a_choice_is_known_by_its_reason_or_by_what_was_not_chosen() {
+        let told = |is_final| if is_final { Told::Final } else { Told::Working };
         for (sentence, is_final) in [
             ("Using a lookup table instead of nested conditions.", true),
-            ("For now, let me simplify and just store the limit directly.", false),
+            ("For now, let me simplify and just store the limit directly.", true),
             ("We keep `round()` because pixels are whole numbers.", false),
             ("Kept `legacy.py` for now since two scripts still import it.", true),
             ("Chose files over a table: nothing else reads them.", true),
@@ -216,13 +238,13 @@ mod tests {
             ("Stored the rank rather than the name.", true),
             ("Stores the rank rather than the name, so that `sort` is stable.", true),
             ("I understand - let's keep the two folders and use `make` instead of `ninja` for them.", true),
-            ("Instead of one lock for the `Store`, we should apply it to each row.", false),
+            ("Instead of one lock for the `Store`, we apply it to each row so that readers never wait.", false),
             ("Ich nehme `serde`, weil es gepflegt wird.", false),
             ("On garde `axios` pour l'instant.", true),
             ("Uso un índice en vez de una lista.", true),
             ("沿用 `nom` 来解析，避免增加依赖。", true),
         ] {
-            assert!(stated(sentence, is_final).is_some(), "{sentence}");
+            assert!(stated(sentence, told(is_final)).is_some(), "{sentence}");
         }
         for (sentence, is_final) in [
             ("The footer now uses `dim` instead of `muted`.", true),
@@ -242,8 +264,15 @@ mod tests {
             ("When I use `foo` instead of `bar`, the test stays green.", false),
             ("The docs say we use `tokio` instead of `async-std`.", false),
             ("In the old code we keep the list in `a.rs` because the page needs it.", false),
+            // What is told between calls is the next step or thought aloud.
+            ("For now, let me simplify and just store the limit directly.", false),
+            ("I'm using the last hour to add the `seed` scripts instead of new pages.", false),
+            ("One last polish: I'm making the `/export` route serve real rows instead of a sample.", false),
+            ("Instead of one lock for the `Store`, we should apply it to each row.", false),
+            ("Ich lasse `seed.py` erst einmal laufen, statt zu raten.", false),
+            ("Je garde `seed.py` sous les yeux au lieu de deviner.", false),
         ] {
-            assert_eq!(stated(sentence, is_final), None, "{sentence}");
+            assert_eq!(stated(sentence, told(is_final)), None, "{sentence}");
         }
     }
 
