@@ -6,13 +6,15 @@ use std::collections::{HashSet, VecDeque};
 
 use super::answers::{answered, tells_state};
 use super::bold::without_bold;
-use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, offered, taken, whole};
-use super::constraints::{constraints, is_constraint};
+use super::choices::{chosen, chosen_by_name, chosen_for_questions, is_process, named, offered, taken, whole};
+use super::constraints::{begins_with_demand, constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
-use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
+use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
+use super::problems::reports;
 use super::reasons::{change_of_plan, with_subject};
-use super::stated::{Told, is_choice_of_person, stated};
+use super::rulings::{ruled, rules};
+use super::stated::{Told, is_choice_of_person, is_way, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
 use super::terms::TextHashing;
@@ -137,6 +139,14 @@ impl PartialEq for NewestAnswer {
     }
 }
 
+/// A question of a call with its options.
+#[derive(Debug, Clone)]
+struct Offer {
+    position: u64,
+    question: String,
+    options: String,
+}
+
 /// What people and models have said so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Dialogue<'a> {
@@ -144,6 +154,8 @@ pub(super) struct Dialogue<'a> {
     topics: Topics,
     /// The latest answers with text.
     answers: VecDeque<Answer<'a>>,
+    /// The newest question of a call with options.
+    offer: Option<Offer>,
     pub(super) answered: u64,
     /// Messages of earlier compactions, whose answers are no longer there.
     pub(super) earlier: u64,
@@ -162,8 +174,11 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
     // Data that was pasted ends with such marks.
     let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
+    // Who rules on the points of an answer mostly argues. An order stands at the beginning of a sentence there.
+    let is_review = rules(text);
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
-        !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence)
+        let demands = || !is_review || begins_with_demand(sentence);
+        !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && demands()
     };
     let candidates =
         all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_constrain(*at, sentence, *is_prose));
@@ -193,6 +208,14 @@ fn list_behind(text: &str, sentence: &str) -> Option<String> {
     let lines = behind.lines().map(str::trim).filter(|line| !line.is_empty());
     let items: Vec<&str> = lines.map_while(|line| Some(without_marker(line)).filter(|item| *item != line)).collect();
     Some(clip(&one_line(&format!("{sentence} {}", items.join("; "))), LONGEST_LIST)).filter(|_| !items.is_empty())
+}
+
+/// Whether a message is one element, as harnesses write them. Its lines are not typed by a person.
+fn is_element(text: &str) -> bool {
+    let text = text.trim();
+    let first = text.lines().next().unwrap_or_default();
+    let last = text.lines().next_back().unwrap_or_default().trim_start();
+    first.starts_with('<') && first.ends_with('>') && last.starts_with("</") && last.ends_with('>') && first != last
 }
 
 /// A message without the lines that quote somebody else, as in an e-mail.
@@ -262,8 +285,11 @@ impl<'a> Dialogue<'a> {
         if text.trim().is_empty() {
             return;
         }
-        read_constraints(place, text, notes);
-        self.read_choice(place, text, notes);
+        if !is_element(text) {
+            self.drop_refuted(text, notes);
+            read_constraints(place, text, notes);
+            self.read_choice(place, text, notes);
+        }
         let weight = self.topics.weigh(text);
         self.push_request(Request {
             text: text.to_owned(),
@@ -274,31 +300,63 @@ impl<'a> Dialogue<'a> {
         });
     }
 
-    /// Adds what a person chose among the options of the newest answer, or what they answered to its question.
+    /// Records a question of a call with its options.
+    pub(super) fn note_offer(&mut self, position: u64, (question, options): (String, String)) {
+        self.offer = Some(Offer { position, question, options });
+    }
+
+    /// Drops the ways that seemed the simplest ones since the last request for work, if a person reports a problem.
+    fn drop_refuted(&self, text: &str, notes: &mut NoteList) {
+        let since = self.requests.iter().rev().find(|request| request.weight != RequestWeight::Reply);
+        let since = since.map_or(0, |request| request.position);
+        let is_idea = |note: &Note| note.position > since && note.is_minor && is_way(&note.text);
+        if notes.has(NoteKind::Decision, is_idea) && reports(text) {
+            notes.take(NoteKind::Decision, is_idea);
+        }
+    }
+
+    /// Adds what a person chose among the options of the newest answer, what they ruled on its points, or what they
+    /// answered to its question.
     fn read_choice(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
+        let choose = |option: &str, notes: &mut NoteList| {
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, is_process(option));
+        };
+        if let Some(offer) = self.offer.as_ref().filter(|offer| offer.position > asked_at)
+            && let Some(option) = chosen_by_name(text, &offer.options)
+        {
+            return choose(format!("{} {option}", offer.question).trim_start(), notes);
+        }
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
-        let Some(newest) = newest.filter(|_| utf16_len(text) <= LONGEST_TYPED) else { return };
-        if let Some(taken) = chosen_for_questions(text, &newest.text) {
-            notes.add(NoteKind::Decision, &format!("{CHOSE}{taken}"), place, false);
+        let Some(newest) = newest else { return };
+        let (agreed, refused) = ruled(text, &newest.text);
+        if agreed.is_some() || refused.is_some() {
+            for (start, points) in [(AGREED, agreed), (REFUSED, refused)] {
+                points.into_iter().for_each(|points| {
+                    notes.add(NoteKind::Decision, &format!("{start}{points}"), place, false);
+                });
+            }
             return;
+        }
+        // A long message may choose in its first sentence, and argues then.
+        let is_long = utf16_len(text) > LONGEST_TYPED;
+        let text = if is_long { sentences(text).next().unwrap_or_default() } else { text };
+        if let Some(taken) = chosen_for_questions(text, &newest.text) {
+            return choose(&taken, notes);
         }
         let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
         // What was said behind the options leaves them open.
         let by_name = of_turn.clone().find_map(|answer| Some((answer, chosen_by_name(text, &answer.text)?)));
         if let Some((answer, option)) = by_name {
-            let option = whole(&answer.text, &option).unwrap_or(option);
-            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
-            return;
+            return choose(&whole(&answer.text, &option).unwrap_or(option), notes);
         }
         let options = offered(&newest.text);
-        let option = options.and_then(|options| chosen(text, &options).or_else(|| named(text, &options)));
+        let named = |options: &str| named(text, options).filter(|_| !is_long);
+        let option = options.and_then(|options| chosen(text, &options).or_else(|| named(&options)));
         if let Some(option) = option {
-            let option = whole(&newest.text, &option).unwrap_or(option);
-            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
-            return;
+            return choose(&whole(&newest.text, &option).unwrap_or(option), notes);
         }
-        if of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
+        if is_long || of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
             return;
         }
         // A question of the person between the two leaves the question of the model open.

@@ -52,6 +52,8 @@ static PROBLEMS: WordList = word_list!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
 static OF_PERSON: WordList = word_list!(SPACED, "stated: of a person");
 const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
+/// First words of questions, also of those without a mark.
+static ASKING: WordList = word_list!(SPACED, "stated: asking");
 /// Phrases that choose only if the sentence quotes or names what.
 static WITH_NAME: WordList = word_list!(SPACED, "stated: of a person with a name");
 
@@ -192,7 +194,11 @@ pub(super) fn choices_of_commit(command: &str) -> Vec<String> {
     let joined: Vec<String> = paragraphs.map(|paragraph| paragraph.replace('\n', " ")).collect();
     let sentences = joined.iter().flat_map(|paragraph| sentences(paragraph));
     // They are written as orders.
-    sentences.filter_map(|sentence| stated(sentence, Told::Commit)).map(|choice| choice.item).take(MOST_OF_COMMIT).collect()
+    sentences
+        .filter_map(|sentence| stated(sentence, Told::Commit))
+        .map(|choice| choice.item)
+        .take(MOST_OF_COMMIT)
+        .collect()
 }
 
 /// Finds the commands whose messages are read.
@@ -209,7 +215,10 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
     if has_piece(sentence, OF_PERSON_UNSPACED) {
         return sentence.chars().filter(|one| one.is_alphanumeric()).count() * 2 >= FEWEST_CHARACTERS;
     }
-    let words = normalised(sentence);
+    let words = normalised(without_command(sentence));
+    if ASKING.starts(&words) {
+        return false;
+    }
     let is_quoting = || sentence.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) || has_name(sentence);
     let chooses = OF_PERSON.is_in(&words) || WITH_NAME.is_in(&words) && is_quoting();
     let is_telling = |word: &&str| !POINTING.has(word);
@@ -217,6 +226,17 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
         && !OPEN.is_in(&words)
         && !is_guess(&words)
         && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
+}
+
+/// A sentence behind the command, such as `/ask`, with which it begins.
+fn without_command(sentence: &str) -> &str {
+    let behind = sentence.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
+    behind.map_or(sentence, |(_, rest)| rest.trim_start())
+}
+
+/// Whether the item of a decision names the way that seemed the simplest one.
+pub(super) fn is_way(item: &str) -> bool {
+    WAYS.is_in(&normalised(item))
 }
 
 #[cfg(test)]
@@ -287,6 +307,8 @@ mod tests {
             "vamos manter o formato antigo",
             "那就用单表吧，简单一些。",
             "一覧は日付順にしましょう。",
+            "and, yes, I meant https://example.org/rich-table",
+            "ich meinte `rich-table`, nicht `table`",
         ] {
             assert!(is_choice_of_person(sentence), "{sentence}");
         }
@@ -298,6 +320,10 @@ mod tests {
             "add a menu",
             "My colleague said let's stay in the terminal but I disagree",
             "let's go with whatever is there now",
+            "/ask can we use the completer of the shell for the names",
+            "why do we use two tables here",
+            "können wir dann lieber eine Tabelle nehmen",
+            "como vamos usar o formato antigo",
         ] {
             assert!(!is_choice_of_person(sentence), "{sentence}");
         }
