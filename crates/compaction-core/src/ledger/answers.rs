@@ -122,8 +122,13 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
             let objected = || objected().filter(|at| verdict == Verdict::Refusal && says_more && !is_fact(at));
             if advice.is_none() {
                 // It stands by itself, since nothing was asked. An order is a demand, and a report tells a problem.
-                objected().filter(|_| !is_constraint(words) && !reports(words))?;
-                let item = format!("{DECIDED}{}", one_line(words));
+                let is_order = || is_constraint(words) && !points_back(words);
+                let what = objected().filter(|_| !reports(words) && !is_order())?;
+                // Words such as `that one` stand for what was said.
+                let item = match points_back(words) {
+                    true => answered_to(&one_line(words), &clip_sentences(&one_line(all[what]), LONGEST_QUESTION)),
+                    false => format!("{DECIDED}{}", one_line(words)),
+                };
                 return Some(Answered { item, is_bare: false, is_verdict: true });
             }
             advice?
@@ -185,6 +190,11 @@ fn is_question(text: &str) -> bool {
         || text.starts_with('\u{bf}')
         || text.ends_with("ですか\u{3002}")
         || text.ends_with("ますか\u{3002}")
+}
+
+/// Whether the first sentence of a message begins with an assent.
+pub(super) fn agrees(message: &str) -> bool {
+    sentences(message).next().and_then(verdict) == Some(Verdict::Assent)
 }
 
 pub(super) fn verdict(sentence: &str) -> Option<Verdict> {
@@ -424,6 +434,13 @@ mod tests {
                 "nein, der Rand bleibt",
                 "Der Titel und der Rand sind jetzt blau.",
                 Some("The user: nein, der Rand bleibt"),
+            ),
+            (
+                "no, leave that one where it was before",
+                "I moved the list of pages to the left side.",
+                Some(
+                    "The user answered \"no, leave that one where it was before\" to: I moved the list of pages to the left side.",
+                ),
             ),
             // An order is a demand, and a report is about a problem.
             ("don't use popups, just a line of text", "This should resolve the error of the linter.", None),

@@ -165,7 +165,7 @@ static PROCESS: WordList = word_list!(SPACED, "choices: process");
 const PROCESS_UNSPACED: &[&str] = listed!(UNSPACED, "choices: process");
 
 /// Whether an option only says how the work goes on, as `1. Merge back to main` does. It says nothing once that is done.
-pub(super) fn is_process(option: &str) -> bool {
+pub(crate) fn is_process(option: &str) -> bool {
     let text = option.split_once(". ").map_or(option, |(_, text)| text);
     PROCESS.starts(&normalised(text)) || starts_with_piece(text, PROCESS_UNSPACED)
 }
@@ -315,6 +315,11 @@ pub(crate) fn stems(text: &str) -> Vec<String> {
     stems.sort_unstable();
     stems.dedup();
     stems
+}
+
+/// Whether a message begins with the noun and the label of an option.
+pub(super) fn names_option(message: &str) -> bool {
+    named_first(message.trim()).is_some()
 }
 
 /// The label with its noun with which a message begins: `Option 2`.

@@ -172,7 +172,7 @@ impl<'a> Collector<'a> {
                         let answer = format!("{ANSWERED}{}", clip_middle(&words, LONGEST_ANSWER));
                         self.notes.add(NoteKind::Decision, &answer, place, false);
                     }
-                    read_constraints(place, &words, &mut self.notes);
+                    read_constraints(place, &words, asks, &mut self.notes);
                 }
                 if let Some(words) = person::sent_while_working(&text) {
                     self.read_person(place, &words);

@@ -550,6 +550,7 @@ mod tests {
             "No path currently reaches the old store.",
             "hm, we have the new board there, but don't have its nice clock",
             "They never call `load`, so the rest works on counts alone.",
+            "You can always merge rows, you can never split them.",
             "For the common case the index files are never touched.",
             "The target is never checked against the list, the reader takes it silently.",
             "It is easy to leave out the lines in the readers that don't care about them.",

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{answered, tells_state};
+use super::answers::{agrees, answered, tells_state};
 use super::bold::without_bold;
-use super::choices::{chosen, chosen_by_name, chosen_for_questions, is_process, named, offered, taken, whole};
+use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
 use super::constraints::{begins_with_demand, constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
@@ -163,8 +163,8 @@ pub(super) struct Dialogue<'a> {
     pub(super) is_waiting: bool,
 }
 
-/// Reads constraints and withdrawals of a person, sentence by sentence.
-pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mut NoteList) {
+/// Reads constraints and withdrawals of a person, sentence by sentence. `is_reply` says that a tool asked for the text.
+pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: bool, notes: &mut NoteList) {
     let own = without_quotes(text);
     let text = own.as_ref();
     let all: Vec<(&str, bool)> = sentences(text).map(|sentence| (sentence, is_prose(sentence))).collect();
@@ -174,8 +174,10 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
     // Data that was pasted ends with such marks.
     let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
-    // Who rules on the points of an answer mostly argues. An order stands at the beginning of a sentence there.
-    let is_review = rules(text);
+    // Who takes an option or rules on the points of an answer mostly argues. An order stands at the beginning of a
+    // sentence there.
+    let is_long = || utf16_len(text) > LONGEST_TYPED;
+    let is_review = rules(text) || is_long() && (is_reply || names_option(text) || agrees(text));
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
         let demands = || !is_review || begins_with_demand(sentence);
         !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && demands()
@@ -208,6 +210,12 @@ fn list_behind(text: &str, sentence: &str) -> Option<String> {
     let lines = behind.lines().map(str::trim).filter(|line| !line.is_empty());
     let items: Vec<&str> = lines.map_while(|line| Some(without_marker(line)).filter(|item| *item != line)).collect();
     Some(clip(&one_line(&format!("{sentence} {}", items.join("; "))), LONGEST_LIST)).filter(|_| !items.is_empty())
+}
+
+/// Whether a message is the name of a command alone.
+fn is_bare_command(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('/') && !text.contains(char::is_whitespace)
 }
 
 /// Whether a message is one element, as harnesses write them. Its lines are not typed by a person.
@@ -287,7 +295,7 @@ impl<'a> Dialogue<'a> {
         }
         if !is_element(text) {
             self.drop_refuted(text, notes);
-            read_constraints(place, text, notes);
+            read_constraints(place, text, false, notes);
             self.read_choice(place, text, notes);
         }
         let weight = self.topics.weigh(text);
@@ -318,9 +326,11 @@ impl<'a> Dialogue<'a> {
     /// Adds what a person chose among the options of the newest answer, what they ruled on its points, or what they
     /// answered to its question.
     fn read_choice(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
-        let asked_at = self.requests.last().map_or(0, |request| request.position);
+        // A command such as `/copy` asks the model for nothing.
+        let asked = self.requests.iter().rev().find(|request| !is_bare_command(&request.text));
+        let asked_at = asked.map_or(0, |request| request.position);
         let choose = |option: &str, notes: &mut NoteList| {
-            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, is_process(option));
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
         };
         if let Some(offer) = self.offer.as_ref().filter(|offer| offer.position > asked_at)
             && let Some(option) = chosen_by_name(text, &offer.options)
@@ -518,7 +528,7 @@ mod tests {
     fn what_a_message_quotes_is_no_demand() {
         let mut notes = NoteList::default();
         let text = "> Never delete the log.\n> Always use tabs.\n\nNever touch the store.";
-        read_constraints(SourcePosition { position: 1, entry: None }, text, &mut notes);
+        read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch the store."]);
     }
@@ -579,7 +589,7 @@ mod tests {
     fn a_demand_comes_with_the_list_that_it_introduces() {
         let mut notes = NoteList::default();
         let text = "Never touch these files:\n- the lock\n- the log\nThen port the parser.";
-        read_constraints(SourcePosition { position: 1, entry: None }, text, &mut notes);
+        read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch these files: the lock; the log"]);
     }

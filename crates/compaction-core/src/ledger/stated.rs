@@ -16,6 +16,8 @@ use crate::text::utf16_len;
 
 /// Words that begin a clause of the one who chooses.
 static AGENTS: WordList = word_list!(SPACED, "stated: agents");
+/// Those of them by which it tells what is being done.
+static DOING: WordList = word_list!(SPACED, "stated: doing");
 /// Words between such a word and its verb, and the most of them.
 static FILLERS: WordList = word_list!(SPACED, "stated: fillers");
 const MOST_FILLERS: usize = 4;
@@ -112,12 +114,12 @@ pub(super) fn stated(sentence: &str, told: Told) -> Option<Choice> {
         Made::Chosen => true,
         Made::Way => !is_final && has_name(sentence),
         // The reason tells a choice from the next step and from what is thought aloud.
-        Made::Announced if told == Told::Working => has_reason && has_alternative,
+        Made::Announced | Made::Doing if told == Told::Working => has_reason && has_alternative,
         Made::Done if told == Told::Working => has_reason && (has_alternative || has_name(sentence)),
         Made::Announced => is_provisional,
         Made::Described => has_reason && has_alternative,
         // A reason alone stands in many sentences about how something works.
-        Made::Done => has_alternative || is_provisional || has_reason && has_name(sentence),
+        Made::Done | Made::Doing => has_alternative || is_provisional || has_reason && has_name(sentence),
     };
     if !is_marked {
         return None;
@@ -140,12 +142,20 @@ enum Made {
     Described,
     /// By telling what is about to be done, as nearly every step is told.
     Announced,
+    /// By telling what is being done.
+    Doing,
 }
 
 /// Whether somebody who chooses stands before a verb of choosing. `words` are normalised.
 pub(super) fn chooses(words: &str) -> bool {
     let all: Vec<&str> = words.split_whitespace().collect();
-    made(&all, words, true).is_some_and(|made| !matches!(made, Made::Described))
+    let is_doing = |at: usize| at.checked_sub(1).is_some_and(|before| DOING.has(all[before]));
+    let begins = all.first().is_some_and(|first| REPORTING.has(first));
+    CHOSEN.starts(words)
+        || WAYS.is_in(words)
+        || FORMS.is_in(words)
+        || begins
+        || verbs_of_agents(&all).any(|(_, verb)| !is_doing(verb))
 }
 
 fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
@@ -171,17 +181,25 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
     if !is_final && VERBS.has(first) && has_object(0) && ALTERNATIVES.is_in(normal) {
         return Some(Made::Done);
     }
-    for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.has(word)) {
-        let behind = words[at + 1..].iter().take(MOST_FILLERS + 1);
-        let fillers = behind.take_while(|word| FILLERS.has(word)).count();
-        let verb = at + 1 + fillers;
-        let is_verb = words.get(verb).is_some_and(|verb| VERBS.has(verb) || REPORTING.has(verb));
-        if is_verb && has_object(verb) && is_plain(at) {
-            let only_announces = words[at + 1..verb].contains(&"me");
-            return Some(if only_announces { Made::Announced } else { Made::Done });
-        }
+    let chosen = verbs_of_agents(words).find(|(at, verb)| has_object(*verb) && is_plain(*at));
+    if let Some((at, verb)) = chosen {
+        return Some(match words[at + 1..verb].contains(&"me") {
+            true => Made::Announced,
+            false if DOING.has(words[at]) => Made::Doing,
+            false => Made::Done,
+        });
     }
     FORMS.is_in(normal).then_some(Made::Done)
+}
+
+/// The places of those who choose and of the verbs of choosing behind them.
+fn verbs_of_agents<'w>(words: &'w [&'w str]) -> impl Iterator<Item = (usize, usize)> + 'w {
+    words.iter().enumerate().filter(|(_, word)| AGENTS.has(word)).filter_map(|(at, _)| {
+        let behind = words[at + 1..].iter().take(MOST_FILLERS + 1);
+        let verb = at + 1 + behind.take_while(|word| FILLERS.has(word)).count();
+        let is_verb = words.get(verb).is_some_and(|verb| VERBS.has(verb) || REPORTING.has(verb));
+        is_verb.then_some((at, verb))
+    })
 }
 
 /// The choices in the message of a commit that a command makes. The first line says what was done.
