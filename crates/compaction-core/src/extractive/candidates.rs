@@ -431,6 +431,7 @@ impl<'a> Builder<'a> {
                 {
                     Rank::Least
                 }
+                _ if note.kind == NoteKind::Decision && tells_process(note) => Rank::Low,
                 _ if told.get(&std::ptr::from_ref(note)).is_some_and(|place| *place >= DECISIONS_FIRST) => Rank::Low,
                 true => Rank::Low,
                 false => Rank::Normal,
@@ -474,13 +475,13 @@ impl<'a> Builder<'a> {
         };
         let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
         let mut told: Vec<&Note> = own.filter(is_told).collect();
-        told.sort_by_key(|note| (note.is_minor, Reverse(note.position)));
+        told.sort_by_key(|note| (note.is_minor || tells_process(note), Reverse(note.position)));
         told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).zip(0..).collect()
     }
 
     /// Whether a person chose how the work goes on, and asked for other work later.
     fn is_process_over(&self, note: &Note) -> bool {
-        note.text.strip_prefix(CHOSE).is_some_and(is_process) && {
+        (chooses_process(note) || tells_process(note)) && {
             let later = self.ledger.requests.iter().rev().take_while(|request| request.position > note.position);
             later.map(|request| request.text.as_str()).chain(self.turn_request).any(is_substantive)
         }
@@ -791,6 +792,16 @@ fn question_in(text: &str) -> Option<&str> {
 /// Whether a step asks the person something.
 fn is_asking(step: &str) -> bool {
     is_question(step) || step.starts_with(OFFERED)
+}
+
+/// Whether a person chose an option that only says how the work goes on.
+fn chooses_process(decision: &Note) -> bool {
+    decision.text.strip_prefix(CHOSE).is_some_and(is_process)
+}
+
+/// Whether a person said it in their own words. It is done at once.
+fn tells_process(decision: &Note) -> bool {
+    answered_with(&decision.text).is_some_and(|(words, _)| is_process(words))
 }
 
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
