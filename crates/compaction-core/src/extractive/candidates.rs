@@ -436,7 +436,9 @@ impl<'a> Builder<'a> {
                 true => Rank::Low,
                 false => Rank::Normal,
             };
-            self.pool.add(section, &note.text, origin, rank);
+            // How the work goes on is said by the name of the option.
+            let text = if chooses_process(note) { option_name(&note.text) } else { &note.text };
+            self.pool.add(section, text, origin, rank);
         }
         for note in self.decisions_of_turn().filter(|note| told.contains_key(&std::ptr::from_ref(*note))) {
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
@@ -797,6 +799,12 @@ fn is_asking(step: &str) -> bool {
 /// Whether a person chose an option that only says how the work goes on.
 fn chooses_process(decision: &Note) -> bool {
     decision.text.strip_prefix(CHOSE).is_some_and(is_process)
+}
+
+/// The item of a chosen option without what stands behind the option's name.
+fn option_name(item: &str) -> &str {
+    let end = [" \u{2014} ", " \u{2013} ", " - "].iter().filter_map(|dash| item.find(dash)).min();
+    &item[..end.unwrap_or(item.len())]
 }
 
 /// Whether a person said it in their own words. It is done at once.

@@ -560,6 +560,63 @@ mod tests {
     }
 
     #[test]
+    fn a_long_reply_chooses_in_its_first_sentence_and_argues_behind_it() {
+        let asks =
+            "**Way A \u{2014} one pass (recommended)**\n- small\n\n**Way B \u{2014} two passes**\n- slow\n\nWhich one?";
+        let why =
+            "It reads each row once. The readers that don't care never see it. No data is lost, no warnings here. ";
+        let reply = format!("Agree with A. {}", why.repeat(6));
+        assert_eq!(decided(asks, &[], &reply), ["The user chose: A. one pass (recommended): small"]);
+        let copied = [("/copy", "")];
+        assert_eq!(decided(asks, &copied, &reply), ["The user chose: A. one pass (recommended): small"]);
+        let mut notes = NoteList::default();
+        let reply = format!("Option 1 is right. {}Never drop the warnings.", why.repeat(6));
+        read_constraints(SourcePosition { position: 1, entry: None }, &reply, false, &mut notes);
+        let demands: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
+        assert_eq!(demands, ["Never drop the warnings."]);
+    }
+
+    #[test]
+    fn an_option_of_a_call_and_points_of_an_answer_are_decided() {
+        let place = |position| SourcePosition { position, entry: None };
+        let (mut dialogue, mut notes) = (Dialogue::default(), NoteList::default());
+        let options = "Option 1: One row per line\nOption 2: One row per word";
+        dialogue.note_offer(1, ("How are rows cut?".to_owned(), options.to_owned()));
+        dialogue.read_model(place(2), Cow::Borrowed("What would you like to know?"), Some("stop"));
+        dialogue.read_person(place(3), "Option 1 is right. Here's why.", &mut notes);
+        dialogue.read_model(place(4), Cow::Borrowed("Right? (a) rows in files, (b) a cache."), Some("stop"));
+        dialogue.read_person(place(5), "(a) yes\n(b) A cache \u{2014} no, later.", &mut notes);
+        let element = "<note>\n(a) Never trust the cache.\nNo quotes.\n</note>";
+        dialogue.read_person(place(6), element, &mut notes);
+        let told: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
+        let expected = [
+            "The user chose: How are rows cut? 1. One row per line",
+            "The user agreed to: rows in files",
+            "The user refused: A cache",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn an_idea_is_dropped_when_the_person_reports_a_problem() {
+        let place = |position| SourcePosition { position, entry: None };
+        for (message, is_kept) in [
+            ("the button still doesn't work and the page is gone", false),
+            ("der Knopf ist kaputt", false),
+            ("now add a page for the rows", true),
+        ] {
+            let (mut dialogue, mut notes) = (Dialogue::default(), NoteList::default());
+            dialogue.read_person(place(1), "repair the button that deletes a row", &mut notes);
+            let idea = "The cleanest approach: stop the event in `row.js` before the link sees it.";
+            let parts: Vec<Part<'_>> = super::super::statements::parts(idea).collect();
+            dialogue.add_decisions(place(2), &parts, false, &mut notes);
+            dialogue.read_person(place(3), "yes", &mut notes);
+            dialogue.read_person(place(5), message, &mut notes);
+            assert_eq!(notes.has(NoteKind::Decision, |note| note.text == idea), is_kept, "{message}");
+        }
+    }
+
+    #[test]
     fn what_an_answer_advises_is_no_decision() {
         let decisions = |text: &str, is_final: bool| {
             let (dialogue, mut notes) = (Dialogue::default(), NoteList::default());
