@@ -38,6 +38,7 @@ pub(crate) mod repository;
 pub(crate) mod requests;
 pub(crate) mod results;
 pub(crate) mod rules;
+mod rulings;
 pub(crate) mod selection;
 mod shown;
 mod stated;

@@ -54,7 +54,7 @@ fn share(kind: SummaryKind, section: Section) -> Share {
         (_, Section::Done) => (8, 60),
         (_, Section::InProgress) => (9, 24),
         (_, Section::Blocked) => (6, 12),
-        (_, Section::Decisions) => (6, 40),
+        (_, Section::Decisions) => (8, 40),
         (_, Section::NextSteps) => (7, 16),
         (_, _) => (3, 20),
     };

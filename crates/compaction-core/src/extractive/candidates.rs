@@ -12,7 +12,7 @@ mod runs;
 mod state;
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::LazyLock;
 
@@ -23,6 +23,7 @@ use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::shown;
+use crate::ledger::choices::is_process;
 use crate::ledger::closed_requests::accepts;
 use crate::ledger::commands::{is_check, purposes};
 use crate::ledger::constraints::lasts;
@@ -390,11 +391,13 @@ impl<'a> Builder<'a> {
             let section = match note.kind {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint if self.is_in_goal(note) => continue,
+                // It was a part of work that was taken back.
+                NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
                 // The history before the turn tells them.
                 NoteKind::Decision if !self.tells_state => continue,
-                NoteKind::Decision if !told.contains(&std::ptr::from_ref(note)) => continue,
+                NoteKind::Decision if !told.contains_key(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
                 NoteKind::Done if self.is_undone(note) => continue,
                 NoteKind::Done => Section::Done,
@@ -428,12 +431,16 @@ impl<'a> Builder<'a> {
                 {
                     Rank::Least
                 }
+                _ if note.kind == NoteKind::Decision && tells_process(note) => Rank::Low,
+                _ if told.get(&std::ptr::from_ref(note)).is_some_and(|place| *place >= DECISIONS_FIRST) => Rank::Low,
                 true => Rank::Low,
                 false => Rank::Normal,
             };
-            self.pool.add(section, &note.text, origin, rank);
+            // How the work goes on is said by the name of the option.
+            let text = if chooses_process(note) { option_name(&note.text) } else { &note.text };
+            self.pool.add(section, text, origin, rank);
         }
-        for note in self.decisions_of_turn().filter(|note| told.contains(&std::ptr::from_ref(*note))) {
+        for note in self.decisions_of_turn().filter(|note| told.contains_key(&std::ptr::from_ref(*note))) {
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
             let rank = if note.is_minor { Rank::Low } else { Rank::Normal };
             self.pool.add(Section::Decisions, &note.text, origin, rank);
@@ -458,19 +465,28 @@ impl<'a> Builder<'a> {
         with_turn.notes_of(NoteKind::Decision).filter(move |note| note.position > before)
     }
 
-    /// The newest decisions that are told: those with reasons and those of people before others. `same` are those of
-    /// which a newer one says the same.
-    fn told_decisions(&self, same: &HashSet<*const Note>) -> HashSet<*const Note> {
+    /// The newest decisions that are told, with their places in the order of importance: those with reasons and those of
+    /// people before others. `same` are those of which a newer one says the same.
+    fn told_decisions(&self, same: &HashSet<*const Note>) -> HashMap<*const Note, usize> {
         let is_told = |note: &&Note| {
             !note.is_withdrawn
                 && !note.text.starts_with(LEFT_BRANCH)
                 && !same.contains(&std::ptr::from_ref(*note))
                 && !self.is_decision_undone(note)
+                && !self.is_process_over(note)
         };
         let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
         let mut told: Vec<&Note> = own.filter(is_told).collect();
-        told.sort_by_key(|note| (note.is_minor, Reverse(note.position)));
-        told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).collect()
+        told.sort_by_key(|note| (note.is_minor || tells_process(note), Reverse(note.position)));
+        told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).zip(0..).collect()
+    }
+
+    /// Whether a person chose how the work goes on, and asked for other work later.
+    fn is_process_over(&self, note: &Note) -> bool {
+        (chooses_process(note) || tells_process(note)) && {
+            let later = self.ledger.requests.iter().rev().take_while(|request| request.position > note.position);
+            later.map(|request| request.text.as_str()).chain(self.turn_request).any(is_substantive)
+        }
     }
 
     /// Whether a step lists options of which each is a step by itself.
@@ -780,6 +796,22 @@ fn is_asking(step: &str) -> bool {
     is_question(step) || step.starts_with(OFFERED)
 }
 
+/// Whether a person chose an option that only says how the work goes on.
+fn chooses_process(decision: &Note) -> bool {
+    decision.text.strip_prefix(CHOSE).is_some_and(is_process)
+}
+
+/// The item of a chosen option without what stands behind the option's name.
+fn option_name(item: &str) -> &str {
+    let end = [" \u{2014} ", " \u{2013} ", " - "].iter().filter_map(|dash| item.find(dash)).min();
+    &item[..end.unwrap_or(item.len())]
+}
+
+/// Whether a person said it in their own words. It is done at once.
+fn tells_process(decision: &Note) -> bool {
+    answered_with(&decision.text).is_some_and(|(words, _)| is_process(words))
+}
+
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
 /// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
 fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
@@ -858,8 +890,9 @@ fn are_spellings(one: &Spelled, other: &Spelled) -> bool {
 const FEWEST_SPELLED: usize = 5;
 const SHORTEST_SPELLED: usize = 5;
 const MOST_MISSPELLED: usize = 2;
-/// Most decisions that are told.
-const MOST_DECISIONS: usize = 6;
+/// Most decisions that are told, and those among them that come before other items.
+const MOST_DECISIONS: usize = 14;
+const DECISIONS_FIRST: usize = 6;
 /// Most notes of one kind that are nearly alike.
 const MOST_ALIKE: usize = 2;
 /// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.

@@ -2,8 +2,10 @@
 //! so they become one decision. Words of several languages tell an assent and a refusal.
 
 use super::bold::without_bold;
+use super::constraints::is_constraint;
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
-use super::notes::{AGREED, REFUSED, answered_to};
+use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
+use super::problems::reports;
 use super::statements::sentences;
 use super::text::{
     WordList, clip_middle, clip_sentences, has_any, has_piece, normalised, one_line, starts_with_piece, word_list,
@@ -46,6 +48,8 @@ const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
 /// Words of the model's own advice.
 static ADVISING: WordList = word_list!(SPACED, "answers: advising");
 const ADVISING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: advising");
+/// Those of them that recommend something.
+static RECOMMENDING: WordList = word_list!(SPACED, "answers: recommending");
 /// Words that stand for something said before.
 static POINTING: WordList = word_list!(SPACED, "answers: pointing");
 const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: pointing");
@@ -55,6 +59,9 @@ const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: choosing");
 /// Words of questions that offer to find out whether something is so.
 static CHECKING: WordList = word_list!(SPACED, "answers: checking");
 const CHECKING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: checking");
+/// Words of questions about what the person did or sees. Their answer decides nothing.
+static FACTS: WordList = word_list!(SPACED, "answers: facts");
+const FACTS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: facts");
 /// Words of questions whether an answer says what was meant, and the last sentences that may ask it.
 static MEANT: WordList = word_list!(SPACED, "answers: meant");
 const MEANT_UNSPACED: &[&str] = listed!(UNSPACED, "answers: meant");
@@ -67,7 +74,7 @@ const ASSENT_CHARACTERS: usize = 8;
 
 /// What a person says to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     Assent,
     Refusal,
 }
@@ -97,9 +104,13 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let all: Vec<&str> = sentences(answer).collect();
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
-        (Some(at), Some(Verdict::Assent)) if is_routine(all[at]) => return None,
-        // Who only agrees to what was asked for decides nothing.
-        (Some(at), Some(Verdict::Assent)) if only_agrees(words, &plain) && !lets_choose(all[at]) => return None,
+        (Some(at), _) if asks_fact(all[at]) => return None,
+        // Who only agrees to go on agrees to what was recommended for it, and decides nothing else.
+        (Some(at), Some(Verdict::Assent))
+            if is_routine(all[at]) || only_agrees(words, &plain) && !lets_choose(all[at]) =>
+        {
+            return recommended(&all[..at]);
+        }
         (Some(at), Some(_)) => at,
         (Some(at), None) if utf16_len(words) <= LONGEST_CHOICE && names_one(words, all[at]) => at,
         (None, Some(verdict)) => {
@@ -109,7 +120,18 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
             // Who denies a guess about what is so decides nothing.
             let is_fact = |at: &usize| is_guess(&normalised(all[*at]));
             let objected = || objected().filter(|at| verdict == Verdict::Refusal && says_more && !is_fact(at));
-            advice.or_else(objected)?
+            if advice.is_none() {
+                // It stands by itself, since nothing was asked. An order is a demand, and a report tells a problem.
+                let is_order = || is_constraint(words) && !points_back(words);
+                let what = objected().filter(|_| !reports(words) && !is_order())?;
+                // Words such as `that one` stand for what was said.
+                let item = match points_back(words) {
+                    true => answered_to(&one_line(words), &clip_sentences(&one_line(all[what]), LONGEST_QUESTION)),
+                    false => format!("{DECIDED}{}", one_line(words)),
+                };
+                return Some(Answered { item, is_bare: false, is_verdict: true });
+            }
+            advice?
         }
         _ => return None,
     };
@@ -138,6 +160,26 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     Some(Answered { item, is_bare, is_verdict: verdict.is_some() })
 }
 
+/// The agreement to the newest advice among the sentences before a question whether to go on.
+fn recommended(before: &[&str]) -> Option<Answered> {
+    let at = before.iter().rposition(|sentence| recommends(sentence) && !is_question(sentence))?;
+    let is_heading = before[at].trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}']);
+    let advice = if is_heading { before.get(at + 1)? } else { before[at] };
+    let text = clip_sentences(&without_bold(&one_line(advice)), LONGEST_QUESTION);
+    let item = format!("{AGREED}{text}");
+    is_sized(advice).then_some(Answered { item, is_bare: false, is_verdict: true })
+}
+
+/// Whether a sentence says that it recommends something.
+fn recommends(sentence: &str) -> bool {
+    RECOMMENDING.is_in(&normalised(sentence)) || has_piece(sentence, ADVISING_UNSPACED)
+}
+
+/// Whether a question is about what the person did or sees.
+fn asks_fact(question: &str) -> bool {
+    FACTS.is_in(&normalised(question)) || has_piece(question, FACTS_UNSPACED)
+}
+
 /// Whether a sentence gives the model's own advice.
 pub(super) fn advises(sentence: &str) -> bool {
     ADVISING.is_in(&normalised(sentence)) || has_piece(sentence, ADVISING_UNSPACED)
@@ -150,7 +192,12 @@ fn is_question(text: &str) -> bool {
         || text.ends_with("ますか\u{3002}")
 }
 
-fn verdict(sentence: &str) -> Option<Verdict> {
+/// Whether the first sentence of a message begins with an assent.
+pub(super) fn agrees(message: &str) -> bool {
+    sentences(message).next().and_then(verdict) == Some(Verdict::Assent)
+}
+
+pub(super) fn verdict(sentence: &str) -> Option<Verdict> {
     let words = normalised(sentence);
     let begins = |list: &WordList<'_>, unspaced: &[&str]| list.starts(&words) || starts_with_piece(sentence, unspaced);
     if is_no_refusal(sentence) {
@@ -376,7 +423,47 @@ mod tests {
             (
                 "no, the border stays",
                 "Done! Both the title and the border are blue now.",
-                Some("The user answered \"no, the border stays\" to: Both the title and the border are blue now."),
+                Some("The user: no, the border stays"),
+            ),
+            (
+                "no, catch `KeyError` where you read the row",
+                "This change catches all errors of the store.",
+                Some("The user: no, catch `KeyError` where you read the row"),
+            ),
+            (
+                "nein, der Rand bleibt",
+                "Der Titel und der Rand sind jetzt blau.",
+                Some("The user: nein, der Rand bleibt"),
+            ),
+            (
+                "no, leave that one where it was before",
+                "I moved the list of pages to the left side.",
+                Some(
+                    "The user answered \"no, leave that one where it was before\" to: I moved the list of pages to the left side.",
+                ),
+            ),
+            // An order is a demand, and a report is about a problem.
+            ("don't use popups, just a line of text", "This should resolve the error of the linter.", None),
+            ("no, it still crashes when I press the key", "The key opens the menu of the page now.", None),
+            // What the person did or sees is a fact.
+            ("yes, the live one", "Did you test it on the live page or on the local one?", None),
+            ("ja, auf dem Server", "Hast du das auf dem Server getestet oder lokal?", None),
+            ("oui, en ligne", "Avez-vous testé la page en ligne ou en local ?", None),
+            // Who agrees to go on agrees to what was recommended.
+            (
+                "yes",
+                "**My recommendation:**\n\n**rabbit** as the queue \u{2014} it needs no other server.\n\nWant me to write a plan?",
+                Some("The user agreed to: rabbit as the queue \u{2014} it needs no other server."),
+            ),
+            (
+                "ja",
+                "Ich empfehle `rabbit` als Warteschlange. Soll ich einen Plan schreiben?",
+                Some("The user agreed to: Ich empfehle `rabbit` als Warteschlange."),
+            ),
+            (
+                "sí",
+                "Recomiendo `rabbit` como cola de tareas. ¿Quieres que escriba el plan?",
+                Some("The user agreed to: Recomiendo `rabbit` como cola de tareas."),
             ),
             ("no, they stay", "You're right!", None),
             ("no", "Both the title and the border are blue now.", None),

@@ -2,7 +2,8 @@
 
 use super::bold::without_bold;
 use super::statements::{prose, sentences, without_marker};
-use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
+use super::text::{WordList, clip, has_piece, normalised, one_line, starts_with_piece, word_list};
+use crate::json::Json;
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -12,6 +13,8 @@ const OPTIONS: std::ops::RangeInclusive<usize> = 2..=9;
 const LONGEST_OPTION: usize = 120;
 /// Most UTF-16 units of a question with lettered options.
 const LONGEST_QUESTION: usize = 100;
+/// Most UTF-16 units of the question of a call.
+const LONGEST_ASKED: usize = 160;
 /// Most UTF-16 units of an option with its lines.
 const LONGEST_WHOLE: usize = 300;
 /// Most bytes of the word before the label of an option.
@@ -157,6 +160,39 @@ fn options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
     Some(newest).filter(|newest| OPTIONS.contains(&newest.len()))
 }
 
+/// Words with which the option begins that only says how the work goes on.
+static PROCESS: WordList = word_list!(SPACED, "choices: process");
+const PROCESS_UNSPACED: &[&str] = listed!(UNSPACED, "choices: process");
+
+/// Whether an option only says how the work goes on, as `1. Merge back to main` does. It says nothing once that is done.
+pub(crate) fn is_process(option: &str) -> bool {
+    let text = option.split_once(". ").map_or(option, |(_, text)| text);
+    PROCESS.starts(&normalised(text)) || starts_with_piece(text, PROCESS_UNSPACED)
+}
+
+/// The one question of a call that asks the person, and its options as `Option 1: text` in lines.
+pub(super) fn offered_by_call(arguments: &Json<'static>) -> Option<(String, String)> {
+    let all = [Some(arguments)].into_iter().chain(match arguments.get("questions") {
+        Some(Json::Array(questions)) => questions.iter().map(Some).collect(),
+        _ => Vec::new(),
+    });
+    let with_options = |one: &Json<'static>| {
+        let Some(Json::Array(options)) = one.get("options") else { return None };
+        let text = |option: &Json<'static>| {
+            let text = option.as_str().or_else(|| option.get("label")?.as_str())?;
+            Some(clip(&one_line(text), LONGEST_OPTION))
+        };
+        let texts: Vec<String> = options.iter().filter_map(text).collect();
+        let lines = texts.iter().enumerate().map(|(at, text)| format!("Option {}: {text}", at + 1));
+        let question = one.get("question").and_then(Json::as_str).unwrap_or_default();
+        let is_choice = OPTIONS.contains(&texts.len());
+        is_choice.then(|| (clip(&one_line(question), LONGEST_ASKED), lines.collect::<Vec<_>>().join("\n")))
+    };
+    let mut asked = all.flatten().filter_map(with_options);
+    // Which of several questions an option belongs to is not known.
+    asked.next().filter(|_| asked.next().is_none())
+}
+
 /// The option of `answer` that a message names by its noun and label in its first words, even if the answer does not ask
 /// which one to take.
 pub(super) fn chosen_by_name(message: &str, answer: &str) -> Option<String> {
@@ -281,6 +317,11 @@ pub(crate) fn stems(text: &str) -> Vec<String> {
     stems
 }
 
+/// Whether a message begins with the noun and the label of an option.
+pub(super) fn names_option(message: &str) -> bool {
+    named_first(message.trim()).is_some()
+}
+
 /// The label with its noun with which a message begins: `Option 2`.
 fn named_first(message: &str) -> Option<&str> {
     let (noun, rest) = message.split_once(' ')?;
@@ -392,6 +433,37 @@ mod tests {
             assert_eq!(chosen_by_name(message, answer), None, "{message}");
         }
         assert_eq!(chosen_by_name("option 2", "Done:\n1. Fixed it\n2. Tested it"), None);
+    }
+
+    #[test]
+    fn a_call_offers_the_options_of_its_one_question() {
+        let read = |text: &str| offered_by_call(&Json::parse(text).expect("it is JSON").into_owned());
+        let one = r#"{"questions":[{"question":"Which store?","options":[{"label":"Files","description":"slow"},{"label":"SQLite"}]}]}"#;
+        let expected = ("Which store?".to_owned(), "Option 1: Files\nOption 2: SQLite".to_owned());
+        assert_eq!(read(one), Some(expected.clone()));
+        assert_eq!(read(r#"{"question":"Which store?","options":["Files","SQLite"]}"#), Some(expected));
+        for other in [
+            r#"{"question":"Which store?"}"#,
+            r#"{"question":"Which store?","options":["Files"]}"#,
+            r#"{"questions":[{"question":"A?","options":["1","2"]},{"question":"B?","options":["1","2"]}]}"#,
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn an_option_may_only_say_how_the_work_goes_on() {
+        for option in [
+            "1. Merge back to `main` locally",
+            "1. Subagent-Driven (recommended)",
+            "2. Push and open a PR",
+            "1. \u{5408}\u{5e76}\u{5230}\u{4e3b}\u{5206}\u{652f}",
+        ] {
+            assert!(is_process(option), "{option}");
+        }
+        for option in ["2. Track source commits", "1. Merge rows with the same key", "1. Keep files"] {
+            assert!(!is_process(option), "{option}");
+        }
     }
 
     #[test]

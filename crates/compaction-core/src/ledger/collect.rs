@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
+use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, rejects, reopens, said_first, said_of,
     shows,
@@ -171,7 +172,7 @@ impl<'a> Collector<'a> {
                         let answer = format!("{ANSWERED}{}", clip_middle(&words, LONGEST_ANSWER));
                         self.notes.add(NoteKind::Decision, &answer, place, false);
                     }
-                    read_constraints(place, &words, &mut self.notes);
+                    read_constraints(place, &words, asks, &mut self.notes);
                 }
                 if let Some(words) = person::sent_while_working(&text) {
                     self.read_person(place, &words);
@@ -359,6 +360,11 @@ impl<'a> Collector<'a> {
             }
             let content = self.actions.begin(place, message, call, self.tools);
             is_step |= content.is_step;
+            if self.actions.asks(&call.id)
+                && let Some(offer) = call.arguments.as_ref().and_then(offered_by_call)
+            {
+                self.dialogue.note_offer(place.position, offer);
+            }
             for (voice, sentence) in &content.sentences {
                 self.statements.add_line(*voice, place, sentence);
             }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use super::cues::{is_sized, is_trivial};
 use super::statements::sentences;
 use super::terms::TextHashing;
-use super::text::{WordList, has_any, has_piece, normalised, starts_with_any, word_list};
+use super::text::{WordList, first_words, has_any, has_piece, normalised, starts_with_any, word_list};
 use crate::phrases::{self, SPACED, Table, UNSPACED, listed, table};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
@@ -92,6 +92,11 @@ static INVITING: WordList = word_list!(SPACED, "constraints: inviting");
 /// First words of fragments without a verb that deny something, and words with which these only report.
 static DENIALS: WordList = word_list!(SPACED, "constraints: denials");
 static FINDINGS: WordList = word_list!(SPACED, "constraints: findings");
+/// Words by which such a fragment tells what happens or happened, and those by which it tells what may happen.
+static HAPPENING: WordList = word_list!(SPACED, "constraints: happening");
+static PERMITTING: WordList = word_list!(SPACED, "constraints: permitting");
+/// First words of a sentence among which a demand stands that begins it.
+const DEMAND_WORDS: usize = 3;
 
 /// Words with which a person objects to what was done without being asked for.
 static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
@@ -116,7 +121,11 @@ fn uses_and_denies(sentence: &str) -> bool {
 
 /// A sentence without the answer with which it begins.
 fn without_answer(sentence: &str) -> &str {
-    let is_answer = |(first, _): &(&str, &str)| ANSWERS.has(first.trim().to_lowercase().as_str());
+    let is_answer = |(first, _): &(&str, &str)| {
+        // A person may say it more than once: `No no, …`.
+        let words = first.trim().to_lowercase();
+        ANSWERS.has(&words) || words.split_whitespace().all(|word| ANSWERS.has(word))
+    };
     sentence.split_once(',').filter(is_answer).map_or(sentence, |(_, own)| own.trim_start())
 }
 
@@ -141,7 +150,16 @@ fn invites(words: &str) -> bool {
 
 /// Whether a fragment only says that something is not needed or was not found.
 fn finds_nothing(words: &str) -> bool {
-    DENIALS.starts(words) && words.split_whitespace().next_back().is_some_and(|last| FINDINGS.has(last))
+    let ends = || words.split_whitespace().next_back().is_some_and(|last| FINDINGS.has(last));
+    DENIALS.starts(words) && (ends() || HAPPENING.is_in(words) && !PERMITTING.is_in(words))
+}
+
+/// Whether a demand stands at the beginning of a sentence that is a constraint.
+pub(super) fn begins_with_demand(sentence: &str) -> bool {
+    let start = first_words(sentence, DEMAND_WORDS);
+    let is_fragment = DENIALS.starts(&start);
+    !is_fragment && (signals(&start).demands != 0 || orders(&start, Languages::MAX))
+        || is_constraint_in_a_script(sentence)
 }
 
 /// Whether a demand holds for more than the request which it is part of.
@@ -270,6 +288,8 @@ struct Language {
     negations: Vec<Negation>,
     /// Words of sentences that report and do not ask.
     reports: Words,
+    /// Phrases with words of `anywhere` that only describe what is so, and demand nothing there.
+    described: Words,
 }
 
 /// A negation at the beginning of a clause, and the verbs that make it an order.
@@ -323,6 +343,7 @@ impl Language {
             "infinitives" => &mut self.infinitives,
             "subjects" => &mut self.subjects,
             "reports" => &mut self.reports,
+            "described" => &mut self.described,
             "negation" => {
                 self.negations.push(Negation::default());
                 return self.negations.last_mut().map(|negation| &mut negation.words);
@@ -420,11 +441,18 @@ struct Roles {
     is_polite: bool,
 }
 
-/// A phrase of a language, and whether it reports.
+/// A phrase of a language, and what it does.
 struct Phrase {
     words: &'static str,
     language: usize,
-    reports: bool,
+    deed: Deed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    Demands,
+    Reports,
+    Describes,
 }
 
 type ByWord<T> = HashMap<&'static str, T, TextHashing>;
@@ -433,9 +461,11 @@ type ByWord<T> = HashMap<&'static str, T, TextHashing>;
 static PHRASES: LazyLock<ByWord<Vec<Phrase>>> = LazyLock::new(|| {
     let mut phrases: ByWord<Vec<Phrase>> = HashMap::default();
     for (language, table) in LANGUAGES.iter().enumerate() {
-        for (list, reports) in [(&table.anywhere, false), (&table.reports, true)] {
+        let lists =
+            [(&table.anywhere, Deed::Demands), (&table.reports, Deed::Reports), (&table.described, Deed::Describes)];
+        for (list, deed) in lists {
             for words in list {
-                phrases.entry(first_word(words)).or_default().push(Phrase { words, language, reports });
+                phrases.entry(first_word(words)).or_default().push(Phrase { words, language, deed });
             }
         }
     }
@@ -479,12 +509,19 @@ fn signals(normalised: &str) -> Signals {
     let mut signals = Signals::default();
     let mut rest = normalised.trim_start();
     while let Some(end) = memchr::memchr(b' ', rest.as_bytes()) {
-        for phrase in PHRASES.get(&rest[..end]).into_iter().flatten() {
-            if rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' ')) {
-                *(if phrase.reports { &mut signals.reports } else { &mut signals.demands }) |= 1 << phrase.language;
+        let is_there = |phrase: &&Phrase| rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' '));
+        let found = || PHRASES.get(&rest[..end]).into_iter().flatten().filter(is_there);
+        // A longer phrase tells what a shorter one means.
+        let described = found().filter(|phrase| phrase.deed == Deed::Describes).map(|phrase| phrase.words.len()).max();
+        let described = described.unwrap_or(0);
+        for phrase in found().filter(|phrase| phrase.words.len() > described) {
+            match phrase.deed {
+                Deed::Demands => signals.demands |= 1 << phrase.language,
+                Deed::Reports => signals.reports |= 1 << phrase.language,
+                Deed::Describes => {}
             }
         }
-        rest = &rest[end + 1..];
+        rest = &rest[described.max(end) + 1..];
     }
     signals
 }
@@ -503,6 +540,58 @@ mod tests {
         }
         assert!(is_constraint("i think no row must ever be wider than the page"));
         assert!(is_constraint("i think the old one isn't needed, never use it again"));
+    }
+
+    #[test]
+    fn what_is_told_of_things_is_no_demand() {
+        for told in [
+            "No rows are getting written, and the reads are kind of slow.",
+            "No no, the scrolling stopped.",
+            "No path currently reaches the old store.",
+            "hm, we have the new board there, but don't have its nice clock",
+            "They never call `load`, so the rest works on counts alone.",
+            "You can always merge rows, you can never split them.",
+            "For the common case the index files are never touched.",
+            "The target is never checked against the list, the reader takes it silently.",
+            "It is easy to leave out the lines in the readers that don't care about them.",
+            "apply should stand at the front, and the rows no longer show",
+            "Keine Zeilen wurden geschrieben und das Lesen ist langsam.",
+            "Nein nein, das Rollen hat aufgehört.",
+            "Aucune ligne n'a été écrite, et la lecture est lente.",
+            "Nessuna riga è stata scritta.",
+        ] {
+            assert!(!is_constraint(told), "{told}");
+        }
+        for demand in [
+            "No rows may be written before the lock is there.",
+            "No new files, and the tables are to stay small.",
+            "No no, never use the old store.",
+            "Never touch rows that don't belong to you.",
+            "The index is never to be touched.",
+            "We no longer use the old board, don't link to it.",
+            "No longer link to the old board.",
+            "Make sure that it never waits.",
+            "Keine neuen Tabellen.",
+            "Keine Zeilen dürfen geschrieben werden, bevor die Sperre da ist.",
+            "Aucune ligne ne doit être écrite.",
+        ] {
+            assert!(is_constraint(demand), "{demand}");
+        }
+    }
+
+    #[test]
+    fn a_demand_begins_a_sentence() {
+        for sentence in ["Never touch the log.", "Please don't touch it.", "Make sure it is small.", "不要改这个文件。"]
+        {
+            assert!(begins_with_demand(sentence), "{sentence}");
+        }
+        for sentence in [
+            "No data is lost here, never.",
+            "It is simple and must stay so.",
+            "That is important \u{2014} don't let it wait.",
+        ] {
+            assert!(!begins_with_demand(sentence), "{sentence}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::bold::without_bold;
 use super::deciding::{has_agent, is_undecided};
 use super::finder::automaton;
 use super::names::scan;
+use super::stated::chooses;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
 use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, word_list};
@@ -177,7 +178,7 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     let plain = without_bold(sentence.trim()).into_owned();
     let reasoned = with_reason(&plain);
     let has_reason = reasoned.is_some() || OTHER_REASONS.is_in(&words) || has_unspaced(REASONS_UNSPACED);
-    let describes = || !has_unspaced(COMPARING_UNSPACED) && !has_agent(&words);
+    let describes = || !has_unspaced(COMPARING_UNSPACED) && !has_agent(&words) && !chooses(&words);
     let is_made = is_chosen || has_reason && has_name(sentence) && !describes();
     let item = if is_made { reasoned.unwrap_or(plain) } else { plain };
     Some(Choice { item, has_reason, is_made })

@@ -171,6 +171,12 @@ impl NoteList {
         }
     }
 
+    /// Whether there is a note of `kind` for which `is_wanted` holds.
+    pub(super) fn has(&self, kind: NoteKind, is_wanted: impl Fn(&Note) -> bool) -> bool {
+        self.counts.get(&kind).is_some_and(|count| *count > 0)
+            && self.list.iter().any(|note| note.kind == kind && is_wanted(note))
+    }
+
     /// Removes and returns the notes of `kind` for which `is_wanted` holds.
     pub(super) fn take(&mut self, kind: NoteKind, is_wanted: impl Fn(&Note) -> bool) -> Vec<Note> {
         let list = std::mem::take(&mut self.list);

@@ -7,6 +7,7 @@ use super::bold::without_bold;
 use super::cues::{has_name, is_announcement, is_sized};
 use super::deciding::has_agent;
 use super::finder::Phrases;
+use super::stated::chooses;
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 
@@ -79,7 +80,7 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     }
     let words = normalised(sentence);
     let is_wide = has_piece(sentence, SWITCHING_UNSPACED);
-    let switches = is_wide || SWITCHING.is_in(&words) && has_agent(&words) && !VAGUE.is_in(&words);
+    let switches = is_wide || SWITCHING.is_in(&words) && (has_agent(&words) || chooses(&words)) && !VAGUE.is_in(&words);
     let is_reason = is_sized(before)
         && says_something(before)
         && !before.ends_with([':', '?', '\u{ff1a}', '\u{ff1f}'])

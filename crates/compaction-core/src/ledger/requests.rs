@@ -4,15 +4,17 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{answered, tells_state};
+use super::answers::{agrees, answered, tells_state};
 use super::bold::without_bold;
-use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, offered, taken, whole};
-use super::constraints::{constraints, is_constraint};
+use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
+use super::constraints::{begins_with_demand, constraints, is_constraint};
 use super::cues::{choice, goal_line, is_trivial, names_choice};
 use super::deciding::is_advice;
-use super::notes::{CHOSE, DECIDED, NoteKind, NoteList, OFFERED, SourcePosition, TOOK};
+use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
+use super::problems::reports;
 use super::reasons::{change_of_plan, with_subject};
-use super::stated::{is_choice_of_person, stated};
+use super::rulings::{ruled, rules};
+use super::stated::{Told, is_choice_of_person, is_way, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
 use super::terms::TextHashing;
@@ -137,6 +139,14 @@ impl PartialEq for NewestAnswer {
     }
 }
 
+/// A question of a call with its options.
+#[derive(Debug, Clone)]
+struct Offer {
+    position: u64,
+    question: String,
+    options: String,
+}
+
 /// What people and models have said so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Dialogue<'a> {
@@ -144,6 +154,8 @@ pub(super) struct Dialogue<'a> {
     topics: Topics,
     /// The latest answers with text.
     answers: VecDeque<Answer<'a>>,
+    /// The newest question of a call with options.
+    offer: Option<Offer>,
     pub(super) answered: u64,
     /// Messages of earlier compactions, whose answers are no longer there.
     pub(super) earlier: u64,
@@ -151,8 +163,8 @@ pub(super) struct Dialogue<'a> {
     pub(super) is_waiting: bool,
 }
 
-/// Reads constraints and withdrawals of a person, sentence by sentence.
-pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mut NoteList) {
+/// Reads constraints and withdrawals of a person, sentence by sentence. `is_reply` says that a tool asked for the text.
+pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: bool, notes: &mut NoteList) {
     let own = without_quotes(text);
     let text = own.as_ref();
     let all: Vec<(&str, bool)> = sentences(text).map(|sentence| (sentence, is_prose(sentence))).collect();
@@ -162,8 +174,13 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
     // Data that was pasted ends with such marks.
     let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
+    // Who takes an option or rules on the points of an answer mostly argues. An order stands at the beginning of a
+    // sentence there.
+    let is_long = || utf16_len(text) > LONGEST_TYPED;
+    let is_review = rules(text) || is_long() && (is_reply || names_option(text) || agrees(text));
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
-        !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence)
+        let demands = || !is_review || begins_with_demand(sentence);
+        !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && demands()
     };
     let candidates =
         all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_constrain(*at, sentence, *is_prose));
@@ -193,6 +210,20 @@ fn list_behind(text: &str, sentence: &str) -> Option<String> {
     let lines = behind.lines().map(str::trim).filter(|line| !line.is_empty());
     let items: Vec<&str> = lines.map_while(|line| Some(without_marker(line)).filter(|item| *item != line)).collect();
     Some(clip(&one_line(&format!("{sentence} {}", items.join("; "))), LONGEST_LIST)).filter(|_| !items.is_empty())
+}
+
+/// Whether a message is the name of a command alone.
+fn is_bare_command(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('/') && !text.contains(char::is_whitespace)
+}
+
+/// Whether a message is one element, as harnesses write them. Its lines are not typed by a person.
+fn is_element(text: &str) -> bool {
+    let text = text.trim();
+    let first = text.lines().next().unwrap_or_default();
+    let last = text.lines().next_back().unwrap_or_default().trim_start();
+    first.starts_with('<') && first.ends_with('>') && last.starts_with("</") && last.ends_with('>') && first != last
 }
 
 /// A message without the lines that quote somebody else, as in an e-mail.
@@ -262,8 +293,11 @@ impl<'a> Dialogue<'a> {
         if text.trim().is_empty() {
             return;
         }
-        read_constraints(place, text, notes);
-        self.read_choice(place, text, notes);
+        if !is_element(text) {
+            self.drop_refuted(text, notes);
+            read_constraints(place, text, false, notes);
+            self.read_choice(place, text, notes);
+        }
         let weight = self.topics.weigh(text);
         self.push_request(Request {
             text: text.to_owned(),
@@ -274,31 +308,65 @@ impl<'a> Dialogue<'a> {
         });
     }
 
-    /// Adds what a person chose among the options of the newest answer, or what they answered to its question.
+    /// Records a question of a call with its options.
+    pub(super) fn note_offer(&mut self, position: u64, (question, options): (String, String)) {
+        self.offer = Some(Offer { position, question, options });
+    }
+
+    /// Drops the ways that seemed the simplest ones since the last request for work, if a person reports a problem.
+    fn drop_refuted(&self, text: &str, notes: &mut NoteList) {
+        let since = self.requests.iter().rev().find(|request| request.weight != RequestWeight::Reply);
+        let since = since.map_or(0, |request| request.position);
+        let is_idea = |note: &Note| note.position > since && note.is_minor && is_way(&note.text);
+        if notes.has(NoteKind::Decision, is_idea) && reports(text) {
+            notes.take(NoteKind::Decision, is_idea);
+        }
+    }
+
+    /// Adds what a person chose among the options of the newest answer, what they ruled on its points, or what they
+    /// answered to its question.
     fn read_choice(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
-        let asked_at = self.requests.last().map_or(0, |request| request.position);
+        // A command such as `/copy` asks the model for nothing.
+        let asked = self.requests.iter().rev().find(|request| !is_bare_command(&request.text));
+        let asked_at = asked.map_or(0, |request| request.position);
+        let choose = |option: &str, notes: &mut NoteList| {
+            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
+        };
+        if let Some(offer) = self.offer.as_ref().filter(|offer| offer.position > asked_at)
+            && let Some(option) = chosen_by_name(text, &offer.options)
+        {
+            return choose(format!("{} {option}", offer.question).trim_start(), notes);
+        }
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
-        let Some(newest) = newest.filter(|_| utf16_len(text) <= LONGEST_TYPED) else { return };
-        if let Some(taken) = chosen_for_questions(text, &newest.text) {
-            notes.add(NoteKind::Decision, &format!("{CHOSE}{taken}"), place, false);
+        let Some(newest) = newest else { return };
+        let (agreed, refused) = ruled(text, &newest.text);
+        if agreed.is_some() || refused.is_some() {
+            for (start, points) in [(AGREED, agreed), (REFUSED, refused)] {
+                points.into_iter().for_each(|points| {
+                    notes.add(NoteKind::Decision, &format!("{start}{points}"), place, false);
+                });
+            }
             return;
+        }
+        // A long message may choose in its first sentence, and argues then.
+        let is_long = utf16_len(text) > LONGEST_TYPED;
+        let text = if is_long { sentences(text).next().unwrap_or_default() } else { text };
+        if let Some(taken) = chosen_for_questions(text, &newest.text) {
+            return choose(&taken, notes);
         }
         let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
         // What was said behind the options leaves them open.
         let by_name = of_turn.clone().find_map(|answer| Some((answer, chosen_by_name(text, &answer.text)?)));
         if let Some((answer, option)) = by_name {
-            let option = whole(&answer.text, &option).unwrap_or(option);
-            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
-            return;
+            return choose(&whole(&answer.text, &option).unwrap_or(option), notes);
         }
         let options = offered(&newest.text);
-        let option = options.and_then(|options| chosen(text, &options).or_else(|| named(text, &options)));
+        let named = |options: &str| named(text, options).filter(|_| !is_long);
+        let option = options.and_then(|options| chosen(text, &options).or_else(|| named(&options)));
         if let Some(option) = option {
-            let option = whole(&newest.text, &option).unwrap_or(option);
-            notes.add(NoteKind::Decision, &format!("{CHOSE}{option}"), place, false);
-            return;
+            return choose(&whole(&newest.text, &option).unwrap_or(option), notes);
         }
-        if of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
+        if is_long || of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
             return;
         }
         // A question of the person between the two leaves the question of the model open.
@@ -353,13 +421,14 @@ impl<'a> Dialogue<'a> {
         is_final: bool,
         notes: &mut NoteList,
     ) {
+        let told = if is_final { Told::Final } else { Told::Working };
         let mut before: Option<&str> = None;
         for part in parts {
             for sentence in part.sentences() {
                 let plan = || before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
                 let chosen = choice(sentence);
                 let is_open = chosen.as_ref().is_none_or(|choice| !choice.is_made);
-                let choice = Some(()).filter(|()| is_open).and_then(|()| stated(sentence, is_final)).or(chosen);
+                let choice = Some(()).filter(|()| is_open).and_then(|()| stated(sentence, told)).or(chosen);
                 let made = choice.as_ref().is_some_and(|choice| choice.is_made);
                 if let Some(plan) = Some(()).filter(|()| !made).and_then(|()| plan()) {
                     notes.add(NoteKind::Decision, &plan, place, true);
@@ -459,7 +528,7 @@ mod tests {
     fn what_a_message_quotes_is_no_demand() {
         let mut notes = NoteList::default();
         let text = "> Never delete the log.\n> Always use tabs.\n\nNever touch the store.";
-        read_constraints(SourcePosition { position: 1, entry: None }, text, &mut notes);
+        read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch the store."]);
     }
@@ -488,6 +557,63 @@ mod tests {
         assert_eq!(decided(asks, &[back], "sort the date column of the table"), Vec::<String>::new());
         let told = ("port the parser", "The parser is in Rust now, with all of its tests.");
         assert_eq!(decided(asks, &[told], "yes, by date"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_long_reply_chooses_in_its_first_sentence_and_argues_behind_it() {
+        let asks =
+            "**Way A \u{2014} one pass (recommended)**\n- small\n\n**Way B \u{2014} two passes**\n- slow\n\nWhich one?";
+        let why =
+            "It reads each row once. The readers that don't care never see it. No data is lost, no warnings here. ";
+        let reply = format!("Agree with A. {}", why.repeat(6));
+        assert_eq!(decided(asks, &[], &reply), ["The user chose: A. one pass (recommended): small"]);
+        let copied = [("/copy", "")];
+        assert_eq!(decided(asks, &copied, &reply), ["The user chose: A. one pass (recommended): small"]);
+        let mut notes = NoteList::default();
+        let reply = format!("Option 1 is right. {}Never drop the warnings.", why.repeat(6));
+        read_constraints(SourcePosition { position: 1, entry: None }, &reply, false, &mut notes);
+        let demands: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
+        assert_eq!(demands, ["Never drop the warnings."]);
+    }
+
+    #[test]
+    fn an_option_of_a_call_and_points_of_an_answer_are_decided() {
+        let place = |position| SourcePosition { position, entry: None };
+        let (mut dialogue, mut notes) = (Dialogue::default(), NoteList::default());
+        let options = "Option 1: One row per line\nOption 2: One row per word";
+        dialogue.note_offer(1, ("How are rows cut?".to_owned(), options.to_owned()));
+        dialogue.read_model(place(2), Cow::Borrowed("What would you like to know?"), Some("stop"));
+        dialogue.read_person(place(3), "Option 1 is right. Here's why.", &mut notes);
+        dialogue.read_model(place(4), Cow::Borrowed("Right? (a) rows in files, (b) a cache."), Some("stop"));
+        dialogue.read_person(place(5), "(a) yes\n(b) A cache \u{2014} no, later.", &mut notes);
+        let element = "<note>\n(a) Never trust the cache.\nNo quotes.\n</note>";
+        dialogue.read_person(place(6), element, &mut notes);
+        let told: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
+        let expected = [
+            "The user chose: How are rows cut? 1. One row per line",
+            "The user agreed to: rows in files",
+            "The user refused: A cache",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn an_idea_is_dropped_when_the_person_reports_a_problem() {
+        let place = |position| SourcePosition { position, entry: None };
+        for (message, is_kept) in [
+            ("the button still doesn't work and the page is gone", false),
+            ("der Knopf ist kaputt", false),
+            ("now add a page for the rows", true),
+        ] {
+            let (mut dialogue, mut notes) = (Dialogue::default(), NoteList::default());
+            dialogue.read_person(place(1), "repair the button that deletes a row", &mut notes);
+            let idea = "The cleanest approach: stop the event in `row.js` before the link sees it.";
+            let parts: Vec<Part<'_>> = super::super::statements::parts(idea).collect();
+            dialogue.add_decisions(place(2), &parts, false, &mut notes);
+            dialogue.read_person(place(3), "yes", &mut notes);
+            dialogue.read_person(place(5), message, &mut notes);
+            assert_eq!(notes.has(NoteKind::Decision, |note| note.text == idea), is_kept, "{message}");
+        }
     }
 
     #[test]
@@ -520,7 +646,7 @@ mod tests {
     fn a_demand_comes_with_the_list_that_it_introduces() {
         let mut notes = NoteList::default();
         let text = "Never touch these files:\n- the lock\n- the log\nThen port the parser.";
-        read_constraints(SourcePosition { position: 1, entry: None }, text, &mut notes);
+        read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch these files: the lock; the log"]);
     }

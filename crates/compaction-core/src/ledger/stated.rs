@@ -16,6 +16,8 @@ use crate::text::utf16_len;
 
 /// Words that begin a clause of the one who chooses.
 static AGENTS: WordList = word_list!(SPACED, "stated: agents");
+/// Those of them by which it tells what is being done.
+static DOING: WordList = word_list!(SPACED, "stated: doing");
 /// Words between such a word and its verb, and the most of them.
 static FILLERS: WordList = word_list!(SPACED, "stated: fillers");
 const MOST_FILLERS: usize = 4;
@@ -52,6 +54,8 @@ static PROBLEMS: WordList = word_list!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
 static OF_PERSON: WordList = word_list!(SPACED, "stated: of a person");
 const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
+/// First words of questions, also of those without a mark.
+static ASKING: WordList = word_list!(SPACED, "stated: asking");
 /// Phrases that choose only if the sentence quotes or names what.
 static WITH_NAME: WordList = word_list!(SPACED, "stated: of a person with a name");
 
@@ -68,8 +72,20 @@ const FEWEST_CHARACTERS: usize = 12;
 const FEWEST_OF_PERSON: usize = 3;
 const LONGEST_OF_PERSON: usize = 240;
 
-/// The choice that a sentence of the model states. `is_final` says that it ends a turn, where advice is no choice.
-pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
+/// Where a sentence of the model stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Between calls of tools, where most sentences tell the next step, think aloud or judge a result.
+    Working,
+    /// At the end of a turn, where advice is no choice.
+    Final,
+    /// In the message of a commit, which is written as an order.
+    Commit,
+}
+
+/// The choice that a sentence of the model states.
+pub(super) fn stated(sentence: &str, told: Told) -> Option<Choice> {
+    let is_final = told == Told::Final;
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
@@ -97,10 +113,13 @@ pub(super) fn stated(sentence: &str, is_final: bool) -> Option<Choice> {
     let is_marked = match made {
         Made::Chosen => true,
         Made::Way => !is_final && has_name(sentence),
+        // The reason tells a choice from the next step and from what is thought aloud.
+        Made::Announced | Made::Doing if told == Told::Working => has_reason && has_alternative,
+        Made::Done if told == Told::Working => has_reason && (has_alternative || has_name(sentence)),
         Made::Announced => is_provisional,
         Made::Described => has_reason && has_alternative,
         // A reason alone stands in many sentences about how something works.
-        Made::Done => has_alternative || is_provisional || has_reason && has_name(sentence),
+        Made::Done | Made::Doing => has_alternative || is_provisional || has_reason && has_name(sentence),
     };
     if !is_marked {
         return None;
@@ -123,6 +142,20 @@ enum Made {
     Described,
     /// By telling what is about to be done, as nearly every step is told.
     Announced,
+    /// By telling what is being done.
+    Doing,
+}
+
+/// Whether somebody who chooses stands before a verb of choosing. `words` are normalised.
+pub(super) fn chooses(words: &str) -> bool {
+    let all: Vec<&str> = words.split_whitespace().collect();
+    let is_doing = |at: usize| at.checked_sub(1).is_some_and(|before| DOING.has(all[before]));
+    let begins = all.first().is_some_and(|first| REPORTING.has(first));
+    CHOSEN.starts(words)
+        || WAYS.is_in(words)
+        || FORMS.is_in(words)
+        || begins
+        || verbs_of_agents(&all).any(|(_, verb)| !is_doing(verb))
 }
 
 fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
@@ -148,17 +181,25 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
     if !is_final && VERBS.has(first) && has_object(0) && ALTERNATIVES.is_in(normal) {
         return Some(Made::Done);
     }
-    for (at, _) in words.iter().enumerate().filter(|(_, word)| AGENTS.has(word)) {
-        let behind = words[at + 1..].iter().take(MOST_FILLERS + 1);
-        let fillers = behind.take_while(|word| FILLERS.has(word)).count();
-        let verb = at + 1 + fillers;
-        let is_verb = words.get(verb).is_some_and(|verb| VERBS.has(verb) || REPORTING.has(verb));
-        if is_verb && has_object(verb) && is_plain(at) {
-            let only_announces = words[at + 1..verb].contains(&"me");
-            return Some(if only_announces { Made::Announced } else { Made::Done });
-        }
+    let chosen = verbs_of_agents(words).find(|(at, verb)| has_object(*verb) && is_plain(*at));
+    if let Some((at, verb)) = chosen {
+        return Some(match words[at + 1..verb].contains(&"me") {
+            true => Made::Announced,
+            false if DOING.has(words[at]) => Made::Doing,
+            false => Made::Done,
+        });
     }
     FORMS.is_in(normal).then_some(Made::Done)
+}
+
+/// The places of those who choose and of the verbs of choosing behind them.
+fn verbs_of_agents<'w>(words: &'w [&'w str]) -> impl Iterator<Item = (usize, usize)> + 'w {
+    words.iter().enumerate().filter(|(_, word)| AGENTS.has(word)).filter_map(|(at, _)| {
+        let behind = words[at + 1..].iter().take(MOST_FILLERS + 1);
+        let verb = at + 1 + behind.take_while(|word| FILLERS.has(word)).count();
+        let is_verb = words.get(verb).is_some_and(|verb| VERBS.has(verb) || REPORTING.has(verb));
+        is_verb.then_some((at, verb))
+    })
 }
 
 /// The choices in the message of a commit that a command makes. The first line says what was done.
@@ -171,7 +212,11 @@ pub(super) fn choices_of_commit(command: &str) -> Vec<String> {
     let joined: Vec<String> = paragraphs.map(|paragraph| paragraph.replace('\n', " ")).collect();
     let sentences = joined.iter().flat_map(|paragraph| sentences(paragraph));
     // They are written as orders.
-    sentences.filter_map(|sentence| stated(sentence, false)).map(|choice| choice.item).take(MOST_OF_COMMIT).collect()
+    sentences
+        .filter_map(|sentence| stated(sentence, Told::Commit))
+        .map(|choice| choice.item)
+        .take(MOST_OF_COMMIT)
+        .collect()
 }
 
 /// Finds the commands whose messages are read.
@@ -188,7 +233,10 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
     if has_piece(sentence, OF_PERSON_UNSPACED) {
         return sentence.chars().filter(|one| one.is_alphanumeric()).count() * 2 >= FEWEST_CHARACTERS;
     }
-    let words = normalised(sentence);
+    let words = normalised(without_command(sentence));
+    if ASKING.starts(&words) {
+        return false;
+    }
     let is_quoting = || sentence.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) || has_name(sentence);
     let chooses = OF_PERSON.is_in(&words) || WITH_NAME.is_in(&words) && is_quoting();
     let is_telling = |word: &&str| !POINTING.has(word);
@@ -198,15 +246,27 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
         && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
 }
 
+/// A sentence behind the command, such as `/ask`, with which it begins.
+fn without_command(sentence: &str) -> &str {
+    let behind = sentence.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
+    behind.map_or(sentence, |(_, rest)| rest.trim_start())
+}
+
+/// Whether the item of a decision names the way that seemed the simplest one.
+pub(super) fn is_way(item: &str) -> bool {
+    WAYS.is_in(&normalised(item))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_choice_is_known_by_its_reason_or_by_what_was_not_chosen() {
+        let told = |is_final| if is_final { Told::Final } else { Told::Working };
         for (sentence, is_final) in [
             ("Using a lookup table instead of nested conditions.", true),
-            ("For now, let me simplify and just store the limit directly.", false),
+            ("For now, let me simplify and just store the limit directly.", true),
             ("We keep `round()` because pixels are whole numbers.", false),
             ("Kept `legacy.py` for now since two scripts still import it.", true),
             ("Chose files over a table: nothing else reads them.", true),
@@ -216,13 +276,13 @@ mod tests {
             ("Stored the rank rather than the name.", true),
             ("Stores the rank rather than the name, so that `sort` is stable.", true),
             ("I understand - let's keep the two folders and use `make` instead of `ninja` for them.", true),
-            ("Instead of one lock for the `Store`, we should apply it to each row.", false),
+            ("Instead of one lock for the `Store`, we apply it to each row so that readers never wait.", false),
             ("Ich nehme `serde`, weil es gepflegt wird.", false),
             ("On garde `axios` pour l'instant.", true),
             ("Uso un índice en vez de una lista.", true),
             ("沿用 `nom` 来解析，避免增加依赖。", true),
         ] {
-            assert!(stated(sentence, is_final).is_some(), "{sentence}");
+            assert!(stated(sentence, told(is_final)).is_some(), "{sentence}");
         }
         for (sentence, is_final) in [
             ("The footer now uses `dim` instead of `muted`.", true),
@@ -242,8 +302,15 @@ mod tests {
             ("When I use `foo` instead of `bar`, the test stays green.", false),
             ("The docs say we use `tokio` instead of `async-std`.", false),
             ("In the old code we keep the list in `a.rs` because the page needs it.", false),
+            // What is told between calls is the next step or thought aloud.
+            ("For now, let me simplify and just store the limit directly.", false),
+            ("I'm using the last hour to add the `seed` scripts instead of new pages.", false),
+            ("One last polish: I'm making the `/export` route serve real rows instead of a sample.", false),
+            ("Instead of one lock for the `Store`, we should apply it to each row.", false),
+            ("Ich lasse `seed.py` erst einmal laufen, statt zu raten.", false),
+            ("Je garde `seed.py` sous les yeux au lieu de deviner.", false),
         ] {
-            assert_eq!(stated(sentence, is_final), None, "{sentence}");
+            assert_eq!(stated(sentence, told(is_final)), None, "{sentence}");
         }
     }
 
@@ -258,6 +325,8 @@ mod tests {
             "vamos manter o formato antigo",
             "那就用单表吧，简单一些。",
             "一覧は日付順にしましょう。",
+            "and, yes, I meant https://example.org/rich-table",
+            "ich meinte `rich-table`, nicht `table`",
         ] {
             assert!(is_choice_of_person(sentence), "{sentence}");
         }
@@ -269,6 +338,10 @@ mod tests {
             "add a menu",
             "My colleague said let's stay in the terminal but I disagree",
             "let's go with whatever is there now",
+            "/ask can we use the completer of the shell for the names",
+            "why do we use two tables here",
+            "können wir dann lieber eine Tabelle nehmen",
+            "como vamos usar o formato antigo",
         ] {
             assert!(!is_choice_of_person(sentence), "{sentence}");
         }

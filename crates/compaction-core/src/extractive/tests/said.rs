@@ -32,6 +32,19 @@ fn a_rule_is_a_constraint_and_not_the_goal() {
 }
 
 #[test]
+fn how_the_work_goes_on_is_told_until_other_work_is_asked_for() {
+    let asks = "The plan is there. Which way?\n\n1. Subagent-Driven (recommended) \u{2014} a fresh one per task\n2. Inline execution \u{2014} in this session\n\nWhich one?";
+    let chosen = [user("Plan the export of the orders to the new server"), says(asks, "stop"), user("1")];
+    let works = [runs("1", "cargo test"), returns("1", "ok", false), says("The first task is done now.", "stop")];
+    let later =
+        [user("Now translate the manual of the printer into French"), runs("2", "ls"), returns("2", "a", false)];
+    let open = section(&[&chosen[..], &works[..]].concat(), Section::Decisions);
+    assert_eq!(open, ["The user chose: 1. Subagent-Driven (recommended)"]);
+    let over = section(&[&chosen[..], &works[..], &later[..]].concat(), Section::Decisions);
+    assert!(over.is_empty(), "{over:?}");
+}
+
+#[test]
 fn a_demand_behind_a_finished_request_is_the_goal() {
     let edit = calls("1", "edit", r#"{"path":"src/orders.rs","oldText":"a","newText":"b"}"#);
     let done = says("The export writes the orders to the new server now, with all of their rows.", "stop");

@@ -1,0 +1,156 @@
+//! Rulings: replies of a person that decide several points of an answer one by one: `(a) Files — yes. … (b) SQLite — no.`
+
+use super::answers::{Verdict, verdict};
+use super::bold::without_bold;
+use super::choices::stems;
+use super::text::{clip, normalised, one_line};
+use crate::text::utf16_len;
+
+/// Most UTF-16 units of what a point is about.
+const LONGEST_TOPIC: usize = 110;
+/// Most points that are told.
+const MOST_POINTS: usize = 8;
+/// Most points that are read. Each is searched for in the answer.
+const MOST_READ: usize = 32;
+/// Bytes of the beginning of a point within which its verdict stands.
+const VERDICT_WITHIN: usize = 200;
+/// Marks between what a point is about and the verdict.
+const MARKS: [&str; 5] = [" \u{2014} ", " \u{2013} ", " - ", ": ", "\u{ff1a}"];
+
+/// A point with its verdict.
+#[derive(Debug, PartialEq, Eq)]
+struct Ruling<'a> {
+    label: char,
+    /// What it is about, as the person says it; empty if they give the label alone.
+    topic: &'a str,
+    agrees: bool,
+}
+
+/// What a message agrees to and what it refuses among the points of `answer`.
+pub(super) fn ruled(message: &str, answer: &str) -> (Option<String>, Option<String>) {
+    let rulings = rulings(message);
+    if rulings.is_empty() {
+        return (None, None);
+    }
+    let known = stems(answer);
+    let told = |agrees: bool| {
+        let topics = rulings.iter().filter(|one| one.agrees == agrees).filter_map(|one| topic(one, answer, &known));
+        let topics: Vec<String> = topics.take(MOST_POINTS).collect();
+        (!topics.is_empty()).then(|| topics.join("; "))
+    };
+    (told(true), told(false))
+}
+
+/// Whether a message rules on points of an answer. What else it says mostly argues.
+pub(super) fn rules(message: &str) -> bool {
+    !rulings(message).is_empty()
+}
+
+/// What a point is about, in the words of the person if the answer speaks of it, or in those of the answer.
+fn topic(ruling: &Ruling<'_>, answer: &str, known: &[String]) -> Option<String> {
+    let own = without_bold(ruling.topic).into_owned();
+    let is_known = stems(&own).iter().any(|stem| known.contains(stem));
+    let text = if is_known { own } else { without_bold(&point_of(answer, ruling.label)?).into_owned() };
+    Some(clip(&one_line(&text), LONGEST_TOPIC))
+}
+
+/// The newest point of an answer with a label in parentheses: `(a) files, (b) SQLite.`
+fn point_of(answer: &str, label: char) -> Option<String> {
+    let at = answer.rfind(&format!("({label}) "))? + 4;
+    let text = answer[at..].lines().next()?;
+    let next = char::from_u32(u32::from(label) + 1).map(|next| format!("({next})"));
+    let text = next.and_then(|next| text.split_once(&next)).map_or(text, |(before, _)| before);
+    let end = text.find(['?', '\u{ff1f}']).or_else(|| text.find(". ")).unwrap_or(text.len());
+    let text = text[..end].trim_end_matches([' ', ',', ';', '.', '*']);
+    text.contains(char::is_alphanumeric).then(|| text.to_owned())
+}
+
+/// The points of a message, one at the beginning of each line or behind a label in parentheses.
+fn rulings(message: &str) -> Vec<Ruling<'_>> {
+    message.lines().flat_map(points).filter_map(|(label, text)| ruling(label, text)).take(MOST_READ).collect()
+}
+
+/// The labels of a line with the text up to the next one.
+fn points(line: &str) -> Vec<(char, &str)> {
+    let line = line.trim_start().trim_start_matches(['*', '-', ' ']);
+    let mut starts: Vec<(usize, char, usize)> = Vec::new();
+    for (at, _) in line.match_indices('(') {
+        let mut behind = line[at + 1..].chars();
+        if let (Some(label), Some(')')) = (behind.next(), behind.next())
+            && label.is_ascii_alphanumeric()
+            && (at == 0 || line[..at].ends_with(' '))
+        {
+            starts.push((at, label, at + 3));
+        }
+    }
+    let mut first = line.chars();
+    if let (Some(label), Some(')' | '.' | ':')) = (first.next(), first.next())
+        && label.is_ascii_alphanumeric()
+        && first.as_str().starts_with(' ')
+    {
+        starts.insert(0, (0, label, 2));
+    }
+    if starts.first().is_none_or(|(at, ..)| *at > 0) {
+        return Vec::new();
+    }
+    let ends = starts.iter().skip(1).map(|(at, ..)| *at).chain([line.len()]);
+    starts.iter().zip(ends).map(|((_, label, from), end)| (*label, line[*from..end].trim())).collect()
+}
+
+fn ruling(label: char, text: &str) -> Option<Ruling<'_>> {
+    let start = &text[..text.floor_char_boundary(VERDICT_WITHIN)];
+    let label = label.to_ascii_lowercase();
+    let is_alone = |rest: &str| {
+        let word = rest.split([',', '.', ';', '!', '\u{2014}', '\u{ff0c}', '\u{3002}', '\u{3001}']).next()?;
+        verdict(word).filter(|_| normalised(word).split_whitespace().count() <= 2)
+    };
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    for mark in MARKS {
+        places.extend(start.match_indices(mark).map(|(at, _)| (at, at + mark.len())));
+    }
+    places.sort_unstable();
+    let told = places.into_iter().find_map(|(at, behind)| {
+        let topic = start[..at].trim();
+        let verdict = is_alone(&start[behind..])?;
+        let is_told = topic.contains(char::is_alphabetic) && utf16_len(topic) <= LONGEST_TOPIC;
+        is_told.then_some(Ruling { label, topic, agrees: verdict == Verdict::Assent })
+    });
+    let alone = || Some(Ruling { label, topic: "", agrees: is_alone(start)? == Verdict::Assent });
+    told.or_else(alone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_point_is_told_with_its_verdict() {
+        let answer = "The store has three parts.\n\nIs this right? (a) one table for all rows, (b) a lock on each row, \
+                      (c) no cache before the first release. Then I go on.";
+        for (message, agreed, refused) in [
+            (
+                "Good work.\n(a) One table \u{2014} yes. It is simple.\n(b) A lock on each row \u{2014} no, one is enough.\n(c) No cache \u{2014} yes, later.",
+                Some("One table; No cache"),
+                Some("A lock on each row"),
+            ),
+            (
+                "(a) yes (b) no (c) agreed",
+                Some("one table for all rows; no cache before the first release"),
+                Some("a lock on each row"),
+            ),
+            ("a) yes\nb) yes", Some("one table for all rows; a lock on each row"), None),
+            ("(a) ja, (b) nein", Some("one table for all rows"), Some("a lock on each row")),
+            ("(a) oui\n(b) non", Some("one table for all rows"), Some("a lock on each row")),
+            ("(a) \u{597d}\u{7684}\n(b) \u{4e0d}", Some("one table for all rows"), Some("a lock on each row")),
+            ("(a) One table is nice (b) and a lock too", None, None),
+            ("(d) yes", None, None),
+            ("yes", None, None),
+            ("- the tests: ok", None, None),
+        ] {
+            let (agree, refuse) = ruled(message, answer);
+            assert_eq!((agree.as_deref(), refuse.as_deref()), (agreed, refused), "{message}");
+        }
+        assert!(rules("(a) One table \u{2014} yes."));
+        assert!(!rules("Never use (a) tabs or (b) spaces."));
+    }
+}
