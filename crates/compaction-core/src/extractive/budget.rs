@@ -119,7 +119,8 @@ fn chosen<'a>(
     let name_lists = NameList::of(ledger);
     let checks = candidates.checks.clone();
     let mut lists = preferred(candidates, kind);
-    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
+    let mut chooser =
+        Chooser { kind, room, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
     chooser.take_required(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
@@ -175,7 +176,8 @@ impl List {
 
 struct Chooser<'a> {
     kind: SummaryKind,
-    /// UTF-16 units for all items.
+    /// UTF-16 units for all items, and for those that may be left out.
+    room: usize,
     budget: usize,
     /// UTF-16 units that are left.
     left: usize,
@@ -208,9 +210,11 @@ impl Chooser<'_> {
 
     /// Fills the share of each section, without actions.
     fn take_shares(&mut self, lists: &mut [List]) {
-        let most = (self.budget / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
+        let most = |units: usize| (units / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
         for list in lists {
-            list.units = most;
+            // What the state of the work is does not depend on the length of the request.
+            let is_state = matches!(list.section, Section::InProgress | Section::NextSteps);
+            list.units = most(if is_state { self.room } else { self.budget });
             let mut share = self.budget / 100 * share(self.kind, list.section).percent;
             while let Some(candidate) = list.next().filter(|candidate| candidate.rank < Rank::Least) {
                 let cost = cost(list.section, &candidate.item());

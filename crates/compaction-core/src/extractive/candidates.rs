@@ -18,10 +18,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::Style;
 use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
+use super::{Style, Turn};
 use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::accepts;
 use crate::ledger::commands::{is_check, purposes};
@@ -42,7 +42,7 @@ use crate::ledger::{CommandRecord, FileRecord, Ledger, Note, NoteKind, Request, 
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::{PlanStatus, edits_files};
-use done::{FileStates, UndoneTurns, is_answered_item, standing_milestones};
+use done::{FileStates, UndoneTurns, is_answered_item, milestones, standing_milestones};
 use goal::asked;
 pub(super) use next_steps::ROOM_FOR_TWO;
 
@@ -114,7 +114,9 @@ impl Candidates {
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
-        let turn = style.turn.filter(|_| kind == SummaryKind::History);
+        // What a harness wrote begins no turn.
+        let is_turn = |turn: &&Turn| !turn.request.trim().is_empty() || !turn.ledger.is_empty();
+        let turn = style.turn.filter(|_| kind == SummaryKind::History).filter(is_turn);
         let turn_request = turn.map(|turn| Self::request_of(turn, ledger)).filter(|request| !request.trim().is_empty());
         // A turn that begins with a rule goes on with the request before it.
         let is_aim = |request: &&Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
@@ -134,7 +136,11 @@ impl Candidates {
         let turn = turn.map(|turn| &turn.ledger);
         let newest = style.with_turn.unwrap_or(ledger);
         let checks = Rc::new(Checks::of(newest));
-        let states = FileStates::of(&ledger.statements);
+        let standing = Rc::new(standing_milestones(milestones(with_turn)));
+        let states = match std::ptr::eq(ledger, with_turn) {
+            true => FileStates::of(ledger, &standing),
+            false => FileStates::of(ledger, &standing_milestones(milestones(ledger))),
+        };
         let undone = UndoneTurns::of(with_turn);
         let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
         let mut builder = Builder {
@@ -148,8 +154,9 @@ impl Candidates {
             tells_state,
             turn_request,
             units,
-            states,
-            undone,
+            standing,
+            states: Rc::new(states),
+            undone: Rc::new(undone),
             pool,
         };
         builder.requests();
@@ -190,10 +197,12 @@ struct Builder<'a> {
     turn: Option<&'a Ledger>,
     /// UTF-16 units that the summary may take.
     units: usize,
+    /// The milestones with those of the turn that follows, as far as no later one replaced them.
+    standing: Rc<Vec<&'a Statement>>,
     /// What became of the files.
-    states: FileStates<'a>,
+    states: Rc<FileStates<'a>>,
     /// The turns whose commits were taken back.
-    undone: UndoneTurns,
+    undone: Rc<UndoneTurns>,
     pool: Pool,
 }
 
@@ -518,8 +527,7 @@ impl<'a> Builder<'a> {
         if !self.tells_state {
             return;
         }
-        let milestones = self.with_turn.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
-        let last = standing_milestones(milestones);
+        let last = self.standing.clone();
         let changed_at = self.with_turn.code_changed_at();
         let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
         // The next commit shows what stands.
@@ -535,7 +543,7 @@ impl<'a> Builder<'a> {
             !own.is_empty() && failed.iter().any(|(at, purposes)| *at > one.position && *purposes == own)
         };
         let is_over = |one: &&Statement| is_over(one) || checks.has_failed_since(one) || fails_since(one);
-        let last = last.into_iter().filter(|one| !is_over(one)).collect();
+        let last = last.iter().copied().filter(|one| !is_over(one)).collect();
         for statement in self.commits(last) {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let run = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));

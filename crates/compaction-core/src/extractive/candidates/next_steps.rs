@@ -27,6 +27,12 @@ pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
 const MARK: &str = " \u{2026} ";
+/// Most UTF-16 units of a request that is repeated beside what comes next in it, and of that.
+const SHORT_ENOUGH: usize = 100;
+const LONGEST_INSIDE: usize = 240;
+/// Start the error that the last step shows, and what the model announced last.
+const SHOWN_LAST: &str = "the last step shows: ";
+const ANNOUNCED_LAST: &str = "announced last: ";
 /// Most tasks that are in progress at once and are told as the next step.
 const MOST_TASKS: usize = 3;
 /// Fewest and most items of a list of wishes.
@@ -77,7 +83,9 @@ impl Builder<'_> {
         }
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
-        let told = self.with_meaning(&text, self.chosen_at(latest.position), latest.position);
+        let told = self
+            .inside(&text)
+            .unwrap_or_else(|| self.with_meaning(&text, self.chosen_at(latest.position), latest.position));
         self.add_step(&format!("{told}{open}"), &shown, &text);
     }
 
@@ -110,7 +118,7 @@ impl Builder<'_> {
         }
         if is_substantive(turn) {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
-            let told = self.with_meaning(turn, self.chosen_option(turn), u64::MAX);
+            let told = self.inside(turn).unwrap_or_else(|| self.with_meaning(turn, self.chosen_option(turn), u64::MAX));
             return self.add_step(&format!("{told}{open}"), &shown, turn);
         }
         let chosen = self.chosen_option(turn);
@@ -126,6 +134,34 @@ impl Builder<'_> {
         };
         let line = clip_middle(&line, (self.units / TURN_PART).clamp(TURN_UNITS.0, TURN_UNITS.1));
         self.add_step(&format!("{line}{open}"), &line, turn);
+    }
+
+    /// What comes next within the open request: the error that its last step shows, or what the model announced last.
+    /// Goal has its words, of which a few stand before it.
+    fn inside(&self, request: &str) -> Option<String> {
+        let ledger = self.turn.unwrap_or(self.ledger);
+        if self.units < ROOM_FOR_TWO || !self.is_open() {
+            return None;
+        }
+        let step = &ledger.last_step;
+        let asked_at = ledger.last_request().map_or(0, |request| request.position);
+        let mut said = ledger.statements.iter().rev().filter(|one| one.is_of_model());
+        let newest = said.next().filter(|one| one.position > asked_at)?;
+        let mut own = std::iter::once(newest).chain(said.take_while(|one| one.position == newest.position));
+        let error = step.shown_error.as_ref().filter(|_| self.is_step_open(ledger) && step.position > newest.position);
+        let next = match error {
+            Some((error, _)) => format!("{SHOWN_LAST}{error}"),
+            // What was announced before several steps is done.
+            None if step.calls_since_words > 1 => return None,
+            None => {
+                let announced = own.find(|one| one.voice == Voice::Announcement)?;
+                let words = announced.text.trim_end_matches([':', '\u{ff1a}', ' ']);
+                format!("{ANNOUNCED_LAST}{}", clip(words, LONGEST_INSIDE))
+            }
+        };
+        let whole = one_line(request);
+        let told = if utf16_len(&whole) <= SHORT_ENOUGH { whole } else { THE_LATEST.to_owned() };
+        Some(format!("{told}; {next}"))
     }
 
     /// Adds what is left of the steps that the model listed, unless its plan is newer and tells that.
@@ -230,6 +266,7 @@ impl Builder<'_> {
         let left = plan.items.iter().skip(self.passed_tasks(plan));
         let tasks: Vec<&str> =
             left.filter(|task| task.status == PlanStatus::Pending).map(|task| task.text.as_str()).collect();
+        let tasks = if is_stale { self.not_seen_done(plan, tasks) } else { tasks };
         if is_stale && !tasks.is_empty() {
             let item = format!("{OLD_PLAN}{}", clip(&tasks.join("; "), LONGEST_EARLIER));
             self.pool.add(Section::NextSteps, &item, Origin::at(plan.position), Rank::Low);

@@ -1,0 +1,203 @@
+//! Conclusions: what an answer comes to, in a few of its own sentences: those at its beginning that state the outcome,
+//! and those at its end that say what is open, warned of or advised.
+
+use super::answers::{advises, is_praise};
+use super::closed_requests::{conclusion, introduces, is_filler, is_statement, leads};
+use super::cues::{is_announcement, is_substantive};
+use super::frames::OPTION;
+use super::statements::{Part, parts, prose, sentences};
+use super::steps::{is_list_item, names_work};
+use super::text::{WordList, clip_clauses, first_words, has_piece, one_line, word_list};
+use super::{Statement, Voice};
+use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
+use crate::text::utf16_len;
+
+/// Most statements of an answer that are read.
+const MOST_STATEMENTS: usize = 512;
+/// Newest messages of which one states something.
+const MOST_MESSAGES: usize = 8;
+/// Percent of the room that the sentences at the beginning may take.
+const BEGINNING: usize = 45;
+/// Fewest words of a sentence that states something, and fewest UTF-16 units for which it is worth to cut one.
+const FEWEST_WORDS: usize = 3;
+const FEWEST_UNITS: usize = 60;
+/// Stands for the sentences that are left out.
+const GAP: &str = " \u{2026} ";
+/// Paragraphs at the end of an answer that may advise.
+const LAST_PARAGRAPHS: usize = 2;
+/// First words of orders, and most words of such a beginning.
+static ORDERS: WordList = word_list!(SPACED, "requests: work");
+const ORDER_WORDS: usize = 2;
+/// First words of short sentences that only tell what the model is at: `Compiling the report now.`
+static AT_IT: WordList = word_list!(SPACED, "conclusions: at it");
+const AT_IT_UNSPACED: &[&str] = listed!(UNSPACED, "conclusions: at it");
+const AT_IT_WORDS: usize = 2;
+const LONGEST_AT_IT: usize = 80;
+/// Headings of summaries, in lower case.
+const SUMMARIES: &[&str] = listed!(EVERY, "conclusions: summaries");
+
+/// What the answer in the messages from `first` to `last` comes to, in at most `units` UTF-16 units; `None` if it states
+/// nothing.
+pub(crate) fn concluded(statements: &[Statement], (first, last): (u64, u64), units: usize) -> Option<String> {
+    let start = statements.partition_point(|one| one.position < first);
+    let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
+    conclude(&own.map(|one| (one.voice, one.text.as_str())).collect::<Vec<_>>(), units)
+}
+
+/// What the newest message of the model among `statements` comes to, in at most `units` UTF-16 units. One that states nothing
+/// is passed over.
+pub(crate) fn concluded_last(statements: &[Statement], units: usize) -> Option<String> {
+    let mut positions: Vec<u64> = Vec::new();
+    for one in statements.iter().rev().filter(|one| one.is_of_model()) {
+        if positions.last() != Some(&one.position) {
+            positions.push(one.position);
+        }
+        if positions.len() > MOST_MESSAGES {
+            break;
+        }
+    }
+    positions.into_iter().take(MOST_MESSAGES).find_map(|at| concluded(statements, (at, at), units))
+}
+
+/// The same of a report that is no answer, such as that of a sub-agent.
+pub(crate) fn concluded_report(report: &str, units: usize) -> Option<String> {
+    let all: Vec<(Voice, String)> = parts(report)
+        .filter_map(|part| match part {
+            Part::Sentence(text) if !is_announcement(text) => Some((Voice::Report, plain(text))),
+            Part::Sentence(text) | Part::Heading(text) => Some((Voice::Announcement, plain(text))),
+            Part::Code(_) => None,
+        })
+        .collect();
+    let first = all.len().saturating_sub(MOST_STATEMENTS);
+    conclude(&all[first..].iter().map(|(voice, text)| (*voice, text.as_str())).collect::<Vec<_>>(), units)
+}
+
+/// A sentence on one line, without the marks of bold text.
+fn plain(text: &str) -> String {
+    one_line(&text.replace("**", ""))
+}
+
+fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
+    let is_summary = |(voice, text): &(Voice, &str)| {
+        *voice == Voice::Announcement
+            && SUMMARIES.contains(&text.trim_matches(|one: char| !one.is_alphabetic()).to_lowercase().as_str())
+    };
+    let from = conclusion(own).or_else(|| own.iter().rposition(is_summary)).unwrap_or_default();
+    let told: Vec<usize> = (from..own.len()).filter(|at| is_told(own, *at)).collect();
+    let text = |at: usize| own[at].1;
+    let (mut head, mut tail) = (0, told.len());
+    let (mut left, mut room) = (units.saturating_sub(GAP.len()), units * BEGINNING / 100);
+    let cost = |at: usize| utf16_len(text(told[at])) + 2;
+    let all: usize = (0..told.len()).map(cost).sum();
+    if all > units {
+        while head < told.len() && cost(head) <= room {
+            room -= cost(head);
+            left -= cost(head);
+            head += 1;
+        }
+        while tail > head && cost(tail - 1) <= left {
+            tail -= 1;
+            left -= cost(tail);
+        }
+        // What leads to a sentence that is left out says nothing.
+        while head > 0 && leads(text(told[head - 1])) && head < tail {
+            head -= 1;
+        }
+    } else {
+        head = told.len();
+    }
+    let mut said = String::new();
+    told[..head].iter().for_each(|at| push(&mut said, text(*at)));
+    if head < tail && left >= FEWEST_UNITS && (head == 0 || tail == told.len()) {
+        push(&mut said, &clip_clauses(text(told[head]), left));
+        head += 1;
+    }
+    let mut end = String::new();
+    told[tail.max(head)..].iter().for_each(|at| push(&mut end, text(*at)));
+    match (said.is_empty(), end.is_empty()) {
+        (true, true) => None,
+        (false, false) if head < tail => Some(format!("{}{GAP}{end}", said.trim_end_matches(GAP.trim()).trim_end())),
+        (_, true) => Some(said),
+        (true, _) => Some(end),
+        (false, false) => {
+            push(&mut said, &end);
+            Some(said)
+        }
+    }
+}
+
+/// Whether the sentence at `at` states something: it is neither a question nor an announcement, does not only take note
+/// of the request, and leads to nothing but to the sentence behind it.
+fn is_told(own: &[(Voice, &str)], at: usize) -> bool {
+    let is_said = |(voice, text): &(Voice, &str)| {
+        matches!(voice, Voice::Report | Voice::Remark) && (is_statement(text) || leads(text) && is_substantive(text))
+    };
+    let text = own[at].1;
+    let words = || text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count();
+    let is_data = || text.contains(" | ") || text.starts_with(['|', '<', '[']) || text.contains("</");
+    is_said(&own[at])
+        && (!text.is_ascii() || words() >= FEWEST_WORDS)
+        && !is_data()
+        && !text.starts_with(OPTION)
+        && !is_filler(text)
+        && !is_praise(text)
+        && !is_at_it(text)
+        && !introduces(text)
+        && (!leads(text) || own.get(at + 1).is_some_and(|next| is_said(next) && !leads(next.1)))
+}
+
+/// Whether a sentence only tells what the model is doing at the moment.
+pub(crate) fn is_at_it(sentence: &str) -> bool {
+    utf16_len(sentence) <= LONGEST_AT_IT
+        && (AT_IT.starts(&first_words(sentence, AT_IT_WORDS)) || has_piece(sentence, AT_IT_UNSPACED))
+}
+
+fn push(text: &mut String, sentence: &str) {
+    if !text.is_empty() {
+        let ends = text.ends_with(['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1a}', '\u{2026}']);
+        text.push_str(if ends { " " } else { "; " });
+    }
+    text.push_str(sentence);
+}
+
+/// What an answer advises in its last paragraphs, beside what it says is left: sentences with advice, and orders.
+pub(crate) fn recommended(answer: &str) -> Vec<&str> {
+    let lines: Vec<&str> = prose(answer).collect();
+    let paragraphs = lines.split(|line| line.trim().is_empty()).filter(|lines| !lines.is_empty());
+    let is_plain = |line: &&&str| !is_list_item(line) && !line.trim_start().starts_with(['|', '#']);
+    let recommends = |sentence: &&str| {
+        let is_order = || ORDERS.starts(&first_words(sentence, ORDER_WORDS));
+        !names_work(sentence)
+            && !is_filler(sentence)
+            && !sentence.ends_with(['?', ':', '\u{ff1f}', '\u{ff1a}'])
+            && is_substantive(sentence)
+            // A name or a path is no verb.
+            && (advises(sentence) || sentence.starts_with(char::is_alphabetic) && is_order())
+    };
+    let all: Vec<&[&str]> = paragraphs.collect();
+    let last = all[all.len().saturating_sub(LAST_PARAGRAPHS)..].iter();
+    last.flat_map(|lines| lines.iter().filter(is_plain)).flat_map(|line| sentences(line)).filter(recommends).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_told_by_its_beginning_and_its_end() {
+        let filler = "- The page of the orders was read and its rows were counted by hand.\n".repeat(12);
+        for (report, units, expected) in [(
+            format!(
+                "Here is the complete review.\n\n---\n\n### What was delivered\n{filler}\n### Verdict\n**FIX AND RE-AUDIT**\n\n\
+                     Two faults block this release:\n1. **The page hangs**: the script is ignored. Each visitor who comes to the \
+                     page of the order has to wait for ever, on phones as on desks.\n2. **The retries are dead**: the tasks swallow \
+                     their errors.\n\nFix those two, then close the hole in the upload before the next audit."
+            ),
+            300,
+            "FIX AND RE-AUDIT; The page hangs: the script is ignored. \u{2026} The retries are \
+                 dead: the tasks swallow their errors. Fix those two, then close the hole in the upload before the next audit.",
+        )] {
+            assert_eq!(concluded_report(&report, units).as_deref(), Some(expected));
+        }
+    }
+}
