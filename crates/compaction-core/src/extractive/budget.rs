@@ -32,6 +32,9 @@ const QUIET_PERCENT: usize = 30;
 const LEAST_ACTIONS: usize = 1000;
 /// Fewest UTF-16 units to which an item is cut.
 const LEAST_UNITS: usize = 48;
+/// Part of a summary that one item may take, and one about the state of the work.
+const PART_OF_ONE: usize = 24;
+const STATE_PART: usize = 20;
 /// UTF-16 units of the longest item.
 const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
@@ -210,12 +213,13 @@ impl Chooser<'_> {
 
     /// Fills the share of each section, without actions.
     fn take_shares(&mut self, lists: &mut [List]) {
-        let most = |units: usize| (units / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
+        let room = self.room;
         for list in lists {
             // What the state of the work is does not depend on the length of the request.
             let is_state = matches!(list.section, Section::InProgress | Section::NextSteps);
-            list.units = most(if is_state { self.room } else { self.budget });
-            let mut share = self.budget / 100 * share(self.kind, list.section).percent;
+            let (budget, part) = if is_state { (room, STATE_PART) } else { (self.budget, PART_OF_ONE) };
+            list.units = (budget / part).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
+            let mut share = (budget / 100 * share(self.kind, list.section).percent).min(self.left);
             while let Some(candidate) = list.next().filter(|candidate| candidate.rank < Rank::Least) {
                 let cost = cost(list.section, &candidate.item());
                 if cost > share {

@@ -6,6 +6,7 @@ use super::answers::{is_no_refusal, misses};
 use super::conclusions::is_at_it;
 use super::constraints::objects;
 use super::cues::{is_substantive, typed};
+use super::frames::OPTION;
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
 use super::problems::{is_word_of_problem, reports};
 use super::statements::{Statement, Voice};
@@ -260,7 +261,11 @@ pub(super) fn is_statement(sentence: &str) -> bool {
 
 /// Whether such a sentence says what came of the work.
 fn tells(sentence: &str) -> bool {
-    if sentence.contains('|') || sentence.contains("</") || sentence.starts_with(['[', '<', '"']) {
+    if sentence.starts_with(OPTION)
+        || sentence.contains('|')
+        || sentence.contains("</")
+        || sentence.starts_with(['[', '<', '"'])
+    {
         return false;
     }
     let is_name = |word: &str| word.contains(['/', '\\', '`', '=', '{', '#']) || !word.contains(char::is_alphabetic);

@@ -83,7 +83,14 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
             && SUMMARIES.contains(&text.trim_matches(|one: char| !one.is_alphabetic()).to_lowercase().as_str())
     };
     let from = conclusion(own).or_else(|| own.iter().rposition(is_summary)).unwrap_or_default();
-    let told: Vec<usize> = (from..own.len()).filter(|at| is_told(own, *at)).collect();
+    // What leads to nothing that is told says nothing either.
+    let mut is_next_told = false;
+    let is_told = |at: &usize| {
+        is_next_told = is_told(own[*at]) && (!leads(own[*at].1) || is_next_told);
+        is_next_told
+    };
+    let mut told: Vec<usize> = (from..own.len()).rev().filter(is_told).collect();
+    told.reverse();
     let text = |at: usize| own[at].1;
     let (mut head, mut tail) = (0, told.len());
     let (mut left, mut room) = (units.saturating_sub(GAP.len()), units * BEGINNING / 100);
@@ -127,15 +134,14 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
 }
 
 /// Whether the sentence at `at` states something: it is neither a question nor an announcement, does not only take note
-/// of the request, and leads to nothing but to the sentence behind it.
-fn is_told(own: &[(Voice, &str)], at: usize) -> bool {
-    let is_said = |(voice, text): &(Voice, &str)| {
-        matches!(voice, Voice::Report | Voice::Remark) && (is_statement(text) || leads(text) && is_substantive(text))
-    };
-    let text = own[at].1;
-    let words = || text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count();
+/// of the request.
+fn is_told((voice, text): (Voice, &str)) -> bool {
+    let is_said = is_statement(text) || leads(text) && is_substantive(text);
+    let is_word = |word: &&str| word.contains(char::is_alphabetic) && !word.contains(['/', '\\']);
+    let words = || text.split_whitespace().filter(is_word).count();
     let is_data = || text.contains(" | ") || text.starts_with(['|', '<', '[']) || text.contains("</");
-    is_said(&own[at])
+    matches!(voice, Voice::Report | Voice::Remark)
+        && is_said
         && (!text.is_ascii() || words() >= FEWEST_WORDS)
         && !is_data()
         && !text.starts_with(OPTION)
@@ -143,7 +149,6 @@ fn is_told(own: &[(Voice, &str)], at: usize) -> bool {
         && !is_praise(text)
         && !is_at_it(text)
         && !introduces(text)
-        && (!leads(text) || own.get(at + 1).is_some_and(|next| is_said(next) && !leads(next.1)))
 }
 
 /// Whether a sentence only tells what the model is doing at the moment.

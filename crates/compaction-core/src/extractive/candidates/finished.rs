@@ -13,7 +13,7 @@ use crate::tools::PlanStatus;
 
 /// Most UTF-16 units of what the answer reports, and the part of a summary that it may take.
 const LONGEST_REPORT: usize = 600;
-const REPORT_PART: usize = 20;
+const REPORT_PART: usize = 24;
 /// Most UTF-16 units of what it recommends.
 const LONGEST_ADVICE: usize = 420;
 
@@ -51,8 +51,9 @@ impl Builder<'_> {
         let reported = self.ledger.reported_tasks();
         let is_later = |request: &&Request| request.position > plan.position && is_substantive(&request.text);
         let is_overtaken = self.ledger.requests.iter().filter(is_later).count() >= OVERTAKEN_BY;
-        !is_overtaken
-            && plan.in_state(PlanStatus::InProgress).any(|item| !reported.iter().any(|one| std::ptr::eq(*one, item)))
+        let open = plan.items.iter().skip(self.passed_tasks(plan)).filter(|item| item.status == PlanStatus::InProgress);
+        let open = open.filter(|item| !reported.iter().any(|one| std::ptr::eq(*one, *item)));
+        !is_overtaken && !self.not_seen_done(plan, open.map(|item| item.text.as_str()).collect()).is_empty()
     }
 
     /// Whether In Progress has room for what the answer reports. Otherwise Done tells it.
