@@ -137,7 +137,7 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
 /// of the request.
 fn is_told((voice, text): (Voice, &str)) -> bool {
     let is_said = is_statement(text) || leads(text) && is_substantive(text);
-    let is_word = |word: &&str| word.contains(char::is_alphabetic) && !word.contains(['/', '\\']);
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric) && !word.contains(['/', '\\']);
     let words = || text.split_whitespace().filter(is_word).count();
     let is_data = || text.contains(" | ") || text.starts_with(['|', '<', '[']) || text.contains("</");
     matches!(voice, Voice::Report | Voice::Remark)
@@ -191,18 +191,60 @@ mod tests {
     #[test]
     fn a_report_is_told_by_its_beginning_and_its_end() {
         let filler = "- The page of the orders was read and its rows were counted by hand.\n".repeat(12);
-        for (report, units, expected) in [(
-            format!(
-                "Here is the complete review.\n\n---\n\n### What was delivered\n{filler}\n### Verdict\n**FIX AND RE-AUDIT**\n\n\
-                     Two faults block this release:\n1. **The page hangs**: the script is ignored. Each visitor who comes to the \
-                     page of the order has to wait for ever, on phones as on desks.\n2. **The retries are dead**: the tasks swallow \
-                     their errors.\n\nFix those two, then close the hole in the upload before the next audit."
+        let review = format!(
+            "Here is the complete review.\n\n---\n\n### What was read\n{filler}\n### Verdict\n**FIX AND RE-AUDIT**\n\n\
+             Two faults block this release:\n1. **The page hangs**: the script is ignored. Each visitor who comes to \
+             the page of the order waits for ever, on phones as on desks.\n2. **The retries are dead**: the tasks swallow \
+             their errors.\n\nFix those two, then close the hole in the upload before the next audit."
+        );
+        let summary =
+            format!("I apologize for the delay.\n\n{filler}\n## Summary\nThe column is gone. Its index is gone.");
+        for (report, units, expected) in [
+            (
+                review.as_str(),
+                240,
+                "FIX AND RE-AUDIT; The page hangs: the script is ignored. \u{2026} The retries are dead: the tasks swallow \
+                 their errors. Fix those two, then close the hole in the upload before the next audit.",
             ),
-            300,
-            "FIX AND RE-AUDIT; The page hangs: the script is ignored. \u{2026} The retries are \
-                 dead: the tasks swallow their errors. Fix those two, then close the hole in the upload before the next audit.",
-        )] {
-            assert_eq!(concluded_report(&report, units).as_deref(), Some(expected));
+            (&summary, 240, "The column is gone. Its index is gone."),
+            (
+                "Compiling the report now.\n\nLet's sum up what we have:\n- The parser reads blocks.\n- It writes them.\n\n\
+                 | a | b |\n|---|---|\n\nThe manual is not written.",
+                240,
+                "The parser reads blocks. It writes them. The manual is not written.",
+            ),
+            (
+                "Es tut mir leid.\n\nDer Export schreibt alle Zeilen. Die Anleitung fehlt noch.\n\nSoll ich sie schreiben?",
+                240,
+                "Der Export schreibt alle Zeilen. Die Anleitung fehlt noch.",
+            ),
+            ("抱歉。\n\n导出现在会写入所有的行。\n说明书还没有写。", 240, "导出现在会写入所有的行。 说明书还没有写。"),
+        ] {
+            assert_eq!(concluded_report(report, units).as_deref(), Some(expected));
+        }
+        for nothing in
+            ["", "Let me look at it:", "Shall I go on with the parser?", "```\nlet a = 1;\n```", "Sorry about that."]
+        {
+            assert_eq!(concluded_report(nothing, 240), None, "{nothing}");
+        }
+        // However little room there is, it is kept.
+        for units in 0..300 {
+            assert!(concluded_report(&review, units).is_none_or(|told| utf16_len(&told) <= units.max(1)), "{units}");
+        }
+    }
+
+    #[test]
+    fn advice_stands_in_the_last_paragraphs() {
+        for (answer, expected) in [
+            ("Two faults.\n\nFix those two, then resolve the hole before the next audit.", 1),
+            ("It is slow. I recommend an index on the column of the orders.", 1),
+            ("Es ist langsam.\n\nIch empfehle einen Index auf der Spalte der Bestellungen.", 1),
+            ("Fix those two first.\n\nThe rest is done.\n\nThe tests pass.", 0),
+            ("Done:\n- Add a menu to the page\n- Fix the footer of it", 0),
+            ("`RUN_IT` and `URL` are removed from the server.", 0),
+            ("The parser is done. If you want, I can port the printer.", 0),
+        ] {
+            assert_eq!(recommended(answer).len(), expected, "{answer}");
         }
     }
 }

@@ -7,7 +7,7 @@ use super::commands::{only_looks, without_preparation};
 use super::conclusions::concluded_report;
 use super::errors::{NO_OUTPUT, Worth, error_line, is_cause, is_trailer, lines_with_causes, worth};
 use super::notes::{FAILED, OPEN_FILE};
-use super::outcomes::{counted_line, failed_count};
+use super::outcomes::counted_line;
 use super::person::is_refusal;
 use super::problems::is_unsolved;
 use super::results::without_frame;
@@ -349,13 +349,9 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
             let last = || printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
             let verdict = || last().find(|line| line.to_lowercase().contains("success")).map(one_line);
             let is_told = |line: &&str| !is_trailer(line) && !is_notice(line);
-            let counted = counted_line(printed);
-            let has_complaint = counted.as_ref().is_none_or(|line| failed_count(line).is_some_and(|count| count > 0));
-            let verdict = || counted.clone().or_else(verdict);
-            let line = match complaint(printed).filter(|_| has_complaint) {
-                Some(error) => verdict().map_or(error.clone(), |verdict| format!("{error} \u{2026} {verdict}")),
-                None => verdict().or_else(|| last().find(is_told).map(one_line))?,
-            };
+            // The first error of a run that counts its errors stands among what blocks the work.
+            let line = counted_line(printed).or_else(verdict).or_else(|| complaint(printed));
+            let line = line.or_else(|| last().find(is_told).map(one_line))?;
             Some(format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)))
         }
         ToolAction::Other if reports(call) => {

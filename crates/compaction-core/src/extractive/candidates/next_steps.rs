@@ -83,10 +83,9 @@ impl Builder<'_> {
         }
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
-        let told = self
-            .inside(&text)
-            .unwrap_or_else(|| self.with_meaning(&text, self.chosen_at(latest.position), latest.position));
-        self.add_step(&format!("{told}{open}"), &shown, &text);
+        let told = || self.with_meaning(&text, self.chosen_at(latest.position), latest.position);
+        let line = self.inside(&text, &open).unwrap_or_else(|| format!("{}{open}", told()));
+        self.add_step(&line, &shown, &text);
     }
 
     /// The last words of the person with what they mean, if they answer a complete answer to the latest request. That
@@ -118,8 +117,9 @@ impl Builder<'_> {
         }
         if is_substantive(turn) {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
-            let told = self.inside(turn).unwrap_or_else(|| self.with_meaning(turn, self.chosen_option(turn), u64::MAX));
-            return self.add_step(&format!("{told}{open}"), &shown, turn);
+            let told = || self.with_meaning(turn, self.chosen_option(turn), u64::MAX);
+            let line = self.inside(turn, &open).unwrap_or_else(|| format!("{}{open}", told()));
+            return self.add_step(&line, &shown, turn);
         }
         let chosen = self.chosen_option(turn);
         let answered =
@@ -137,8 +137,8 @@ impl Builder<'_> {
     }
 
     /// What comes next within the open request: the error that its last step shows, or what the model announced last.
-    /// Goal has its words, of which a few stand before it.
-    fn inside(&self, request: &str) -> Option<String> {
+    /// Goal has its words, of which a few stand before it, and `open` is what is left of it.
+    fn inside(&self, request: &str, open: &str) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
         if self.units < ROOM_FOR_TWO || !self.is_open() {
             return None;
@@ -149,19 +149,17 @@ impl Builder<'_> {
         let newest = said.next().filter(|one| one.position > asked_at)?;
         let mut own = std::iter::once(newest).chain(said.take_while(|one| one.position == newest.position));
         let error = step.shown_error.as_ref().filter(|_| self.is_step_open(ledger) && step.position > newest.position);
-        let next = match error {
-            Some((error, _)) => format!("{SHOWN_LAST}{error}"),
+        let told = || told_in(request, SHORT_ENOUGH);
+        match error {
+            Some((error, _)) => Some(format!("{}; {SHOWN_LAST}{error}{open}", told())),
             // What was announced before several steps is done.
-            None if step.calls_since_words > 1 => return None,
+            None if step.calls_since_words > 1 => None,
             None => {
                 let announced = own.find(|one| one.voice == Voice::Announcement)?;
                 let words = announced.text.trim_end_matches([':', '\u{ff1a}', ' ']);
-                format!("{ANNOUNCED_LAST}{}", clip(words, LONGEST_INSIDE))
+                Some(format!("{}{open}; {ANNOUNCED_LAST}{}", told(), clip(words, LONGEST_INSIDE)))
             }
-        };
-        let whole = one_line(request);
-        let told = if utf16_len(&whole) <= SHORT_ENOUGH { whole } else { THE_LATEST.to_owned() };
-        Some(format!("{told}; {next}"))
+        }
     }
 
     /// Adds what is left of the steps that the model listed, unless its plan is newer and tells that.

@@ -21,6 +21,7 @@ use crate::ledger::notes::{
     ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, NOTHING_YET, OPEN_FILE,
     SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
 };
+use crate::ledger::problems::reports;
 use crate::ledger::statements::{prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
@@ -45,6 +46,8 @@ const LEAST_STEP: usize = 120;
 /// Part of a summary that what the model concluded may take, and its most UTF-16 units.
 const CONCLUDED_PART: usize = 32;
 const LONGEST_CONCLUDED: usize = 400;
+/// Most UTF-16 units of a request that may make no sense without what was said before it.
+const LONGEST_ANSWERING: usize = 400;
 /// Parts of a path that name a file, and most bytes of its ending.
 const PARTS: usize = 2;
 const LONGEST_ENDING: usize = 5;
@@ -93,13 +96,21 @@ impl<'a> Builder<'a> {
         let all = self.ledger.statements.as_slice();
         let (before, since) = all.split_at(all.partition_point(|one| one.position <= position));
         let since = self.turn.filter(|_| since.is_empty()).map_or(since, |turn| turn.statements.as_slice());
-        // What was answered long ago says nothing of the request.
-        let asked =
-            before.iter().rev().filter(|one| one.position < position).take_while(|one| one.voice != Voice::Person);
-        let start = before.iter().filter(|one| one.position < position).count() - asked.count();
-        let before = || before.get(start..).and_then(|before| concluded_last(before, units));
-        let said = concluded_last(since, units).map(|said| format!("{CONCLUDED}{said}"));
-        said.or_else(|| Some(format!("{SAID_BEFORE}{}", before()?)))
+        if let Some(said) = concluded_last(since, units) {
+            return Some(format!("{CONCLUDED}{said}"));
+        }
+        let request = match position {
+            u64::MAX => self.turn_request,
+            _ => self.ledger.requests.iter().rev().find(|one| one.position == position).map(|one| one.text.as_str()),
+        }?;
+        // A long request can be understood alone, and Goal tells what a very short one answers.
+        let is_whole = utf16_len(request) > LONGEST_ANSWERING && !reports(request);
+        if is_whole || self.answered_by(request, position).is_some() {
+            return None;
+        }
+        let start = before.iter().rposition(|one| one.voice == Voice::Person && one.position < position);
+        let before = &before[start.unwrap_or_default()..];
+        Some(format!("{SAID_BEFORE}{}", concluded_last(before, units)?))
     }
 
     /// The item of the request at `position`, which is worked on. Goal has its words.
