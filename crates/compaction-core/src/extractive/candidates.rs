@@ -727,7 +727,14 @@ impl<'a> Builder<'a> {
             let is_check = passed.iter().any(|(at, check)| *at == position && *check == told_command(&command.command));
             let origin = Origin { position, times: command.succeeded, sources: Some(&command.sources) };
             let verb = if command.is_call { "Called" } else { "Ran" };
-            match is_check {
+            // A later run of the same program has a result.
+            let is_counted = || {
+                let own = programs(&command.command);
+                let counted = self.standing.iter().filter(|one| one.position > position);
+                let mut counted = counted.filter_map(|one| one.text.strip_prefix('`')?.split_once('`'));
+                counted.any(|(run, _)| programs(run).iter().any(|one| own.contains(one)))
+            };
+            match is_check && !is_counted() {
                 true => {
                     let since = if changed_at > position { format!(" ({CHANGED_SINCE})") } else { String::new() };
                     let origin = Origin { times: 1, ..origin };
@@ -758,6 +765,12 @@ fn is_typed(request: &str) -> bool {
         prose += if is_prose(sentence) { sentence.len() } else { 0 };
     }
     prose * 100 >= all * TYPED_PERCENT
+}
+
+/// The programs of the checks in a command.
+fn programs(command: &str) -> Vec<String> {
+    let checks = purposes(command).into_iter().filter(|purpose| is_check(purpose));
+    checks.filter_map(|check| check.split(' ').next().map(str::to_owned)).collect()
 }
 
 /// Whether an item of a list of steps says what was done.

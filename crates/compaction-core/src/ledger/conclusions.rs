@@ -15,7 +15,7 @@ use crate::text::utf16_len;
 /// Most statements of an answer that are read.
 const MOST_STATEMENTS: usize = 512;
 /// Newest messages of which one states something.
-const MOST_MESSAGES: usize = 8;
+const MOST_MESSAGES: usize = 24;
 /// Percent of the room that the sentences at the beginning may take.
 const BEGINNING: usize = 45;
 /// Fewest words of a sentence that states something, and fewest UTF-16 units for which it is worth to cut one.

@@ -149,7 +149,8 @@ impl Builder<'_> {
         let newest = said.next().filter(|one| one.position > asked_at)?;
         let mut own = std::iter::once(newest).chain(said.take_while(|one| one.position == newest.position));
         let error = step.shown_error.as_ref().filter(|_| self.is_step_open(ledger) && step.position > newest.position);
-        let told = || told_in(request, SHORT_ENOUGH);
+        let whole = one_line(request);
+        let told = || if utf16_len(&whole) <= SHORT_ENOUGH { &whole } else { THE_LATEST };
         match error {
             Some((error, _)) => Some(format!("{}; {SHOWN_LAST}{error}{open}", told())),
             // What was announced before several steps is done.

@@ -7,7 +7,7 @@ use super::{
     Builder, FileStates, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, ROOM_FOR_TWO, SHORT_REQUEST,
     STALE_AFTER, milestones, standing_milestones,
 };
-use crate::extractive::budget::joined;
+use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::bold::without_bold;
@@ -15,7 +15,7 @@ use crate::ledger::choices::whole;
 use crate::ledger::closed_requests::{is_filler, said_first};
 use crate::ledger::commands::{core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::conclusions::concluded_last;
-use crate::ledger::cues::is_substantive;
+use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
     ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, NOTHING_YET, OPEN_FILE,
@@ -46,8 +46,8 @@ const LEAST_STEP: usize = 120;
 /// Part of a summary that what the model concluded may take, and its most UTF-16 units.
 const CONCLUDED_PART: usize = 32;
 const LONGEST_CONCLUDED: usize = 400;
-/// Most UTF-16 units of a request that may make no sense without what was said before it.
-const LONGEST_ANSWERING: usize = 400;
+/// Most UTF-16 units of the words of a request that may make no sense without what was said before it.
+const LONGEST_ANSWERING: usize = 600;
 /// Parts of a path that name a file, and most bytes of its ending.
 const PARTS: usize = 2;
 const LONGEST_ENDING: usize = 5;
@@ -104,7 +104,7 @@ impl<'a> Builder<'a> {
             _ => self.ledger.requests.iter().rev().find(|one| one.position == position).map(|one| one.text.as_str()),
         }?;
         // A long request can be understood alone, and Goal tells what a very short one answers.
-        let is_whole = utf16_len(request) > LONGEST_ANSWERING && !reports(request);
+        let is_whole = utf16_len(&typed(request, MOST_UNITS)) > LONGEST_ANSWERING && !reports(request);
         if is_whole || self.answered_by(request, position).is_some() {
             return None;
         }
