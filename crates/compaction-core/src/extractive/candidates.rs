@@ -767,10 +767,12 @@ fn is_typed(request: &str) -> bool {
     prose * 100 >= all * TYPED_PERCENT
 }
 
-/// The programs of the checks in a command.
+/// The checks in a command without what they check: `pytest`, `npm run lint`.
 fn programs(command: &str) -> Vec<String> {
-    let checks = purposes(command).into_iter().filter(|purpose| is_check(purpose));
-    checks.filter_map(|check| check.split(' ').next().map(str::to_owned)).collect()
+    let is_name = |word: &&str| !word.starts_with('-') && !word.contains(['/', '.', ':', '\\']);
+    let name = |check: String| check.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ");
+    let checks = purposes(command).into_iter().filter(|purpose| is_check(purpose)).map(name);
+    checks.filter(|name| !name.is_empty()).collect()
 }
 
 /// Whether an item of a list of steps says what was done.
