@@ -21,6 +21,8 @@ const BEGINNING: usize = 45;
 /// Fewest words of a sentence that states something, and fewest UTF-16 units for which it is worth to cut one.
 const FEWEST_WORDS: usize = 3;
 const FEWEST_UNITS: usize = 60;
+/// Stands between sentences that do not end with a mark.
+const SEPARATOR: &str = "; ";
 /// Stands for the sentences that are left out.
 const GAP: &str = " \u{2026} ";
 /// Paragraphs at the end of an answer that may advise.
@@ -91,45 +93,37 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
     };
     let mut told: Vec<usize> = (from..own.len()).rev().filter(is_told).collect();
     told.reverse();
-    let text = |at: usize| own[at].1;
-    let (mut head, mut tail) = (0, told.len());
-    let (mut left, mut room) = (units.saturating_sub(GAP.len()), units * BEGINNING / 100);
-    let cost = |at: usize| utf16_len(text(told[at])) + 2;
-    let all: usize = (0..told.len()).map(cost).sum();
-    if all > units {
-        while head < told.len() && cost(head) <= room {
-            room -= cost(head);
-            left -= cost(head);
-            head += 1;
-        }
-        while tail > head && cost(tail - 1) <= left {
-            tail -= 1;
-            left -= cost(tail);
-        }
-        // What leads to a sentence that is left out says nothing.
-        while head > 0 && leads(text(told[head - 1])) && head < tail {
-            head -= 1;
-        }
-    } else {
-        head = told.len();
+    let told: Vec<&str> = told.into_iter().map(|at| own[at].1).collect();
+    let cost = |text: &str| utf16_len(text) + SEPARATOR.len();
+    if told.iter().map(|text| cost(text)).sum::<usize>() <= units {
+        return joined(&told);
     }
-    let mut said = String::new();
-    told[..head].iter().for_each(|at| push(&mut said, text(*at)));
-    if head < tail && left >= FEWEST_UNITS && (head == 0 || tail == told.len()) {
-        push(&mut said, &clip_clauses(text(told[head]), left));
+    let (mut left, mut room) = (units.saturating_sub(GAP.len()), units * BEGINNING / 100);
+    let mut head = 0;
+    while told.get(head).is_some_and(|text| cost(text) <= room) {
+        room -= cost(told[head]);
         head += 1;
     }
-    let mut end = String::new();
-    told[tail.max(head)..].iter().for_each(|at| push(&mut end, text(*at)));
-    match (said.is_empty(), end.is_empty()) {
-        (true, true) => None,
-        (false, false) if head < tail => Some(format!("{}{GAP}{end}", said.trim_end_matches(GAP.trim()).trim_end())),
-        (_, true) => Some(said),
-        (true, _) => Some(end),
-        (false, false) => {
-            push(&mut said, &end);
-            Some(said)
-        }
+    // What leads to a sentence that is left out says nothing.
+    while head > 0 && leads(told[head - 1]) {
+        head -= 1;
+    }
+    let mut start = joined(&told[..head]);
+    if let Some(first) = told.first().filter(|_| head == 0 && room >= FEWEST_UNITS) {
+        start = Some(clip_clauses(first, room));
+        head = 1;
+    }
+    left -= start.as_ref().map_or(0, |start| cost(start)).min(left);
+    let mut tail = told.len();
+    while tail > head && cost(told[tail - 1]) <= left {
+        tail -= 1;
+        left -= cost(told[tail]);
+    }
+    match (start, joined(&told[tail..])) {
+        (Some(start), Some(end)) if tail == head => joined(&[&start, &end]),
+        (Some(start), Some(end)) => Some(format!("{}{GAP}{end}", start.trim_end_matches(GAP.trim()).trim_end())),
+        (None, None) => told.first().map(|first| clip_clauses(first, units)),
+        (start, end) => start.or(end),
     }
 }
 
@@ -157,12 +151,15 @@ pub(crate) fn is_at_it(sentence: &str) -> bool {
         && (AT_IT.starts(&first_words(sentence, AT_IT_WORDS)) || has_piece(sentence, AT_IT_UNSPACED))
 }
 
-fn push(text: &mut String, sentence: &str) {
-    if !text.is_empty() {
-        let ends = text.ends_with(['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1a}', '\u{2026}']);
-        text.push_str(if ends { " " } else { "; " });
-    }
-    text.push_str(sentence);
+/// Sentences behind one another; `None` for none.
+fn joined(sentences: &[&str]) -> Option<String> {
+    let (first, others) = sentences.split_first()?;
+    let ends =
+        |text: &str| text.ends_with(['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1a}', '\u{2026}']);
+    Some(others.iter().fold((*first).to_owned(), |mut text, sentence| {
+        text.push_str(if ends(&text) { " " } else { SEPARATOR });
+        text + sentence
+    }))
 }
 
 /// What an answer advises in its last paragraphs, beside what it says is left: sentences with advice, and orders.
