@@ -32,6 +32,9 @@ const QUIET_PERCENT: usize = 30;
 const LEAST_ACTIONS: [usize; 2] = [300, 1000];
 /// Fewest UTF-16 units to which an item is cut.
 const LEAST_UNITS: usize = 48;
+/// Part of a summary that one item may take, and one about the state of the work.
+const PART_OF_ONE: usize = 24;
+const STATE_PART: usize = 20;
 /// UTF-16 units of the longest item.
 const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
@@ -52,7 +55,7 @@ fn share(kind: SummaryKind, section: Section) -> Share {
         (_, Section::Goal) => (8, usize::MAX),
         (_, Section::Constraints) => (8, 80),
         (_, Section::Done) => (8, 60),
-        (_, Section::InProgress) => (9, 24),
+        (_, Section::InProgress) => (11, 24),
         (_, Section::Blocked) => (6, 12),
         (_, Section::Decisions) => (8, 40),
         (_, Section::NextSteps) => (7, 16),
@@ -119,7 +122,8 @@ fn chosen<'a>(
     let name_lists = NameList::of(ledger);
     let checks = candidates.checks.clone();
     let mut lists = preferred(candidates, kind);
-    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
+    let mut chooser =
+        Chooser { kind, room, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
     chooser.take_required(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
@@ -175,7 +179,8 @@ impl List {
 
 struct Chooser<'a> {
     kind: SummaryKind,
-    /// UTF-16 units for all items.
+    /// UTF-16 units for all items, and for those that may be left out.
+    room: usize,
     budget: usize,
     /// UTF-16 units that are left.
     left: usize,
@@ -208,10 +213,13 @@ impl Chooser<'_> {
 
     /// Fills the share of each section, without actions.
     fn take_shares(&mut self, lists: &mut [List]) {
-        let most = (self.budget / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
+        let room = self.room;
         for list in lists {
-            list.units = most;
-            let mut share = self.budget / 100 * share(self.kind, list.section).percent;
+            // What the state of the work is does not depend on the length of the request.
+            let is_state = matches!(list.section, Section::InProgress | Section::NextSteps);
+            let (budget, part) = if is_state { (room, STATE_PART) } else { (self.budget, PART_OF_ONE) };
+            list.units = (budget / part).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
+            let mut share = (budget / 100 * share(self.kind, list.section).percent).min(self.left);
             while let Some(candidate) = list.next().filter(|candidate| candidate.rank < Rank::Least) {
                 let cost = cost(list.section, &candidate.item());
                 if cost > share {

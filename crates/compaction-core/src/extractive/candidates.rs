@@ -18,10 +18,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::Style;
 use super::budget::{MOST_UNITS, UNITS_PER_TOKEN, joined};
 use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
+use super::{Style, Turn};
 use crate::ledger::actions::shown;
 use crate::ledger::choices::is_process;
 use crate::ledger::closed_requests::accepts;
@@ -43,7 +43,7 @@ use crate::ledger::{CommandRecord, FileRecord, Ledger, Note, NoteKind, Request, 
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::{PlanStatus, edits_files};
-use done::{FileStates, UndoneTurns, is_answered_item, standing_milestones};
+use done::{FileStates, UndoneTurns, is_answered_item, milestones, standing_milestones};
 use goal::asked;
 pub(super) use next_steps::ROOM_FOR_TWO;
 
@@ -115,7 +115,9 @@ impl Candidates {
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
-        let turn = style.turn.filter(|_| kind == SummaryKind::History);
+        // What a harness wrote begins no turn.
+        let is_turn = |turn: &&Turn| !turn.request.trim().is_empty() || !turn.ledger.is_empty();
+        let turn = style.turn.filter(|_| kind == SummaryKind::History).filter(is_turn);
         let turn_request = turn.map(|turn| Self::request_of(turn, ledger)).filter(|request| !request.trim().is_empty());
         // A turn that begins with a rule goes on with the request before it.
         let is_aim = |request: &&Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
@@ -135,7 +137,11 @@ impl Candidates {
         let turn = turn.map(|turn| &turn.ledger);
         let newest = style.with_turn.unwrap_or(ledger);
         let checks = Rc::new(Checks::of(newest));
-        let states = FileStates::of(&ledger.statements);
+        let standing = Rc::new(standing_milestones(milestones(with_turn)));
+        let states = match std::ptr::eq(ledger, with_turn) {
+            true => FileStates::of(ledger, &standing),
+            false => FileStates::of(ledger, &standing_milestones(milestones(ledger))),
+        };
         let undone = UndoneTurns::of(with_turn);
         let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
         let mut builder = Builder {
@@ -149,8 +155,9 @@ impl Candidates {
             tells_state,
             turn_request,
             units,
-            states,
-            undone,
+            standing,
+            states: Rc::new(states),
+            undone: Rc::new(undone),
             pool,
         };
         builder.requests();
@@ -191,10 +198,12 @@ struct Builder<'a> {
     turn: Option<&'a Ledger>,
     /// UTF-16 units that the summary may take.
     units: usize,
+    /// The milestones with those of the turn that follows, as far as no later one replaced them.
+    standing: Rc<Vec<&'a Statement>>,
     /// What became of the files.
-    states: FileStates<'a>,
+    states: Rc<FileStates<'a>>,
     /// The turns whose commits were taken back.
-    undone: UndoneTurns,
+    undone: Rc<UndoneTurns>,
     pool: Pool,
 }
 
@@ -534,8 +543,7 @@ impl<'a> Builder<'a> {
         if !self.tells_state {
             return;
         }
-        let milestones = self.with_turn.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
-        let last = standing_milestones(milestones);
+        let last = self.standing.clone();
         let changed_at = self.with_turn.code_changed_at();
         let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
         // The next commit shows what stands.
@@ -551,7 +559,7 @@ impl<'a> Builder<'a> {
             !own.is_empty() && failed.iter().any(|(at, purposes)| *at > one.position && *purposes == own)
         };
         let is_over = |one: &&Statement| is_over(one) || checks.has_failed_since(one) || fails_since(one);
-        let last = last.into_iter().filter(|one| !is_over(one)).collect();
+        let last = last.iter().copied().filter(|one| !is_over(one)).collect();
         for statement in self.commits(last) {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let run = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
@@ -735,7 +743,14 @@ impl<'a> Builder<'a> {
             let is_check = passed.iter().any(|(at, check)| *at == position && *check == told_command(&command.command));
             let origin = Origin { position, times: command.succeeded, sources: Some(&command.sources) };
             let verb = if command.is_call { "Called" } else { "Ran" };
-            match is_check {
+            // A later run of the same program has a result.
+            let is_counted = || {
+                let own = programs(&command.command);
+                let counted = self.standing.iter().filter(|one| one.position > position);
+                let mut counted = counted.filter_map(|one| one.text.strip_prefix('`')?.split_once('`'));
+                counted.any(|(run, _)| programs(run).iter().any(|one| own.contains(one)))
+            };
+            match is_check && !is_counted() {
                 true => {
                     let since = if changed_at > position { format!(" ({CHANGED_SINCE})") } else { String::new() };
                     let origin = Origin { times: 1, ..origin };
@@ -766,6 +781,14 @@ fn is_typed(request: &str) -> bool {
         prose += if is_prose(sentence) { sentence.len() } else { 0 };
     }
     prose * 100 >= all * TYPED_PERCENT
+}
+
+/// The checks in a command without what they check: `pytest`, `npm run lint`.
+fn programs(command: &str) -> Vec<String> {
+    let is_name = |word: &&str| !word.starts_with('-') && !word.contains(['/', '.', ':', '\\']);
+    let name = |check: String| check.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ");
+    let checks = purposes(command).into_iter().filter(|purpose| is_check(purpose)).map(name);
+    checks.filter(|name| !name.is_empty()).collect()
 }
 
 /// Whether an item of a list of steps says what was done.

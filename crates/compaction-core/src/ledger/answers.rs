@@ -248,6 +248,12 @@ fn is_plain_assent(message: &str) -> bool {
     clauses.map(str::trim).filter(|clause| !clause.is_empty()).all(|clause| agrees(clause) || is_trivial(clause))
 }
 
+/// Whether a sentence of the model only praises what the person said.
+pub(super) fn is_praise(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    words.split_whitespace().count() <= ASSENT_WORDS && PRAISE.words.iter().any(|praise| words.contains(praise))
+}
+
 /// A sentence of the model without the few words before a dash that only praise what the person said.
 fn without_praise(sentence: &str) -> &str {
     let split = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}"].iter().find_map(|dash| sentence.split_once(dash));

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 
 use super::answers::{is_no_refusal, misses};
+use super::conclusions::is_at_it;
 use super::constraints::objects;
 use super::cues::{is_substantive, typed};
+use super::frames::OPTION;
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
 use super::problems::{is_word_of_problem, reports};
 use super::statements::{Statement, Voice};
@@ -33,6 +35,8 @@ static CONCLUDING: WordList = word_list!(SPACED, "closed requests: concluding");
 const CONCLUDING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: concluding");
 const CONCLUDING_WORDS: usize = 4;
 const LONGEST_TITLE: usize = 40;
+/// Statements behind such a heading of which one says something in a sentence.
+const VERDICT: usize = 4;
 /// Beginnings of sentences that only lead to what is told behind them, and their most words.
 static INTRODUCING: WordList = word_list!(SPACED, "closed requests: introducing");
 const INTRODUCING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: introducing");
@@ -176,11 +180,12 @@ fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u6
     // Messages without calls between them are one answer, however many they are.
     let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
     let own: Vec<&Statement> = own.collect();
-    if let Some(at) = conclusion(&own) {
+    let voiced: Vec<(Voice, &str)> = own.iter().map(|one| (one.voice, one.text.as_str())).collect();
+    if let Some(at) = conclusion(&voiced) {
         return joined(own[at..].iter().copied().filter(|one| is_said(one) && tells(&one.text)));
     }
-    let said = own.into_iter().filter(|one| is_said(one));
     // A short answer has nothing else.
+    let said = own.into_iter().filter(|one| is_said(one) && !is_filler(&one.text) && !is_at_it(&one.text));
     let telling = said.clone().filter(|one| tells(&one.text));
     let result = telling.clone().filter(|one| !introduces(&one.text));
     let is_about = |one: &&Statement| !asked.is_disjoint(&subjects(&one.text));
@@ -195,16 +200,21 @@ fn is_said(one: &Statement) -> bool {
     one.voice == Voice::Report && is_statement(&one.text)
 }
 
-/// Where the last conclusion of an answer begins that says so: behind its heading, or with words such as `In short`.
-fn conclusion(own: &[&Statement]) -> Option<usize> {
+/// Where the last conclusion of an answer begins that says so: behind its heading, or with words such as `In short`. The
+/// verdict itself may be short: `FAILED`.
+pub(super) fn conclusion(own: &[(Voice, &str)]) -> Option<usize> {
     let is_short = |text: &str| utf16_len(text) <= LONGEST_TITLE;
-    let found = own.iter().rposition(|one| match one.voice {
-        Voice::Announcement => is_short(&one.text) && has_conclusion(&one.text),
-        Voice::Report => has_conclusion(&one.text) && is_statement(&one.text) && tells(&one.text),
-        _ => false,
+    let tells = |voice: Voice, text: &str| voice == Voice::Report && is_statement(text) && tells(text);
+    let found = own.iter().rposition(|(voice, text)| match voice {
+        Voice::Announcement => is_short(text) && has_conclusion(text),
+        _ => tells(*voice, text) && has_conclusion(text),
     })?;
-    let at = if own[found].voice == Voice::Announcement { found + 1 } else { found };
-    own.get(at).filter(|one| is_said(one) && tells(&one.text)).map(|_| at)
+    let at = if own[found].0 == Voice::Announcement { found + 1 } else { found };
+    let first = own[at..]
+        .iter()
+        .take(VERDICT)
+        .find(|(voice, text)| tells(*voice, text) || *voice != Voice::Report && !leads(text))?;
+    tells(first.0, first.1).then_some(at)
 }
 
 /// Whether a sentence or a heading begins as a conclusion does.
@@ -214,10 +224,15 @@ fn has_conclusion(text: &str) -> bool {
 }
 
 /// Whether a sentence only says that something is told behind it.
-fn introduces(sentence: &str) -> bool {
+pub(super) fn introduces(sentence: &str) -> bool {
     let words = first_words(sentence, INTRODUCING_WORDS);
-    let leads = sentence.ends_with([':', '\u{ff1a}']);
-    LEADING_TO_ALL.starts(&words) || leads && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING_UNSPACED))
+    LEADING_TO_ALL.starts(&words)
+        || leads(sentence) && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING_UNSPACED))
+}
+
+/// Whether a sentence leads to what stands behind it.
+pub(super) fn leads(sentence: &str) -> bool {
+    sentence.ends_with([':', '\u{ff1a}'])
 }
 
 fn joined<'a>(mut said: impl Iterator<Item = &'a Statement>) -> Option<Said<'a>> {
@@ -238,16 +253,19 @@ const ENDS: [char; 11] = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', 
 
 /// Whether a sentence of an answer is no question and leads to nothing but itself. One that leads to a list says more
 /// than its items if it is long enough.
-fn is_statement(sentence: &str) -> bool {
+pub(super) fn is_statement(sentence: &str) -> bool {
     let is_question =
         sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}') || sentence.contains("? ");
-    let leads = sentence.ends_with([':', '\u{ff1a}']);
-    !is_question && (!leads || utf16_len(sentence) >= LEADING) && is_substantive(sentence)
+    !is_question && (!leads(sentence) || utf16_len(sentence) >= LEADING) && is_substantive(sentence)
 }
 
 /// Whether such a sentence says what came of the work.
 fn tells(sentence: &str) -> bool {
-    if sentence.contains('|') || sentence.contains("</") || sentence.starts_with(['[', '<', '"']) {
+    if sentence.starts_with(OPTION)
+        || sentence.contains('|')
+        || sentence.contains("</")
+        || sentence.starts_with(['[', '<', '"'])
+    {
         return false;
     }
     let is_name = |word: &str| word.contains(['/', '\\', '`', '=', '{', '#']) || !word.contains(char::is_alphabetic);

@@ -5,8 +5,8 @@ use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
     ANNOUNCED, ANSWER_LEFT, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, IN_BACKGROUND,
-    LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, PROPOSED,
-    REPLIES, RESOLVED, SAID_LAST, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
+    LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NEVER_PUSHED, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS,
+    PROPOSED, RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SHOWN, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -24,6 +24,8 @@ fn is_of_its_time(item: &str) -> bool {
         COMMANDS,
         LISTED_STEPS,
         UNPUSHED,
+        NEVER_PUSHED,
+        SHOWN,
         IN_BACKGROUND,
         IDENTIFIERS,
         PATHS,
@@ -42,7 +44,9 @@ fn is_of_its_time(item: &str) -> bool {
 
 /// What was said or named at the time of an earlier summary. It is no state any more, but the words count.
 fn words_of_its_time(item: &str) -> Option<&str> {
-    let named = [ANNOUNCED, LISTED_STEPS, NAMED_BEFORE, OLD_PLAN].iter().find_map(|start| item.strip_prefix(start));
+    let named = [ANNOUNCED, LISTED_STEPS, NAMED_BEFORE, OLD_PLAN, RECOMMENDED]
+        .iter()
+        .find_map(|start| item.strip_prefix(start));
     let said = || [SAID_LAST, IDLE].iter().find_map(|start| item.strip_prefix(start)?.split_once(": "));
     named.or_else(|| Some(said()?.1))
 }

@@ -15,7 +15,7 @@ use super::finder::Phrases;
 use super::notes::SourcePosition;
 use super::terms::TextHashing;
 use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours, word_list};
-use crate::phrases::{PROGRAMS, SPACED, UNSPACED, listed};
+use crate::phrases::{HARNESSES, PROGRAMS, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
@@ -28,6 +28,8 @@ const SUCCESSES_WITHOUT_PROGRAM: u64 = 3;
 /// Ends of errors about such programs, in lower case.
 const NO_PROGRAM: &[&str] =
     &["command not found", ": not found", "is not recognized as an internal or external command"];
+/// Words of errors about a tool or a skill that is not there, in lower case.
+const NO_TOOLS: &[&str] = listed!(HARNESSES, "errors: no tools");
 /// Words of errors about a file that is not there, in lower case.
 const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such file", "cannot find the file"];
 /// Why a refused call blocks the work.
@@ -309,6 +311,8 @@ fn successes_without(error: &ErrorRecord) -> u64 {
     let subject = error.subject.as_deref().unwrap_or_default();
     let is_command = subject.contains(' ') && !subject.contains("({");
     match is_command {
+        // A tool that is not there stays so.
+        false if has_one(&error.line, NO_TOOLS) => 1,
         true if has_one(&error.line, NO_PROGRAM) => SUCCESSES_WITHOUT_PROGRAM,
         true if !purposes(subject).iter().any(|purpose| is_goal(purpose)) => SUCCESSES_WITHOUT_COMMAND,
         _ => SUCCESSES_WITHOUT,

@@ -4,15 +4,19 @@ use std::collections::HashSet;
 
 use super::actions::{ActionKind, shown, subject_of};
 use super::commands::{only_looks, without_preparation};
-use super::errors::{NO_OUTPUT, Worth, error_line, is_trailer, worth};
+use super::conclusions::concluded_report;
+use super::errors::{NO_OUTPUT, Worth, error_line, is_cause, is_trailer, lines_with_causes, worth};
 use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
 use super::person::is_refusal;
+use super::problems::is_unsolved;
 use super::results::without_frame;
+use super::statements::sentences;
 use super::steps::listed_steps;
-use super::text::{clip, clip_middle, one_line, quote};
+use super::text::{WordList, clip, clip_middle, normalised, one_line, quote, word_list};
 use crate::json::Json;
 use crate::message::{Body, Message, ToolCall};
+use crate::phrases::HARNESSES;
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{FileTools, ToolAction, added_lines, classify, has_failed, printed_text, removed_lines};
 
@@ -45,6 +49,11 @@ const FEWEST_LETTERS: usize = 8;
 const LONGEST_ADDED: usize = 80;
 /// What came of a search without a match.
 const NOTHING_FOUND: &str = ": nothing found";
+/// Most UTF-16 units of the report of a sub-agent, and of a verdict behind a reason.
+const LONGEST_REPORT: usize = 320;
+const LONGEST_VERDICT: usize = 80;
+/// Words in the names of tools that start a sub-agent.
+static AGENTS: WordList = word_list!(HARNESSES, "last step: agents");
 /// Parts of names of tools that only hold thoughts.
 const THINKING: [&str; 2] = ["think", "thought"];
 
@@ -60,6 +69,8 @@ pub(crate) struct LastStep {
     /// The steps that the model listed last in this turn, and the position of that message; empty if it listed none.
     pub(crate) listed: Vec<String>,
     pub(crate) listed_at: u64,
+    /// What its last result shows that stops the work, if its call did not fail by itself, and that call.
+    pub(crate) shown_error: Option<(String, String)>,
     /// Commands that go on in the background.
     pub(crate) jobs: Vec<String>,
 }
@@ -138,10 +149,22 @@ impl<'a> NewestCalls<'a> {
         });
         let mut told: Vec<String> = told.collect();
         told.dedup();
+        let shown_error = calls.iter().rev().find_map(|call| {
+            let action = classify(call, tools);
+            let (text, _) =
+                result_of(&call.id).filter(|(text, is_error)| !is_error && !has_failed(&action, text, *is_error))?;
+            Some((shown_error(call, &action, &text)?, told_target(call, &action)))
+        });
         if first > 0 {
             told.insert(0, format!("{first} more calls"));
         }
-        LastStep { text: told.join("; "), position: self.position, calls_since_words: self.since_words, ..none }
+        LastStep {
+            text: told.join("; "),
+            position: self.position,
+            calls_since_words: self.since_words,
+            shown_error,
+            ..none
+        }
     }
 }
 
@@ -161,7 +184,7 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Str
     let action = classify(call, tools);
     let (kind, target) = subject_of(call, &action);
     let has_failed = result.is_some_and(|(output, is_error)| is_error || has_failed(&action, output, is_error));
-    let came = result.and_then(|(output, _)| outcome(kind, &action, output, has_failed)).unwrap_or_default();
+    let came = result.and_then(|(output, _)| outcome(call, &action, output, has_failed)).unwrap_or_default();
     let adds = || if has_failed { String::new() } else { added(call) };
     let verb = |kind: ActionKind| match (has_failed && !is_empty_look(&came), kind) {
         (true, ActionKind::Read) => "reading",
@@ -189,6 +212,15 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Str
         _ => format!("{} {}", verb(kind), told_path(&target)),
     };
     done + &came
+}
+
+/// A command or a call with its values.
+fn told_target(call: &ToolCall, action: &ToolAction) -> String {
+    match subject_of(call, action) {
+        (ActionKind::Run, target) => told(without_preparation(&target, LONGEST_TARGET)),
+        (ActionKind::Call, _) => told(&with_values(call)),
+        (_, path) => told_path(&path),
+    }
 }
 
 fn is_empty_look(came: &str) -> bool {
@@ -244,16 +276,48 @@ fn purpose(call: &ToolCall) -> Option<String> {
 }
 
 /// Beginnings of lines that programs and harnesses add to an output about something else, in lower case.
-const NOTICES: &[&str] = &["[notice]", "npm notice", "npm warn", "warning:", "hint:"];
+const NOTICES: &[&str] = &["[notice]", "npm notice", "npm warn", "warning:", "hint:", "note:", "help:"];
+/// What compilers put behind the place of such a line.
+const PLACED_NOTICES: [&str; 3] = [": note: ", ": hint: ", ": help: "];
 
 /// Whether a program adds a line to its output about something else.
 pub(super) fn is_notice(line: &str) -> bool {
     let line = line.trim_start();
     NOTICES.iter().any(|start| line.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start)))
+        || PLACED_NOTICES.iter().any(|mark| line.contains(mark))
+}
+
+/// Whether a call starts a sub-agent, which reports in words.
+fn reports(call: &ToolCall) -> bool {
+    AGENTS.is_in(&normalised(&call.name.replace('_', " ")))
+}
+
+/// The first line that says what is wrong, of an output whose program may not have said that it failed.
+fn complaint(printed: &str) -> Option<String> {
+    let mut lines = lines_with_causes(printed).filter(|line| line.len() <= LONGEST_READ && !is_notice(line));
+    lines.find(|line| is_cause(line)).map(|line| clip(&one_line(line), LONGEST_RESULT))
+}
+
+/// What a successful call shows that stops the work: the reason in a log, or what a sub-agent could not do.
+fn shown_error(call: &ToolCall, action: &ToolAction, output: &str) -> Option<String> {
+    let printed = printed_text(output);
+    let printed = without_frame(&printed);
+    match action {
+        ToolAction::Other if reports(call) => {
+            let told = concluded_report(printed, LONGEST_REPORT)?;
+            sentences(&told).find(|one| is_unsolved(one)).map(|one| clip(one, LONGEST_RESULT))
+        }
+        ToolAction::Other => {
+            let mut last = printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
+            last.find(|line| worth(line) == Worth::Cause).map(|line| clip(&one_line(line), LONGEST_RESULT))
+        }
+        _ => None,
+    }
 }
 
 /// What came of a call, behind it.
-fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool) -> Option<String> {
+fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool) -> Option<String> {
+    let kind = subject_of(call, action).0;
     if has_failed && is_refusal(output) {
         return Some(" (the user refused it)".to_owned());
     }
@@ -265,7 +329,9 @@ fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool
         return Some(NOTHING_FOUND.to_owned());
     }
     if has_failed {
-        return Some(format!("{FAILED}{}", clip(&reason, LONGEST_RESULT)));
+        let verdict = counted_line(printed).filter(|verdict| !reason.contains(verdict.as_str()));
+        let verdict = verdict.map(|verdict| format!(" \u{2026} {}", clip_middle(&verdict, LONGEST_VERDICT)));
+        return Some(format!("{FAILED}{}{}", clip(&reason, LONGEST_RESULT), verdict.unwrap_or_default()));
     }
     if kind.is_of_file() {
         return None;
@@ -283,8 +349,14 @@ fn outcome(kind: ActionKind, action: &ToolAction, output: &str, has_failed: bool
             let last = || printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
             let verdict = || last().find(|line| line.to_lowercase().contains("success")).map(one_line);
             let is_told = |line: &&str| !is_trailer(line) && !is_notice(line);
-            let line = counted_line(printed).or_else(verdict).or_else(|| last().find(is_told).map(one_line));
-            line.map(|line| format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)))
+            // The first error of a run that counts its errors stands among what blocks the work.
+            let line = counted_line(printed).or_else(verdict).or_else(|| complaint(printed));
+            let line = line.or_else(|| last().find(is_told).map(one_line))?;
+            Some(format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)))
+        }
+        ToolAction::Other if reports(call) => {
+            let told = concluded_report(printed, LONGEST_REPORT);
+            Some(format!(": {}", told.unwrap_or_else(|| clip(&short, LONGEST_RESULT))))
         }
         ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other if !is_data => {
             // A log that another tool fetched ends with what matters.

@@ -239,6 +239,8 @@ pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
 pub(crate) const IN_BACKGROUND: &str = "Runs in the background, its end was not seen: ";
 /// Starts the commits that no push followed, where others were pushed.
 pub(crate) const UNPUSHED: &str = "Committed after the last push: ";
+/// Starts the commits of a conversation in which nothing was pushed.
+pub(crate) const NEVER_PUSHED: &str = "Not pushed, as far as is seen: ";
 /// Precedes the commit that a push replaced on the server.
 pub(crate) const INSTEAD_OF: &str = " instead of ";
 /// Starts the milestone of a branch that was moved back to an older commit, with what came after it thrown away.
@@ -350,6 +352,11 @@ pub(crate) const LAST_STEP: &str = "Last step: ";
 pub(crate) const OPEN_FILE: &str = "the open file";
 /// Starts the item of the newest words of the model.
 pub(crate) const SAID_LAST: &str = "The assistant said last";
+/// Starts what the model concluded for a request, and what it said right before it.
+pub(crate) const CONCLUDED: &str = "the assistant concluded: ";
+pub(crate) const SAID_BEFORE: &str = "before it, the assistant said: ";
+/// Starts what a result shows that stops the work, and separates it from its call.
+pub(crate) const SHOWN: &str = "The last step shows: ";
 /// Ends the item of a request for which nothing was done.
 pub(crate) const NOTHING_YET: &str = "nothing was done for it yet";
 /// Starts what a complete answer to the latest request says first.
@@ -360,5 +367,7 @@ pub(crate) const FINISHED: &str = "Done: ";
 pub(crate) const ANSWERED_BY: &str = " -> ";
 /// Starts what a complete answer announces at its end.
 pub(crate) const ANNOUNCED: &str = "The assistant announced: ";
+/// Starts what a complete answer recommends at its end.
+pub(crate) const RECOMMENDED: &str = "The last answer recommends: ";
 /// Starts the commands that a complete answer gives.
 pub(crate) const COMMANDS: &str = "Commands that the last answer gives: ";

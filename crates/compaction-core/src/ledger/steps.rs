@@ -128,7 +128,7 @@ fn is_plain_title(text: &str) -> bool {
 }
 
 /// Whether a line begins with the mark of a list, and not with that of a heading or of bold text.
-fn is_list_item(line: &str) -> bool {
+pub(super) fn is_list_item(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches('>').trim_start();
     line.starts_with(|first: char| first.is_ascii_digit())
         || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))

@@ -2,16 +2,18 @@
 //! what the model says it did not achieve.
 
 use super::Builder;
+use super::next_steps::is_document;
 use super::runs::is_probe;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::closed_requests::repeats;
 use crate::ledger::cues::is_substantive;
-use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED};
+use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
 use crate::ledger::problems::{is_denied, is_unsolved, reported};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{ErrorRecord, Outcome, Voice};
+use crate::ledger::{ErrorRecord, Ledger, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
+use crate::text::utf16_len;
 
 /// Newest requests that may report a problem.
 const REPORTS: usize = 2;
@@ -23,6 +25,8 @@ const FEWEST_MESSAGES: u64 = 4;
 const LONGEST_SUBJECT: usize = 100;
 const LONGEST_LINE: usize = 160;
 const LONGEST_UNSOLVED: usize = 160;
+/// Most UTF-16 units of a document that a person may have written for one request.
+const LONGEST_TYPED: usize = 2000;
 
 impl Builder<'_> {
     /// What blocks the work at the end of the turn that follows, if that is known.
@@ -51,12 +55,26 @@ impl Builder<'_> {
             }
             self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
         }
+        let turn = self.turn.unwrap_or(ledger);
+        if let Some((error, call)) = turn.last_step.shown_error.as_ref().filter(|_| self.is_step_open(turn)) {
+            let mut item = format!("{SHOWN}{error} ({call})");
+            if self.kind == SummaryKind::TurnPrefix {
+                item.insert_str(0, BLOCKED);
+            }
+            self.pool.add(Section::Blocked, &item, Origin::at(ledger.messages), Rank::Normal);
+        }
         if self.kind == SummaryKind::History {
             if !self.reported_again() {
                 self.reported_problems();
             }
             self.unsolved();
         }
+    }
+
+    /// Whether no answer and no words of a person came after the last step of the newest ledger.
+    pub(super) fn is_step_open(&self, newest: &Ledger) -> bool {
+        let asked_at = newest.last_request().map_or(0, |request| request.position);
+        newest.last_step.position > asked_at.max(newest.answered)
     }
 
     /// What the newest request reports as earlier ones did. Whatever was done since the first report is not known to help,
@@ -88,8 +106,10 @@ impl Builder<'_> {
         };
         let requests = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
         for (at, request) in requests.take(REPORTS).enumerate() {
-            let is_worked_on =
-                acted_at > request.position && (at > 0 || ended_at > acted_at || went_on(request.position));
+            // The words of a person stand at the ends of a long document.
+            let is_pasted = is_document(&request.text) && utf16_len(&request.text) > LONGEST_TYPED;
+            let is_worked_on = is_pasted
+                || acted_at > request.position && (at > 0 || ended_at > acted_at || went_on(request.position));
             let Some(problem) = reported(&request.text).filter(|_| !is_worked_on && request.position > 0) else {
                 continue;
             };

@@ -10,8 +10,8 @@ use crate::ledger::closed_requests::{answered_item, is_settled_by_answer, reject
 use crate::ledger::commands::purposes;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
-    KEPT_CHANGES, MERGED, MOVED_BACK, ON_SERVER, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT, SET_ASIDE,
-    THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
+    KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT,
+    SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
 };
 use crate::ledger::repository::{is_named, renaming};
 use crate::ledger::text::{clip, quoted};
@@ -29,6 +29,10 @@ const LONGEST_SUBJECT: usize = 80;
 
 /// Part of a summary that the items of answered requests may take before all that was said.
 const ANSWERED_PART: usize = 32;
+/// The same in a conversation with fewer milestones than these, and most such items then.
+const QUIET_PART: usize = 12;
+const FEW_MILESTONES: usize = 4;
+const MOST_ANSWERED: usize = 8;
 
 /// What later milestones say about the files of a ledger.
 #[derive(Debug, Default)]
@@ -42,9 +46,8 @@ pub(super) struct FileStates<'a> {
 }
 
 impl<'a> FileStates<'a> {
-    pub(super) fn of(statements: &'a [Statement]) -> Self {
-        let milestones = || statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let standing = standing_milestones(milestones());
+    /// `standing` are the standing milestones of the ledger.
+    pub(super) fn of(ledger: &'a Ledger, standing: &[&'a Statement]) -> Self {
         let committed = standing.iter().filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).collect();
         let took_back = |one: &&'a Statement| {
             let files = match one.text.strip_prefix(TOOK_BACK) {
@@ -57,7 +60,7 @@ impl<'a> FileStates<'a> {
         };
         let renamed = |one: &'a Statement| renaming(&one.text).map(|(old, new)| (one.position, old, new));
         let mut taken_back: Vec<_> = standing.iter().rev().filter_map(took_back).take(MOST_COMPARED).collect();
-        let mut renamed: Vec<_> = milestones().rev().filter_map(renamed).take(MOST_COMPARED).collect();
+        let mut renamed: Vec<_> = milestones(ledger).rev().filter_map(renamed).take(MOST_COMPARED).collect();
         taken_back.reverse();
         renamed.reverse();
         Self { committed, taken_back, renamed }
@@ -143,8 +146,7 @@ impl<'a> Builder<'a> {
         if !self.tells_state {
             return;
         }
-        let milestones = self.with_turn.statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let standing = standing_milestones(milestones);
+        let standing = self.standing.clone();
         let pushes: Vec<(u64, &str)> =
             standing.iter().filter_map(|one| Some((one.position, pushed_branch(&one.text)?))).collect();
         let is_behind = |one: &&&Statement, branch: &str| {
@@ -152,26 +154,36 @@ impl<'a> Builder<'a> {
             own.next().is_some_and(|(at, _)| *at < one.position)
         };
         let commits = standing.iter().filter(|one| Commit::of(&one.text).is_some_and(|own| is_behind(one, own.branch)));
-        let commits: Vec<&&Statement> = commits.collect();
-        let Some(newest) = commits.last() else { return };
-        let hashes = commits.iter().rev().take(MOST_UNDONE).filter_map(|one| Some(Commit::of(&one.text)?.hash));
-        let more = if commits.len() > MOST_UNDONE {
-            format!(" and {} more", commits.len() - MOST_UNDONE)
-        } else {
-            String::new()
-        };
-        let item = format!("{UNPUSHED}{}{more}", hashes.collect::<Vec<_>>().join(", "));
-        self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);
+        let commits: Vec<&Statement> = commits.copied().collect();
+        if let Some(newest) = commits.last() {
+            let item = format!("{UNPUSHED}{}", named_commits(&commits));
+            self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);
+        }
+    }
+
+    /// The commits of a conversation that pushed nothing.
+    pub(super) fn never_pushed(&self) -> Option<String> {
+        if self.standing.iter().any(|one| one.text.starts_with(PUSHED) || pushed_branch(&one.text).is_some()) {
+            return None;
+        }
+        let commits = self.standing.iter().copied().filter(|one| Commit::of(&one.text).is_some());
+        let commits: Vec<&Statement> = commits.collect();
+        (!commits.is_empty()).then(|| format!("{NEVER_PUSHED}{}", named_commits(&commits)))
     }
 
     /// Position from which the items of answered requests fit into their part of the summary. Older ones are listed
     /// where room is left.
     pub(super) fn answered_from(&self) -> u64 {
-        let mut room = self.units / ANSWERED_PART;
+        // Without commits and runs of tests, they alone tell what was done.
+        let is_quiet = self.standing.len() < FEW_MILESTONES;
+        let (part, most) = if is_quiet { (QUIET_PART, MOST_ANSWERED) } else { (ANSWERED_PART, usize::MAX) };
+        let mut room = self.units / part;
+        let mut count = 0;
         let mut newest = self.ledger.notes_of(NoteKind::Done).rev().filter(|note| is_answered_item(note));
         let first_without = newest.find(|note| {
             let cost = utf16_len(&note.text);
-            let has_room = cost <= room;
+            let has_room = cost <= room && count < most;
+            count += 1;
             room = room.saturating_sub(cost);
             !has_room
         });
@@ -211,8 +223,7 @@ pub(super) struct UndoneTurns {
 
 impl UndoneTurns {
     pub(super) fn of(ledger: &Ledger) -> Self {
-        let milestones = ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let newest: Vec<&Statement> = milestones.rev().take(MOST_MILESTONES).collect();
+        let newest: Vec<&Statement> = milestones(ledger).rev().take(MOST_MILESTONES).collect();
         let mut commits: Vec<(u64, Commit<'_>)> = Vec::new();
         let mut undone = Vec::new();
         for one in newest.into_iter().rev() {
@@ -341,6 +352,19 @@ pub(super) fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a State
         standing.push(Some(statement));
     }
     standing.into_iter().flatten().collect()
+}
+
+/// The milestones of a ledger, in order.
+pub(super) fn milestones(ledger: &Ledger) -> impl DoubleEndedIterator<Item = &Statement> {
+    ledger.statements.iter().filter(|one| one.voice == Voice::Milestone)
+}
+
+/// The newest hashes of commits, and how many there are beside them.
+fn named_commits(commits: &[&Statement]) -> String {
+    let hashes = commits.iter().rev().take(MOST_UNDONE).filter_map(|one| Some(Commit::of(&one.text)?.hash));
+    let more = commits.len().saturating_sub(MOST_UNDONE);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    hashes.collect::<Vec<_>>().join(", ") + &more
 }
 
 /// The hash and the subject behind the beginning of a milestone.

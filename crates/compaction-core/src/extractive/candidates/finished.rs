@@ -1,20 +1,21 @@
 //! A latest request that is answered: what came of it, and that nothing of it is left.
 
 use super::next_steps::ROOM_FOR_TWO;
-use super::{Builder, OVERTAKEN_BY, is_question};
+use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::pool::{Origin, Rank};
-use crate::ledger::closed_requests::said_first;
+use crate::ledger::conclusions::{concluded, recommended};
 use crate::ledger::cues::is_substantive;
-use crate::ledger::frames::OPTION;
-use crate::ledger::notes::{IDLE, NOTHING_LEFT};
-use crate::ledger::text::clip_sentences;
+use crate::ledger::notes::{IDLE, NOTHING_LEFT, RECOMMENDED};
+use crate::ledger::text::{clip, one_line};
 use crate::ledger::{NoteKind, Request, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
 /// Most UTF-16 units of what the answer reports, and the part of a summary that it may take.
-const LONGEST_REPORT: usize = 240;
-const REPORT_PART: usize = 60;
+const LONGEST_REPORT: usize = 600;
+const REPORT_PART: usize = 28;
+/// Most UTF-16 units of what it recommends.
+const LONGEST_ADVICE: usize = 420;
 
 impl Builder<'_> {
     /// Whether the newest answer ends the turn of the latest request with more than an announcement.
@@ -44,23 +45,15 @@ impl Builder<'_> {
         own.any(|one| one.voice == Voice::Report)
     }
 
-    /// What the newest answer says first.
-    fn report(&self, position: u64) -> Option<String> {
-        if let Some(said) = said_first(&self.ledger.statements, &[(position, position)]) {
-            return Some(said.text).filter(|said| !said.starts_with(OPTION));
-        }
-        let own = self.newest_of_model().take_while(|one| one.position == position);
-        own.filter(|one| !is_question(&one.text)).last().map(|one| one.text.clone())
-    }
-
     /// Whether the plan has a task in progress that no answer reported as done.
     fn is_task_open(&self) -> bool {
         let plan = &self.ledger.plan;
         let reported = self.ledger.reported_tasks();
         let is_later = |request: &&Request| request.position > plan.position && is_substantive(&request.text);
         let is_overtaken = self.ledger.requests.iter().filter(is_later).count() >= OVERTAKEN_BY;
-        !is_overtaken
-            && plan.in_state(PlanStatus::InProgress).any(|item| !reported.iter().any(|one| std::ptr::eq(*one, item)))
+        let open = plan.items.iter().skip(self.passed_tasks(plan)).filter(|item| item.status == PlanStatus::InProgress);
+        let open = open.filter(|item| !reported.iter().any(|one| std::ptr::eq(*one, *item)));
+        !is_overtaken && !self.not_seen_done(plan, open.map(|item| item.text.as_str()).collect()).is_empty()
     }
 
     /// Whether In Progress has room for what the answer reports. Otherwise Done tells it.
@@ -80,13 +73,22 @@ impl Builder<'_> {
             None => "",
         };
         let units = LONGEST_REPORT.min(self.units / REPORT_PART);
-        let report = self.report(newest.position).filter(|_| self.tells_report());
-        let item = match report {
-            Some(said) => format!("{IDLE}{waits}. The last answer reports: {}", clip_sentences(&said, units)),
+        let told = || concluded(&self.ledger.statements, (newest.position, newest.position), units);
+        let item = match self.tells_report().then(told).flatten() {
+            Some(said) => format!("{IDLE}{waits}. The last answer reports: {said}"),
             None => format!("{IDLE}{waits}"),
         };
         let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
         self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+        let advice: Vec<String> =
+            self.own_answer().map(recommended).unwrap_or_default().into_iter().map(one_line).collect();
+        if !advice.is_empty() && !self.is_proposing() {
+            let item = format!("{RECOMMENDED}{}", clip(&advice.join(" "), LONGEST_ADVICE));
+            self.pool.add(Section::NextSteps, &item, origin, Rank::Normal);
+        }
+        if let Some(item) = self.never_pushed().filter(|_| self.tells_state) {
+            self.pool.add(Section::NextSteps, &item, origin, Rank::Low);
+        }
         if !self.pool.has(Section::NextSteps) {
             let next = "The next message of the user decides";
             // What stands in the way may be left to do.

@@ -27,6 +27,12 @@ pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
 const MARK: &str = " \u{2026} ";
+/// Most UTF-16 units of a request that is repeated beside what comes next in it, and of that.
+const SHORT_ENOUGH: usize = 100;
+const LONGEST_INSIDE: usize = 240;
+/// Start the error that the last step shows, and what the model announced last.
+const SHOWN_LAST: &str = "the last step shows: ";
+const ANNOUNCED_LAST: &str = "announced last: ";
 /// Most tasks that are in progress at once and are told as the next step.
 const MOST_TASKS: usize = 3;
 /// Fewest and most items of a list of wishes.
@@ -77,8 +83,9 @@ impl Builder<'_> {
         }
         let text = latest.text.clone();
         let shown = typed(&text, MOST_UNITS);
-        let told = self.with_meaning(&text, self.chosen_at(latest.position), latest.position);
-        self.add_step(&format!("{told}{open}"), &shown, &text);
+        let told = || self.with_meaning(&text, self.chosen_at(latest.position), latest.position);
+        let line = self.inside(&text, &open).unwrap_or_else(|| format!("{}{open}", told()));
+        self.add_step(&line, &shown, &text);
     }
 
     /// The last words of the person with what they mean, if they answer a complete answer to the latest request. That
@@ -110,8 +117,9 @@ impl Builder<'_> {
         }
         if is_substantive(turn) {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
-            let told = self.with_meaning(turn, self.chosen_option(turn), u64::MAX);
-            return self.add_step(&format!("{told}{open}"), &shown, turn);
+            let told = || self.with_meaning(turn, self.chosen_option(turn), u64::MAX);
+            let line = self.inside(turn, &open).unwrap_or_else(|| format!("{}{open}", told()));
+            return self.add_step(&line, &shown, turn);
         }
         let chosen = self.chosen_option(turn);
         let answered =
@@ -126,6 +134,33 @@ impl Builder<'_> {
         };
         let line = clip_middle(&line, (self.units / TURN_PART).clamp(TURN_UNITS.0, TURN_UNITS.1));
         self.add_step(&format!("{line}{open}"), &line, turn);
+    }
+
+    /// What comes next within the open request: the error that its last step shows, or what the model announced last.
+    /// Goal has its words, of which a few stand before it, and `open` is what is left of it.
+    fn inside(&self, request: &str, open: &str) -> Option<String> {
+        let ledger = self.turn.unwrap_or(self.ledger);
+        if self.units < ROOM_FOR_TWO || !self.is_open() {
+            return None;
+        }
+        let step = &ledger.last_step;
+        let asked_at = ledger.last_request().map_or(0, |request| request.position);
+        let mut said = ledger.statements.iter().rev().filter(|one| one.is_of_model());
+        let newest = said.next().filter(|one| one.position > asked_at)?;
+        let mut own = std::iter::once(newest).chain(said.take_while(|one| one.position == newest.position));
+        let error = step.shown_error.as_ref().filter(|_| self.is_step_open(ledger) && step.position > newest.position);
+        let whole = one_line(request);
+        let told = || if utf16_len(&whole) <= SHORT_ENOUGH { &whole } else { THE_LATEST };
+        match error {
+            Some((error, _)) => Some(format!("{}; {SHOWN_LAST}{error}{open}", told())),
+            // What was announced before several steps is done.
+            None if step.calls_since_words > 1 => None,
+            None => {
+                let announced = own.find(|one| one.voice == Voice::Announcement)?;
+                let words = announced.text.trim_end_matches([':', '\u{ff1a}', ' ']);
+                Some(format!("{}{open}; {ANNOUNCED_LAST}{}", told(), clip(words, LONGEST_INSIDE)))
+            }
+        }
     }
 
     /// Adds what is left of the steps that the model listed, unless its plan is newer and tells that.
@@ -230,6 +265,7 @@ impl Builder<'_> {
         let left = plan.items.iter().skip(self.passed_tasks(plan));
         let tasks: Vec<&str> =
             left.filter(|task| task.status == PlanStatus::Pending).map(|task| task.text.as_str()).collect();
+        let tasks = if is_stale { self.not_seen_done(plan, tasks) } else { tasks };
         if is_stale && !tasks.is_empty() {
             let item = format!("{OLD_PLAN}{}", clip(&tasks.join("; "), LONGEST_EARLIER));
             self.pool.add(Section::NextSteps, &item, Origin::at(plan.position), Rank::Low);

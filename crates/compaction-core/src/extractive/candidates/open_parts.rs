@@ -99,6 +99,18 @@ impl Builder<'_> {
         let done = Done::since(ledger, plan.position, plan.position);
         plan.items.iter().rposition(|item| done.touches(&item.text)).map_or(0, |last| last + 1)
     }
+
+    /// The tasks of a plan for which nothing is seen, if a complete answer came after it and no check fails. Those whose
+    /// words the work and the answer share are done, although the plan was not updated.
+    pub(super) fn not_seen_done<'t>(&self, plan: &LatestPlan, tasks: Vec<&'t str>) -> Vec<&'t str> {
+        let ledger = self.with_turn;
+        if tasks.is_empty() || ledger.answered <= plan.position || ledger.unresolved_errors().next().is_some() {
+            return tasks;
+        }
+        let done = Done::since(ledger, plan.position, plan.position);
+        let shared = |task: &str| stems(task).iter().filter(|stem| done.stems.contains(*stem)).count();
+        tasks.into_iter().filter(|task| shared(task) < FEWEST_SHARED).collect()
+    }
 }
 
 /// What was done after a message.

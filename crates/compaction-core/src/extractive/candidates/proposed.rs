@@ -11,7 +11,7 @@ use crate::ledger::proposals::is_proposal;
 use crate::ledger::steps::names_work;
 use crate::ledger::terms::is_unspaced;
 use crate::ledger::text::clip;
-use crate::ledger::{Note, Voice};
+use crate::ledger::{Note, NoteKind, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
@@ -19,6 +19,8 @@ use crate::tools::PlanStatus;
 /// ones are in every sentence.
 const FEWEST_SHARED: usize = 2;
 const FEWEST_LETTERS: usize = 5;
+/// Fewest steps of an answer that lays out a plan.
+const FEWEST_OF_PLAN: usize = 3;
 
 impl Builder<'_> {
     /// Whether the newest answer proposes a plan, and nothing was changed for its request.
@@ -46,7 +48,13 @@ impl Builder<'_> {
         let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
         let tasks: Vec<&str> = match plan.position > asked_at {
             true => plan.in_state(PlanStatus::Pending).map(|task| task.text.as_str()).collect(),
-            false => Vec::new(),
+            // An answer that reports and waits names what it will do then. A plan has more steps.
+            false => {
+                let position = self.ledger.newest_answer.position;
+                let steps = self.ledger.notes_of(NoteKind::Step).filter(|step| step.position == position);
+                let steps: Vec<&str> = steps.map(|step| step.text.as_str()).collect();
+                if steps.len() < FEWEST_OF_PLAN { steps } else { Vec::new() }
+            }
         };
         let item = match tasks.is_empty() {
             true => PROPOSED.to_owned(),

@@ -1,24 +1,27 @@
 //! The state of the latest request: what was done for it, what the newest answer says of it, and what it leaves open.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::{
-    Builder, FileStates, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, SHORT_REQUEST, STALE_AFTER,
-    UndoneTurns, standing_milestones,
+    Builder, FileStates, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, ROOM_FOR_TWO, SHORT_REQUEST,
+    STALE_AFTER, milestones, standing_milestones,
 };
-use crate::extractive::budget::joined;
+use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::whole;
 use crate::ledger::closed_requests::{is_filler, said_first};
 use crate::ledger::commands::{core_command, is_check, looks_up, purposes, without_preparation};
-use crate::ledger::cues::is_substantive;
+use crate::ledger::conclusions::concluded_last;
+use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, FAILED, IN_BACKGROUND, LAST_STEP, NOTHING_YET, OPEN_FILE, SAID_LAST,
-    SO_FAR, THE_LATEST, TOOK, WORKING_ON,
+    ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, NOTHING_YET, OPEN_FILE,
+    SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
 };
+use crate::ledger::problems::reports;
 use crate::ledger::statements::{prose, without_marker};
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
@@ -38,8 +41,13 @@ const FILE_UNITS: (usize, usize) = (60, 120);
 /// Steps after the newest words from which the words may no longer say what is done.
 const FEWEST_SINCE: u64 = 2;
 /// Part of a summary that the last step may take, and its fewest UTF-16 units.
-const STEP_PART: usize = 40;
+const STEP_PART: usize = 24;
 const LEAST_STEP: usize = 120;
+/// Part of a summary that what the model concluded may take, and its most UTF-16 units.
+const CONCLUDED_PART: usize = 32;
+const LONGEST_CONCLUDED: usize = 400;
+/// Most UTF-16 units of the words of a request that may make no sense without what was said before it.
+const LONGEST_ANSWERING: usize = 600;
 /// Parts of a path that name a file, and most bytes of its ending.
 const PARTS: usize = 2;
 const LONGEST_ENDING: usize = 5;
@@ -66,16 +74,43 @@ impl<'a> Builder<'a> {
             goes_on: false,
             tells_state: self.tells_state,
             units: self.units,
-            states: FileStates::of(&ledger.statements),
-            undone: UndoneTurns::of(ledger),
+            standing: self.standing.clone(),
+            states: Rc::new(FileStates::of(ledger, &standing_milestones(milestones(ledger)))),
+            undone: self.undone.clone(),
             pool,
         })
     }
 
-    /// The same for another ledger.
+    /// The same for the history with its turn.
     fn over(self, ledger: &'a Ledger) -> Self {
-        let (states, undone) = (FileStates::of(&ledger.statements), UndoneTurns::of(ledger));
-        Self { ledger, with_turn: ledger, states, undone, ..self }
+        let states = Rc::new(FileStates::of(ledger, &self.standing));
+        Self { ledger, with_turn: ledger, states, ..self }
+    }
+
+    /// What the model concluded since the message at `position`; otherwise what it said right before it.
+    fn concluded_since(&self, position: u64) -> Option<String> {
+        let units = (self.units / CONCLUDED_PART).min(LONGEST_CONCLUDED);
+        if self.units < ROOM_FOR_TWO || !self.tells_state {
+            return None;
+        }
+        let all = self.ledger.statements.as_slice();
+        let (before, since) = all.split_at(all.partition_point(|one| one.position <= position));
+        let since = self.turn.filter(|_| since.is_empty()).map_or(since, |turn| turn.statements.as_slice());
+        if let Some(said) = concluded_last(since, units) {
+            return Some(format!("{CONCLUDED}{said}"));
+        }
+        let request = match position {
+            u64::MAX => self.turn_request,
+            _ => self.ledger.requests.iter().rev().find(|one| one.position == position).map(|one| one.text.as_str()),
+        }?;
+        // A long request can be understood alone, and Goal tells what a very short one answers.
+        let is_whole = utf16_len(&typed(request, MOST_UNITS)) > LONGEST_ANSWERING && !reports(request);
+        if is_whole || self.answered_by(request, position).is_some() {
+            return None;
+        }
+        let start = before.iter().rposition(|one| one.voice == Voice::Person && one.position < position);
+        let before = &before[start.unwrap_or_default()..];
+        Some(format!("{SAID_BEFORE}{}", concluded_last(before, units)?))
     }
 
     /// The item of the request at `position`, which is worked on. Goal has its words.
@@ -96,10 +131,13 @@ impl<'a> Builder<'a> {
         };
         // The kept messages of a turn begin with what was done for it.
         let is_newest = self.turn.is_none() && !self.goes_on && position == self.ledger.messages;
-        match done.is_empty() {
-            true if is_newest => format!("{item} ({NOTHING_YET})"),
-            true => item,
-            false => format!("{item} ({SO_FAR}{})", done.join("; ")),
+        let said = if done.is_empty() { self.concluded_since(position) } else { None };
+        match (done.is_empty(), said) {
+            (true, Some(said)) if is_newest => format!("{item} ({NOTHING_YET}; {said})"),
+            (true, Some(said)) => format!("{item} ({said})"),
+            (true, None) if is_newest => format!("{item} ({NOTHING_YET})"),
+            (true, None) => item,
+            (false, _) => format!("{item} ({SO_FAR}{})", done.join("; ")),
         }
     }
 
@@ -127,7 +165,16 @@ impl<'a> Builder<'a> {
 
     /// What was done last for the request, while its turn is open, and what goes on in the background.
     pub(super) fn last_step(&mut self) {
-        for job in &self.with_turn.last_step.jobs {
+        let is_repeated = |job: &&String| {
+            let own = purposes(job);
+            let begun =
+                self.with_turn.commands.iter().rev().find(|run| run.command == **job).map_or(0, |run| run.position);
+            let later = self.with_turn.commands.iter().rev().take_while(|run| run.position > begun);
+            later.filter(|run| run.outcome == Outcome::Succeeded).any(|run| purposes(&run.command) == own)
+        };
+        // A check that ran again to its end needs no other end.
+        let jobs = self.with_turn.last_step.jobs.iter().filter(|job| !is_check(job) || !is_repeated(job));
+        for job in jobs.collect::<Vec<_>>() {
             let item = format!("{IN_BACKGROUND}{}", quote(&clip_middle(job, LONGEST_RUN)));
             self.pool.add(Section::InProgress, &item, Origin::at(self.with_turn.messages), Rank::Focus);
         }
@@ -208,8 +255,7 @@ impl<'a> Builder<'a> {
     /// What was done after the message at `since`: changed files, the newest milestones, and the newest commands that
     /// are not among them, in a part of the summary.
     fn done_since(&self, since: u64) -> Vec<String> {
-        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let standing = standing_milestones(milestones.filter(|one| one.position > since));
+        let standing = standing_milestones(milestones(self.ledger).filter(|one| one.position > since));
         // A commit tells of the files in it.
         let commit = standing.iter().rev().find(|one| one.text.starts_with(COMMITTED));
         let since_commit = commit.map_or(since, |commit| commit.position);

@@ -87,7 +87,7 @@ fn an_answer_to_what_a_person_showed_is_none_to_the_request_before() {
 fn a_plan_that_a_request_holds_is_told_by_its_beginning() {
     let items: String = (1..12).map(|at| format!("{at}. Change part {at} of the printer of the shop\n")).collect();
     let plan = format!("Please do this plan for the printer.\n\n{items}12. The pages stay as they are on each shelf.");
-    let next = after(Section::NextSteps, &[user(&plan), says("I begin with the first part:", "toolUse")]);
+    let next = after(Section::NextSteps, &[user(&plan), says("The first part has two columns.", "toolUse")]);
     let go_on = next.lines().find(|item| item.starts_with("Go on with")).unwrap();
     assert!(go_on.contains("Please do this plan") && !go_on.contains("pages stay as they are"), "{next}");
 }
