@@ -35,6 +35,9 @@ const LEAST_UNITS: usize = 48;
 /// Part of a summary that one item may take, and one about the state of the work.
 const PART_OF_ONE: usize = 24;
 const STATE_PART: usize = 20;
+/// Fewest UTF-16 units for what is in progress, and the part of a small summary that it may take.
+const LEAST_STATE: usize = 700;
+const LEAST_STATE_PART: usize = 6;
 /// UTF-16 units of the longest item.
 const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
@@ -219,7 +222,8 @@ impl Chooser<'_> {
             let is_state = matches!(list.section, Section::InProgress | Section::NextSteps);
             let (budget, part) = if is_state { (room, STATE_PART) } else { (self.budget, PART_OF_ONE) };
             list.units = (budget / part).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
-            let mut share = (budget / 100 * share(self.kind, list.section).percent).min(self.left);
+            let least = if list.section == Section::InProgress { LEAST_STATE.min(room / LEAST_STATE_PART) } else { 0 };
+            let mut share = (budget / 100 * share(self.kind, list.section).percent).max(least).min(self.left);
             while let Some(candidate) = list.next().filter(|candidate| candidate.rank < Rank::Least) {
                 let cost = cost(list.section, &candidate.item());
                 if cost > share {

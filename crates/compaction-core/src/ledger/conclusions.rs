@@ -119,7 +119,13 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
         tail -= 1;
         left -= cost(told[tail]);
     }
-    match (start, joined(&told[tail..])) {
+    let mut end = joined(&told[tail..]);
+    if end.is_none() && left >= FEWEST_UNITS {
+        // The last sentence is long. One before it may say what is open.
+        let fits = told[head..].iter().rev().find(|text| cost(text) <= left);
+        end = fits.map(|text| (*text).to_owned()).or_else(|| Some(clip_clauses(told.last()?, left)));
+    }
+    match (start, end) {
         (Some(start), Some(end)) if tail == head => joined(&[&start, &end]),
         (Some(start), Some(end)) => Some(format!("{}{GAP}{end}", start.trim_end_matches(GAP.trim()).trim_end())),
         (None, None) => told.first().map(|first| clip_clauses(first, units)),
