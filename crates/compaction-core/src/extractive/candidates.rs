@@ -35,6 +35,7 @@ use crate::ledger::notes::{
 use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::{Terms, terms, topic_scores};
+use crate::ledger::slash::RESETS;
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::templates::task;
 use crate::ledger::text::{clip, first_words, one_line, quote};
@@ -65,8 +66,6 @@ const TURN_IN_GOAL: usize = 30;
 const LONGEST_FIRST: usize = 160;
 /// Part of a summary in which Goal surely has a whole request.
 const WHOLE_GOAL_PART: usize = 3;
-/// Commands that begin a new conversation.
-const RESETS: [&str; 3] = ["/clear", "/new", "/reset"];
 /// Most UTF-16 units of a request that are compared with the newest statements.
 const MOST_OF_TOPIC: usize = 600;
 /// Percent of a request that must be prose if it can be the aim of a conversation.

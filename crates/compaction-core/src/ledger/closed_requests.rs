@@ -414,12 +414,16 @@ pub(super) fn is_claim(sentence: &str) -> bool {
 static CONTINUING: WordList = word_list!(SPACED, "closed requests: continuing");
 const CONTINUING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: continuing");
 
+/// Whether a message lets the model go on.
+pub(super) fn continues(message: &str) -> bool {
+    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
+    CONTINUING.starts(&normalised(start)) || starts_with_piece(start, CONTINUING_UNSPACED)
+}
+
 /// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model
 /// go on with it.
 pub(crate) fn accepts(message: &str) -> bool {
-    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
-    let continues = CONTINUING.starts(&normalised(start)) || starts_with_piece(start, CONTINUING_UNSPACED);
-    !continues && !refuses(message)
+    !continues(message) && !refuses(message)
 }
 
 #[cfg(test)]
