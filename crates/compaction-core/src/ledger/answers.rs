@@ -240,7 +240,7 @@ static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// lets the model go on or names what was asked about, and gives no other task.
 pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let message = message.trim();
-    let is_long = utf16_len(message) > LONGEST_REPLY || unspaced(message) > LONGEST_UNSPACED;
+    let is_long = utf16_len(message) > LONGEST_CHOICE || unspaced(message) > LONGEST_UNSPACED;
     if is_long || sentences(message).any(is_question) || reports(message) {
         return false;
     }
@@ -269,7 +269,7 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let names = || {
         let options = options.as_deref();
         options.is_some_and(|options| chosen(message, options).is_some())
-            || is_choice && utf16_len(message) <= LONGEST_CHOICE && is_known(first) && !gives_task(first)
+            || is_choice && is_known(first) && !gives_task(first)
     };
     let behind = |clause: &str| !gives_task(clause) || is_known(clause);
     (is_verdict && behind(first) || names()) && clauses.all(behind)

@@ -264,10 +264,15 @@ pub(crate) fn is_filler(sentence: &str) -> bool {
 
 /// The item of a request that was answered. `has_changed` says whether files changed for it.
 pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> String {
-    let start = if has_changed { FINISHED } else { ANSWER };
-    let request = clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST);
+    let start = answered_start(request, has_changed);
     let answer = answer.trim_end_matches([':', '\u{ff1a}', ' ']);
-    format!("{start}{request}{ANSWERED_BY}{}", clip_sentences(answer, LONGEST_ANSWER))
+    format!("{start}{}", clip_sentences(answer, LONGEST_ANSWER))
+}
+
+/// The beginning of that item.
+pub(crate) fn answered_start(request: &str, has_changed: bool) -> String {
+    let start = if has_changed { FINISHED } else { ANSWER };
+    format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST))
 }
 
 /// Most words of a command of the harness, such as `/add src/main.rs`, which asks the model for nothing.

@@ -498,10 +498,10 @@ mod tests {
         dialogue.read_model(place(1), Cow::Borrowed(answer), Some("stop"));
         for (at, (asked, told)) in messages.iter().enumerate() {
             let position = 2 + 2 * at as u64;
-            dialogue.read_person(place(position), asked, &mut notes);
+            dialogue.read_person(place(position), asked, false, &mut notes);
             dialogue.read_model(place(position + 1), Cow::Borrowed(told), Some("stop"));
         }
-        dialogue.read_person(place(90), last, &mut notes);
+        dialogue.read_person(place(90), last, false, &mut notes);
         notes.finish().into_iter().filter(|note| note.kind == NoteKind::Decision).map(|note| note.text).collect()
     }
 
@@ -557,7 +557,7 @@ mod tests {
         let place = |position| SourcePosition { position, entry: None };
         let mut dialogue = Dialogue::default();
         let mut notes = NoteList::default();
-        dialogue.read_person(place(1), "/ask do not delete the log", &mut notes);
+        dialogue.read_person(place(1), "/ask do not delete the log", false, &mut notes);
         assert!(dialogue.is_repeated("do not delete the log"));
         assert!(dialogue.is_repeated("/ask do not delete the log"));
         assert!(!dialogue.is_repeated("delete the log"), "it is the opposite");

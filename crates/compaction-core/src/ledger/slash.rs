@@ -71,7 +71,7 @@ pub(super) fn starts_skill(result: &str) -> bool {
 }
 
 /// Whether a message that follows a command or the start of a skill is its prompt. A person may type a short one.
-pub(super) fn is_prompt(message: &str) -> bool {
+pub(crate) fn is_prompt(message: &str) -> bool {
     let message = message.trim();
     let has_lines = || message.lines().filter(|line| !line.trim().is_empty()).nth(FEWEST_LINES - 1).is_some();
     person::starts_as_harness(message)
