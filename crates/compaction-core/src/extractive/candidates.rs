@@ -249,7 +249,10 @@ impl<'a> Builder<'a> {
             let item = format!("{item}{}", self.answered_mark());
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
             if self.is_open() {
-                let item = self.working_on(latest.position);
+                // What was done before an answer to a question is told already.
+                let is_answer = |last: &&Request| last.weight == RequestWeight::Answer;
+                let since = self.ledger.last_request().filter(is_answer).unwrap_or(latest);
+                let item = self.working_on(if self.is_answer { u64::MAX } else { since.position });
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
             }
             self.requests_behind(latest);

@@ -202,13 +202,20 @@ fn and_then(words: &str, option: Option<String>) -> String {
 
 /// The beginning of an earlier request, in whole sentences where they fit.
 fn begins(request: &str, units: usize) -> String {
-    clip_sentences(&typed(task(request).unwrap_or(request), MOST_UNITS), units)
+    let start = clip_sentences(&typed(task(request).unwrap_or(request), MOST_UNITS), units);
+    // The number of an item that is left out says nothing.
+    let number = |text: &str| text.len() - text.trim_end_matches(|one: char| one.is_ascii_digit()).len();
+    let bare = start.strip_suffix('.').map(|bare| &bare[..bare.len() - number(bare)]);
+    let is_cut = |bare: &&str| bare.len() + 1 < start.len() && bare.ends_with([' ', '.', '?', '!', '\u{2026}']);
+    bare.filter(is_cut).unwrap_or(&start).trim_end().to_owned()
 }
 
 /// Whether two requests begin with the same words.
 fn begin_alike(one: &str, other: &str) -> bool {
-    let start = |text| one_line(prefix_utf16(text, ALIKE_UNITS));
-    start(one.trim()) == start(other.trim())
+    let start = |text: &'_ str| {
+        one_line(prefix_utf16(text.trim_start_matches(|one: char| !one.is_alphabetic()), ALIKE_UNITS))
+    };
+    start(one.trim_end()) == start(other.trim_end())
 }
 
 /// A request in at most `units` UTF-16 units. What it asks stays, where that is told apart: of a long one, whole
