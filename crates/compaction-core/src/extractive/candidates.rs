@@ -29,16 +29,16 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED,
-    RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
+    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED, RESET_TO,
+    STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
 };
 use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::{Terms, terms, topic_scores};
 use crate::ledger::slash::{RESETS, is_prompt};
 use crate::ledger::statements::{is_prose, sentences};
-use crate::ledger::templates::task;
-use crate::ledger::text::{clip, first_words, one_line, quote};
+use crate::ledger::templates::{is_procedure, task};
+use crate::ledger::text::{clip, clip_sentences, first_words, one_line, quote};
 use crate::ledger::{CommandRecord, FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
@@ -64,6 +64,8 @@ const TURN_UNITS: (usize, usize) = (160, 400);
 const TURN_IN_GOAL: usize = 30;
 /// Most UTF-16 units of an answered request that began a conversation or its topic.
 const LONGEST_FIRST: usize = 180;
+/// Most UTF-16 units of a latest request that looks like the prompt of a command.
+const LONGEST_PROCEDURE: usize = 300;
 /// Part of a summary in which Goal surely has a whole request.
 const WHOLE_GOAL_PART: usize = 3;
 /// Most UTF-16 units of a request that are compared with the newest statements.
@@ -237,6 +239,7 @@ impl<'a> Builder<'a> {
             let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
             let line = match latest.weight {
                 RequestWeight::Command => self.with_title(latest).to_owned(),
+                _ if is_procedure(request) => clip_sentences(&typed(request, MOST_UNITS), LONGEST_PROCEDURE),
                 _ => typed(request, MOST_UNITS),
             };
             let is_command = latest.weight == RequestWeight::Command;
@@ -252,8 +255,8 @@ impl<'a> Builder<'a> {
                 // What was done before an answer to a question is told already.
                 let is_answer = |last: &&Request| last.weight == RequestWeight::Answer;
                 let since = self.ledger.last_request().filter(is_answer).unwrap_or(latest);
-                let item = self.working_on(if self.is_answer { u64::MAX } else { since.position });
-                self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
+                let origin = if self.is_answer { Origin::at(u64::MAX) } else { origin(since) };
+                self.pool.add(Section::InProgress, &self.working_on(origin.position), origin, Rank::Focus);
             }
             self.requests_behind(latest);
         }
@@ -344,12 +347,17 @@ impl<'a> Builder<'a> {
     /// The last request that is complete by itself. The kept end of a split turn has its own.
     fn latest(&self) -> Option<&'a Request> {
         let requests = &self.ledger.requests;
-        let is_whole = |one: &&Request| is_substantive(&one.text) && one.weight != RequestWeight::Answer;
+        let is_whole = |one: &&Request| match one.weight {
+            RequestWeight::Answer => false,
+            RequestWeight::Command => is_substantive(self.with_title(one)),
+            _ => is_substantive(&one.text),
+        };
         let whole = requests.iter().rev().filter(is_whole);
         // A command after whose answer the person went on is over, and their own words still stand.
         let is_last = |one: &Request| requests.last().is_some_and(|last| last.position == one.position);
         let is_current = |one: &&Request| one.weight != RequestWeight::Command || is_last(one);
-        let has_own = self.requests_since_reset().iter().any(|one| is_whole(&one) && one.weight != RequestWeight::Command);
+        let has_own =
+            self.requests_since_reset().iter().any(|one| is_whole(&one) && one.weight != RequestWeight::Command);
         let mut whole = whole.filter(|one| !has_own || is_current(one));
         // A rule stands with the constraints, and the request before it goes on.
         let newest = whole.clone().next();

@@ -1,4 +1,5 @@
 mod goal_and_done;
+mod goals;
 mod said;
 
 use std::cell::Cell;

@@ -129,7 +129,8 @@ impl<'a> Collector<'a> {
         self.names.restore(NameKind::Identifier, &previous.identifiers);
         self.pinned = previous.pinned.clone();
         self.left_out = previous.left_out.clone();
-        let ends_with_command = |last: &Request| last.weight == RequestWeight::Command && last.position == self.first - 1;
+        let ends_with_command =
+            |last: &Request| last.weight == RequestWeight::Command && last.position == self.first - 1;
         self.expected = previous.last_request().filter(|last| ends_with_command(last)).map(|_| Expected::OfSkill);
         if let Some(open) = previous.requests.iter().rev().find(|request| request.asks_for_work()) {
             let answers = Some(previous.answered).filter(|answered| *answered > open.position);
@@ -286,7 +287,7 @@ impl<'a> Collector<'a> {
         } else if shows(words) {
             self.asked.leave();
         }
-        let pasted = if is_procedure(words) { behind_heading(words) } else { passages(words) };
+        let pasted = if is_procedure(words) { [behind_heading(words)].into() } else { passages(words) };
         self.statements.add_person(place, words, pasted);
     }
 

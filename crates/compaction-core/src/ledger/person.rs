@@ -265,7 +265,8 @@ pub(super) fn report(text: &str) -> Option<&str> {
         || PERSON_ELEMENTS.contains(&name)
         || is_surrounding(name.as_bytes())
         || name.split(['_', '-']).any(|word| SHOWN_ELEMENTS.contains(&word));
-    let is_name = name.bytes().all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, b'-' | b'_'));
+    let is_name =
+        name.bytes().all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, b'-' | b'_'));
     // No file has an element with other marks in its name: it was masked.
     let is_masked = || name.contains(['[', '*', '\u{2026}', '#', '\u{2588}']);
     let is_of_harness = || is_name && (name.contains(['-', '_']) || has_parts(inside)) || is_masked();
@@ -464,6 +465,31 @@ mod tests {
         ] {
             assert_eq!(words(text).trim(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_message_that_is_one_element_is_a_report() {
+        for (text, expected) in [
+            ("<ta[X]>\n<ta[X]>b1</ta[X]>\n<summary>done</summary>\n</ta[X]>", Some("<ta[X]>b1</ta[X]>")),
+            ("<job-report id=\"1\">\nall done\n</job-report>\nFull transcript available at: /tmp/1", Some("all done")),
+            ("<notice>\n<status>failed</status>\n<summary>no</summary>\n</notice>", Some("<summary>no")),
+            ("<teammate-message id=\"a\">look at the cart</teammate-message>", Some("look at the cart")),
+            ("<pr_description>The menu is empty.</pr_description>", None),
+            ("<user_query>add a menu</user_query>", None),
+            ("<project>\n<name>shop</name>\n</project>", None),
+            ("<div class=\"a-b\">\n<p>text</p>\n</div>", None),
+            ("<job-report>a</job-report> add a menu <job-report>b</job-report>", None),
+            ("<job-report>a</job-report> add a menu", None),
+            ("<job-report>", None),
+            ("<", None),
+        ] {
+            let found = report(text);
+            assert_eq!(found.is_some(), expected.is_some(), "{text}");
+            assert!(expected.is_none_or(|expected| found.is_some_and(|found| found.contains(expected))), "{text}");
+            assert_eq!(words(text).is_empty(), expected.is_some(), "{text}");
+        }
+        let (told, rest) = news("<task-id>b1</task-id>\n<summary>Audit done</summary>\n<result>One.\nTwo.</result>");
+        assert_eq!((told, rest.as_str()), (vec!["Audit done"], "One.\nTwo."));
     }
 
     #[test]

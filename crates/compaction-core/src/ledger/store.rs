@@ -273,7 +273,8 @@ impl Ledger {
 
     /// The indexes of requests that ask for nothing.
     fn replies(&self) -> Vec<usize> {
-        let is_reply = |(_, one): &(usize, &Request)| matches!(one.weight, RequestWeight::Answer | RequestWeight::Reply);
+        let is_reply =
+            |(_, one): &(usize, &Request)| matches!(one.weight, RequestWeight::Answer | RequestWeight::Reply);
         self.requests.iter().enumerate().filter(is_reply).map(|(index, _)| index).collect()
     }
 

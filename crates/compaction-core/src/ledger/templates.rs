@@ -46,15 +46,15 @@ pub(super) fn title(prompt: &str) -> Option<&str> {
 }
 
 /// The range of a text behind the line with which it begins.
-pub(super) fn behind_heading(text: &str) -> Vec<Range<usize>> {
+pub(super) fn behind_heading(text: &str) -> Range<usize> {
     let start = text.len() - text.trim_start().len();
     let end = text[start..].find('\n').map_or(text.len(), |end| start + end);
-    vec![end..text.len()]
+    end..text.len()
 }
 
 /// Whether a text looks like a prompt that says how an agent proceeds: a long text that begins with a heading, has others,
 /// and tells what to report. A specification or a plan says what to build.
-pub(super) fn is_procedure(text: &str) -> bool {
+pub(crate) fn is_procedure(text: &str) -> bool {
     if heading(text).is_none() || utf16_len(text) < SHORTEST {
         return false;
     }

@@ -111,7 +111,8 @@ impl<'a> Builder<'a> {
     /// The answers and commands behind the latest request, and the last message of the person.
     pub(super) fn requests_behind(&mut self, latest: &'a Request) {
         let requests = &self.ledger.requests;
-        let is_last = |one: &Request| self.turn_request.is_none() && requests.last().is_some_and(|last| std::ptr::eq(last, one));
+        let is_last =
+            |one: &Request| self.turn_request.is_none() && requests.last().is_some_and(|last| std::ptr::eq(last, one));
         let is_told = |one: &&Request| {
             let goes_on = matches!(one.weight, RequestWeight::Answer | RequestWeight::Command);
             (goes_on || is_last(one)) && !only_sets_rules(&one.text) && !RESETS.contains(&one.text.trim())
@@ -212,9 +213,8 @@ fn begins(request: &str, units: usize) -> String {
 
 /// Whether two requests begin with the same words.
 fn begin_alike(one: &str, other: &str) -> bool {
-    let start = |text: &'_ str| {
-        one_line(prefix_utf16(text.trim_start_matches(|one: char| !one.is_alphabetic()), ALIKE_UNITS))
-    };
+    let start =
+        |text: &'_ str| one_line(prefix_utf16(text.trim_start_matches(|one: char| !one.is_alphabetic()), ALIKE_UNITS));
     start(one.trim_end()) == start(other.trim_end())
 }
 
