@@ -42,6 +42,7 @@ pub(crate) mod rules;
 mod rulings;
 pub(crate) mod selection;
 mod shown;
+pub(crate) mod slash;
 mod stated;
 pub(crate) mod statements;
 pub(crate) mod steps;
@@ -171,7 +172,12 @@ pub struct Request {
 impl Request {
     /// Whether it asks for something and can be understood alone.
     pub(crate) fn asks_for_work(&self) -> bool {
-        self.weight != RequestWeight::Reply && cues::is_substantive(&self.text)
+        (self.is_own() || self.weight == RequestWeight::Command) && cues::is_substantive(&self.text)
+    }
+
+    /// Whether it asks for something in the person's own words.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.weight, RequestWeight::Topic | RequestWeight::Work)
     }
 }
 
@@ -182,6 +188,10 @@ pub enum RequestWeight {
     Topic,
     /// It asks for work.
     Work,
+    /// It is a command to the agent, with the title of the prompt that the agent sent for it.
+    Command,
+    /// It answers a question of the model, and the request before it goes on.
+    Answer,
     /// It confirms, refuses or comments.
     Reply,
 }

@@ -30,15 +30,16 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AGREED, AND_THEN, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED,
-    RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
+    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED, RESET_TO,
+    STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
 };
 use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::{Terms, terms, topic_scores};
+use crate::ledger::slash::{RESETS, is_prompt};
 use crate::ledger::statements::{is_prose, sentences};
-use crate::ledger::templates::task;
-use crate::ledger::text::{clip, first_words, one_line, quote};
+use crate::ledger::templates::{is_procedure, task};
+use crate::ledger::text::{clip, clip_sentences, first_words, one_line, quote};
 use crate::ledger::{CommandRecord, FileRecord, Ledger, Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
@@ -62,12 +63,12 @@ const TURN_PART: usize = 60;
 const TURN_UNITS: (usize, usize) = (160, 400);
 /// The same part for Goal, which is read alone.
 const TURN_IN_GOAL: usize = 30;
-/// Most UTF-16 units of the first request of a conversation whose topic has moved.
-const LONGEST_FIRST: usize = 160;
+/// Most UTF-16 units of an answered request that began a conversation or its topic.
+const LONGEST_FIRST: usize = 180;
+/// Most UTF-16 units of a latest request that looks like the prompt of a command.
+const LONGEST_PROCEDURE: usize = 300;
 /// Part of a summary in which Goal surely has a whole request.
 const WHOLE_GOAL_PART: usize = 3;
-/// Commands that begin a new conversation.
-const RESETS: [&str; 3] = ["/clear", "/new", "/reset"];
 /// Most UTF-16 units of a request that are compared with the newest statements.
 const MOST_OF_TOPIC: usize = 600;
 /// Percent of a request that must be prose if it can be the aim of a conversation.
@@ -119,6 +120,11 @@ impl Candidates {
         let is_turn = |turn: &&Turn| !turn.request.trim().is_empty() || !turn.ledger.is_empty();
         let turn = style.turn.filter(|_| kind == SummaryKind::History).filter(is_turn);
         let turn_request = turn.map(|turn| Self::request_of(turn, ledger)).filter(|request| !request.trim().is_empty());
+        let of_turn = |one: &&Request| one.position > ledger.messages;
+        let read = style.with_turn.map(|with_turn| with_turn.requests.iter().find(of_turn));
+        // The prompt of a command with which the history ends is not the person's.
+        let turn_request = turn_request.filter(|turn| read.is_none_or(|read| read.is_some()) || !is_prompt(turn));
+        let is_answer = read.flatten().is_some_and(|read| read.weight == RequestWeight::Answer);
         // A turn that begins with a rule goes on with the request before it.
         let is_aim = |request: &&Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
         let is_open = |turn: &str| {
@@ -154,6 +160,7 @@ impl Candidates {
             goes_on,
             tells_state,
             turn_request,
+            is_answer,
             units,
             standing,
             states: Rc::new(states),
@@ -194,6 +201,8 @@ struct Builder<'a> {
     tells_state: bool,
     /// The request of the turn that follows, if a person's words begin it.
     turn_request: Option<&'a str>,
+    /// Whether that only answers a question, so that the request before it goes on.
+    is_answer: bool,
     /// What was done in that turn.
     turn: Option<&'a Ledger>,
     /// UTF-16 units that the summary may take.
@@ -219,7 +228,7 @@ impl<'a> Builder<'a> {
             return;
         }
         let latest = self.latest();
-        let of_turn = self.turn_request.filter(|turn| is_substantive(turn));
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer);
         let newest = of_turn.or(latest.map(|latest| latest.text.as_str()));
         let is_latest = |request: &Request| newest.is_some_and(|newest| one_line(newest) == one_line(&request.text));
         self.earlier_goals(is_latest);
@@ -238,8 +247,14 @@ impl<'a> Builder<'a> {
         if let Some(latest) = latest {
             // The steps of a template are needed as long as it is worked on.
             let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
-            let line = typed(request, MOST_UNITS);
-            let answered = self.chosen_at(latest.position).or_else(|| self.answered_by(&latest.text, latest.position));
+            let line = match latest.weight {
+                RequestWeight::Command => self.with_title(latest).to_owned(),
+                _ if is_procedure(request) => clip_sentences(&typed(request, MOST_UNITS), LONGEST_PROCEDURE),
+                _ => typed(request, MOST_UNITS),
+            };
+            let is_command = latest.weight == RequestWeight::Command;
+            let answered = || self.answered_by(&latest.text, latest.position).filter(|_| !is_command);
+            let answered = self.chosen_at(latest.position).or_else(answered);
             let item = match &answered {
                 Some(question) => format!("{LATEST}{line} ({question})"),
                 None => format!("{LATEST}{line}"),
@@ -247,24 +262,13 @@ impl<'a> Builder<'a> {
             let item = format!("{item}{}", self.answered_mark());
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
             if self.is_open() {
-                let item = self.working_on(latest.position);
-                self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
+                // What was done before an answer to a question is told already.
+                let is_answer = |last: &&Request| last.weight == RequestWeight::Answer;
+                let since = self.ledger.last_request().filter(is_answer).unwrap_or(latest);
+                let origin = if self.is_answer { Origin::at(u64::MAX) } else { origin(since) };
+                self.pool.add(Section::InProgress, &self.working_on(origin.position), origin, Rank::Focus);
             }
-            let then = |words: &str, option: Option<String>| {
-                let option = option.map(|option| format!(" ({option})")).unwrap_or_default();
-                format!("{AND_THEN}{}{option}", one_line(words))
-            };
-            if let Some(turn) = self.turn_request {
-                let item = then(turn, self.chosen_option(turn));
-                self.pool.add(Section::Goal, &item, Origin::at(u64::MAX), Rank::Must);
-            } else if let Some(last) = self
-                .ledger
-                .last_request()
-                .filter(|last| last.position > latest.position && !only_sets_rules(&last.text))
-            {
-                let item = then(&last.text, self.chosen_at(last.position));
-                self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
-            }
+            self.requests_behind(latest);
         }
     }
 
@@ -280,6 +284,11 @@ impl<'a> Builder<'a> {
         if utf16_len(&one_line(request)) > SHORT_REQUEST {
             return None;
         }
+        self.question_before(request, position)
+    }
+
+    /// The same for a request that may be longer.
+    fn question_before(&self, request: &str, position: u64) -> Option<String> {
         let before = |statement: &&Statement| statement.position < position && statement.voice != Voice::Action;
         let last = self.ledger.statements.iter().rev().find(before).filter(|last| last.is_of_model())?;
         let same = self.ledger.statements.iter().rev().filter(before);
@@ -319,7 +328,7 @@ impl<'a> Builder<'a> {
         if self.kind == SummaryKind::TurnPrefix {
             return first;
         }
-        let is_aim = |request: &&Request| request.weight != RequestWeight::Reply && is_typed(&request.text);
+        let is_aim = |request: &&Request| request.is_own() && is_typed(&request.text);
         let aims: Vec<&Request> = requests.iter().filter(is_whole).filter(is_aim).collect();
         let all = || first.into_iter().chain(aims.iter().copied());
         let texts: Vec<_> = all().map(|one| (one.position, typed(&one.text, MOST_OF_TOPIC))).collect();
@@ -348,7 +357,18 @@ impl<'a> Builder<'a> {
     /// The last request that is complete by itself. The kept end of a split turn has its own.
     fn latest(&self) -> Option<&'a Request> {
         let requests = &self.ledger.requests;
-        let mut whole = requests.iter().rev().filter(|request| is_substantive(&request.text));
+        let is_whole = |one: &&Request| match one.weight {
+            RequestWeight::Answer => false,
+            RequestWeight::Command => is_substantive(self.with_title(one)),
+            _ => is_substantive(&one.text),
+        };
+        let whole = requests.iter().rev().filter(is_whole);
+        // A command after whose answer the person went on is over, and their own words still stand.
+        let is_last = |one: &Request| requests.last().is_some_and(|last| last.position == one.position);
+        let is_current = |one: &&Request| one.weight != RequestWeight::Command || is_last(one);
+        let has_own =
+            self.requests_since_reset().iter().any(|one| is_whole(&one) && one.weight != RequestWeight::Command);
+        let mut whole = whole.filter(|one| !has_own || is_current(one));
         // A rule stands with the constraints, and the request before it goes on.
         let newest = whole.clone().next();
         let aim = whole.find(|request| !only_sets_rules(&request.text));

@@ -1,4 +1,5 @@
 mod goal_and_done;
+mod goals;
 mod said;
 
 use std::cell::Cell;
@@ -502,13 +503,13 @@ fn chat_is_no_goal() {
         &texts.map(user),
         expect![[r#"
             Goal: Port the printer of the compiler to Rust
+            Goal: Then: ok, add colours to the printer as well
             Goal: Latest request: Now document the network protocol for new users
             Goal: The user then wrote: delete it
             InProgress: Working on: the latest request
             NextSteps: Go on with: Now document the network protocol for new users
             CriticalContext: User: a1b2c3
             CriticalContext: User: i restarted it all good
-            CriticalContext: User: ok, add colours to the printer as well
             CriticalContext: User: looks good to me
             CriticalContext: User: yes
         "#]],
@@ -1206,7 +1207,9 @@ fn the_goal_is_what_the_newest_work_is_about() {
     }
     let moved = expect![[r#"
         Goal: At first: Why is the lint red on the build?
-        Goal: Then: Write a viewer for session archives that lists every branch with its author
+        Goal: Then: Write a viewer for session archives that lists every branch with its author (answered)
+        Goal: Then: the viewer also needs sizes for each branch (answered)
+        Goal: Then: the viewer also needs tags for each branch (answered)
         Goal: Latest request: the viewer also needs notes for each branch (answered)
         InProgress: Nothing is in progress. The last answer reports: The viewer shows the notes of every branch behind its author.
         NextSteps: Nothing is left of the latest request. The next message of the user decides

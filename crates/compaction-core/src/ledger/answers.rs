@@ -2,10 +2,13 @@
 //! so they become one decision. Words of several languages tell an assent and a refusal.
 
 use super::bold::without_bold;
+use super::choices::{chosen, offered, stems};
+use super::closed_requests::continues;
 use super::constraints::is_constraint;
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
 use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
 use super::problems::reports;
+use super::requests::WORK;
 use super::statements::sentences;
 use super::text::{
     WordList, clip_middle, clip_sentences, has_any, has_piece, normalised, one_line, starts_with_piece, word_list,
@@ -278,6 +281,50 @@ pub(super) fn tells_state(message: &str, answer: &str) -> bool {
     let plain = normalised(message);
     let says_more = plain.split_whitespace().count() > BARE_WORDS || unspaced(&plain) > BARE_CHARACTERS;
     offers && says_more && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
+}
+
+/// Most UTF-16 units of a message in scripts without spaces that only answers.
+const LONGEST_UNSPACED: usize = 24;
+/// First words of a clause that gives a task.
+static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
+
+/// Whether a short message only answers what `answer` asks at its end, or takes one of its options: it agrees, refuses,
+/// lets the model go on or names what was asked about, and gives no other task.
+pub(super) fn only_answers(message: &str, answer: &str) -> bool {
+    let message = message.trim();
+    let is_long = utf16_len(message) > LONGEST_CHOICE || unspaced(message) > LONGEST_UNSPACED;
+    if is_long || sentences(message).any(is_question) || reports(message) {
+        return false;
+    }
+    let all: Vec<&str> = sentences(answer).collect();
+    let newest = &all[all.len().saturating_sub(ASKED_WITHIN)..];
+    let options = offered(answer);
+    let questions = newest.iter().copied().filter(|one| is_question(one));
+    let asked: Vec<&str> = questions.chain(options.as_deref()).collect();
+    if asked.is_empty() {
+        return false;
+    }
+    let is_choice = options.is_some() || asked.iter().any(|one| lets_choose(one));
+    let asked = asked.into_iter().map(normalised).collect::<String>();
+    let known = stems(&asked);
+    let is_known = |clause: &str| stems(clause).iter().any(|stem| known.contains(stem));
+    // A task of its own begins with a verb that the answer did not say.
+    let gives_task = |clause: &str| {
+        let words = normalised(clause);
+        let verb = WORK.found_in(&words).next().map(|(_, verb)| verb);
+        verb.is_some_and(|verb| !has_any(&asked, &[verb])) || TASKS.starts(&words) && !is_known(clause)
+    };
+    let marks = [',', '.', ';', ':', '!', '\u{2014}', '\u{ff0c}', '\u{3001}', '\u{3002}', '\u{ff01}'];
+    let mut clauses = message.split(marks).map(str::trim).filter(|clause| clause.contains(char::is_alphanumeric));
+    let Some(first) = clauses.next() else { return false };
+    let is_verdict = verdict(message).is_some() || continues(message);
+    let names = || {
+        let options = options.as_deref();
+        options.is_some_and(|options| chosen(message, options).is_some())
+            || is_choice && is_known(first) && !gives_task(first)
+    };
+    let behind = |clause: &str| !gives_task(clause) || is_known(clause);
+    (is_verdict && behind(first) || names()) && clauses.all(behind)
 }
 
 /// Whether a question offers to find out whether something is so.

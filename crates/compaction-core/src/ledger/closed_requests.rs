@@ -282,10 +282,15 @@ pub(crate) fn is_filler(sentence: &str) -> bool {
 
 /// The item of a request that was answered. `has_changed` says whether files changed for it.
 pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> String {
-    let start = if has_changed { FINISHED } else { ANSWER };
-    let request = clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST);
+    let start = answered_start(request, has_changed);
     let answer = answer.trim_end_matches([':', '\u{ff1a}', ' ']);
-    format!("{start}{request}{ANSWERED_BY}{}", clip_sentences(answer, LONGEST_ANSWER))
+    format!("{start}{}", clip_sentences(answer, LONGEST_ANSWER))
+}
+
+/// The beginning of that item.
+pub(crate) fn answered_start(request: &str, has_changed: bool) -> String {
+    let start = if has_changed { FINISHED } else { ANSWER };
+    format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST))
 }
 
 /// Most words of a command of the harness, such as `/add src/main.rs`, which asks the model for nothing.
@@ -432,12 +437,16 @@ pub(super) fn is_claim(sentence: &str) -> bool {
 static CONTINUING: WordList = word_list!(SPACED, "closed requests: continuing");
 const CONTINUING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: continuing");
 
+/// Whether a message lets the model go on.
+pub(super) fn continues(message: &str) -> bool {
+    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
+    CONTINUING.starts(&normalised(start)) || starts_with_piece(start, CONTINUING_UNSPACED)
+}
+
 /// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model
 /// go on with it.
 pub(crate) fn accepts(message: &str) -> bool {
-    let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
-    let continues = CONTINUING.starts(&normalised(start)) || starts_with_piece(start, CONTINUING_UNSPACED);
-    !continues && !refuses(message)
+    !continues(message) && !refuses(message)
 }
 
 #[cfg(test)]

@@ -22,13 +22,15 @@ use super::person;
 use super::requests::{Dialogue, read_constraints};
 use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
+use super::slash::{self, Expected};
 use super::stated::choices_of_commit;
 use super::statements::Statements;
 use super::statements::{Part, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
+use super::templates::{behind_heading, is_procedure};
 use super::text::{clip_middle, without_thinking};
-use super::{Ledger, LeftOut, Places, Request, Voice, earlier_summary};
+use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
@@ -68,6 +70,8 @@ pub struct Collector<'a> {
     pinned: Vec<EntryId>,
     left_out: LeftOut,
     asked: Asked,
+    /// What the next message may be the prompt of.
+    expected: Option<Expected<'a>>,
 }
 
 impl Ledger {
@@ -102,6 +106,7 @@ impl<'a> Collector<'a> {
             pinned: Vec::new(),
             left_out: LeftOut::default(),
             asked: Asked::default(),
+            expected: None,
         };
         match (previous, previous_summary) {
             (Some(previous), _) => collector.restore(previous),
@@ -125,6 +130,9 @@ impl<'a> Collector<'a> {
         self.names.restore(NameKind::Identifier, &previous.identifiers);
         self.pinned = previous.pinned.clone();
         self.left_out = previous.left_out.clone();
+        let ends_with_command =
+            |last: &Request| last.weight == RequestWeight::Command && last.position == self.first - 1;
+        self.expected = previous.last_request().filter(|last| ends_with_command(last)).map(|_| Expected::OfSkill);
         if let Some(open) = previous.requests.iter().rev().find(|request| request.asks_for_work()) {
             let answers = Some(previous.answered).filter(|answered| *answered > open.position);
             self.asked = Asked::at(open.position);
@@ -136,22 +144,13 @@ impl<'a> Collector<'a> {
     pub fn read(&mut self, prepared: &'a PreparedMessage) {
         self.position += 1;
         let place = SourcePosition { position: self.position, entry: Some(&prepared.entry_id) };
-        match &*prepared.message.read_body() {
-            Body::User { content } => {
-                let text = content.text("\n");
-                let words = person::words(&text);
-                if words.len() < text.len() {
-                    self.actions.note_notice(&text);
-                }
-                if words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO) {
-                    self.take_back_commit(place);
-                }
-                if self.dialogue.is_repeated(&words) {
-                    return;
-                }
-                self.read_person(place, &words);
-                self.read_names(content, place, Places::PERSON);
-            }
+        let expected = self.expected.take();
+        let body = prepared.message.read_body();
+        if !matches!(&*body, Body::User { .. }) {
+            self.read_expected(expected.as_ref(), None);
+        }
+        match &*body {
+            Body::User { content } => self.read_user(place, content, expected),
             Body::Custom { content, .. } => {
                 self.dialogue.read_extension(place, &content.text("\n"), &mut self.notes);
                 self.read_names(content, place, Places::ANSWER);
@@ -175,7 +174,10 @@ impl<'a> Collector<'a> {
                     read_constraints(place, &words, asks, &mut self.notes);
                 }
                 if let Some(words) = person::sent_while_working(&text) {
-                    self.read_person(place, &words);
+                    self.read_person(place, &words, false);
+                }
+                if slash::starts_skill(&text) || matches!(expected, Some(Expected::OfSkill)) {
+                    self.expected = Some(Expected::OfSkill);
                 }
                 self.new_tasks.end(tool_call_id, &text, *is_error, &mut self.plan);
                 if self.actions.shows_plan(tool_call_id) {
@@ -203,7 +205,66 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read_person(&mut self, place: SourcePosition<'a>, words: &str) {
+    /// Reads a message that has the role of a person's. It may be a prompt that is `expected`.
+    fn read_user(&mut self, place: SourcePosition<'a>, content: &Content, expected: Option<Expected<'a>>) {
+        let text = content.text("\n");
+        let words = person::words(&text);
+        if words.len() < text.len() {
+            self.actions.note_notice(&text);
+        }
+        if expected.is_some() && slash::is_prompt(&text) && slash::sent_command(&text, &words).is_none() {
+            if !self.read_expected(expected.as_ref(), Some(&text)) {
+                self.read_person(place, "", false);
+            }
+            return;
+        }
+        self.read_expected(expected.as_ref(), None);
+        if let Some(command) = slash::sent_command(&text, &words).filter(|one| !slash::is_of_interface(one)) {
+            self.expected = Some(Expected::OfCommand(command, place));
+            return self.read_names(content, place, Places::PERSON);
+        }
+        if slash::is_typed_for_interface(&words) || slash::sent_command(&text, &words).is_some() {
+            // It may begin a new conversation.
+            return self.dialogue.read_interface(place, words.trim());
+        }
+        if words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO) {
+            self.take_back_commit(place);
+        }
+        if self.dialogue.is_repeated(&words) {
+            return;
+        }
+        if let Some(report) = person::report(&text) {
+            self.read_report(place, report);
+        }
+        match slash::without_prompt(&words) {
+            Some((command, is_bare)) => self.read_person(place, &command, is_bare),
+            None => self.read_person(place, &words, false),
+        }
+        self.read_names(content, place, Places::PERSON);
+    }
+
+    /// Reads the command that waits for its prompt, with the title of the prompt if it came. Returns whether there is one.
+    fn read_expected(&mut self, expected: Option<&Expected<'a>>, prompt: Option<&str>) -> bool {
+        let Some(Expected::OfCommand(command, place)) = expected else { return false };
+        let is_bare = !slash::has_own_words(command);
+        let command = prompt.map_or_else(|| command.clone(), |prompt| slash::with_title(command, prompt));
+        if !self.dialogue.is_repeated(&command) {
+            self.read_person(*place, &command, is_bare);
+        }
+        true
+    }
+
+    /// Reads what a harness reports: the news as results, and the rest as quotes.
+    fn read_report(&mut self, place: SourcePosition<'a>, report: &str) {
+        let (news, rest) = person::news(report);
+        for line in news {
+            self.statements.add_line(Voice::Action, place, line);
+        }
+        self.statements.add_quoted(place, &rest);
+    }
+
+    /// Reads words of a person. `is_command` says that they are a command to the agent with nothing of their own.
+    fn read_person(&mut self, place: SourcePosition<'a>, words: &str, is_command: bool) {
         if is_substantive(words) {
             // A message that comes while the model works ends no turn.
             let since = if self.dialogue.is_waiting { u64::MAX } else { self.asked_at() };
@@ -216,7 +277,7 @@ impl<'a> Collector<'a> {
             self.newest_calls.end_turn();
             self.actions.begin_turn();
         }
-        self.dialogue.read_person(place, words, &mut self.notes);
+        self.dialogue.read_person(place, words, is_command, &mut self.notes);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if self.dialogue.requests.last().is_some_and(is_request) {
             let reopened = self.end_request(words);
@@ -227,7 +288,8 @@ impl<'a> Collector<'a> {
         } else if shows(words) {
             self.asked.leave();
         }
-        self.statements.add_person(place, words, passages(words));
+        let pasted = if is_procedure(words) { [behind_heading(words)].into() } else { passages(words) };
+        self.statements.add_person(place, words, pasted);
     }
 
     /// Records that the newest commit was taken back, as aider does when a person tells it to. It does not take back what
@@ -450,6 +512,8 @@ impl<'a> Collector<'a> {
 
     /// The ledger of everything that was read.
     pub fn finish(mut self) -> Ledger {
+        let expected = self.expected.take();
+        self.read_expected(expected.as_ref(), None);
         if !self.has_results && self.actions.has_waited() {
             // Branch messages have no tool results, so their calls count as done.
             self.actions.end_all(&mut self.errors);

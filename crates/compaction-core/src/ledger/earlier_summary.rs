@@ -4,9 +4,10 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, ANSWER_LEFT, AT_FIRST, COMMAND, COMMANDS, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE, IN_BACKGROUND,
-    LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NEVER_PUSHED, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS,
-    PROPOSED, RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SHOWN, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
+    ANNOUNCED, ANSWER_LEFT, AT_FIRST, COMMAND, COMMANDS, DONE, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE,
+    IN_BACKGROUND, LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NEVER_PUSHED, NO_RESULT, NOTHING_LEFT,
+    OLD_PLAN, PATHS, PROPOSED, RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SHOWN, THE_GOAL, THEN, TO_FIX, TO_RUN,
+    UNPUSHED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -71,7 +72,10 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
                 match item.strip_prefix(LATEST) {
                     Some(request) => latest = Some(request.strip_suffix(DONE_WITH).unwrap_or(request).to_owned()),
                     None => {
-                        let item = item.strip_prefix(AT_FIRST).or_else(|| item.strip_prefix(THEN)).unwrap_or(item);
+                        let past = item.strip_prefix(AT_FIRST).or_else(|| item.strip_prefix(THEN));
+                        let bare =
+                            past.and_then(|past| past.strip_suffix(DONE).or_else(|| past.strip_suffix(DONE_WITH)));
+                        let item = bare.or(past).unwrap_or(item);
                         add_item(section.in_history(), item, SourcePosition::EARLIER, collector);
                     }
                 }

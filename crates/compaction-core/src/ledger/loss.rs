@@ -298,7 +298,7 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     let last = ledger.last_request();
     all.extend(ledger.requests.iter().rev().take(MOST_REQUESTS).map(|request| {
         let weight = match request.weight {
-            RequestWeight::Reply => REPLY,
+            RequestWeight::Answer | RequestWeight::Reply => REPLY,
             _ if Some(request) == last => LAST,
             _ => 1.0,
         };

@@ -226,6 +226,8 @@ pub(crate) const AT_FIRST: &str = "At first: ";
 pub(crate) const THEN: &str = "Then: ";
 /// Ends the item of the latest request if nothing of it is open.
 pub(crate) const DONE_WITH: &str = " (answered)";
+/// Ends the item of an earlier request for which files changed and whose answer was accepted.
+pub(crate) const DONE: &str = " (done)";
 /// Starts the item of a later message that is no request by itself.
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the milestone of a commit.

@@ -15,7 +15,12 @@ const HARNESS_ELEMENTS: &[&str] = listed!(HARNESSES, "person: harness elements")
 /// Elements around words of the person. The tags are removed, the words stay.
 const PERSON_ELEMENTS: &[&str] = listed!(HARNESSES, "person: person elements");
 /// Most bytes of the name of an element.
-const LONGEST_ELEMENT: usize = 32;
+const LONGEST_ELEMENT: usize = 40;
+/// Words in the names of elements in which a person shows something.
+const SHOWN_ELEMENTS: &[&str] = listed!(HARNESSES, "person: shown elements");
+/// Elements within the report of a harness, and those that say what came of it.
+const PARTS_OF_REPORTS: &[&str] = listed!(HARNESSES, "person: parts of reports");
+const NEWS_IN_REPORTS: &[&str] = listed!(HARNESSES, "person: news in reports");
 /// Beginnings of whole lines that a harness writes.
 const HARNESS_LINES: &[&str] = listed!(HARNESSES, "person: harness lines");
 static HARNESS_LINE: LazyLock<Vec<Finder<'static>>> =
@@ -50,7 +55,7 @@ const REFUSAL_BYTES: usize = 400;
 
 /// The words of a person in a user message; empty if a harness wrote all of it.
 pub(super) fn words(text: &str) -> Cow<'_, str> {
-    if starts_as_harness(text) {
+    if starts_as_harness(text) || report(text).is_some() {
         return Cow::Borrowed("");
     }
     let text = behind_set_up(behind_editor(text));
@@ -81,8 +86,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
         }
     }
     if HARNESS_LINE.iter().any(|start| start.find(rest.as_bytes()).is_some()) {
-        let is_harness = |line: &str| HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start));
-        let kept: Vec<&str> = rest.lines().filter(|line| !is_harness(line)).collect();
+        let kept: Vec<&str> = rest.lines().filter(|line| !is_harness_line(line)).collect();
         if kept.len() < rest.lines().count() {
             rest = Cow::Owned(kept.join("\n"));
         }
@@ -222,9 +226,80 @@ pub(super) fn sent_while_working(result: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.join("\n"))
 }
 
-fn starts_as_harness(text: &str) -> bool {
+/// Whether a message begins as one of a harness does.
+pub(super) fn starts_as_harness(text: &str) -> bool {
     let text = text.trim_start();
     HARNESS_MESSAGES.iter().any(|start| text.starts_with(start))
+}
+
+/// What a harness reports in a message that is one element and nothing else: what is inside of it. An element with a name
+/// of one word is one only if the elements within are those of a report.
+pub(super) fn report(text: &str) -> Option<&str> {
+    let mut text = text.trim();
+    if !text.starts_with('<') {
+        return None;
+    }
+    // A line that says where the whole report stands may follow.
+    while let Some((before, _)) = text.rsplit_once('\n').filter(|(_, last)| is_harness_line(last)) {
+        text = before.trim_end();
+    }
+    let (tag, behind) = text[1..].split_once('>')?;
+    let name = tag.split_whitespace().next().filter(|name| name.len() <= LONGEST_ELEMENT)?;
+    let inside = behind.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
+    // Another element of the name may have ended before.
+    let mut depth = 1;
+    for (at, _) in inside.match_indices(name) {
+        let before = &inside[..at];
+        if before.ends_with("</") {
+            depth -= 1;
+        } else if before.ends_with('<') {
+            depth += 1;
+        }
+        if depth == 0 {
+            return None;
+        }
+    }
+    // Reminders may deliver words of the person, and what tells of the surroundings may stand around a request.
+    let is_known = || HARNESS_ELEMENTS.contains(&name) && name != REMINDER;
+    let is_of_person = HARNESS_ELEMENTS.contains(&name)
+        || PERSON_ELEMENTS.contains(&name)
+        || is_surrounding(name.as_bytes())
+        || name.split(['_', '-']).any(|word| SHOWN_ELEMENTS.contains(&word));
+    let is_name =
+        name.bytes().all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, b'-' | b'_'));
+    // No file has an element with other marks in its name: it was masked.
+    let is_masked = || name.contains(['[', '*', '\u{2026}', '#', '\u{2588}']);
+    let is_of_harness = || is_name && (name.contains(['-', '_']) || has_parts(inside)) || is_masked();
+    (is_known() || !is_of_person && is_of_harness()).then_some(inside)
+}
+
+fn is_harness_line(line: &str) -> bool {
+    HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start))
+}
+
+/// Whether a text has two elements of a report.
+fn has_parts(text: &str) -> bool {
+    PARTS_OF_REPORTS.iter().filter(|name| element(text, name).is_some()).nth(1).is_some()
+}
+
+/// What is inside the first element of a name.
+fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, inside) = opening(text, name)?;
+    let end = memchr::memmem::find(&text.as_bytes()[inside..], format!("</{name}>").as_bytes())?;
+    Some(text[inside..inside + end].trim())
+}
+
+/// What came of the work that a harness reports, and the other lines of the report without the elements of one line.
+pub(super) fn news(report: &str) -> (Vec<&str>, String) {
+    let news = NEWS_IN_REPORTS.iter().filter_map(|name| element(report, name)).filter(|news| !news.is_empty());
+    let is_element = |line: &&str| line.starts_with('<') && line.ends_with('>');
+    // An element of several lines begins or ends in one.
+    let bare = |line: &'_ str| {
+        let line = line.strip_prefix('<').and_then(|line| line.split_once('>')).map_or(line, |(_, inside)| inside);
+        line.split("</").next().unwrap_or(line).to_owned()
+    };
+    let told: Vec<String> = report.lines().map(str::trim_end).filter(|line| !is_element(line)).map(bare).collect();
+    (news.collect(), told.join("\n"))
 }
 
 /// `text` without every `<name …>…</name>` that begins a line or has a name that no person would write;
@@ -390,6 +465,31 @@ mod tests {
         ] {
             assert_eq!(words(text).trim(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_message_that_is_one_element_is_a_report() {
+        for (text, expected) in [
+            ("<ta[X]>\n<ta[X]>b1</ta[X]>\n<summary>done</summary>\n</ta[X]>", Some("<ta[X]>b1</ta[X]>")),
+            ("<job-report id=\"1\">\nall done\n</job-report>\nFull transcript available at: /tmp/1", Some("all done")),
+            ("<notice>\n<status>failed</status>\n<summary>no</summary>\n</notice>", Some("<summary>no")),
+            ("<teammate-message id=\"a\">look at the cart</teammate-message>", Some("look at the cart")),
+            ("<pr_description>The menu is empty.</pr_description>", None),
+            ("<user_query>add a menu</user_query>", None),
+            ("<project>\n<name>shop</name>\n</project>", None),
+            ("<div class=\"a-b\">\n<p>text</p>\n</div>", None),
+            ("<job-report>a</job-report> add a menu <job-report>b</job-report>", None),
+            ("<job-report>a</job-report> add a menu", None),
+            ("<job-report>", None),
+            ("<", None),
+        ] {
+            let found = report(text);
+            assert_eq!(found.is_some(), expected.is_some(), "{text}");
+            assert!(expected.is_none_or(|expected| found.is_some_and(|found| found.contains(expected))), "{text}");
+            assert_eq!(words(text).is_empty(), expected.is_some(), "{text}");
+        }
+        let (told, rest) = news("<task-id>b1</task-id>\n<summary>Audit done</summary>\n<result>One.\nTwo.</result>");
+        assert_eq!((told, rest.as_str()), (vec!["Audit done"], "One.\nTwo."));
     }
 
     #[test]

@@ -4,19 +4,21 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{agrees, answered, tells_state};
+use super::answers::{agrees, answered, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
 use super::constraints::{begins_with_demand, constraints, is_constraint};
-use super::cues::{choice, goal_line, is_trivial, names_choice};
+use super::cues::{choice, goal_line, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
 use super::problems::reports;
 use super::reasons::{change_of_plan, with_subject};
 use super::rulings::{ruled, rules};
+use super::slash::RESETS;
 use super::stated::{Told, is_choice_of_person, is_way, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::explicit_steps;
+use super::templates::is_procedure;
 use super::terms::TextHashing;
 use super::text::{WordList, clip, clip_middle, normalised, one_line, word_list};
 use super::{Request, RequestWeight};
@@ -38,7 +40,7 @@ static REPLIES: WordList = word_list!(SPACED, "requests: replies");
 /// Words that ask, in any position.
 static ASKING: WordList = word_list!(SPACED, "requests: asking");
 /// Verbs in the form in which they ask for work.
-static WORK: WordList = word_list!(SPACED, "requests: work");
+pub(super) static WORK: WordList = word_list!(SPACED, "requests: work");
 /// Long words that identify no topic.
 static COMMON: WordList = word_list!(SPACED, "requests: common");
 
@@ -289,23 +291,48 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    pub(super) fn read_person(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
+    /// Reads what a person said. `is_command` says that it is a command to the agent with nothing of its own.
+    pub(super) fn read_person(
+        &mut self,
+        place: SourcePosition<'a>,
+        text: &str,
+        is_command: bool,
+        notes: &mut NoteList,
+    ) {
         if text.trim().is_empty() {
             return;
         }
+        if is_command {
+            return self.push(place, text, RequestWeight::Command);
+        }
         if !is_element(text) {
             self.drop_refuted(text, notes);
-            read_constraints(place, text, false, notes);
+            if !is_procedure(text) {
+                read_constraints(place, text, false, notes);
+            }
             self.read_choice(place, text, notes);
         }
-        let weight = self.topics.weigh(text);
-        self.push_request(Request {
-            text: text.to_owned(),
-            position: place.position,
-            weight,
-            is_answered: false,
-            sources: place.sources(),
-        });
+        let weight = if self.only_answers(text) { RequestWeight::Answer } else { self.topics.weigh(text) };
+        self.push(place, text, weight);
+    }
+
+    /// Reads a command to the interface. Only one that begins a new conversation counts.
+    pub(super) fn read_interface(&mut self, place: SourcePosition<'a>, command: &str) {
+        if RESETS.contains(&command) {
+            self.push(place, command, RequestWeight::Reply);
+        }
+    }
+
+    fn push(&mut self, place: SourcePosition<'a>, text: &str, weight: RequestWeight) {
+        let (position, sources) = (place.position, place.sources());
+        self.push_request(Request { text: text.to_owned(), position, weight, is_answered: false, sources });
+    }
+
+    /// Whether a message only answers a question of the newest answer, so that the request before it goes on.
+    fn only_answers(&self, text: &str) -> bool {
+        let asked_at = self.requests.last().map_or(0, |request| request.position);
+        let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
+        is_substantive(text) && asked_at > 0 && newest.is_some_and(|newest| only_answers(text, &newest.text))
     }
 
     /// Records a question of a call with its options.
@@ -540,10 +567,10 @@ mod tests {
         dialogue.read_model(place(1), Cow::Borrowed(answer), Some("stop"));
         for (at, (asked, told)) in messages.iter().enumerate() {
             let position = 2 + 2 * at as u64;
-            dialogue.read_person(place(position), asked, &mut notes);
+            dialogue.read_person(place(position), asked, false, &mut notes);
             dialogue.read_model(place(position + 1), Cow::Borrowed(told), Some("stop"));
         }
-        dialogue.read_person(place(90), last, &mut notes);
+        dialogue.read_person(place(90), last, false, &mut notes);
         notes.finish().into_iter().filter(|note| note.kind == NoteKind::Decision).map(|note| note.text).collect()
     }
 
@@ -656,7 +683,7 @@ mod tests {
         let place = |position| SourcePosition { position, entry: None };
         let mut dialogue = Dialogue::default();
         let mut notes = NoteList::default();
-        dialogue.read_person(place(1), "/ask do not delete the log", &mut notes);
+        dialogue.read_person(place(1), "/ask do not delete the log", false, &mut notes);
         assert!(dialogue.is_repeated("do not delete the log"));
         assert!(dialogue.is_repeated("/ask do not delete the log"));
         assert!(!dialogue.is_repeated("delete the log"), "it is the opposite");

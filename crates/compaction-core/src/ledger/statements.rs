@@ -129,6 +129,11 @@ impl Statements {
         self.add_parts(place, parts(&text[at..]), (&[], number), voice);
     }
 
+    /// Adds a text that nobody of the conversation wrote.
+    pub(super) fn add_quoted(&mut self, place: SourcePosition<'_>, text: &str) {
+        self.add_parts(place, parts(text), (&[], 0), |_| Voice::Quote);
+    }
+
     /// Adds an answer of the model. `frames` has what stands before each of its parts.
     pub(super) fn add_model(
         &mut self,

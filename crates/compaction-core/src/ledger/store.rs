@@ -273,7 +273,8 @@ impl Ledger {
 
     /// The indexes of requests that ask for nothing.
     fn replies(&self) -> Vec<usize> {
-        let is_reply = |(_, request): &(usize, &Request)| request.weight == RequestWeight::Reply;
+        let is_reply =
+            |(_, one): &(usize, &Request)| matches!(one.weight, RequestWeight::Answer | RequestWeight::Reply);
         self.requests.iter().enumerate().filter(is_reply).map(|(index, _)| index).collect()
     }
 
@@ -331,6 +332,8 @@ fn request(request: &Request) -> String {
     let weight = match request.weight {
         RequestWeight::Topic => "topic",
         RequestWeight::Work => "work",
+        RequestWeight::Command => "command",
+        RequestWeight::Answer => "answer",
         RequestWeight::Reply => "reply",
     };
     let members = Members::default().text("text", &request.text).text("weight", weight);
@@ -529,6 +532,8 @@ fn list<T>(json: &Json<'_>, key: &str, read: impl Fn(&Json<'_>) -> Option<T>) ->
 fn read_request(json: &Json<'_>) -> Option<Request> {
     let weight = match text(json, "weight").as_deref() {
         Some("topic") => RequestWeight::Topic,
+        Some("command") => RequestWeight::Command,
+        Some("answer") => RequestWeight::Answer,
         Some("reply") => RequestWeight::Reply,
         _ => RequestWeight::Work,
     };

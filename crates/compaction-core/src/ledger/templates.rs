@@ -1,8 +1,10 @@
 //! Templates: long texts that a command of an agent sends in the name of a person. They say who the model is, what its
 //! task is and how to do it in many steps.
 
+use std::ops::Range;
+
 use super::statements::sentences;
-use super::text::{WordList, first_words, starts_with_piece, word_list};
+use super::text::{WordList, first_words, normalised, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -18,8 +20,61 @@ const MOST_WORDS: usize = 5;
 const SHORTEST: usize = 800;
 const TOLD_WITHIN: usize = 8;
 
-/// The sentence with the task of a template; `None` for other texts.
+/// Phrases of prompts that say how an agent proceeds and reports.
+static PROCEDURE: WordList = word_list!(SPACED, "templates: procedure");
+const PROCEDURE_UNSPACED: &[&str] = listed!(UNSPACED, "templates: procedure");
+/// Fewest different ones, and fewest headings, of a text that is such a prompt by its look.
+const FEWEST_PHRASES: usize = 3;
+const FEWEST_HEADINGS: usize = 3;
+
+/// The words of the heading with which a text begins.
+pub(super) fn heading(text: &str) -> Option<&str> {
+    heading_of(text.trim_start().lines().next()?)
+}
+
+fn heading_of(line: &str) -> Option<&str> {
+    let words = line.trim_start_matches('#');
+    let is_heading = words.len() < line.len() && words.starts_with(' ') && words.contains(char::is_alphanumeric);
+    is_heading.then(|| words.trim())
+}
+
+/// The title of a prompt: its first heading among its first lines, or its first line.
+pub(super) fn title(prompt: &str) -> Option<&str> {
+    let mut lines = prompt.lines().map(str::trim).filter(|line| !line.is_empty()).take(TOLD_WITHIN);
+    let first = lines.clone().next()?;
+    lines.find_map(heading_of).or(Some(first))
+}
+
+/// The range of a text behind the line with which it begins.
+pub(super) fn behind_heading(text: &str) -> Range<usize> {
+    let start = text.len() - text.trim_start().len();
+    let end = text[start..].find('\n').map_or(text.len(), |end| start + end);
+    end..text.len()
+}
+
+/// Whether a text looks like a prompt that says how an agent proceeds: a long text that begins with a heading, has others,
+/// and tells what to report. A specification or a plan says what to build.
+pub(crate) fn is_procedure(text: &str) -> bool {
+    if heading(text).is_none() || utf16_len(text) < SHORTEST {
+        return false;
+    }
+    let headings = text.lines().filter(|line| heading_of(line).is_some());
+    if headings.take(FEWEST_HEADINGS).count() < FEWEST_HEADINGS {
+        return false;
+    }
+    let words = normalised(text);
+    let mut found: Vec<&str> = PROCEDURE.found_in(&words).map(|(_, phrase)| phrase).collect();
+    found.extend(PROCEDURE_UNSPACED.iter().filter(|piece| text.contains(**piece)));
+    found.sort_unstable();
+    found.dedup();
+    found.len() >= FEWEST_PHRASES
+}
+
+/// What tells of a template in few words: the title of a procedure, or the sentence with the task; `None` for other texts.
 pub(crate) fn task(text: &str) -> Option<&str> {
+    if is_procedure(text) {
+        return heading(text);
+    }
     let begins = |sentence: &str, spaced: &WordList<'_>, unspaced: &[&str]| {
         spaced.starts(&first_words(sentence, MOST_WORDS)) || starts_with_piece(sentence, unspaced)
     };

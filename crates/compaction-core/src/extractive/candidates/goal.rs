@@ -1,25 +1,38 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
 use super::next_steps::is_document;
-use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, asks, origin};
+use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin, asks, is_typed, origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
-use crate::ledger::closed_requests::{accepts, reopens};
+use crate::ledger::closed_requests::{accepts, answered_start, reopens};
 use crate::ledger::cues::{goal_line, is_substantive, typed};
-use crate::ledger::notes::{AT_FIRST, DONE_WITH, THEN};
+use crate::ledger::notes::{AND_THEN, AT_FIRST, DONE, DONE_WITH, THEN};
 use crate::ledger::requests::{is_quoted, is_telling};
+use crate::ledger::rules::only_sets_rules;
+use crate::ledger::slash::RESETS;
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::templates::task;
-use crate::ledger::text::{clip, clip_middle, one_line};
-use crate::ledger::{Ledger, Note, NoteKind, Request};
+use crate::ledger::text::{clip_middle, clip_sentences, one_line};
+use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight};
 use crate::summary::Section;
-use crate::text::utf16_len;
+use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
 
 /// Requests in a row without an answer that was accepted which are too many for tries of one request.
 const LONGEST_CHAIN: usize = 7;
 /// Most UTF-16 units of that one, which the latest request says again or changes.
 const LONGEST_AIM: usize = 240;
+/// Most requests between the first and the latest one that are told, and most UTF-16 units of each.
+const MOST_RECENT: usize = 3;
+const LONGEST_RECENT: usize = 120;
+/// UTF-16 units of a summary that tells one of them.
+const UNITS_FOR_RECENT: usize = 4000;
+/// UTF-16 units in which requests that begin alike are the same.
+const ALIKE_UNITS: usize = 60;
+/// Newest messages of the person among which they are looked for.
+const MOST_SEARCHED: usize = 64;
+/// Most messages behind the latest request that are told.
+const MOST_BEHIND: usize = 3;
 /// Most sentences of a request that are compared.
 const MOST_SENTENCES: usize = 200;
 
@@ -47,24 +60,26 @@ impl<'a> Builder<'a> {
         let is_aim = |request: &Request| aim.is_some_and(|aim| aim.position == request.position);
         // What came before an answered request was done or dropped.
         let before = self.latest().map_or(u64::MAX, |latest| latest.position);
+        let newest = self.latest().filter(|_| self.turn_request.is_none());
+        let is_latest = |one: &Request| is_latest(one) || newest.is_some_and(|newest| std::ptr::eq(newest, one));
         let requests = self.ledger.requests.iter().rev().filter(|one| one.asks_for_work());
         let mut answered = requests.filter(|one| one.position < before || self.turn_request.is_some());
         let answered = answered.find(|one| self.is_answered(one)).map_or(0, |one| one.position);
         let is_past = |request: &Request| request.position <= answered && answered > 0;
         let begun = self.requests_since_reset().iter().find(|request| is_substantive(&request.text));
+        let is_begun = |first: &Request| begun.is_none_or(|begun| begin_alike(&begun.text, &first.text));
         let first = self.first_request();
         if let Some(first) = first.filter(|first| !is_latest(first) && !is_aim(first)) {
-            let is_begun = begun.is_none_or(|begun| begun.position == first.position);
             match is_past(first) {
                 // The first one tells what the conversation was begun for.
-                true if is_begun => {
-                    let item = format!("{AT_FIRST}{}", goal_line(&first.text));
+                true if is_begun(first) => {
+                    let item = format!("{AT_FIRST}{}", begins(&first.text, LONGEST_FIRST));
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Must);
                 }
                 // A short one only takes up what came before it.
                 true if !is_telling(&first.text) => {}
                 true => {
-                    let item = format!("{THEN}{}", goal_line(&first.text));
+                    let item = format!("{THEN}{}{}", begins(&first.text, LONGEST_FIRST), self.done_mark(first));
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Normal);
                 }
                 false => {
@@ -73,13 +88,72 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        let is_first = |request: &Request| first.is_some_and(|first| first.position == request.position);
-        if let Some(begun) = begun.filter(|begun| !is_first(begun) && !is_aim(begun) && !is_latest(begun)) {
-            let item = format!(
-                "{AT_FIRST}{}",
-                clip(&typed(task(&begun.text).unwrap_or(&begun.text), MOST_UNITS), LONGEST_FIRST)
-            );
+        if let Some(begun) = begun.filter(|begun| !first.is_some_and(is_begun) && !is_aim(begun) && !is_latest(begun)) {
+            let item = format!("{AT_FIRST}{}", begins(&begun.text, LONGEST_FIRST));
             self.pool.add(Section::Goal, &item, origin(begun), Rank::Normal);
+        }
+        let told: Vec<&Request> = [aim, first, begun, self.latest()].into_iter().flatten().collect();
+        let is_told = |one: &Request| is_latest(one) || told.iter().any(|other| begin_alike(&other.text, &one.text));
+        let is_recent = |one: &&Request| {
+            let is_request = one.is_own() && one.position < before && is_telling(&one.text) && is_typed(&one.text);
+            is_request && !only_sets_rules(&one.text) && !is_told(one)
+        };
+        let newest = self.requests_since_reset().iter().rev().take(MOST_SEARCHED);
+        // A short summary has no room for all of them.
+        let most = (self.units / UNITS_FOR_RECENT).min(MOST_RECENT);
+        let most = most.saturating_sub(usize::from(first.is_some_and(|first| is_past(first) && !is_begun(first))));
+        for one in newest.filter(is_recent).take(most) {
+            let item = format!("{THEN}{}{}", begins(&one.text, LONGEST_RECENT), self.done_mark(one));
+            self.pool.add(Section::Goal, &item, origin(one), Rank::Low);
+        }
+    }
+
+    /// The answers and commands behind the latest request, and the last message of the person.
+    pub(super) fn requests_behind(&mut self, latest: &'a Request) {
+        let requests = &self.ledger.requests;
+        let is_last =
+            |one: &Request| self.turn_request.is_none() && requests.last().is_some_and(|last| std::ptr::eq(last, one));
+        let is_told = |one: &&Request| {
+            let goes_on = matches!(one.weight, RequestWeight::Answer | RequestWeight::Command);
+            (goes_on || is_last(one)) && !only_sets_rules(&one.text) && !RESETS.contains(&one.text.trim())
+        };
+        let behind = requests.iter().rev().take_while(|one| one.position > latest.position).filter(is_told);
+        let mut told: Vec<&Request> = behind.take(MOST_BEHIND).collect();
+        told.reverse();
+        for one in told {
+            let answered = || match one.weight {
+                RequestWeight::Answer => self.question_before(&one.text, one.position),
+                _ => None,
+            };
+            let option = self.chosen_at(one.position).or_else(answered);
+            let words = if one.weight == RequestWeight::Command { self.with_title(one) } else { &one.text };
+            self.pool.add(Section::Goal, &and_then(words, option), origin(one), Rank::Must);
+        }
+        if let Some(turn) = self.turn_request {
+            let answered = || self.question_before(turn, u64::MAX).filter(|_| self.is_answer);
+            let item = and_then(turn, self.chosen_option(turn).or_else(answered));
+            self.pool.add(Section::Goal, &item, Origin::at(u64::MAX), Rank::Must);
+        }
+    }
+
+    /// A command with the title of its prompt, which the turn behind the history may begin with.
+    pub(super) fn with_title(&self, command: &'a Request) -> &'a str {
+        let requests = &self.with_turn.requests;
+        let at = requests.partition_point(|one| one.position < command.position);
+        let same = requests.get(at).filter(|one| one.position == command.position);
+        &same.unwrap_or(command).text
+    }
+
+    /// Ends the item of an earlier request: what became of it, if that is known.
+    fn done_mark(&self, request: &Request) -> &'static str {
+        let has = |is_changed: bool| {
+            let start = answered_start(&request.text, is_changed);
+            self.ledger.notes_of(NoteKind::Done).any(|note| note.text.starts_with(&start))
+        };
+        match () {
+            () if has(true) => DONE,
+            () if has(false) || self.is_answered(request) => DONE_WITH,
+            () => "",
         }
     }
 
@@ -119,6 +193,29 @@ impl<'a> Builder<'a> {
             && self.waiting_question().is_none();
         if is_done { DONE_WITH } else { "" }
     }
+}
+
+/// The item of a message behind the latest request.
+fn and_then(words: &str, option: Option<String>) -> String {
+    let option = option.map(|option| format!(" ({option})")).unwrap_or_default();
+    format!("{AND_THEN}{}{option}", one_line(words))
+}
+
+/// The beginning of an earlier request, in whole sentences where they fit.
+fn begins(request: &str, units: usize) -> String {
+    let start = clip_sentences(&typed(task(request).unwrap_or(request), MOST_UNITS), units);
+    // The number of an item that is left out says nothing.
+    let number = |text: &str| text.len() - text.trim_end_matches(|one: char| one.is_ascii_digit()).len();
+    let bare = start.strip_suffix('.').map(|bare| &bare[..bare.len() - number(bare)]);
+    let is_cut = |bare: &&str| bare.len() + 1 < start.len() && bare.ends_with([' ', '.', '?', '!', '\u{2026}']);
+    bare.filter(is_cut).unwrap_or(&start).trim_end().to_owned()
+}
+
+/// Whether two requests begin with the same words.
+fn begin_alike(one: &str, other: &str) -> bool {
+    let start =
+        |text: &'_ str| one_line(prefix_utf16(text.trim_start_matches(|one: char| !one.is_alphabetic()), ALIKE_UNITS));
+    start(one.trim_end()) == start(other.trim_end())
 }
 
 /// A request in at most `units` UTF-16 units. What it asks stays, where that is told apart: of a long one, whole

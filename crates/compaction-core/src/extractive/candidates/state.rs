@@ -70,6 +70,7 @@ impl<'a> Builder<'a> {
             ledger,
             turn: None,
             turn_request: None,
+            is_answer: false,
             kind: self.kind,
             goes_on: false,
             tells_state: self.tells_state,

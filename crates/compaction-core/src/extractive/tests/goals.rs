@@ -1,0 +1,89 @@
+//! Goal and Constraints of invented conversations: what counts as the words of a person, and what stands of them.
+
+use super::*;
+use crate::json::Json;
+use crate::ledger::NoteKind;
+
+/// Where the cases are. Each line has messages, and the items of Goal and Constraints; `absent` are texts that the
+/// summary does not have.
+const CASES: &str = "fixtures/goals.jsonl";
+
+fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
+    let Some(Json::Array(items)) = case.get(key) else { panic!("a case has {key}") };
+    items.iter().map(|item| item.as_str().expect("an item is a text").to_owned()).collect()
+}
+
+/// The messages of a case: what a person or the model says, a file that the model edits, a skill that it starts.
+fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
+    let Some(Json::Array(all)) = case.get("messages") else { panic!("a case has messages") };
+    let mut messages = Vec::new();
+    for (number, one) in all.iter().enumerate() {
+        let Json::Array(pair) = one else { panic!("a message is a pair") };
+        let [role, text] = [0, 1].map(|at| pair[at].as_str().expect("a message has texts"));
+        let id = format!("c{number}");
+        match role {
+            "user" => messages.push(user(text)),
+            "model" => messages.push(says(text, "stop")),
+            "works" => {
+                let arguments = format!("{{\"path\":\"{text}\",\"oldText\":\"a\",\"newText\":\"b{number}\"}}");
+                messages.extend([calls(&id, "edit", &arguments), returns(&id, "ok", false)]);
+            }
+            "skill" => {
+                let arguments = format!("{{\"skill\":\"{text}\"}}");
+                let started = format!("Launching skill: {text}");
+                messages.extend([calls(&id, "Skill", &arguments), returns(&id, &started, false)]);
+            }
+            _ => panic!("an unknown role: {role}"),
+        }
+    }
+    messages
+}
+
+#[test]
+fn the_goal_is_in_the_words_of_the_person() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(CASES);
+    let mut found = String::new();
+    let text = std::fs::read_to_string(&path).unwrap();
+    for line in text.lines() {
+        let case = Json::parse(line).expect("a line of the fixture is JSON");
+        let summary = text_of(&history(&prepared(&messages_of(&case))));
+        for absent in strings(&case, "absent") {
+            assert!(!summary.contains(&absent), "{absent:?} is in {summary}");
+        }
+        let document = SummaryDocument::parse(&summary);
+        let items = |section: Section| {
+            let items: Vec<String> =
+                document.body[section].iter().map(|item| encode_string(&item.to_string())).collect();
+            items.join(", ")
+        };
+        let before = line.split(", \"goal\": ").next().expect("a line has a beginning");
+        let (goal, constraints) = (items(Section::Goal), items(Section::Constraints));
+        found.push_str(&format!("{before}, \"goal\": [{goal}], \"constraints\": [{constraints}]}}\n"));
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &found).unwrap();
+        return;
+    }
+    for (found, expected) in found.lines().zip(text.lines()) {
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_prompt_at_a_cut_is_still_no_request() {
+    let command = "<command-message>gate</command-message>\n<command-name>/gate</command-name>";
+    let prompt = "# Gate of the cart\n\nRead the plan first.\n\n- Never skip a step.\n- Be brief.\n";
+    let before = [user("Add a cart to the page of the shop"), says("The cart is there.", "stop"), user(command)];
+    let behind = [user(prompt), says("The cart passes the gate.", "stop")];
+    let first = Ledger::collect(&prepared(&before), None, tools());
+    let both = Ledger::collect(&prepared(&behind), Some(&first), tools());
+    assert_eq!(both.requests.len(), 2, "{:?}", both.requests);
+    assert_eq!(both.notes_of(NoteKind::Constraint).count(), 0);
+    // The same where the prompt begins a turn of which only the end is kept.
+    let whole = Ledger::collect(&prepared(&[&before[..], &behind[..1]].concat()), None, tools());
+    let turn = Turn::of(&prepared(&behind), tools());
+    let style = Style { turn: turn.as_ref(), with_turn: Some(&whole), ..style(ENOUGH) };
+    let text = render(&first, SummaryKind::History, &style);
+    let goal = SummaryDocument::parse(&text).body[Section::Goal].iter().map(|one| one.to_string()).collect::<Vec<_>>();
+    assert_eq!(goal, ["Add a cart to the page of the shop", "Latest request: /gate (Gate of the cart)"]);
+}

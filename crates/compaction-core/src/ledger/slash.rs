@@ -1,0 +1,109 @@
+//! Commands of a person to the agent, such as `/review`, and the prompts that the agent sends for them in the name of the
+//! person. A prompt is told by its command and its title; its sentences are not the person's.
+
+use super::notes::SourcePosition;
+use super::person;
+use super::requests::is_telling;
+use super::templates;
+use super::text::{clip, one_line};
+use crate::phrases::{HARNESSES, listed};
+use crate::text::utf16_len;
+
+/// Commands to the interface of an agent, which ask the model for nothing.
+const INTERFACE: &[&str] = listed!(HARNESSES, "slash: interface commands");
+/// Those that begin a new conversation.
+pub(crate) const RESETS: [&str; 3] = ["/clear", "/new", "/reset"];
+/// Most words of such a command that stands in a message as it was typed.
+const INTERFACE_WORDS: usize = 2;
+/// Beginnings of results of calls that start a skill.
+const SKILL_STARTS: &[&str] = listed!(HARNESSES, "slash: skill starts");
+/// Texts before and behind the prompt of a command within a message.
+const BEFORE_PROMPTS: &[&str] = listed!(HARNESSES, "slash: before prompts");
+const BEHIND_PROMPTS: &[&str] = listed!(HARNESSES, "slash: behind prompts");
+/// The element in which an agent sends the name of a command.
+const COMMAND_ELEMENT: &str = "<command-name>";
+/// Fewest UTF-16 units and lines of a prompt that no heading begins.
+const SHORTEST_PROMPT: usize = 200;
+const FEWEST_LINES: usize = 3;
+/// Most UTF-16 units of a command and of the title of its prompt.
+const LONGEST_COMMAND: usize = 90;
+const LONGEST_TITLE: usize = 56;
+
+/// What the next message may be the prompt of.
+#[derive(Debug, Clone)]
+pub(super) enum Expected<'a> {
+    /// The prompt of a command, which was sent at a place.
+    OfCommand(String, SourcePosition<'a>),
+    /// The prompt of a skill that the model started, or of a command that was read before.
+    OfSkill,
+}
+
+/// A command that an agent sends in elements, with its arguments; `words` are the words of the message.
+pub(super) fn sent_command(message: &str, words: &str) -> Option<String> {
+    let is_command = message.trim_start().starts_with("<command-") && message.contains(COMMAND_ELEMENT);
+    let words = words.trim();
+    (is_command && words.starts_with('/')).then(|| words.to_owned())
+}
+
+/// Whether a command is one to the interface.
+pub(super) fn is_of_interface(command: &str) -> bool {
+    name_of(command).is_some_and(|name| INTERFACE.contains(&name))
+}
+
+/// The same for a message as it was typed, which may go on with a request.
+pub(super) fn is_typed_for_interface(words: &str) -> bool {
+    let words = words.trim();
+    words.split_whitespace().nth(INTERFACE_WORDS).is_none() && is_of_interface(words)
+}
+
+fn name_of(command: &str) -> Option<&str> {
+    command.strip_prefix('/')?.split_whitespace().next()
+}
+
+/// Whether the arguments of a command are a request in the words of the person.
+pub(super) fn has_own_words(command: &str) -> bool {
+    command.split_once(char::is_whitespace).is_some_and(|(_, arguments)| is_telling(arguments))
+}
+
+/// Whether the result of a call says that a skill starts.
+pub(super) fn starts_skill(result: &str) -> bool {
+    SKILL_STARTS.iter().any(|start| result.starts_with(start))
+}
+
+/// Whether a message that follows a command or the start of a skill is its prompt. A person may type a short one.
+pub(crate) fn is_prompt(message: &str) -> bool {
+    let message = message.trim();
+    let has_lines = || message.lines().filter(|line| !line.trim().is_empty()).nth(FEWEST_LINES - 1).is_some();
+    person::starts_as_harness(message)
+        || templates::heading(message).is_some()
+        || utf16_len(message) >= SHORTEST_PROMPT
+        || has_lines()
+}
+
+/// A command with the title of its prompt, on one line.
+pub(super) fn with_title(command: &str, prompt: &str) -> String {
+    let own = has_own_words(command);
+    let command = one_line(command);
+    let command = if own { command } else { clip(&command, LONGEST_COMMAND) };
+    match templates::title(prompt) {
+        Some(title) => format!("{command} ({})", clip(&one_line(title), LONGEST_TITLE)),
+        None => command,
+    }
+}
+
+/// The words of a message in which the prompt of a command stands: what is before and behind the prompt, with its title.
+/// `None` for other messages. Also says whether it is only a command.
+pub(super) fn without_prompt(words: &str) -> Option<(String, bool)> {
+    let (start, mark) = BEFORE_PROMPTS.iter().filter_map(|mark| Some((words.find(mark)?, mark))).min()?;
+    let is_line = start == 0 || words[..start].trim_end_matches([' ', '\t']).ends_with('\n');
+    let (name, prompt) = words[start + mark.len()..].split_once('\n').filter(|_| is_line)?;
+    let (prompt, behind) = match BEHIND_PROMPTS.iter().find_map(|mark| prompt.split_once(mark)) {
+        Some((prompt, behind)) => (prompt, behind.trim()),
+        None => (prompt, ""),
+    };
+    let typed = words[..start].trim();
+    let name = name.trim().trim_end_matches('-').trim_end().trim_end_matches(".md");
+    let command = if typed.is_empty() { format!("/{name}") } else { typed.to_owned() };
+    let is_bare = behind.is_empty() && command.starts_with('/') && !has_own_words(&command);
+    Some((format!("{} {behind}", with_title(&command, prompt)).trim_end().to_owned(), is_bare))
+}
