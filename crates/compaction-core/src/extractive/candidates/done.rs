@@ -30,7 +30,7 @@ const LONGEST_SUBJECT: usize = 80;
 /// Part of a summary that the items of answered requests may take before all that was said.
 const ANSWERED_PART: usize = 32;
 /// The same in a conversation with fewer milestones than these, and most such items then.
-const QUIET_PART: usize = 12;
+const QUIET_PART: usize = 16;
 const FEW_MILESTONES: usize = 4;
 const MOST_ANSWERED: usize = 8;
 
