@@ -610,11 +610,11 @@ mod tests {
         let options = "Option 1: One row per line\nOption 2: One row per word";
         dialogue.note_offer(1, ("How are rows cut?".to_owned(), options.to_owned()));
         dialogue.read_model(place(2), Cow::Borrowed("What would you like to know?"), Some("stop"));
-        dialogue.read_person(place(3), "Option 1 is right. Here's why.", &mut notes);
+        dialogue.read_person(place(3), "Option 1 is right. Here's why.", false, &mut notes);
         dialogue.read_model(place(4), Cow::Borrowed("Right? (a) rows in files, (b) a cache."), Some("stop"));
-        dialogue.read_person(place(5), "(a) yes\n(b) A cache \u{2014} no, later.", &mut notes);
+        dialogue.read_person(place(5), "(a) yes\n(b) A cache \u{2014} no, later.", false, &mut notes);
         let element = "<note>\n(a) Never trust the cache.\nNo quotes.\n</note>";
-        dialogue.read_person(place(6), element, &mut notes);
+        dialogue.read_person(place(6), element, false, &mut notes);
         let told: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         let expected = [
             "The user chose: How are rows cut? 1. One row per line",
@@ -633,12 +633,12 @@ mod tests {
             ("now add a page for the rows", true),
         ] {
             let (mut dialogue, mut notes) = (Dialogue::default(), NoteList::default());
-            dialogue.read_person(place(1), "repair the button that deletes a row", &mut notes);
+            dialogue.read_person(place(1), "repair the button that deletes a row", false, &mut notes);
             let idea = "The cleanest approach: stop the event in `row.js` before the link sees it.";
             let parts: Vec<Part<'_>> = super::super::statements::parts(idea).collect();
             dialogue.add_decisions(place(2), &parts, false, &mut notes);
-            dialogue.read_person(place(3), "yes", &mut notes);
-            dialogue.read_person(place(5), message, &mut notes);
+            dialogue.read_person(place(3), "yes", false, &mut notes);
+            dialogue.read_person(place(5), message, false, &mut notes);
             assert_eq!(notes.has(NoteKind::Decision, |note| note.text == idea), is_kept, "{message}");
         }
     }
