@@ -24,7 +24,7 @@ const LONGEST_CHAIN: usize = 7;
 const LONGEST_AIM: usize = 240;
 /// Most requests between the first and the latest one that are told, and most UTF-16 units of each.
 const MOST_RECENT: usize = 3;
-const LONGEST_RECENT: usize = 120;
+const LONGEST_RECENT: usize = 100;
 /// UTF-16 units of a summary that tells one of them.
 const UNITS_FOR_RECENT: usize = 4000;
 /// UTF-16 units in which requests that begin alike are the same.
