@@ -207,7 +207,7 @@ pub(super) fn conclusion(own: &[(Voice, &str)]) -> Option<usize> {
     let tells = |voice: Voice, text: &str| voice == Voice::Report && is_statement(text) && tells(text);
     let found = own.iter().rposition(|(voice, text)| match voice {
         Voice::Announcement => is_short(text) && has_conclusion(text),
-        _ => tells(*voice, text) && has_conclusion(text),
+        _ => has_conclusion(text) && tells(*voice, text),
     })?;
     let at = if own[found].0 == Voice::Announcement { found + 1 } else { found };
     let first = own[at..]

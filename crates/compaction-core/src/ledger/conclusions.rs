@@ -109,9 +109,10 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
         head -= 1;
     }
     let mut start = joined(&told[..head]);
-    if let Some(first) = told.first().filter(|_| head == 0 && room >= FEWEST_UNITS) {
-        start = Some(clip_clauses(first, room));
-        head = 1;
+    let stating = told.iter().position(|text| !leads(text));
+    if let Some(first) = stating.filter(|_| head == 0 && room >= FEWEST_UNITS) {
+        start = Some(clip_clauses(told[first], room));
+        head = first + 1;
     }
     left -= start.as_ref().map_or(0, |start| cost(start)).min(left);
     let mut tail = told.len();
@@ -128,7 +129,7 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
     match (start, end) {
         (Some(start), Some(end)) if tail == head => joined(&[&start, &end]),
         (Some(start), Some(end)) => Some(format!("{}{GAP}{end}", start.trim_end_matches(GAP.trim()).trim_end())),
-        (None, None) => told.first().map(|first| clip_clauses(first, units)),
+        (None, None) => stating.map(|first| clip_clauses(told[first], units)),
         (start, end) => start.or(end),
     }
 }

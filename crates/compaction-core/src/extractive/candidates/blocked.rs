@@ -27,6 +27,8 @@ const LONGEST_LINE: usize = 160;
 const LONGEST_UNSOLVED: usize = 160;
 /// Most UTF-16 units of a document that a person may have written for one request.
 const LONGEST_TYPED: usize = 2000;
+/// Fewest headings of a document.
+const FEWEST_HEADINGS: usize = 3;
 
 impl Builder<'_> {
     /// What blocks the work at the end of the turn that follows, if that is known.
@@ -107,7 +109,9 @@ impl Builder<'_> {
         let requests = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
         for (at, request) in requests.take(REPORTS).enumerate() {
             // The words of a person stand at the ends of a long document.
-            let is_pasted = is_document(&request.text) && utf16_len(&request.text) > LONGEST_TYPED;
+            let headings = || request.text.lines().filter(|line| line.starts_with('#')).count();
+            let is_pasted = utf16_len(&request.text) > LONGEST_TYPED
+                && (is_document(&request.text) || headings() >= FEWEST_HEADINGS);
             let is_worked_on = is_pasted
                 || acted_at > request.position && (at > 0 || ended_at > acted_at || went_on(request.position));
             let Some(problem) = reported(&request.text).filter(|_| !is_worked_on && request.position > 0) else {

@@ -13,7 +13,7 @@ use crate::tools::PlanStatus;
 
 /// Most UTF-16 units of what the answer reports, and the part of a summary that it may take.
 const LONGEST_REPORT: usize = 600;
-const REPORT_PART: usize = 28;
+const REPORT_PART: usize = 24;
 /// Most UTF-16 units of what it recommends.
 const LONGEST_ADVICE: usize = 420;
 
