@@ -45,5 +45,6 @@ fn every_method_notification_and_error_has_its_example() {
             .collect();
         assert!(without.is_empty(), "{group} without example: {without:?}");
     }
-    assert_eq!(kinds_without(&committed), Vec::<String>::new(), "errors without example");
+    // A system that fails cannot be played on every machine; tests/tests/faults/handles.rs brings it about.
+    assert_eq!(kinds_without(&committed), ["readFailed"], "errors without example");
 }
