@@ -3,7 +3,7 @@
 //! Later versions mark it: `<tool-use data-tool-type="shell" data-tool-name="Bash">`. Versions between name the tool in a
 //! line, `Tool use: **Bash**`. Early versions mark nothing, and give each call a message of its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::formats::node::{object, string};
 use crate::json::Json;
@@ -73,6 +73,8 @@ impl Piece {
 pub(super) struct Call {
     pub(super) name: String,
     arguments: Vec<(String, Json<'static>)>,
+    /// Their names: a block may have as many as it has lines.
+    names: HashSet<String>,
     pub(super) result: String,
     pub(super) is_error: bool,
 }
@@ -87,12 +89,12 @@ impl Call {
     }
 
     fn has(&self, key: &str) -> bool {
-        self.arguments.iter().any(|(known, _)| known == key)
+        self.names.contains(key)
     }
 
     /// Sets an argument that is not set yet.
     fn set(&mut self, key: &str, value: impl Into<String>) {
-        if !key.is_empty() && !self.has(key) {
+        if !key.is_empty() && self.names.insert(key.to_owned()) {
             self.arguments.push((key.to_owned(), string(value)));
         }
     }
@@ -630,6 +632,7 @@ impl<'a> BlockReader<'a> {
             && self.call.arguments.is_empty()
             && let Some(members) = members()
         {
+            self.call.names.extend(members.iter().map(|(key, _)| key.to_string()));
             self.call.arguments.extend(members.into_iter().map(|(key, value)| (key.into_owned(), value)));
             return;
         }
@@ -653,6 +656,7 @@ impl<'a> BlockReader<'a> {
             call.set("input", format!("*** Begin Patch\n{patch}*** End Patch"));
         }
         if !todos.is_empty() {
+            call.names.insert("todos".to_owned());
             call.arguments.push(("todos".to_owned(), Json::Array(todos)));
         }
         if edits_files(&call.name) && call.path().is_none() && !call.has("input") {
