@@ -291,6 +291,7 @@ impl SummaryOperation {
         let (mut room, mut written) = (0u64, 0);
         for job in jobs.iter().rev() {
             room = room.saturating_add(job.local_tokens);
+            let room = room.min(job.most_local_tokens());
             let job = SummaryJob { local_tokens: room.saturating_sub(written), ..job.clone() };
             let summary = self.unless_cancelled(summarizer.summarize(job, job_context)).await?;
             checked(&summary.text)?;

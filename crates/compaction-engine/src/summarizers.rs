@@ -97,9 +97,11 @@ impl SummaryJob {
 
     /// Most tokens of a summary that is written without a model: it must be clearly smaller than what it replaces. What
     /// an earlier compaction kept does not lose half of its room again with each new one. The request of a turn still
-    /// has room, since it is what the work goes on with.
-    fn most_local_tokens(&self) -> u64 {
-        let whole = self.tokens();
+    /// has room, since it is what the work goes on with. A history before a turn tells the state that the turn leaves, so
+    /// the turn counts there too, and the summary of the turn is part of the result.
+    pub(crate) fn most_local_tokens(&self) -> u64 {
+        let turn: u64 = self.turn.iter().map(|prepared| prepared.message.tokens()).sum();
+        let whole = self.tokens() + turn;
         let previous = self.previous_summary.as_deref().map_or(0, estimate_text);
         let request = self.messages.first().filter(|_| self.kind == RequestKind::TurnPrefix);
         let request = request.map_or(0, |prepared| prepared.message.tokens().min(MOST_REQUEST_TOKENS));

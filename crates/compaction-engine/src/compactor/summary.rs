@@ -262,10 +262,12 @@ pub(super) fn jobs(
 const JOINT_TOKENS: u64 = 32;
 /// Least and most percent of the summary for the first part of a split turn, if a history comes before it.
 const PREFIX_PERCENT: (u64, u64) = (25, 60);
+/// Percent of the summary in which a short history tells the state that a split turn leaves.
+const STATE_PERCENT: u64 = 25;
 
 /// Tokens of `room` for the first part of a split turn: its share of what was said and done, results of tools
 /// aside, since a short result may matter more than a long one. What the earlier compactions replaced counts as
-/// messages of usual size.
+/// messages of usual size. What a short history cannot use goes to the turn.
 fn prefix_room(preparation: &Preparation, room: u64, previous: Option<&Ledger>) -> u64 {
     let said = |prepared: &[PreparedMessage]| -> u64 {
         let messages = prepared.iter().map(|prepared| &prepared.message);
@@ -276,7 +278,11 @@ fn prefix_room(preparation: &Preparation, room: u64, previous: Option<&Ledger>) 
     let count = preparation.evicted().count() as u64;
     let earlier = (new / count.max(1)).saturating_mul(previous.map_or(0, |ledger| ledger.messages));
     let percent = prefix.saturating_mul(100) / new.saturating_add(earlier).max(1);
-    room.saturating_mul(percent.clamp(PREFIX_PERCENT.0, PREFIX_PERCENT.1)) / 100
+    let share = room.saturating_mul(percent.clamp(PREFIX_PERCENT.0, PREFIX_PERCENT.1)) / 100;
+    let history: u64 = preparation.messages_to_summarize.iter().map(|prepared| prepared.message.tokens()).sum();
+    let history = history.saturating_add(preparation.previous_summary.as_deref().map_or(0, estimate_text));
+    let usable = history / 2 + room.saturating_mul(STATE_PERCENT) / 100;
+    share.max(room.saturating_sub(usable))
 }
 
 /// Tokens for the text of an extractive summary, so that it stays within `whole` together with its file lists.
