@@ -497,7 +497,7 @@ mod tests {
                 turn_prefix_messages: said(turn),
                 is_split_turn: true,
                 tokens_before: 0,
-                previous_summary: None,
+                previous_summary: (earlier > 0).then(|| "word ".repeat(1_600)),
                 previous_details: None,
                 file_operations: Default::default(),
                 file_tools: Default::default(),
@@ -508,8 +508,10 @@ mod tests {
             let previous = Ledger::read(&previous).expect("the version is right");
             prefix_room(&preparation, 1_000, Some(&previous))
         };
-        assert_eq!(room(6, 4, 0), 400);
-        assert_eq!(room(1, 40, 0), 600, "the history has room, however short it is");
+        assert_eq!(room(12, 8, 0), 400);
+        assert_eq!(room(20, 80, 0), 600);
+        assert_eq!(room(6, 4, 0), 450, "the history can use half of its tokens, and the room for the state");
+        assert_eq!(room(1, 40, 0), 700, "the history has room for the state, however short it is");
         assert_eq!(room(40, 1, 0), 250);
         assert_eq!(room(1, 4, 5), 400, "earlier compactions count as history");
         assert_eq!(room(1, 4, 1 << 60), 250);
