@@ -315,9 +315,20 @@ impl<'a> Builder<'a> {
     /// The requests after the last command that began a new conversation.
     fn requests_since_reset(&self) -> &'a [Request] {
         let requests = &self.ledger.requests;
-        let reset = requests.iter().rposition(|request| RESETS.contains(&request.text.trim())).map_or(0, |at| at + 1);
-        // Without any request behind it, the old ones still count.
-        &requests[if reset < requests.len() { reset } else { 0 }..]
+        &requests[self.reset().map_or(0, |at| at + 1)..]
+    }
+
+    /// Which request is the last command that began a new conversation. Without any request behind it, the old ones
+    /// still count.
+    fn reset(&self) -> Option<usize> {
+        let requests = &self.ledger.requests;
+        let reset = requests.iter().rposition(|request| RESETS.contains(&request.text.trim()))?;
+        (reset + 1 < requests.len() || self.turn_request.is_some()).then_some(reset)
+    }
+
+    /// Whether something was said before the conversation that goes on was begun.
+    fn is_of_ended(&self, position: u64) -> bool {
+        position > 0 && self.reset().is_some_and(|at| position < self.ledger.requests[at].position)
     }
 
     /// The first request, or the one that began what the newest statements are about, if the topic has moved.
@@ -462,6 +473,7 @@ impl<'a> Builder<'a> {
                 }
                 _ if note.kind == NoteKind::Decision && tells_process(note) => Rank::Low,
                 _ if told.get(&std::ptr::from_ref(note)).is_some_and(|place| *place >= DECISIONS_FIRST) => Rank::Low,
+                _ if note.kind == NoteKind::Decision && self.is_of_ended(note.position) => Rank::Low,
                 true => Rank::Low,
                 false => Rank::Normal,
             };
@@ -503,6 +515,8 @@ impl<'a> Builder<'a> {
                 && !same.contains(&std::ptr::from_ref(*note))
                 && !self.is_decision_undone(note)
                 && !self.is_process_over(note)
+                // What the model chose without a reason was for the work that was ended.
+                && !(note.is_minor && self.is_of_ended(note.position))
         };
         let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
         let mut told: Vec<&Note> = own.filter(is_told).collect();
@@ -543,7 +557,8 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().rev().take_while(|request| request.position > demand.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
-        demand.position > 0 && later + of_turn >= MET_AFTER && !lasts(&demand.text)
+        let is_over = later + of_turn >= MET_AFTER || self.is_of_ended(demand.position);
+        demand.position > 0 && is_over && !lasts(&demand.text)
     }
 
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.

@@ -228,6 +228,8 @@ pub(crate) const THEN: &str = "Then: ";
 pub(crate) const DONE_WITH: &str = " (answered)";
 /// Ends the item of an earlier request for which files changed and whose answer was accepted.
 pub(crate) const DONE: &str = " (done)";
+/// Ends the item of an earlier request whose work was taken back.
+pub(crate) const TAKEN_BACK: &str = " (taken back)";
 /// Starts the item of a later message that is no request by itself.
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the milestone of a commit.
@@ -291,6 +293,10 @@ pub(crate) const ANSWERED: &str = "The user answered: ";
 /// Start the decision of a person who only agreed to what the model asked or advised, or only refused it.
 pub(crate) const AGREED: &str = "The user agreed to: ";
 pub(crate) const REFUSED: &str = "The user refused: ";
+/// Starts the decision of a person who had the tool undo the work for a request, and stands before the request that came
+/// next.
+pub(crate) const UNDID_WORK: &str = "The user undid what was done for: ";
+pub(crate) const ASKED_THEN: &str = " \u{2013} and asked then: ";
 /// The decision of a person who answered a question of the model in a few words.
 pub(crate) fn answered_to(words: &str, question: &str) -> String {
     format!("The user answered \"{words}\" to: {question}")

@@ -6,7 +6,7 @@ use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
 use crate::ledger::closed_requests::{accepts, answered_start, reopens};
 use crate::ledger::cues::{goal_line, is_substantive, typed};
-use crate::ledger::notes::{AND_THEN, AT_FIRST, DONE, DONE_WITH, THEN};
+use crate::ledger::notes::{AND_THEN, AT_FIRST, DONE, DONE_WITH, TAKEN_BACK, THEN};
 use crate::ledger::requests::{is_quoted, is_telling};
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::slash::RESETS;
@@ -151,6 +151,7 @@ impl<'a> Builder<'a> {
             self.ledger.notes_of(NoteKind::Done).any(|note| note.text.starts_with(&start))
         };
         match () {
+            () if self.undone.has(request.position) => TAKEN_BACK,
             () if has(true) => DONE,
             () if has(false) || self.is_answered(request) => DONE_WITH,
             () => "",
