@@ -30,8 +30,8 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED, RESET_TO,
-    STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
+    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REFUSED,
+    REJECTED, RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
 };
 use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
@@ -45,7 +45,7 @@ use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::{PlanStatus, edits_files};
 use done::{FileStates, UndoneTurns, is_answered_item, milestones, standing_milestones};
-use goal::asked;
+use goal::{asked, only_explores, pasted_error};
 pub(super) use next_steps::ROOM_FOR_TWO;
 
 /// Most UTF-16 units of a repeated request.
@@ -150,8 +150,12 @@ impl Candidates {
         };
         let undone = UndoneTurns::of(with_turn);
         let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
+        let is_reset = |request: &&Request| RESETS.contains(&request.text.trim());
+        let reset = ledger.requests.iter().rev().find(is_reset).map_or(0, |request| request.position);
+        let is_empty = ledger.last_request().is_some_and(|last| last.position == reset) && turn_request.is_none();
         let mut builder = Builder {
             ledger,
+            begun_at: if is_empty { 0 } else { reset },
             turn,
             with_turn,
             newest,
@@ -205,6 +209,9 @@ struct Builder<'a> {
     is_answer: bool,
     /// What was done in that turn.
     turn: Option<&'a Ledger>,
+    /// Position of the last command that began a new conversation; 0 for none. Without any request behind it, the old
+    /// ones still count.
+    begun_at: u64,
     /// UTF-16 units that the summary may take.
     units: usize,
     /// The milestones with those of the turn that follows, as far as no later one replaced them.
@@ -247,8 +254,11 @@ impl<'a> Builder<'a> {
         if let Some(latest) = latest {
             // The steps of a template are needed as long as it is worked on.
             let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
+            let pasted = pasted_error(request);
+            let is_pasted = pasted.is_some();
             let line = match latest.weight {
                 RequestWeight::Command => self.with_title(latest).to_owned(),
+                _ if is_pasted => pasted.unwrap_or_default(),
                 _ if is_procedure(request) => clip_sentences(&typed(request, MOST_UNITS), LONGEST_PROCEDURE),
                 _ => typed(request, MOST_UNITS),
             };
@@ -315,31 +325,25 @@ impl<'a> Builder<'a> {
     /// The requests after the last command that began a new conversation.
     fn requests_since_reset(&self) -> &'a [Request] {
         let requests = &self.ledger.requests;
-        &requests[self.reset().map_or(0, |at| at + 1)..]
-    }
-
-    /// Which request is the last command that began a new conversation. Without any request behind it, the old ones
-    /// still count.
-    fn reset(&self) -> Option<usize> {
-        let requests = &self.ledger.requests;
-        let reset = requests.iter().rposition(|request| RESETS.contains(&request.text.trim()))?;
-        (reset + 1 < requests.len() || self.turn_request.is_some()).then_some(reset)
+        &requests[requests.partition_point(|request| self.begun_at > 0 && request.position <= self.begun_at)..]
     }
 
     /// Whether something was said before the conversation that goes on was begun.
     fn is_of_ended(&self, position: u64) -> bool {
-        position > 0 && self.reset().is_some_and(|at| position < self.ledger.requests[at].position)
+        position > 0 && position < self.begun_at
     }
 
     /// The first request, or the one that began what the newest statements are about, if the topic has moved.
     fn first_request(&self) -> Option<&'a Request> {
         let requests = self.requests_since_reset();
         let is_whole = |request: &&Request| is_substantive(&request.text);
+        let is_work = |request: &&Request| !only_explores(&request.text);
         let first = requests.iter().find(is_whole).or_else(|| requests.first());
         if self.kind == SummaryKind::TurnPrefix {
             return first;
         }
-        let is_aim = |request: &&Request| request.is_own() && is_typed(&request.text);
+        let first = requests.iter().filter(is_whole).find(is_work).or(first);
+        let is_aim = |request: &&Request| request.is_own() && is_typed(&request.text) && is_work(request);
         let aims: Vec<&Request> = requests.iter().filter(is_whole).filter(is_aim).collect();
         let all = || first.into_iter().chain(aims.iter().copied());
         let texts: Vec<_> = all().map(|one| (one.position, typed(&one.text, MOST_OF_TOPIC))).collect();
@@ -515,13 +519,31 @@ impl<'a> Builder<'a> {
                 && !same.contains(&std::ptr::from_ref(*note))
                 && !self.is_decision_undone(note)
                 && !self.is_process_over(note)
+                && !self.is_told_by_goal(note)
                 // What the model chose without a reason was for the work that was ended.
-                && !(note.is_minor && self.is_of_ended(note.position))
+                && !(note.is_minor && self.is_of_ended(note.position) && !note.text.starts_with(OF_PERSON))
         };
         let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
         let mut told: Vec<&Note> = own.filter(is_told).collect();
         told.sort_by_key(|note| (note.is_minor || tells_process(note), Reverse(note.position)));
         told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).zip(0..).collect()
+    }
+
+    /// Whether a decision is in the words of the latest request, which Goal tells with the question that it answers.
+    fn is_told_by_goal(&self, note: &Note) -> bool {
+        let is_own = note.text.starts_with(REJECTED) || note.text.starts_with(OBJECTED);
+        let answered = answered_with(&note.text);
+        if !is_own && answered.is_none() {
+            return false;
+        }
+        let turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer);
+        let is_latest = match turn {
+            Some(_) => note.position > self.ledger.messages,
+            None => self.latest().is_some_and(|latest| latest.position == note.position),
+        };
+        let request = turn.or_else(|| self.latest().map(|latest| latest.text.as_str()));
+        let is_same = |words: &str| request.is_some_and(|request| one_line(request) == words);
+        is_latest && (is_own || answered.is_some_and(|(words, _)| is_same(words)))
     }
 
     /// Whether a person chose how the work goes on, and asked for other work later.
@@ -951,6 +973,8 @@ const MOST_MISSPELLED: usize = 2;
 /// Most decisions that are told, and those among them that come before other items.
 const MOST_DECISIONS: usize = 14;
 const DECISIONS_FIRST: usize = 6;
+/// How each decision of a person begins.
+const OF_PERSON: &str = "The user ";
 /// Most notes of one kind that are nearly alike.
 const MOST_ALIKE: usize = 2;
 /// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.

@@ -15,7 +15,9 @@ use super::frames::frames;
 use super::last_step::{LastStep, NewestCalls};
 use super::names::NameKind;
 use super::names::Names;
-use super::notes::{ANSWERED, ASKED_THEN, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID, UNDID_WORK};
+use super::notes::{
+    ANSWERED, ASKED_THEN, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID, UNDID_WORK, undone,
+};
 use super::outcomes::reported_commits;
 use super::pasted::passages;
 use super::person;
@@ -29,7 +31,7 @@ use super::statements::{Part, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
 use super::templates::{behind_heading, is_procedure};
-use super::text::{clip_middle, one_line, without_thinking};
+use super::text::{clip_middle, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -45,8 +47,6 @@ const MOST_MILESTONES: usize = 256;
 const DEEPEST: usize = 64;
 /// Most UTF-16 units of a person's answer to a question of a tool that counts as a decision.
 const LONGEST_ANSWER: usize = 240;
-/// Most UTF-16 units of a request whose work was undone, and of the one behind it.
-const LONGEST_UNDONE: usize = 120;
 /// Most such requests between two.
 const MOST_UNDONE: usize = 3;
 
@@ -304,7 +304,7 @@ impl<'a> Collector<'a> {
     /// was pushed.
     fn take_back_commit(&mut self, place: SourcePosition<'a>) {
         let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
-        let mut undone: HashSet<&str> = HashSet::new();
+        let mut taken_back: HashSet<&str> = HashSet::new();
         let mut newest = None;
         for one in milestones.take(MOST_MILESTONES) {
             let text = one.text.as_str();
@@ -312,33 +312,38 @@ impl<'a> Collector<'a> {
                 break;
             }
             if let Some((hash, _)) = text.strip_prefix(UNDID).and_then(|rest| rest.split_once(": ")) {
-                undone.insert(hash);
+                taken_back.insert(hash);
             } else if let Some((place, subject)) = text.strip_prefix(COMMITTED).and_then(|rest| rest.split_once(": ")) {
                 let hash = place.split(' ').next().unwrap_or(place);
-                if !undone.contains(hash) {
+                if !taken_back.contains(hash) {
                     newest = Some((format!("{UNDID}{hash}: {subject}"), one.position));
                     break;
                 }
             }
         }
-        let Some((undone, committed_at)) = newest else { return };
-        self.statements.add_line(Voice::Milestone, place, &undone);
+        // Without a commit that is told, what was done for the last request was taken back.
+        let committed_at = newest.as_ref().map_or(place.position, |(_, position)| *position);
+        if let Some((line, _)) = &newest {
+            self.statements.add_line(Voice::Milestone, place, line);
+        } else if self.undone.is_some() {
+            return;
+        }
         let is_of_it = |request: &&Request| request.position <= committed_at && request.asks_for_work();
         let request = self.dialogue.requests.iter().rev().find(is_of_it);
-        let Some(request) = request.map(|request| clip_middle(&one_line(&request.text), LONGEST_UNDONE)) else {
+        let request = request.filter(|request| self.dialogue.has_answered(request.position));
+        let Some(request) = request.map(|request| undone(&request.text)) else {
             return;
         };
-        let (undone, _) = self.undone.get_or_insert_with(|| (Vec::new(), place));
-        if !undone.contains(&request) && undone.len() < MOST_UNDONE {
-            undone.push(request);
+        let (requests, _) = self.undone.get_or_insert_with(|| (Vec::new(), place));
+        if !requests.contains(&request) && requests.len() < MOST_UNDONE {
+            requests.push(request);
         }
     }
 
     /// Notes the requests whose work was undone, with the `next` one.
     fn note_undone(&mut self, next: &str) {
-        let Some((undone, place)) = self.undone.take() else { return };
-        let next = clip_middle(&one_line(next), LONGEST_UNDONE);
-        let item = format!("{UNDID_WORK}{}{ASKED_THEN}{next}", undone.join("; "));
+        let Some((requests, place)) = self.undone.take() else { return };
+        let item = format!("{UNDID_WORK}{}{ASKED_THEN}{}", requests.join("; "), undone(next));
         self.notes.add(NoteKind::Decision, &item, place, false);
     }
 
