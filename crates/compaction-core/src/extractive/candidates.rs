@@ -31,7 +31,7 @@ use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
     AGREED, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REFUSED,
-    REJECTED, RESET_TO, STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
+    REJECTED, RESET_TO, SAID_OF, STILL_OPEN, TOOK_BACK, UNDID_WORK, WITHDRAWN, WORKING_ON, answered_with, key,
 };
 use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
@@ -343,7 +343,9 @@ impl<'a> Builder<'a> {
             return first;
         }
         let first = requests.iter().filter(is_whole).find(is_work).or(first);
-        let is_aim = |request: &&Request| request.is_own() && is_typed(&request.text) && is_work(request);
+        let is_aim = |request: &&Request| {
+            request.is_own() && is_typed(&request.text) && is_work(request) && !self.is_rejection(request)
+        };
         let aims: Vec<&Request> = requests.iter().filter(is_whole).filter(is_aim).collect();
         let all = || first.into_iter().chain(aims.iter().copied());
         let texts: Vec<_> = all().map(|one| (one.position, typed(&one.text, MOST_OF_TOPIC))).collect();
@@ -360,6 +362,12 @@ impl<'a> Builder<'a> {
         // Among equals, the earliest one began the topic.
         let best = scores.iter().rev().zip(aims.iter().rev()).max_by(|one, other| one.0.total_cmp(other.0));
         best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(first)
+    }
+
+    /// Whether a request says that what was done was better before. It is told among the decisions.
+    fn is_rejection(&self, request: &Request) -> bool {
+        let mut own = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position == request.position);
+        own.any(|note| note.text.starts_with(REJECTED) && note.text.contains(SAID_OF))
     }
 
     /// The messages from a request up to the next one of `aims`. Questions that are answered at once have few.
@@ -526,6 +534,13 @@ impl<'a> Builder<'a> {
         let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
         let mut told: Vec<&Note> = own.filter(is_told).collect();
         told.sort_by_key(|note| (note.is_minor || tells_process(note), Reverse(note.position)));
+        // Only the newest tries that were undone tell what is to be avoided.
+        let mut undone = 0;
+        told.retain(|note| {
+            undone += usize::from(note.text.starts_with(UNDID_WORK));
+            !note.text.starts_with(UNDID_WORK)
+                || undone <= MOST_UNDONE && note.position + UNDONE_WITHIN > self.ledger.messages
+        });
         told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).zip(0..).collect()
     }
 
@@ -973,6 +988,9 @@ const MOST_MISSPELLED: usize = 2;
 /// Most decisions that are told, and those among them that come before other items.
 const MOST_DECISIONS: usize = 14;
 const DECISIONS_FIRST: usize = 6;
+/// Most tries that a person had undone and that are told, and the newest messages among which they are.
+const MOST_UNDONE: usize = 2;
+const UNDONE_WITHIN: u64 = 100;
 /// How each decision of a person begins.
 const OF_PERSON: &str = "The user ";
 /// Most notes of one kind that are nearly alike.

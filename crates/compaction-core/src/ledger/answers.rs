@@ -156,7 +156,13 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         Some(_) => clip_middle(&question, LONGEST_QUESTION),
         None => clip_sentences(&question, LONGEST_QUESTION),
     };
-    let only_agrees = || asked.is_none() && is_plain_assent(words);
+    // What stands behind an assent to an advice may be about something else.
+    let is_of_it = || {
+        let known = stems(&question);
+        stems(words).iter().any(|stem| known.contains(stem))
+    };
+    let only_agrees =
+        || asked.is_none() && (is_plain_assent(words) || unspaced(&plain) > ASSENT_CHARACTERS && !is_of_it());
     let item = match verdict.filter(|verdict| !says_more || *verdict == Verdict::Assent && only_agrees()) {
         Some(Verdict::Assent) => format!("{AGREED}{question}"),
         Some(Verdict::Refusal) => format!("{REFUSED}{question}"),

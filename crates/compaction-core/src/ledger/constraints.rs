@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use super::cues::{is_sized, is_trivial};
 use super::statements::sentences;
 use super::terms::TextHashing;
-use super::text::{WordList, first_words, has_any, has_piece, normalised, starts_with_any, word_list};
+use super::text::{WordList, first_words, has_any, has_piece, normalised, quoted, starts_with_any, word_list};
 use crate::phrases::{self, SPACED, Table, UNSPACED, listed, table};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
@@ -58,7 +58,12 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
-    if goes_on(&words) || tells_breach(sentence) || tells_absence(&words) || corrects(whole, &words) {
+    if goes_on(&words)
+        || tells_breach(sentence)
+        || tells_absence(&words)
+        || corrects(whole, &words)
+        || changes_code(sentence, &words)
+    {
         return false;
     }
     if objects(&words) || FROM_NOW_ON.starts(&words) {
@@ -85,6 +90,16 @@ static DEFINITE: WordList = word_list!(SPACED, "constraints: definite");
 fn tells_absence(words: &str) -> bool {
     let demands = || LASTING.found_in(words).any(|(_, word)| !FORBIDDING.has(word)) || PERMITTING.is_in(words);
     EXISTING.starts(words) && !demands()
+}
+
+/// Whether an order to use something says which name to write into which other one: ``use `all` in `print` ``.
+fn changes_code(sentence: &str, words: &str) -> bool {
+    let is_order = words.split_whitespace().next().is_some_and(|first| USING.has(first));
+    is_order
+        && quoted(sentence).nth(1).is_some()
+        && !sentence.contains([',', ';'])
+        && signals(words).demands == 0
+        && !LASTING.is_in(words)
 }
 
 /// Whether a sentence refuses an answer and says which thing to take for this one step: `no, use the old files`. The
@@ -572,6 +587,8 @@ mod tests {
             "nein, nimm die alten Bestellungen",
             "non, utilise les anciennes commandes",
             "no, usa los pedidos viejos",
+            "use `sorted_rows` in `print_table`",
+            "benutze `zeilen` in `drucke_tabelle`",
         ] {
             assert!(!is_constraint(told), "{told}");
         }
@@ -582,6 +599,9 @@ mod tests {
             "nein, keine Tabs verwenden",
             "No menus on phones, please.",
             "use the old parser instead of `nom`",
+            "use `pnpm` instead of `npm`",
+            "use `sorted_rows`, not `rows`",
+            "always use `rows` in `print_table`",
             "There must be no menu on phones.",
             "Es darf kein Menü geben.",
             "No quiero que haya un menú, no debe verse.",

@@ -302,6 +302,8 @@ pub(crate) const OBJECTED: &str = "The user objected: ";
 /// next.
 pub(crate) const UNDID_WORK: &str = "The user undid what was done for: ";
 pub(crate) const ASKED_THEN: &str = " \u{2013} and asked then: ";
+/// Stands between the words of a person who rejected what was done and the request that it was done for.
+pub(crate) const SAID_OF: &str = ", said of what was done for: ";
 /// A request in such a decision.
 pub(crate) fn undone(request: &str) -> String {
     clip_middle(&one_line(request), LONGEST_UNDONE)

@@ -3,9 +3,10 @@
 
 use super::choices::stems;
 use super::constraints::is_constraint;
-use super::notes::{OBJECTED, REJECTED, undone};
+use super::notes::{OBJECTED, REJECTED, SAID_OF, undone};
+use super::problems::reports;
 use super::statements::sentences;
-use super::text::{WordList, first_words, has_piece, normalised, one_line, word_list};
+use super::text::{WordList, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -29,8 +30,8 @@ const LONGEST_SENTENCE: usize = 160;
 const MOST_SENTENCES: usize = 6;
 /// Most words of an order that only takes something away. A longer one is a task.
 const MOST_WORDS: usize = 12;
-/// Words among which an order begins.
-const FIRST_WORDS: usize = 3;
+/// Words before the one thing that was named before.
+static DEFINITE: WordList = word_list!(SPACED, "constraints: definite");
 
 /// What a person rejects in a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,12 +64,12 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
         if has(&BREACHES, BREACHES_UNSPACED) {
             add(format!("{OBJECTED}\"{said}\""), false);
         } else if has(&PREFERRING, PREFERRING_UNSPACED) {
-            add(format!("{REJECTED}\"{said}\", said of what was done for: {}", undone(request)), false);
+            add(format!("{REJECTED}\"{said}\"{SAID_OF}{}", undone(request)), false);
         } else if is_constraint(sentence) {
             // It stands there.
         } else if has(&NOT_WANTED, NOT_WANTED_UNSPACED) {
             add(format!("{REJECTED}\"{said}\""), false);
-        } else if let Some(object) = removed(sentence, &words) {
+        } else if let Some(object) = removed(sentence, &words).filter(|_| !reports(sentence)) {
             let known = known.get_or_insert_with(|| answer.take().map(|answer| pieces(&answer())).unwrap_or_default());
             let is_known = |piece: &String| known.binary_search(piece).is_ok();
             if pieces(&object).iter().any(is_known) {
@@ -81,15 +82,24 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
 
 /// What a short sentence orders to take away.
 fn removed(sentence: &str, words: &str) -> Option<String> {
-    let start = first_words(sentence, FIRST_WORDS);
-    let verb = REMOVING.found_in(&start).next();
-    let count = words.split_whitespace().count();
-    if let Some((_, verb)) = verb {
-        let object = words.split_once(verb).map(|(_, object)| object)?;
-        return (count <= MOST_WORDS).then(|| object.to_owned());
+    let own = sentence.rsplit(", ").next().unwrap_or(sentence);
+    let words = if own.len() < sentence.len() { normalised(own) } else { words.to_owned() };
+    if REMOVING.starts(&words) {
+        let (_, verb) = REMOVING.found_in(&words).next()?;
+        let object = words.trim_start().strip_prefix(verb)?;
+        // Which thing it is: `remove the border`, and no `delete button`.
+        let first = object.split_whitespace().next()?;
+        let is_told = DEFINITE.has(first) || !first.is_ascii() || !words.is_ascii() || !is_plain(own, verb);
+        return (words.split_whitespace().count() <= MOST_WORDS && is_told).then(|| object.to_owned());
     }
-    let verb = REMOVING_UNSPACED.iter().find(|verb| sentence.contains(**verb))?;
-    Some(sentence.replace(verb, " "))
+    let verb = REMOVING_UNSPACED.iter().find(|verb| own.contains(**verb))?;
+    Some(own.replace(verb, " "))
+}
+
+/// Whether a word of letters alone stands behind the verb.
+fn is_plain(sentence: &str, verb: &str) -> bool {
+    let behind = sentence.get(verb.len()..).unwrap_or_default().trim_start();
+    behind.split_whitespace().next().is_some_and(|next| next.chars().all(char::is_alphabetic))
 }
 
 /// What tells the things that a text names: the beginnings of its long words, and pairs of characters of scripts without
@@ -128,7 +138,7 @@ mod tests {
             ("原来的好看", "原来的好看"),
             ("元の方がいいです", "元の方がいいです"),
         ] {
-            let item = format!("{REJECTED}\"{rejected}\", said of what was done for: build the cart");
+            let item = format!("{REJECTED}\"{rejected}\"{SAID_OF}build the cart");
             assert_eq!(found(message, answer), [item], "{message}");
         }
         for (message, rejected) in [
@@ -140,6 +150,8 @@ mod tests {
             ("我不喜欢这个阴影", "我不喜欢这个阴影"),
             ("remove the shadow and the counter", "remove the shadow and the counter"),
             ("looks good. remove the shadow", "remove the shadow"),
+            ("ok, remove the counter", "ok, remove the counter"),
+            ("remove \u{2713} from the counter", "remove \u{2713} from the counter"),
             ("entferne den Schatten", "entferne den Schatten"),
             ("quita la sombra", "quita la sombra"),
             ("去掉阴影", "去掉阴影"),
@@ -166,6 +178,9 @@ mod tests {
             "should we remove the shadow?",
             "remove the old login from the server and port its tests to the new one, then deploy",
             "remove the footer",
+            "yes, drop shadows",
+            "delete button does not work on the cart, the border is gone",
+            "make the counter remove the border when it is empty",
             "delete it",
             "I don't want to lose rows",
             "if you don't like the shadow, say so",

@@ -103,13 +103,18 @@ impl<'a> Builder<'a> {
         let is_told = |one: &Request| is_latest(one) || told.iter().any(|other| begin_alike(&other.text, &one.text));
         let is_recent = |one: &&Request| {
             let is_request = one.is_own() && one.position < before && is_telling(&one.text) && is_typed(&one.text);
-            is_request && !only_sets_rules(&one.text) && !only_explores(&one.text) && !is_told(one)
+            is_request
+                && !only_sets_rules(&one.text)
+                && !only_explores(&one.text)
+                && !self.is_rejection(one)
+                && !is_told(one)
         };
         let newest = self.requests_since_reset().iter().rev().take(MOST_SEARCHED);
         // A short summary has no room for all of them.
         let most = (self.units / UNITS_FOR_RECENT).min(MOST_RECENT);
         let most = most.saturating_sub(usize::from(first.is_some_and(|first| is_past(first) && !is_begun(first))));
-        for one in newest.filter(is_recent).take(most) {
+        let recent: Vec<&Request> = newest.filter(is_recent).take(most).collect();
+        for one in recent {
             let item = format!("{THEN}{}{}", begins(&one.text, LONGEST_RECENT), self.done_mark(one));
             self.pool.add(Section::Goal, &item, origin(one), Rank::Low);
         }
@@ -276,7 +281,12 @@ fn and_then(words: &str, option: Option<String>) -> String {
 
 /// The beginning of an earlier request, in whole sentences where they fit.
 fn begins(request: &str, units: usize) -> String {
-    let start = clip_sentences(&typed(task(request).unwrap_or(request), MOST_UNITS), units);
+    let request = task(request).unwrap_or(request);
+    // What a person typed before what they pasted says what it is for.
+    let own = || sentences(request).take_while(|one| is_prose(one)).map(one_line).collect::<Vec<_>>().join(" ");
+    let own = if is_typed(request) { String::new() } else { own() };
+    let whole = if is_substantive(&own) { own } else { typed(request, MOST_UNITS) };
+    let start = clip_sentences(&whole, units);
     // The number of an item that is left out says nothing.
     let number = |text: &str| text.len() - text.trim_end_matches(|one: char| one.is_ascii_digit()).len();
     let bare = start.strip_suffix('.').map(|bare| &bare[..bare.len() - number(bare)]);
@@ -295,7 +305,7 @@ fn begin_alike(one: &str, other: &str) -> bool {
 /// sentences are kept, first those that ask at its end, then its beginning.
 pub(super) fn asked(request: &str, units: usize) -> String {
     let request = task(request).unwrap_or(request);
-    let whole = typed(request, MOST_UNITS);
+    let whole = pasted_error(request).unwrap_or_else(|| typed(request, MOST_UNITS));
     if utf16_len(&whole) <= units {
         return whole;
     }
@@ -330,4 +340,59 @@ pub(super) fn asked(request: &str, units: usize) -> String {
         is_cut = !kept;
     }
     out.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_only_explores_asks_for_no_work_yet() {
+        for request in [
+            "deeply analyse the current repo structure",
+            "Please read the whole project first",
+            "Sieh dir das Projekt genau an",
+            "analyse le dépôt",
+            "explora el repositorio y su estructura",
+            "изучи проект целиком",
+            "先了解一下这个项目的结构",
+            "まずプロジェクト全体を読んで理解してください",
+            "이 프로젝트 구조를 파악해 줘",
+        ] {
+            assert!(only_explores(request), "{request}");
+        }
+        for request in [
+            "analyse the slow query and fix it",
+            "read the project brief and build the parser",
+            "what is this project about?",
+            "add a page with the structure of the repo",
+            "understand why the import fails",
+            "port the project to Rust",
+            "修复项目中的错误",
+        ] {
+            assert!(!only_explores(request), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_pasted_output_is_told_by_its_error() {
+        let output = "dev@box:~/shop$ npm run build\n\n> shop@1.0.0 build\n\nFailed to compile.\n\n\
+                      ./src/cart.tsx:41:7\nType error: Cannot find name 'setCart'.\n\n  41 |   setCart(1);\n     |   ^";
+        let told = pasted_error(output);
+        assert_eq!(
+            told.as_deref(),
+            Some("(pasted output) ./src/cart.tsx:41:7: Type error: Cannot find name 'setCart'.")
+        );
+        let python = "PS C:\\shop> python main.py\nTraceback (most recent call last):\n  File \"main.py\", line 3, in <module>\n    \
+                      run()\nKeyError: 'cart'";
+        assert!(pasted_error(python).is_some_and(|told| told.contains("KeyError: 'cart'")));
+        for other in [
+            "the build fails:\nerror: no cart\nat cart.rs:4",
+            "dev@box:~$ npm run build\nError: no cart\n\nwhy does it fail?",
+            "dev@box:~$ npm run build\nError: no cart\n\nfix the build please",
+            "write to dev@example.org\nthat the cart is ready\nand that the build works",
+        ] {
+            assert_eq!(pasted_error(other), None, "{other}");
+        }
+    }
 }
