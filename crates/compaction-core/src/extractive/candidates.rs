@@ -30,8 +30,8 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REFUSED,
-    REJECTED, RESET_TO, SAID_OF, STILL_OPEN, TOOK_BACK, UNDID_WORK, WITHDRAWN, WORKING_ON, answered_with, key,
+    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, DECIDED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED,
+    REFUSED, REJECTED, RESET_TO, SAID_OF, STILL_OPEN, TOOK_BACK, UNDID_WORK, WITHDRAWN, WORKING_ON, answered_with, key,
 };
 use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
@@ -301,6 +301,9 @@ impl<'a> Builder<'a> {
     fn question_before(&self, request: &str, position: u64) -> Option<String> {
         let before = |statement: &&Statement| statement.position < position && statement.voice != Voice::Action;
         let last = self.ledger.statements.iter().rev().find(before).filter(|last| last.is_of_model())?;
+        if self.is_of_ended(last.position) {
+            return None;
+        }
         let same = self.ledger.statements.iter().rev().filter(before);
         let mut same: Vec<&Statement> = same.take_while(|one| one.position == last.position).collect();
         same.retain(|one| one.is_of_model());
@@ -342,7 +345,7 @@ impl<'a> Builder<'a> {
         if self.kind == SummaryKind::TurnPrefix {
             return first;
         }
-        let first = requests.iter().filter(is_whole).find(is_work).or(first);
+        let begun = requests.iter().filter(is_whole).find(is_work).or(first);
         let is_aim = |request: &&Request| {
             request.is_own() && is_typed(&request.text) && is_work(request) && !self.is_rejection(request)
         };
@@ -361,7 +364,7 @@ impl<'a> Builder<'a> {
         let own = scores.first().copied().unwrap_or_default();
         // Among equals, the earliest one began the topic.
         let best = scores.iter().rev().zip(aims.iter().rev()).max_by(|one, other| one.0.total_cmp(other.0));
-        best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(first)
+        best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(begun)
     }
 
     /// Whether a request says that what was done was better before. It is told among the decisions.
@@ -445,6 +448,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Constraint if self.is_in_goal(note) => continue,
                 // It was a part of work that was taken back.
                 NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
+                // It was for a conversation that the person ended.
+                NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
                 // The history before the turn tells them.
@@ -547,7 +552,8 @@ impl<'a> Builder<'a> {
     /// Whether a decision is in the words of the latest request, which Goal tells with the question that it answers.
     fn is_told_by_goal(&self, note: &Note) -> bool {
         let is_own = note.text.starts_with(REJECTED) || note.text.starts_with(OBJECTED);
-        let answered = answered_with(&note.text);
+        let decided = || note.text.strip_prefix(DECIDED).filter(|_| !is_own);
+        let answered = answered_with(&note.text).map(|(words, _)| words).or_else(decided);
         if !is_own && answered.is_none() {
             return false;
         }
@@ -558,7 +564,7 @@ impl<'a> Builder<'a> {
         };
         let request = turn.or_else(|| self.latest().map(|latest| latest.text.as_str()));
         let is_same = |words: &str| request.is_some_and(|request| one_line(request) == words);
-        is_latest && (is_own || answered.is_some_and(|(words, _)| is_same(words)))
+        is_latest && (is_own || answered.is_some_and(is_same))
     }
 
     /// Whether a person chose how the work goes on, and asked for other work later.
@@ -594,8 +600,7 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().rev().take_while(|request| request.position > demand.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
-        let is_over = later + of_turn >= MET_AFTER || self.is_of_ended(demand.position);
-        demand.position > 0 && is_over && !lasts(&demand.text)
+        demand.position > 0 && later + of_turn >= MET_AFTER && !lasts(&demand.text)
     }
 
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.

@@ -99,7 +99,18 @@ fn changes_code(sentence: &str, words: &str) -> bool {
         && quoted(sentence).nth(1).is_some()
         && !sentence.contains([',', ';'])
         && signals(words).demands == 0
-        && !LASTING.is_in(words)
+        && !LASTING.is_in(&normalised(&without_names(sentence)))
+}
+
+/// A sentence without the names between backquotes, whose parts may look like words.
+fn without_names(sentence: &str) -> String {
+    sentence.split('`').step_by(2).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a sentence begins with an order that forbids something, whatever names it has.
+pub(super) fn begins_with_ban(sentence: &str) -> bool {
+    let start = first_words(&without_names(sentence), DEMAND_WORDS);
+    begins_with_demand(sentence) && FORBIDDING.is_in(&start)
 }
 
 /// Whether a sentence refuses an answer and says which thing to take for this one step: `no, use the old files`. The
@@ -588,6 +599,7 @@ mod tests {
             "non, utilise les anciennes commandes",
             "no, usa los pedidos viejos",
             "use `sorted_rows` in `print_table`",
+            "use `all_rows` in `print_every_table`",
             "benutze `zeilen` in `drucke_tabelle`",
         ] {
             assert!(!is_constraint(told), "{told}");

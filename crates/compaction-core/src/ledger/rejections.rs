@@ -99,7 +99,8 @@ fn removed(sentence: &str, words: &str) -> Option<String> {
 /// Whether a word of letters alone stands behind the verb.
 fn is_plain(sentence: &str, verb: &str) -> bool {
     let behind = sentence.get(verb.len()..).unwrap_or_default().trim_start();
-    behind.split_whitespace().next().is_some_and(|next| next.chars().all(char::is_alphabetic))
+    let next = behind.split_whitespace().next().unwrap_or_default();
+    next.trim_end_matches(['.', ',', '!', ';']).chars().all(char::is_alphabetic)
 }
 
 /// What tells the things that a text names: the beginnings of its long words, and pairs of characters of scripts without
@@ -179,6 +180,7 @@ mod tests {
             "remove the old login from the server and port its tests to the new one, then deploy",
             "remove the footer",
             "yes, drop shadows",
+            "yes, drop shadows.",
             "delete button does not work on the cart, the border is gone",
             "make the counter remove the border when it is empty",
             "delete it",

@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use super::answers::{agrees, answered, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
-use super::constraints::{begins_with_demand, constraints, is_constraint, lasts};
+use super::constraints::{begins_with_ban, begins_with_demand, constraints, is_constraint};
 use super::cues::{choice, goal_line, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
@@ -184,7 +184,7 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     // A few words between names are said, too: `don't use A_B, use c.d_e`.
     let is_short = utf16_len(text) <= LONGEST_TYPED && !text.trim().contains('\n');
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
-        let is_prose = is_prose || is_short && begins_with_demand(sentence) && lasts(sentence);
+        let is_prose = is_prose || is_short && begins_with_ban(sentence);
         let demands = || !is_review || begins_with_demand(sentence);
         !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && demands()
     };

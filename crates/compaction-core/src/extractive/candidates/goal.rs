@@ -244,7 +244,7 @@ pub(super) fn only_explores(request: &str) -> bool {
 pub(super) fn pasted_error(request: &str) -> Option<String> {
     let lines: Vec<&str> = request.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (first, last) = (lines.first()?, lines.last()?);
-    let is_asking = last.ends_with(['?', '\u{ff1f}']) || WORK.starts(&normalised(last));
+    let is_asking = last.ends_with(['?', '\u{ff1f}']) || WORK.starts(&normalised(last)) && !last.contains(':');
     if lines.len() < FEWEST_OF_OUTPUT || is_asking || !is_prompt_of_shell(first) {
         return None;
     }
