@@ -35,6 +35,7 @@ mod person;
 pub(crate) mod problems;
 pub(crate) mod proposals;
 mod reasons;
+mod rejections;
 pub(crate) mod repository;
 pub(crate) mod requests;
 pub(crate) mod results;

@@ -30,8 +30,8 @@ use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{
-    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OFFERED, REFUSED, RESET_TO,
-    STILL_OPEN, TOOK_BACK, WITHDRAWN, WORKING_ON, answered_with, key,
+    AGREED, CHANGED_SINCE, CHOSE, COMMITTED, DECIDED, FOCUS, LATEST, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED,
+    REFUSED, REJECTED, RESET_TO, SAID_OF, STILL_OPEN, TOOK_BACK, UNDID_WORK, WITHDRAWN, WORKING_ON, answered_with, key,
 };
 use crate::ledger::outcomes::told_command;
 use crate::ledger::rules::only_sets_rules;
@@ -45,7 +45,7 @@ use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::{PlanStatus, edits_files};
 use done::{FileStates, UndoneTurns, is_answered_item, milestones, standing_milestones};
-use goal::asked;
+use goal::{asked, only_explores, pasted_error};
 pub(super) use next_steps::ROOM_FOR_TWO;
 
 /// Most UTF-16 units of a repeated request.
@@ -150,8 +150,12 @@ impl Candidates {
         };
         let undone = UndoneTurns::of(with_turn);
         let tells_state = kind != SummaryKind::TurnPrefix || style.with_turn.is_none();
+        let is_reset = |request: &&Request| RESETS.contains(&request.text.trim());
+        let reset = ledger.requests.iter().rev().find(is_reset).map_or(0, |request| request.position);
+        let is_empty = ledger.last_request().is_some_and(|last| last.position == reset) && turn_request.is_none();
         let mut builder = Builder {
             ledger,
+            begun_at: if is_empty { 0 } else { reset },
             turn,
             with_turn,
             newest,
@@ -205,6 +209,9 @@ struct Builder<'a> {
     is_answer: bool,
     /// What was done in that turn.
     turn: Option<&'a Ledger>,
+    /// Position of the last command that began a new conversation; 0 for none. Without any request behind it, the old
+    /// ones still count.
+    begun_at: u64,
     /// UTF-16 units that the summary may take.
     units: usize,
     /// The milestones with those of the turn that follows, as far as no later one replaced them.
@@ -247,8 +254,11 @@ impl<'a> Builder<'a> {
         if let Some(latest) = latest {
             // The steps of a template are needed as long as it is worked on.
             let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
+            let pasted = pasted_error(request);
+            let is_pasted = pasted.is_some();
             let line = match latest.weight {
                 RequestWeight::Command => self.with_title(latest).to_owned(),
+                _ if is_pasted => pasted.unwrap_or_default(),
                 _ if is_procedure(request) => clip_sentences(&typed(request, MOST_UNITS), LONGEST_PROCEDURE),
                 _ => typed(request, MOST_UNITS),
             };
@@ -291,6 +301,9 @@ impl<'a> Builder<'a> {
     fn question_before(&self, request: &str, position: u64) -> Option<String> {
         let before = |statement: &&Statement| statement.position < position && statement.voice != Voice::Action;
         let last = self.ledger.statements.iter().rev().find(before).filter(|last| last.is_of_model())?;
+        if self.is_of_ended(last.position) {
+            return None;
+        }
         let same = self.ledger.statements.iter().rev().filter(before);
         let mut same: Vec<&Statement> = same.take_while(|one| one.position == last.position).collect();
         same.retain(|one| one.is_of_model());
@@ -315,20 +328,27 @@ impl<'a> Builder<'a> {
     /// The requests after the last command that began a new conversation.
     fn requests_since_reset(&self) -> &'a [Request] {
         let requests = &self.ledger.requests;
-        let reset = requests.iter().rposition(|request| RESETS.contains(&request.text.trim())).map_or(0, |at| at + 1);
-        // Without any request behind it, the old ones still count.
-        &requests[if reset < requests.len() { reset } else { 0 }..]
+        &requests[requests.partition_point(|request| self.begun_at > 0 && request.position <= self.begun_at)..]
+    }
+
+    /// Whether something was said before the conversation that goes on was begun.
+    fn is_of_ended(&self, position: u64) -> bool {
+        position > 0 && position < self.begun_at
     }
 
     /// The first request, or the one that began what the newest statements are about, if the topic has moved.
     fn first_request(&self) -> Option<&'a Request> {
         let requests = self.requests_since_reset();
         let is_whole = |request: &&Request| is_substantive(&request.text);
+        let is_work = |request: &&Request| !only_explores(&request.text);
         let first = requests.iter().find(is_whole).or_else(|| requests.first());
         if self.kind == SummaryKind::TurnPrefix {
             return first;
         }
-        let is_aim = |request: &&Request| request.is_own() && is_typed(&request.text);
+        let begun = requests.iter().filter(is_whole).find(is_work).or(first);
+        let is_aim = |request: &&Request| {
+            request.is_own() && is_typed(&request.text) && is_work(request) && !self.is_rejection(request)
+        };
         let aims: Vec<&Request> = requests.iter().filter(is_whole).filter(is_aim).collect();
         let all = || first.into_iter().chain(aims.iter().copied());
         let texts: Vec<_> = all().map(|one| (one.position, typed(&one.text, MOST_OF_TOPIC))).collect();
@@ -344,7 +364,13 @@ impl<'a> Builder<'a> {
         let own = scores.first().copied().unwrap_or_default();
         // Among equals, the earliest one began the topic.
         let best = scores.iter().rev().zip(aims.iter().rev()).max_by(|one, other| one.0.total_cmp(other.0));
-        best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(first)
+        best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(begun)
+    }
+
+    /// Whether a request says that what was done was better before. It is told among the decisions.
+    fn is_rejection(&self, request: &Request) -> bool {
+        let mut own = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position == request.position);
+        own.any(|note| note.text.starts_with(REJECTED) && note.text.contains(SAID_OF))
     }
 
     /// The messages from a request up to the next one of `aims`. Questions that are answered at once have few.
@@ -422,6 +448,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Constraint if self.is_in_goal(note) => continue,
                 // It was a part of work that was taken back.
                 NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
+                // It was for a conversation that the person ended.
+                NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
                 // The history before the turn tells them.
@@ -462,6 +490,7 @@ impl<'a> Builder<'a> {
                 }
                 _ if note.kind == NoteKind::Decision && tells_process(note) => Rank::Low,
                 _ if told.get(&std::ptr::from_ref(note)).is_some_and(|place| *place >= DECISIONS_FIRST) => Rank::Low,
+                _ if note.kind == NoteKind::Decision && self.is_of_ended(note.position) => Rank::Low,
                 true => Rank::Low,
                 false => Rank::Normal,
             };
@@ -503,11 +532,39 @@ impl<'a> Builder<'a> {
                 && !same.contains(&std::ptr::from_ref(*note))
                 && !self.is_decision_undone(note)
                 && !self.is_process_over(note)
+                && !self.is_told_by_goal(note)
+                // What the model chose without a reason was for the work that was ended.
+                && !(note.is_minor && self.is_of_ended(note.position) && !note.text.starts_with(OF_PERSON))
         };
         let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
         let mut told: Vec<&Note> = own.filter(is_told).collect();
         told.sort_by_key(|note| (note.is_minor || tells_process(note), Reverse(note.position)));
+        // Only the newest tries that were undone tell what is to be avoided.
+        let mut undone = 0;
+        told.retain(|note| {
+            undone += usize::from(note.text.starts_with(UNDID_WORK));
+            !note.text.starts_with(UNDID_WORK)
+                || undone <= MOST_UNDONE && note.position + UNDONE_WITHIN > self.ledger.messages
+        });
         told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).zip(0..).collect()
+    }
+
+    /// Whether a decision is in the words of the latest request, which Goal tells with the question that it answers.
+    fn is_told_by_goal(&self, note: &Note) -> bool {
+        let is_own = note.text.starts_with(REJECTED) || note.text.starts_with(OBJECTED);
+        let decided = || note.text.strip_prefix(DECIDED).filter(|_| !is_own);
+        let answered = answered_with(&note.text).map(|(words, _)| words).or_else(decided);
+        if !is_own && answered.is_none() {
+            return false;
+        }
+        let turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer);
+        let is_latest = match turn {
+            Some(_) => note.position > self.ledger.messages,
+            None => self.latest().is_some_and(|latest| latest.position == note.position),
+        };
+        let request = turn.or_else(|| self.latest().map(|latest| latest.text.as_str()));
+        let is_same = |words: &str| request.is_some_and(|request| one_line(request) == words);
+        is_latest && (is_own || answered.is_some_and(is_same))
     }
 
     /// Whether a person chose how the work goes on, and asked for other work later.
@@ -936,6 +993,11 @@ const MOST_MISSPELLED: usize = 2;
 /// Most decisions that are told, and those among them that come before other items.
 const MOST_DECISIONS: usize = 14;
 const DECISIONS_FIRST: usize = 6;
+/// Most tries that a person had undone and that are told, and the newest messages among which they are.
+const MOST_UNDONE: usize = 2;
+const UNDONE_WITHIN: u64 = 100;
+/// How each decision of a person begins.
+const OF_PERSON: &str = "The user ";
 /// Most notes of one kind that are nearly alike.
 const MOST_ALIKE: usize = 2;
 /// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.

@@ -123,6 +123,9 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
             // Who denies a guess about what is so decides nothing.
             let is_fact = |at: &usize| is_guess(&normalised(all[*at]));
             let objected = || objected().filter(|at| verdict == Verdict::Refusal && says_more && !is_fact(at));
+            if advice.is_none() && verdict == Verdict::Refusal && !says_no(words) {
+                return None;
+            }
             if advice.is_none() {
                 // It stands by itself, since nothing was asked. An order is a demand, and a report tells a problem.
                 let is_order = || is_constraint(words) && !points_back(words);
@@ -153,7 +156,13 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         Some(_) => clip_middle(&question, LONGEST_QUESTION),
         None => clip_sentences(&question, LONGEST_QUESTION),
     };
-    let only_agrees = || asked.is_none() && is_plain_assent(words);
+    // What stands behind an assent to an advice may be about something else.
+    let is_of_it = || {
+        let known = stems(&question);
+        stems(words).iter().any(|stem| known.contains(stem))
+    };
+    let only_agrees =
+        || asked.is_none() && (is_plain_assent(words) || unspaced(&plain) > ASSENT_CHARACTERS && !is_of_it());
     let item = match verdict.filter(|verdict| !says_more || *verdict == Verdict::Assent && only_agrees()) {
         Some(Verdict::Assent) => format!("{AGREED}{question}"),
         Some(Verdict::Refusal) => format!("{REFUSED}{question}"),
@@ -161,6 +170,13 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     };
     let is_bare = verdict == Some(Verdict::Assent) && !says_more;
     Some(Answered { item, is_bare, is_verdict: verdict.is_some() })
+}
+
+/// Whether a refusal stands by itself before other words: `no, by date`. A negation goes on: `no me abre el menú`.
+fn says_no(words: &str) -> bool {
+    let end = words.find([',', '.', ';', ':', '!', '\u{2014}', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}']);
+    let first = normalised(&words[..end.unwrap_or(words.len())]);
+    points_back(words) || end.is_some() && first.split_whitespace().count() + unspaced(&first) / 3 <= BARE_WORDS
 }
 
 /// The agreement to the newest advice among the sentences before a question whether to go on.

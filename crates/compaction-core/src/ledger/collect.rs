@@ -15,7 +15,9 @@ use super::frames::frames;
 use super::last_step::{LastStep, NewestCalls};
 use super::names::NameKind;
 use super::names::Names;
-use super::notes::{ANSWERED, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID};
+use super::notes::{
+    ANSWERED, ASKED_THEN, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID, UNDID_WORK, undone,
+};
 use super::outcomes::reported_commits;
 use super::pasted::passages;
 use super::person;
@@ -45,6 +47,8 @@ const MOST_MILESTONES: usize = 256;
 const DEEPEST: usize = 64;
 /// Most UTF-16 units of a person's answer to a question of a tool that counts as a decision.
 const LONGEST_ANSWER: usize = 240;
+/// Most such requests between two.
+const MOST_UNDONE: usize = 3;
 
 /// Collects a ledger, message by message.
 ///
@@ -72,6 +76,8 @@ pub struct Collector<'a> {
     asked: Asked,
     /// What the next message may be the prompt of.
     expected: Option<Expected<'a>>,
+    /// The requests whose work the person had undone, until the next one comes, newest first, and where they did so.
+    undone: Option<(Vec<String>, SourcePosition<'a>)>,
 }
 
 impl Ledger {
@@ -107,6 +113,7 @@ impl<'a> Collector<'a> {
             left_out: LeftOut::default(),
             asked: Asked::default(),
             expected: None,
+            undone: None,
         };
         match (previous, previous_summary) {
             (Some(previous), _) => collector.restore(previous),
@@ -238,7 +245,7 @@ impl<'a> Collector<'a> {
         }
         match slash::without_prompt(&words) {
             Some((command, is_bare)) => self.read_person(place, &command, is_bare),
-            None => self.read_person(place, &words, false),
+            None => self.read_person(place, slash::without_mode(&words), false),
         }
         self.read_names(content, place, Places::PERSON);
     }
@@ -280,6 +287,7 @@ impl<'a> Collector<'a> {
         self.dialogue.read_person(place, words, is_command, &mut self.notes);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if self.dialogue.requests.last().is_some_and(is_request) {
+            self.note_undone(words);
             let reopened = self.end_request(words);
             self.asked = Asked::at(place.position).reopening(reopened);
         } else if is_substantive(words) && self.is_refused_by(words) {
@@ -296,25 +304,47 @@ impl<'a> Collector<'a> {
     /// was pushed.
     fn take_back_commit(&mut self, place: SourcePosition<'a>) {
         let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
-        let mut undone: HashSet<&str> = HashSet::new();
+        let mut taken_back: HashSet<&str> = HashSet::new();
         let mut newest = None;
-        for text in milestones.map(|one| one.text.as_str()).take(MOST_MILESTONES) {
+        for one in milestones.take(MOST_MILESTONES) {
+            let text = one.text.as_str();
             if text.starts_with(PUSHED) {
                 break;
             }
             if let Some((hash, _)) = text.strip_prefix(UNDID).and_then(|rest| rest.split_once(": ")) {
-                undone.insert(hash);
+                taken_back.insert(hash);
             } else if let Some((place, subject)) = text.strip_prefix(COMMITTED).and_then(|rest| rest.split_once(": ")) {
                 let hash = place.split(' ').next().unwrap_or(place);
-                if !undone.contains(hash) {
-                    newest = Some(format!("{UNDID}{hash}: {subject}"));
+                if !taken_back.contains(hash) {
+                    newest = Some((format!("{UNDID}{hash}: {subject}"), one.position));
                     break;
                 }
             }
         }
-        if let Some(undone) = newest {
-            self.statements.add_line(Voice::Milestone, place, &undone);
+        // Without a commit that is told, what was done for the last request was taken back.
+        let committed_at = newest.as_ref().map_or(place.position, |(_, position)| *position);
+        if let Some((line, _)) = &newest {
+            self.statements.add_line(Voice::Milestone, place, line);
+        } else if self.undone.is_some() {
+            return;
         }
+        let is_of_it = |request: &&Request| request.position <= committed_at && request.asks_for_work();
+        let request = self.dialogue.requests.iter().rev().find(is_of_it);
+        let request = request.filter(|request| self.dialogue.has_answered(request.position));
+        let Some(request) = request.map(|request| undone(&request.text)) else {
+            return;
+        };
+        let (requests, _) = self.undone.get_or_insert_with(|| (Vec::new(), place));
+        if !requests.contains(&request) && requests.len() < MOST_UNDONE {
+            requests.push(request);
+        }
+    }
+
+    /// Notes the requests whose work was undone, with the `next` one.
+    fn note_undone(&mut self, next: &str) {
+        let Some((requests, place)) = self.undone.take() else { return };
+        let item = format!("{UNDID_WORK}{}{ASKED_THEN}{}", requests.join("; "), undone(next));
+        self.notes.add(NoteKind::Decision, &item, place, false);
     }
 
     /// Whether a message says that the answers to the open request did not do what was asked.

@@ -225,6 +225,12 @@ fn is_among(word: &str, some: &WordList<'_>, others: &WordList<'_>) -> bool {
     some.has(word) || others.has(word)
 }
 
+/// Whether a word is the name of a program that people run.
+pub(super) fn is_program(word: &str) -> bool {
+    [&LOOKUPS, &PREPARING, &WITH_SUBCOMMAND, &OTHER_CHECKS].iter().any(|list| list.has(word))
+        || is_check(word) && !["test", "tests", "build", "check", "verify", "types"].contains(&word)
+}
+
 /// Whether a command runs tests, a build, a linter or a type checker.
 pub(crate) fn is_check(command: &str) -> bool {
     let is_check = |purpose: &String| {

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use super::cues::{is_sized, is_trivial};
 use super::statements::sentences;
 use super::terms::TextHashing;
-use super::text::{WordList, first_words, has_any, has_piece, normalised, starts_with_any, word_list};
+use super::text::{WordList, first_words, has_any, has_piece, normalised, quoted, starts_with_any, word_list};
 use crate::phrases::{self, SPACED, Table, UNSPACED, listed, table};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
@@ -41,6 +41,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if !is_sized(sentence) || sentence.ends_with(['?', '\u{ff1f}', '\u{61f}']) {
         return false;
     }
+    let whole = sentence;
     let sentence = without_answer(sentence);
     // What introduces a list of steps or findings demands nothing by itself.
     if sentence.ends_with([':', '\u{ff1a}']) && !lasts(sentence) {
@@ -57,7 +58,12 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
-    if goes_on(&words) || tells_breach(sentence) {
+    if goes_on(&words)
+        || tells_breach(sentence)
+        || tells_absence(&words)
+        || corrects(whole, &words)
+        || changes_code(sentence, &words)
+    {
         return false;
     }
     if objects(&words) || FROM_NOW_ON.starts(&words) {
@@ -73,6 +79,48 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
 fn goes_on(words: &str) -> bool {
     let mut words = words.split_whitespace();
     words.next() == Some("keep") && words.next().is_some_and(|what| what.ends_with("ing") && what != "using")
+}
+
+/// Beginnings of sentences that only tell what is not there.
+static EXISTING: WordList = word_list!(SPACED, "constraints: existing");
+/// Words before the one thing that was named before.
+static DEFINITE: WordList = word_list!(SPACED, "constraints: definite");
+
+/// Whether `normalised` words only tell that something is not there, and demand nothing of what may be.
+fn tells_absence(words: &str) -> bool {
+    let demands = || LASTING.found_in(words).any(|(_, word)| !FORBIDDING.has(word)) || PERMITTING.is_in(words);
+    EXISTING.starts(words) && !demands()
+}
+
+/// Whether an order to use something says which name to write into which other one: ``use `all` in `print` ``.
+fn changes_code(sentence: &str, words: &str) -> bool {
+    let is_order = words.split_whitespace().next().is_some_and(|first| USING.has(first));
+    is_order
+        && quoted(sentence).nth(1).is_some()
+        && !sentence.contains([',', ';'])
+        && signals(words).demands == 0
+        && !LASTING.is_in(&normalised(&without_names(sentence)))
+}
+
+/// A sentence without the names between backquotes, whose parts may look like words.
+fn without_names(sentence: &str) -> String {
+    sentence.split('`').step_by(2).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a sentence begins with an order that forbids something, whatever names it has.
+pub(super) fn begins_with_ban(sentence: &str) -> bool {
+    let start = first_words(&without_names(sentence), DEMAND_WORDS);
+    begins_with_demand(sentence) && FORBIDDING.is_in(&start)
+}
+
+/// Whether a sentence refuses an answer and says which thing to take for this one step: `no, use the old files`. The
+/// `normalised` words are those behind the refusal.
+fn corrects(sentence: &str, words: &str) -> bool {
+    let is_answer = |(first, _): &(&str, &str)| ANSWERS.has(first.trim().to_lowercase().as_str());
+    let follows = || sentence.split_once(',').is_some_and(|parts| is_answer(&parts));
+    let mut words_of = words.split_whitespace();
+    let [verb, what] = [words_of.next(), words_of.next()].map(Option::unwrap_or_default);
+    USING.has(verb) && DEFINITE.has(what) && follows() && !LASTING.is_in(words)
 }
 
 /// Words of demands that hold for more than the request which they are part of: what says for how long or for what
@@ -529,6 +577,51 @@ fn signals(normalised: &str) -> Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_there_and_what_is_taken_for_one_step_is_no_demand() {
+        for told in [
+            "There is no menu on the page of the orders.",
+            "there are no rows in the export",
+            "No hay ningún menú en la página.",
+            "no ahy ninguna ventana abriendose",
+            "Es gibt keine Zeilen im Export.",
+            "Es ist kein Menü da.",
+            "Il n'y a pas de menu sur la page.",
+            "Non c'è nessun menu nella pagina.",
+            "Não há nenhum menu na página.",
+            "Здесь нет меню.",
+            "Er is geen menu op de pagina.",
+            "没有任何菜单",
+            "メニューはありません",
+            "no, use the old orders of March.",
+            "nein, nimm die alten Bestellungen",
+            "non, utilise les anciennes commandes",
+            "no, usa los pedidos viejos",
+            "use `sorted_rows` in `print_table`",
+            "use `all_rows` in `print_every_table`",
+            "benutze `zeilen` in `drucke_tabelle`",
+        ] {
+            assert!(!is_constraint(told), "{told}");
+        }
+        for demand in [
+            "no, use tabs",
+            "no, use the store, not the cache",
+            "no, always use the old store",
+            "nein, keine Tabs verwenden",
+            "No menus on phones, please.",
+            "use the old parser instead of `nom`",
+            "use `pnpm` instead of `npm`",
+            "use `sorted_rows`, not `rows`",
+            "always use `rows` in `print_table`",
+            "There must be no menu on phones.",
+            "Es darf kein Menü geben.",
+            "No quiero que haya un menú, no debe verse.",
+            "没有我的同意，不要提交代码。",
+        ] {
+            assert!(is_constraint(demand), "{demand}");
+        }
+    }
 
     #[test]
     fn an_opinion_about_a_breach_is_no_demand() {

@@ -6,8 +6,8 @@ use super::collect::Collector;
 use super::notes::{
     ANNOUNCED, ANSWER_LEFT, AT_FIRST, COMMAND, COMMANDS, DONE, DONE_WITH, FOCUS, GO_ON, IDENTIFIERS, IDLE,
     IN_BACKGROUND, LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NEVER_PUSHED, NO_RESULT, NOTHING_LEFT,
-    OLD_PLAN, PATHS, PROPOSED, RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SHOWN, THE_GOAL, THEN, TO_FIX, TO_RUN,
-    UNPUSHED, WORKING_ON,
+    OLD_PLAN, PATHS, PROPOSED, RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SHOWN, TAKEN_BACK, THE_GOAL, THEN, TO_FIX,
+    TO_RUN, UNPUSHED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -73,8 +73,9 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
                     Some(request) => latest = Some(request.strip_suffix(DONE_WITH).unwrap_or(request).to_owned()),
                     None => {
                         let past = item.strip_prefix(AT_FIRST).or_else(|| item.strip_prefix(THEN));
-                        let bare =
-                            past.and_then(|past| past.strip_suffix(DONE).or_else(|| past.strip_suffix(DONE_WITH)));
+                        let bare = past.and_then(|past| {
+                            [DONE, DONE_WITH, TAKEN_BACK].iter().find_map(|mark| past.strip_suffix(mark))
+                        });
                         let item = bare.or(past).unwrap_or(item);
                         add_item(section.in_history(), item, SourcePosition::EARLIER, collector);
                     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::Sources;
 use super::terms::TextHashing;
-use super::text::{normalised, one_line};
+use super::text::{clip_middle, normalised, one_line};
 use super::withdrawals::withdrawal;
 use crate::entry::EntryId;
 
@@ -224,10 +224,14 @@ pub(crate) const LATEST: &str = "Latest request: ";
 pub(crate) const AT_FIRST: &str = "At first: ";
 /// Starts the item of the request that began what the newest statements are about, if it is answered.
 pub(crate) const THEN: &str = "Then: ";
+/// Starts the error of an output that a person pasted.
+pub(crate) const PASTED: &str = "(pasted output) ";
 /// Ends the item of the latest request if nothing of it is open.
 pub(crate) const DONE_WITH: &str = " (answered)";
 /// Ends the item of an earlier request for which files changed and whose answer was accepted.
 pub(crate) const DONE: &str = " (done)";
+/// Ends the item of an earlier request whose work was taken back.
+pub(crate) const TAKEN_BACK: &str = " (taken back)";
 /// Starts the item of a later message that is no request by itself.
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the milestone of a commit.
@@ -291,6 +295,21 @@ pub(crate) const ANSWERED: &str = "The user answered: ";
 /// Start the decision of a person who only agreed to what the model asked or advised, or only refused it.
 pub(crate) const AGREED: &str = "The user agreed to: ";
 pub(crate) const REFUSED: &str = "The user refused: ";
+/// Start what a person did not want of what the model made or proposed, and what they found to break a principle.
+pub(crate) const REJECTED: &str = "The user rejected: ";
+pub(crate) const OBJECTED: &str = "The user objected: ";
+/// Starts the decision of a person who had the tool undo the work for a request, and stands before the request that came
+/// next.
+pub(crate) const UNDID_WORK: &str = "The user undid what was done for: ";
+pub(crate) const ASKED_THEN: &str = " \u{2013} and asked then: ";
+/// Stands between the words of a person who rejected what was done and the request that it was done for.
+pub(crate) const SAID_OF: &str = ", said of what was done for: ";
+/// A request in such a decision.
+pub(crate) fn undone(request: &str) -> String {
+    clip_middle(&one_line(request), LONGEST_UNDONE)
+}
+/// Most UTF-16 units of it.
+const LONGEST_UNDONE: usize = 120;
 /// The decision of a person who answered a question of the model in a few words.
 pub(crate) fn answered_to(words: &str, question: &str) -> String {
     format!("The user answered \"{words}\" to: {question}")

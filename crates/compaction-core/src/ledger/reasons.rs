@@ -78,6 +78,10 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     if !SWITCHING_PIECES.is_in(sentence) {
         return None;
     }
+    // What is announced before a dash is no reason; what stands behind it is.
+    let dash = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}"].iter().find_map(|dash| before.split_once(dash));
+    let own = |head: &str| is_announcement(head.split_once(", ").map_or(head, |(_, behind)| behind));
+    let before = dash.filter(|(head, _)| own(head) || is_announcement(head)).map_or(before, |(_, reason)| reason);
     let words = normalised(sentence);
     let is_wide = has_piece(sentence, SWITCHING_UNSPACED);
     let switches = is_wide || SWITCHING.is_in(&words) && (has_agent(&words) || chooses(&words)) && !VAGUE.is_in(&words);

@@ -7,12 +7,13 @@ use std::collections::{HashSet, VecDeque};
 use super::answers::{agrees, answered, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
-use super::constraints::{begins_with_demand, constraints, is_constraint};
+use super::constraints::{begins_with_ban, begins_with_demand, constraints, is_constraint};
 use super::cues::{choice, goal_line, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
 use super::problems::reports;
 use super::reasons::{change_of_plan, with_subject};
+use super::rejections::rejections;
 use super::rulings::{ruled, rules};
 use super::slash::RESETS;
 use super::stated::{Told, is_choice_of_person, is_way, stated};
@@ -40,7 +41,7 @@ static REPLIES: WordList = word_list!(SPACED, "requests: replies");
 /// Words that ask, in any position.
 static ASKING: WordList = word_list!(SPACED, "requests: asking");
 /// Verbs in the form in which they ask for work.
-pub(super) static WORK: WordList = word_list!(SPACED, "requests: work");
+pub(crate) static WORK: WordList = word_list!(SPACED, "requests: work");
 /// Long words that identify no topic.
 static COMMON: WordList = word_list!(SPACED, "requests: common");
 
@@ -180,7 +181,10 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     // sentence there.
     let is_long = || utf16_len(text) > LONGEST_TYPED;
     let is_review = rules(text) || is_long() && (is_reply || names_option(text) || agrees(text));
+    // A few words between names are said, too: `don't use A_B, use c.d_e`.
+    let is_short = utf16_len(text) <= LONGEST_TYPED && !text.trim().contains('\n');
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
+        let is_prose = is_prose || is_short && begins_with_ban(sentence);
         let demands = || !is_review || begins_with_demand(sentence);
         !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && demands()
     };
@@ -311,6 +315,7 @@ impl<'a> Dialogue<'a> {
                 read_constraints(place, text, false, notes);
             }
             self.read_choice(place, text, notes);
+            self.read_rejections(place, text, notes);
         }
         let weight = if self.only_answers(text) { RequestWeight::Answer } else { self.topics.weigh(text) };
         self.push(place, text, weight);
@@ -347,6 +352,19 @@ impl<'a> Dialogue<'a> {
         let is_idea = |note: &Note| note.position > since && note.is_minor && is_way(&note.text);
         if notes.has(NoteKind::Decision, is_idea) && reports(text) {
             notes.take(NoteKind::Decision, is_idea);
+        }
+    }
+
+    /// Adds what a person rejects of what the newest answers did or proposed.
+    fn read_rejections(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
+        let Some(asked) = self.requests.iter().rev().find(|request| request.asks_for_work()) else { return };
+        // Newer messages, such as an interruption, leave the answer the newest one.
+        if !self.has_answered(asked.position) {
+            return;
+        }
+        let answers = || self.answers.iter().map(|answer| answer.text.as_str()).collect::<Vec<_>>().join("\n");
+        for rejection in rejections(&without_quotes(text), &asked.text, answers) {
+            notes.add(NoteKind::Decision, &rejection.item, place, rejection.is_removal);
         }
     }
 
@@ -409,6 +427,11 @@ impl<'a> Dialogue<'a> {
                 asked_at = between.position;
             }
         }
+    }
+
+    /// Whether the model said something after a request.
+    pub(super) fn has_answered(&self, request: u64) -> bool {
+        self.answers.back().is_some_and(|answer| answer.place.position > request)
     }
 
     /// The text of the newest answer.

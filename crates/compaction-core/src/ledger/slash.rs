@@ -1,6 +1,7 @@
 //! Commands of a person to the agent, such as `/review`, and the prompts that the agent sends for them in the name of the
 //! person. A prompt is told by its command and its title; its sentences are not the person's.
 
+use super::commands::is_program;
 use super::notes::SourcePosition;
 use super::person;
 use super::requests::is_telling;
@@ -11,10 +12,19 @@ use crate::text::utf16_len;
 
 /// Commands to the interface of an agent, which ask the model for nothing.
 const INTERFACE: &[&str] = listed!(HARNESSES, "slash: interface commands");
+/// The same as they are typed.
+const TYPED: &[&str] = listed!(HARNESSES, "slash: typed interface commands");
 /// Those that begin a new conversation.
-pub(crate) const RESETS: [&str; 3] = ["/clear", "/new", "/reset"];
+pub(crate) const RESETS: &[&str] = listed!(HARNESSES, "slash: resets");
 /// Most words of such a command that stands in a message as it was typed.
 const INTERFACE_WORDS: usize = 2;
+/// Commands about the files of a conversation and those with a command line, which may be requests in other agents.
+const OF_FILES: &[&str] = listed!(HARNESSES, "slash: commands of files");
+const THAT_RUN: &[&str] = listed!(HARNESSES, "slash: commands that run");
+/// Most words in letters alone behind the program of such a command line. A sentence has more.
+const MOST_PLAIN: usize = 2;
+/// Commands before a request that say in which mode the model answers it.
+const MODES: &[&str] = listed!(HARNESSES, "slash: modes");
 /// Beginnings of results of calls that start a skill.
 const SKILL_STARTS: &[&str] = listed!(HARNESSES, "slash: skill starts");
 /// Texts before and behind the prompt of a command within a message.
@@ -53,7 +63,42 @@ pub(super) fn is_of_interface(command: &str) -> bool {
 /// The same for a message as it was typed, which may go on with a request.
 pub(super) fn is_typed_for_interface(words: &str) -> bool {
     let words = words.trim();
-    words.split_whitespace().nth(INTERFACE_WORDS).is_none() && is_of_interface(words)
+    let Some(name) = name_of(words) else { return false };
+    let mut arguments = words.split_whitespace().skip(1);
+    let count = arguments.clone().take(INTERFACE_WORDS).count();
+    if INTERFACE.contains(&name) || TYPED.contains(&name) {
+        return count < INTERFACE_WORDS || arguments.all(is_argument);
+    }
+    // A name with a prompt or in other agents may be a request.
+    if words.contains('\n') || words.ends_with('?') {
+        return false;
+    }
+    let is_of_files = OF_FILES.contains(&name);
+    match arguments.next() {
+        None => is_of_files,
+        Some(only) if is_of_files && count == 1 => is_argument(only) || only.contains(char::is_uppercase),
+        Some(first) if is_of_files => is_argument(first) && arguments.all(is_argument),
+        Some(first) => {
+            let is_plain = |word: &&str| word.chars().all(char::is_alphabetic);
+            let starts = name == "git" || is_program(first) || is_argument(first);
+            THAT_RUN.contains(&name) && starts && arguments.filter(is_plain).nth(MOST_PLAIN).is_none()
+        }
+    }
+}
+
+/// Whether a word is a file, an address or a flag.
+fn is_argument(word: &str) -> bool {
+    let word = word.trim_end_matches([',', '.', ';', ':', '?', '!']);
+    word.contains(['.', '/', '\\', '*', '~', '_', '"', '\'']) || word.starts_with('-')
+}
+
+/// A message without the command that says in which mode the model answers it: `/ask why is it slow?`
+pub(super) fn without_mode(words: &str) -> &str {
+    let request = || {
+        let (name, request) = words.trim_start().strip_prefix('/')?.split_once(char::is_whitespace)?;
+        MODES.contains(&name).then_some(request).filter(|request| request.contains(char::is_alphanumeric))
+    };
+    request().unwrap_or(words)
 }
 
 fn name_of(command: &str) -> Option<&str> {
@@ -106,4 +151,73 @@ pub(super) fn without_prompt(words: &str) -> Option<(String, bool)> {
     let command = if typed.is_empty() { format!("/{name}") } else { typed.to_owned() };
     let is_bare = behind.is_empty() && command.starts_with('/') && !has_own_words(&command);
     Some((format!("{} {behind}", with_title(&command, prompt)).trim_end().to_owned(), is_bare))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_only_manages_the_tool_is_no_request() {
+        for command in [
+            "/add src/cart.py",
+            "/add src/cart.py tests/test_cart.py",
+            "/add Makefile",
+            "/add \"my notes.md\"",
+            "/drop",
+            "/drop src/*.ts docs/",
+            "/read-only CONVENTIONS.md",
+            "/tok",
+            "/tokens",
+            "/ls",
+            "/diff",
+            "/map-refresh",
+            "/web https://example.org/manual",
+            "/run pytest -x tests/test_cart.py",
+            "/git status",
+            "/test cargo test",
+            "/model gpt-4o-mini",
+            "/compress",
+            "/smol",
+            "/approvals",
+            "/thinking",
+            "/exit",
+        ] {
+            assert!(is_typed_for_interface(command), "{command}");
+        }
+        for request in [
+            "/add a cart to the page of the shop",
+            "/add tests",
+            "/edit the title of the page, please",
+            "/run all tests and repair what fails",
+            "/test the new cart in both languages",
+            "/review",
+            "/commit",
+            "/ask why is the menu empty?",
+            "/read the manual and tell me what is missing",
+            "/web search for the newest manual",
+            "/build a page with all orders",
+            "/diff shows nothing, why?",
+            "add src/cart.py",
+            "/undo",
+            "",
+        ] {
+            assert!(!is_typed_for_interface(request), "{request}");
+        }
+    }
+
+    #[test]
+    fn the_mode_of_an_answer_is_no_part_of_the_request() {
+        for (typed, request) in [
+            ("/ask why is the menu empty?", "why is the menu empty?"),
+            ("/architect Baue einen Warenkorb", "Baue einen Warenkorb"),
+            ("/code ajoute un panier", "ajoute un panier"),
+            ("/ask", "/ask"),
+            ("/asking for a menu", "/asking for a menu"),
+            ("ask them /code reviews", "ask them /code reviews"),
+            ("/plan add a cart", "/plan add a cart"),
+        ] {
+            assert_eq!(without_mode(typed), request, "{typed}");
+        }
+    }
 }

@@ -6,14 +6,20 @@ use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
 use crate::ledger::closed_requests::{accepts, answered_start, reopens};
 use crate::ledger::cues::{goal_line, is_substantive, typed};
-use crate::ledger::notes::{AND_THEN, AT_FIRST, DONE, DONE_WITH, THEN};
-use crate::ledger::requests::{is_quoted, is_telling};
+use crate::ledger::error_line;
+use crate::ledger::notes::{
+    AND_THEN, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, PASTED, TAKEN_BACK, THEN, UNDID_WORK, undone,
+};
+use crate::ledger::requests::{WORK, is_quoted, is_telling};
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::slash::RESETS;
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::templates::task;
-use crate::ledger::text::{clip_middle, clip_sentences, one_line};
+use crate::ledger::text::{
+    WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, word_list,
+};
 use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight};
+use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::summary::Section;
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
@@ -66,7 +72,8 @@ impl<'a> Builder<'a> {
         let mut answered = requests.filter(|one| one.position < before || self.turn_request.is_some());
         let answered = answered.find(|one| self.is_answered(one)).map_or(0, |one| one.position);
         let is_past = |request: &Request| request.position <= answered && answered > 0;
-        let begun = self.requests_since_reset().iter().find(|request| is_substantive(&request.text));
+        let whole = || self.requests_since_reset().iter().filter(|request| is_substantive(&request.text));
+        let begun = whole().find(|request| !only_explores(&request.text)).or_else(|| whole().next());
         let is_begun = |first: &Request| begun.is_none_or(|begun| begin_alike(&begun.text, &first.text));
         let first = self.first_request();
         if let Some(first) = first.filter(|first| !is_latest(first) && !is_aim(first)) {
@@ -96,13 +103,18 @@ impl<'a> Builder<'a> {
         let is_told = |one: &Request| is_latest(one) || told.iter().any(|other| begin_alike(&other.text, &one.text));
         let is_recent = |one: &&Request| {
             let is_request = one.is_own() && one.position < before && is_telling(&one.text) && is_typed(&one.text);
-            is_request && !only_sets_rules(&one.text) && !is_told(one)
+            is_request
+                && !only_sets_rules(&one.text)
+                && !only_explores(&one.text)
+                && !self.is_rejection(one)
+                && !is_told(one)
         };
         let newest = self.requests_since_reset().iter().rev().take(MOST_SEARCHED);
         // A short summary has no room for all of them.
         let most = (self.units / UNITS_FOR_RECENT).min(MOST_RECENT);
         let most = most.saturating_sub(usize::from(first.is_some_and(|first| is_past(first) && !is_begun(first))));
-        for one in newest.filter(is_recent).take(most) {
+        let recent: Vec<&Request> = newest.filter(is_recent).take(most).collect();
+        for one in recent {
             let item = format!("{THEN}{}{}", begins(&one.text, LONGEST_RECENT), self.done_mark(one));
             self.pool.add(Section::Goal, &item, origin(one), Rank::Low);
         }
@@ -150,7 +162,16 @@ impl<'a> Builder<'a> {
             let start = answered_start(&request.text, is_changed);
             self.ledger.notes_of(NoteKind::Done).any(|note| note.text.starts_with(&start))
         };
+        let is_undone = || {
+            let own = undone(&request.text);
+            let mut later = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position > request.position);
+            later.any(|note| {
+                let undone = note.text.strip_prefix(UNDID_WORK).and_then(|rest| rest.split_once(ASKED_THEN));
+                undone.is_some_and(|(undone, _)| undone.contains(&own))
+            })
+        };
         match () {
+            () if self.undone.has(request.position) || is_undone() => TAKEN_BACK,
             () if has(true) => DONE,
             () if has(false) || self.is_answered(request) => DONE_WITH,
             () => "",
@@ -195,6 +216,63 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Words of requests only to get to know a project, and what these are about.
+static EXPLORING: WordList = word_list!(SPACED, "goal: exploring");
+const EXPLORING_UNSPACED: &[&str] = listed!(UNSPACED, "goal: exploring");
+static EXPLORED: WordList = word_list!(SPACED, "goal: explored");
+const EXPLORED_UNSPACED: &[&str] = listed!(UNSPACED, "goal: explored");
+/// First words of a clause that gives a task.
+static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
+/// Most UTF-16 units of such a request, and the words among which it says so.
+const LONGEST_EXPLORING: usize = 160;
+const EXPLORING_WORDS: usize = 5;
+
+/// Whether a request only has the model get to know the project. The work comes behind it.
+pub(super) fn only_explores(request: &str) -> bool {
+    if utf16_len(request) > LONGEST_EXPLORING || request.trim_end().ends_with(['?', '\u{ff1f}']) {
+        return false;
+    }
+    let words = normalised(request);
+    let explores = EXPLORING.is_in(&first_words(request, EXPLORING_WORDS)) && EXPLORED.is_in(&words);
+    let is_wide = || has_piece(request, EXPLORING_UNSPACED) && has_piece(request, EXPLORED_UNSPACED);
+    let is_task = |(_, task): (usize, &str)| !EXPLORING.words.iter().any(|word| word.split(' ').any(|one| one == task));
+    (explores || is_wide()) && !TASKS.found_in(&words).any(is_task)
+}
+
+/// The error that the output of a command line ends in which a person pasted alone, with the place that it names before
+/// it.
+pub(super) fn pasted_error(request: &str) -> Option<String> {
+    let lines: Vec<&str> = request.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let (first, last) = (lines.first()?, lines.last()?);
+    let is_asking = last.ends_with(['?', '\u{ff1f}']) || WORK.starts(&normalised(last)) && !last.contains(':');
+    if lines.len() < FEWEST_OF_OUTPUT || is_asking || !is_prompt_of_shell(first) {
+        return None;
+    }
+    let error = error_line(request);
+    let at = lines.iter().position(|line| error.starts_with(prefix_utf16(line, PLACE_UNITS)))?;
+    // A compiler names the place in the line before.
+    let is_place = |line: &&&str| line.contains(['/', '.']) && !line.contains(' ') && line.contains(':');
+    let place = at.checked_sub(1).and_then(|before| lines.get(before)).filter(is_place);
+    let place = place.map(|place| format!("{}: ", place.trim_end_matches(':'))).unwrap_or_default();
+    let is_error = at > 0 && utf16_len(&error) >= FEWEST_OF_ERROR;
+    is_error.then(|| clip_middle(&one_line(&format!("{PASTED}{place}{error}")), LONGEST_AIM))
+}
+
+/// Whether a line is the prompt of a shell, with or without a command behind it.
+fn is_prompt_of_shell(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let is_host =
+        || first.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.len() > 1 && !first.contains(','));
+    let is_typed = first == "$" || first == "%" || first == "\u{276f}" || first == "PS" && line.contains('>');
+    let is_drive = || first.get(1..3).is_some_and(|drive| drive.starts_with(':')) && line.contains('>');
+    is_typed || is_drive() || is_host() && line.split_whitespace().nth(1).is_some()
+}
+
+/// Fewest lines of such an output, fewest UTF-16 units of its error, and those by which its line is found.
+const FEWEST_OF_OUTPUT: usize = 3;
+const FEWEST_OF_ERROR: usize = 12;
+const PLACE_UNITS: usize = 40;
+
 /// The item of a message behind the latest request.
 fn and_then(words: &str, option: Option<String>) -> String {
     let option = option.map(|option| format!(" ({option})")).unwrap_or_default();
@@ -203,7 +281,12 @@ fn and_then(words: &str, option: Option<String>) -> String {
 
 /// The beginning of an earlier request, in whole sentences where they fit.
 fn begins(request: &str, units: usize) -> String {
-    let start = clip_sentences(&typed(task(request).unwrap_or(request), MOST_UNITS), units);
+    let request = task(request).unwrap_or(request);
+    // What a person typed before what they pasted says what it is for.
+    let own = || sentences(request).take_while(|one| is_prose(one)).map(one_line).collect::<Vec<_>>().join(" ");
+    let own = if is_typed(request) { String::new() } else { own() };
+    let whole = if is_substantive(&own) { own } else { typed(request, MOST_UNITS) };
+    let start = clip_sentences(&whole, units);
     // The number of an item that is left out says nothing.
     let number = |text: &str| text.len() - text.trim_end_matches(|one: char| one.is_ascii_digit()).len();
     let bare = start.strip_suffix('.').map(|bare| &bare[..bare.len() - number(bare)]);
@@ -222,7 +305,7 @@ fn begin_alike(one: &str, other: &str) -> bool {
 /// sentences are kept, first those that ask at its end, then its beginning.
 pub(super) fn asked(request: &str, units: usize) -> String {
     let request = task(request).unwrap_or(request);
-    let whole = typed(request, MOST_UNITS);
+    let whole = pasted_error(request).unwrap_or_else(|| typed(request, MOST_UNITS));
     if utf16_len(&whole) <= units {
         return whole;
     }
@@ -257,4 +340,59 @@ pub(super) fn asked(request: &str, units: usize) -> String {
         is_cut = !kept;
     }
     out.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_only_explores_asks_for_no_work_yet() {
+        for request in [
+            "deeply analyse the current repo structure",
+            "Please read the whole project first",
+            "Sieh dir das Projekt genau an",
+            "analyse le dépôt",
+            "explora el repositorio y su estructura",
+            "изучи проект целиком",
+            "先了解一下这个项目的结构",
+            "まずプロジェクト全体を読んで理解してください",
+            "이 프로젝트 구조를 파악해 줘",
+        ] {
+            assert!(only_explores(request), "{request}");
+        }
+        for request in [
+            "analyse the slow query and fix it",
+            "read the project brief and build the parser",
+            "what is this project about?",
+            "add a page with the structure of the repo",
+            "understand why the import fails",
+            "port the project to Rust",
+            "修复项目中的错误",
+        ] {
+            assert!(!only_explores(request), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_pasted_output_is_told_by_its_error() {
+        let output = "dev@box:~/shop$ npm run build\n\n> shop@1.0.0 build\n\nFailed to compile.\n\n\
+                      ./src/cart.tsx:41:7\nType error: Cannot find name 'setCart'.\n\n  41 |   setCart(1);\n     |   ^";
+        let told = pasted_error(output);
+        assert_eq!(
+            told.as_deref(),
+            Some("(pasted output) ./src/cart.tsx:41:7: Type error: Cannot find name 'setCart'.")
+        );
+        let python = "PS C:\\shop> python main.py\nTraceback (most recent call last):\n  File \"main.py\", line 3, in <module>\n    \
+                      run()\nKeyError: 'cart'";
+        assert!(pasted_error(python).is_some_and(|told| told.contains("KeyError: 'cart'")));
+        for other in [
+            "the build fails:\nerror: no cart\nat cart.rs:4",
+            "dev@box:~$ npm run build\nError: no cart\n\nwhy does it fail?",
+            "dev@box:~$ npm run build\nError: no cart\n\nfix the build please",
+            "write to dev@example.org\nthat the cart is ready\nand that the build works",
+        ] {
+            assert_eq!(pasted_error(other), None, "{other}");
+        }
+    }
 }

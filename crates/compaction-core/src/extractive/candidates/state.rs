@@ -64,6 +64,7 @@ impl<'a> Builder<'a> {
     pub(super) fn of_turn(&self) -> Option<Builder<'a>> {
         let pool = Pool::new(None, false);
         self.turn.map(|ledger| Builder {
+            begun_at: 0,
             with_turn: ledger,
             newest: self.newest,
             checks: self.checks.clone(),

@@ -4,8 +4,8 @@ use super::*;
 use crate::json::Json;
 use crate::ledger::NoteKind;
 
-/// Where the cases are. Each line has messages, and the items of Goal and Constraints; `absent` are texts that the
-/// summary does not have.
+/// Where the cases are. Each line has messages, and the items of Goal and Constraints, and of Key Decisions where there
+/// are some; `absent` are texts that the summary does not have.
 const CASES: &str = "fixtures/goals.jsonl";
 
 fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
@@ -58,7 +58,9 @@ fn the_goal_is_in_the_words_of_the_person() {
         };
         let before = line.split(", \"goal\": ").next().expect("a line has a beginning");
         let (goal, constraints) = (items(Section::Goal), items(Section::Constraints));
-        found.push_str(&format!("{before}, \"goal\": [{goal}], \"constraints\": [{constraints}]}}\n"));
+        let decisions = items(Section::Decisions);
+        let decisions = if decisions.is_empty() { decisions } else { format!(", \"decisions\": [{decisions}]") };
+        found.push_str(&format!("{before}, \"goal\": [{goal}], \"constraints\": [{constraints}]{decisions}}}\n"));
     }
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &found).unwrap();

@@ -1,0 +1,198 @@
+//! Rejections: what a person does not want of what the model made or proposed. A design that was refused must not be
+//! built again, so a rejection outlives the request that it is part of.
+
+use super::choices::stems;
+use super::constraints::is_constraint;
+use super::notes::{OBJECTED, REJECTED, SAID_OF, undone};
+use super::problems::reports;
+use super::statements::sentences;
+use super::text::{WordList, has_piece, normalised, one_line, word_list};
+use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::text::utf16_len;
+
+/// Phrases by which a person says that something was better before or another way.
+static PREFERRING: WordList = word_list!(SPACED, "rejections: preferring");
+const PREFERRING_UNSPACED: &[&str] = listed!(UNSPACED, "rejections: preferring");
+/// Phrases by which a person refuses a thing.
+static NOT_WANTED: WordList = word_list!(SPACED, "rejections: not wanted");
+const NOT_WANTED_UNSPACED: &[&str] = listed!(UNSPACED, "rejections: not wanted");
+/// First words of an order to take something away.
+static REMOVING: WordList = word_list!(SPACED, "rejections: removing");
+const REMOVING_UNSPACED: &[&str] = listed!(UNSPACED, "rejections: removing");
+/// Words by which something does not keep to a principle.
+static BREACHES: WordList = word_list!(SPACED, "rejections: breaches");
+const BREACHES_UNSPACED: &[&str] = listed!(UNSPACED, "rejections: breaches");
+/// First words of conditions.
+static CONDITIONS: WordList = word_list!(SPACED, "stated: conditions");
+/// Most UTF-16 units of a message and of a sentence in which a person rejects something, and the sentences that are read.
+const LONGEST_MESSAGE: usize = 420;
+const LONGEST_SENTENCE: usize = 160;
+const MOST_SENTENCES: usize = 6;
+/// Most words of an order that only takes something away. A longer one is a task.
+const MOST_WORDS: usize = 12;
+/// Words before the one thing that was named before.
+static DEFINITE: WordList = word_list!(SPACED, "constraints: definite");
+
+/// What a person rejects in a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Rejection {
+    pub(super) item: String,
+    /// Whether it is an order that takes something away, as many requests do.
+    pub(super) is_removal: bool,
+}
+
+/// The rejections in a message to the model, which answered last with `answer` to `request`.
+pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> String) -> Vec<Rejection> {
+    if utf16_len(message) > LONGEST_MESSAGE {
+        return Vec::new();
+    }
+    let mut answer = Some(answer);
+    let mut known: Option<Vec<String>> = None;
+    let mut found = Vec::new();
+    for sentence in sentences(message).take(MOST_SENTENCES) {
+        let words = normalised(sentence);
+        if utf16_len(sentence) > LONGEST_SENTENCE
+            || sentence.ends_with(['?', '\u{ff1f}', ':', '\u{ff1a}'])
+            || sentence.starts_with(['>', '\u{bf}'])
+            || CONDITIONS.starts(&words)
+        {
+            continue;
+        }
+        let has = |list: &WordList<'_>, unspaced: &[&str]| list.is_in(&words) || has_piece(sentence, unspaced);
+        let said = one_line(sentence);
+        let mut add = |item: String, is_removal: bool| found.push(Rejection { item, is_removal });
+        if has(&BREACHES, BREACHES_UNSPACED) {
+            add(format!("{OBJECTED}\"{said}\""), false);
+        } else if has(&PREFERRING, PREFERRING_UNSPACED) {
+            add(format!("{REJECTED}\"{said}\"{SAID_OF}{}", undone(request)), false);
+        } else if is_constraint(sentence) {
+            // It stands there.
+        } else if has(&NOT_WANTED, NOT_WANTED_UNSPACED) {
+            add(format!("{REJECTED}\"{said}\""), false);
+        } else if let Some(object) = removed(sentence, &words).filter(|_| !reports(sentence)) {
+            let known = known.get_or_insert_with(|| answer.take().map(|answer| pieces(&answer())).unwrap_or_default());
+            let is_known = |piece: &String| known.binary_search(piece).is_ok();
+            if pieces(&object).iter().any(is_known) {
+                add(format!("{REJECTED}\"{said}\""), true);
+            }
+        }
+    }
+    found
+}
+
+/// What a short sentence orders to take away.
+fn removed(sentence: &str, words: &str) -> Option<String> {
+    let own = sentence.rsplit(", ").next().unwrap_or(sentence);
+    let words = if own.len() < sentence.len() { normalised(own) } else { words.to_owned() };
+    if REMOVING.starts(&words) {
+        let (_, verb) = REMOVING.found_in(&words).next()?;
+        let object = words.trim_start().strip_prefix(verb)?;
+        // Which thing it is: `remove the border`, and no `delete button`.
+        let first = object.split_whitespace().next()?;
+        let is_told = DEFINITE.has(first) || !first.is_ascii() || !words.is_ascii() || !is_plain(own, verb);
+        return (words.split_whitespace().count() <= MOST_WORDS && is_told).then(|| object.to_owned());
+    }
+    let verb = REMOVING_UNSPACED.iter().find(|verb| own.contains(**verb))?;
+    Some(own.replace(verb, " "))
+}
+
+/// Whether a word of letters alone stands behind the verb.
+fn is_plain(sentence: &str, verb: &str) -> bool {
+    let behind = sentence.get(verb.len()..).unwrap_or_default().trim_start();
+    let next = behind.split_whitespace().next().unwrap_or_default();
+    next.trim_end_matches(['.', ',', '!', ';']).chars().all(char::is_alphabetic)
+}
+
+/// What tells the things that a text names: the beginnings of its long words, and pairs of characters of scripts without
+/// spaces; sorted.
+fn pieces(text: &str) -> Vec<String> {
+    let is_unspaced = |one: &char| ('\u{2E80}'..='\u{FFDC}').contains(one);
+    let mut found: Vec<String> =
+        stems(text).into_iter().filter(|stem| !stem.chars().any(|one| is_unspaced(&one))).collect();
+    for run in text.split(|one: char| !is_unspaced(&one)) {
+        let letters: Vec<char> = run.chars().collect();
+        found.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(message: &str, answer: &str) -> Vec<String> {
+        rejections(message, "build the cart", || answer.to_owned()).into_iter().map(|one| one.item).collect()
+    }
+
+    #[test]
+    fn what_a_person_rejects_is_told() {
+        let answer = "The cart has a border, a shadow and a counter now. Der Warenkorb hat einen Schatten. \
+                      El carrito tiene una sombra. Le panier a une ombre. 购物车现在有阴影。カートにカウンターを付けました。";
+        for (message, rejected) in [
+            ("almost, but I liked the plain cart", "almost, but I liked the plain cart"),
+            ("Hübsch. Das schlichte war besser", "Das schlichte war besser"),
+            ("c'était mieux avant", "c'était mieux avant"),
+            ("estaba mejor antes", "estaba mejor antes"),
+            ("я не знаю, раньше было лучше", "я не знаю, раньше было лучше"),
+            ("原来的好看", "原来的好看"),
+            ("元の方がいいです", "元の方がいいです"),
+        ] {
+            let item = format!("{REJECTED}\"{rejected}\"{SAID_OF}build the cart");
+            assert_eq!(found(message, answer), [item], "{message}");
+        }
+        for (message, rejected) in [
+            ("let's not use shadows, but a thin line", "let's not use shadows, but a thin line"),
+            ("ok. I don't like the big counter", "I don't like the big counter"),
+            ("Der Schatten gefällt mir nicht", "Der Schatten gefällt mir nicht"),
+            ("je n'aime pas cette ombre", "je n'aime pas cette ombre"),
+            ("no me gusta la sombra del carrito", "no me gusta la sombra del carrito"),
+            ("我不喜欢这个阴影", "我不喜欢这个阴影"),
+            ("remove the shadow and the counter", "remove the shadow and the counter"),
+            ("looks good. remove the shadow", "remove the shadow"),
+            ("ok, remove the counter", "ok, remove the counter"),
+            ("remove \u{2713} from the counter", "remove \u{2713} from the counter"),
+            ("entferne den Schatten", "entferne den Schatten"),
+            ("quita la sombra", "quita la sombra"),
+            ("去掉阴影", "去掉阴影"),
+            ("カウンターを削除してください", "カウンターを削除してください"),
+        ] {
+            assert_eq!(found(message, answer), [format!("{REJECTED}\"{rejected}\"")], "{message}");
+        }
+        for (message, objected) in [
+            ("this default violates Least Surprise", "this default violates Least Surprise"),
+            ("das verstößt gegen unsere Regel", "das verstößt gegen unsere Regel"),
+            ("eso va en contra de KISS", "eso va en contra de KISS"),
+            ("这样违反单一职责", "这样违反单一职责"),
+        ] {
+            assert_eq!(found(message, answer), [format!("{OBJECTED}\"{objected}\"")], "{message}");
+        }
+    }
+
+    #[test]
+    fn other_words_reject_nothing() {
+        let answer = "The cart has a border, a shadow and a counter now.";
+        let none: [&str; 0] = [];
+        for message in [
+            "I liked it, go on",
+            "should we remove the shadow?",
+            "remove the old login from the server and port its tests to the new one, then deploy",
+            "remove the footer",
+            "yes, drop shadows",
+            "yes, drop shadows.",
+            "delete button does not work on the cart, the border is gone",
+            "make the counter remove the border when it is empty",
+            "delete it",
+            "I don't want to lose rows",
+            "if you don't like the shadow, say so",
+            "does this violate the rule?",
+            "do you like the old one better before we ship?",
+            "never use shadows",
+            "make it better",
+            "继续",
+        ] {
+            assert_eq!(found(message, answer), none, "{message}");
+        }
+    }
+}
