@@ -25,6 +25,7 @@ mod failing;
 pub(crate) mod finder;
 pub(crate) mod frames;
 pub(crate) mod last_step;
+mod logs;
 mod loss;
 mod measure;
 mod names;

@@ -113,8 +113,27 @@ fn is_problem_of(sentence: &str) -> bool {
         return true;
     }
     let first = words.split_whitespace().next().unwrap_or_default();
-    !ORDERS.has(first) && says(&words, &PROBLEMS)
+    !ORDERS.has(first) && says(&words, &PROBLEMS) || is_not_so(&words)
 }
+
+/// Whether `normalised` text says at its beginning that something is not as it should be: `they are not grouped`.
+fn is_not_so(words: &str) -> bool {
+    let own = words.trim_start();
+    let subject = own.split(' ').next().unwrap_or_default();
+    let rest = if SUBJECTS.has(subject) { &own[subject.len()..] } else { words };
+    let negation = NEGATIONS.found_in(rest).filter(|(at, _)| *at == 1).map(|(_, phrase)| phrase.len()).max();
+    let Some(length) = negation else { return false };
+    let said = rest.trim_start().get(length..).unwrap_or_default();
+    let participle = said.split_whitespace().next().unwrap_or_default();
+    participle.len() > PARTICIPLE.len() + 2 && participle.ends_with(PARTICIPLE) && !HARMLESS.has(participle)
+}
+
+/// The ending of participles that tell what was to be done with something.
+const PARTICIPLE: &str = "ed";
+/// Who is not as it should be, how that is said, and participles that are no problem.
+static SUBJECTS: WordList = word_list!(SPACED, "problems: subjects");
+static NEGATIONS: WordList = word_list!(SPACED, "problems: negations");
+static HARMLESS: WordList = word_list!(SPACED, "problems: harmless participles");
 
 /// Whether `normalised` text has one of `phrases` and no condition before it.
 fn says(words: &str, phrases: &WordList<'_>) -> bool {
@@ -190,6 +209,17 @@ mod tests {
             "после запуска сервер падает",
             "改了以后还是不行",
             "保存ボタンが動かない",
+            "they are not sorted",
+            "it's still not aligned, look at the left one",
+            "die Summe wird nicht angezeigt",
+            "el botón no abre nada",
+            "o menu sumiu",
+            "il pulsante non fa nulla",
+            "de lijst verschijnt niet",
+            "колонка исчезла",
+            "标题不见了",
+            "スクロールするとメニューが残らない",
+            "메뉴가 안 보여요",
             "로그인이 작동하지 않아요",
         ] {
             assert_eq!(reported(message).as_deref(), Some(message));
@@ -208,6 +238,11 @@ mod tests {
             "corrija e rode somente o teste que falhou",
             "只运行失败的测试",
             "失敗したテストだけ実行して",
+            "they are not needed any more",
+            "it is not supposed to be public",
+            "that's not required",
+            "メニューが残らないようにして",
+            "als het niet werkt, stop dan",
             "ok, weiter",
         ] {
             assert_eq!(reported(message), None, "{message}");

@@ -3,14 +3,14 @@
 
 use super::Builder;
 use super::next_steps::is_document;
-use super::runs::is_probe;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::closed_requests::repeats;
+use crate::ledger::commands::{clip_command, has_inline_code};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
 use crate::ledger::problems::{is_denied, is_unsolved, reported};
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{ErrorRecord, Ledger, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
@@ -40,7 +40,7 @@ impl Builder<'_> {
         let saved_at = saved_at.map_or(0, |one| one.position);
         for error in ledger.unresolved_errors() {
             // Who commits behind a failed look at something went on without it.
-            if error.position < saved_at && error.subject.as_deref().is_some_and(is_probe) {
+            if error.position < saved_at && error.subject.as_deref().is_some_and(has_inline_code) {
                 continue;
             }
             let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
@@ -107,13 +107,17 @@ impl Builder<'_> {
             ledger.requests.get(next).is_some_and(|next| next.position >= since + FEWEST_MESSAGES)
         };
         let requests = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
+        let newest = requests.clone().next().map_or(0, |request| request.position);
         for (at, request) in requests.take(REPORTS).enumerate() {
             // The words of a person stand at the ends of a long document.
             let headings = || request.text.lines().filter(|line| line.starts_with('#')).count();
             let is_pasted = utf16_len(&request.text) > LONGEST_TYPED
                 && (is_document(&request.text) || headings() >= FEWEST_HEADINGS);
+            // A request without anything done before it is about the same, such as an order to repair it.
+            let is_left = || at > 0 && self.has_acted_between(request.position, newest);
             let is_worked_on = is_pasted
-                || acted_at > request.position && (at > 0 || ended_at > acted_at || went_on(request.position));
+                || acted_at > request.position
+                    && (is_left() || ended_at > acted_at || at == 0 && went_on(request.position));
             let Some(problem) = reported(&request.text).filter(|_| !is_worked_on && request.position > 0) else {
                 continue;
             };
@@ -147,6 +151,15 @@ impl Builder<'_> {
         }
     }
 
+    /// Whether a file was changed, or a command did something, between two messages. Of each file and command, only the
+    /// newest time is known; one that was used again later counts, too.
+    fn has_acted_between(&self, first: u64, last: u64) -> bool {
+        let files = self.with_turn.files.iter().map(|file| (file.changed_at, file.edited + file.written > 1));
+        let commands = self.with_turn.commands.iter().filter(|command| command.outcome == Outcome::Succeeded);
+        let commands = commands.map(|command| (command.position, command.succeeded > 1));
+        files.chain(commands).any(|(at, is_repeated)| first < at && (at < last || is_repeated))
+    }
+
     /// Position of the newest change of a file, or of the newest command that did something.
     pub(super) fn acted_at(&self) -> u64 {
         let files = self.with_turn.files.iter().map(|file| file.changed_at);
@@ -175,7 +188,7 @@ fn error_item(error: &ErrorRecord) -> String {
     }
     match &error.subject {
         Some(subject) if is_call(subject) => format!("{}{FAILED}{line}", quote(&told_call(subject, LONGEST_SUBJECT))),
-        Some(subject) => format!("{}{FAILED}{line}", quote(&clip_middle(subject, LONGEST_SUBJECT))),
+        Some(subject) => format!("{}{FAILED}{line}", quote(&clip_command(subject, LONGEST_SUBJECT))),
         None => format!("The last request to the model{FAILED}{line}"),
     }
 }
