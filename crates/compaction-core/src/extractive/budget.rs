@@ -11,10 +11,11 @@ use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
 use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
+use crate::ledger::noise::noise;
 use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED, THE_GOAL};
 use crate::ledger::selection::Selection;
 use crate::ledger::text::{clip, clip_clauses, clip_middle, one_line, quote};
-use crate::ledger::{Ledger, NameRecord, Statement, Voice};
+use crate::ledger::{Ledger, NameRecord, Statement, Voice, is_noise};
 use crate::summary::{Section, Sections, SummaryKind, join_split_turn, render_item};
 use crate::text::utf16_len;
 
@@ -389,13 +390,20 @@ impl Digest<'_> {
             quotes: MOST_QUOTES,
         };
         let rows = self.checks.rows(&self.ledger.statements);
-        let chosen = selection.choose_among(self.ledger, others, &rows.replaced);
+        let mut left_out = noise(self.ledger);
+        left_out.iter_mut().zip(&rows.replaced).for_each(|(is_noise, is_replaced)| *is_noise |= is_replaced);
+        let chosen = selection.choose_among(self.ledger, others, &left_out);
+        let is_chosen: HashSet<usize> = chosen.iter().map(|(index, _)| *index).collect();
         let mut items: Vec<Item> = Vec::new();
         for (index, _) in chosen {
             let statement = &self.ledger.statements[index];
-            let changed = rows.changes.get(&index);
-            let changed =
-                changed.map(|change| Statement { text: statement.text.clone() + change, ..statement.clone() });
+            let headed = || {
+                let heading = heading_of(&self.ledger.statements, index)
+                    .filter(|at| !is_chosen.contains(at) && !left_out[*at])?;
+                Some(format!("{} {}", self.ledger.statements[heading].text, statement.text))
+            };
+            let changed = rows.changes.get(&index).map(|change| statement.text.clone() + change).or_else(headed);
+            let changed = changed.map(|text| Statement { text, ..statement.clone() });
             let statement = changed.as_ref().unwrap_or(statement);
             match items.last_mut().filter(|last| last.takes(statement, self.ledger)) {
                 Some(last) => last.push(statement),
@@ -450,6 +458,33 @@ impl Item {
     }
 }
 
+/// Most words and UTF-16 units of an item of a list that says little without what introduces the list, and most units of
+/// that.
+const FRAGMENT_WORDS: usize = 5;
+const LONGEST_FRAGMENT: usize = 48;
+const LONGEST_INTRODUCTION: usize = 60;
+
+/// The index of the statement that introduces the list of which one is an item of a few words, as far as only such items
+/// stand between them.
+fn heading_of(statements: &[Statement], index: usize) -> Option<usize> {
+    let position = statements[index].position;
+    let is_fragment = |one: &Statement| {
+        one.is_of_model()
+            && one.text.split_whitespace().count() <= FRAGMENT_WORDS
+            && utf16_len(&one.text) <= LONGEST_FRAGMENT
+            && !one.text.contains([':', '`', '\u{ff1a}'])
+            && !one.text.ends_with(['.', '!', '?', '\u{3002}', '\u{ff01}', '\u{ff1f}'])
+    };
+    if !is_fragment(&statements[index]) {
+        return None;
+    }
+    let mut before = (0..index).rev().take_while(|at| statements[*at].position == position);
+    let heading = before.find(|at| !is_fragment(&statements[*at]))?;
+    let text = &statements[heading].text;
+    let introduces = text.ends_with(':') && utf16_len(text) <= LONGEST_INTRODUCTION;
+    (introduces && statements[heading].is_of_model() && text.contains(' ')).then_some(heading)
+}
+
 /// A statement without what it repeats of the one before it: a heading that stands before both, or is that one.
 fn own_words<'a>(before: &str, statement: &'a str) -> &'a str {
     let heading = before.trim_end_matches(':');
@@ -490,6 +525,8 @@ fn label(voice: Voice) -> &'static str {
 }
 
 const SEPARATOR: &str = ", ";
+/// Most names of one kind. The ones behind them were used least or long ago.
+const MOST_NAMES: usize = 20;
 
 /// Names that are compared with the other items at once.
 const BATCH: usize = 128;
@@ -514,7 +551,8 @@ impl<'a> NameList<'a> {
     fn take(&mut self, texts: &[&str], percent: usize, budget: usize, left: &mut usize) {
         let allowed = budget / 100 * percent;
         for names in self.names.chunks(BATCH) {
-            let names: Vec<String> = names.iter().map(|name| one_line(&name.name)).collect();
+            let names = names.iter().filter(|name| !is_noise(name));
+            let names: Vec<String> = names.map(|name| one_line(&name.name)).collect();
             let patterns = names.iter().map(|name| Pattern { text: name, is_word: true }).collect();
             let mut finder = Finder::new(patterns);
             texts.iter().for_each(|text| finder.search(text));
@@ -523,7 +561,7 @@ impl<'a> NameList<'a> {
                 let is_first = self.taken.is_empty();
                 let frame = if is_first { cost(Section::CriticalContext, self.label) } else { SEPARATOR.len() };
                 let cost = utf16_len(&name) + frame;
-                if self.used + cost > allowed || cost > *left {
+                if self.used + cost > allowed || cost > *left || self.taken.len() >= MOST_NAMES {
                     return;
                 }
                 self.used += cost;

@@ -281,6 +281,18 @@ pub(crate) fn is_check(command: &str) -> bool {
     purposes(command).iter().any(is_check)
 }
 
+/// Programs and subcommands that only lay code out.
+static FORMATTERS: WordList = word_list!(PROGRAMS, "commands: formatters");
+
+/// Whether a command only lays code out, apart from what prepares for it.
+pub(crate) fn only_formats(command: &str) -> bool {
+    let steps = without_quoted(command);
+    let steps = steps.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| purpose(step).is_some());
+    let formats = |step: &str| step.split_whitespace().any(|word| FORMATTERS.has(word));
+    let mut steps = steps.peekable();
+    steps.peek().is_some() && steps.all(formats)
+}
+
 /// Whether a purpose from [`purposes`] is a goal of work and no step to one.
 pub(crate) fn is_goal(purpose: &str) -> bool {
     purpose.split(|character: char| !character.is_alphanumeric()).any(|word| is_among(word, &CHECKS, &OTHER_GOALS))
@@ -592,7 +604,7 @@ mod tests {
                     import dumps rows = load_orders(Path('orders.csv')) print(dumps(total(rows)))\"";
         assert_eq!(
             clip_command(shop, 70),
-            "python3 -c \"\u{2026} from shop.orders import load_orders, total from json i\u{2026}"
+            "python3 -c \"\u{2026} from shop.orders import load_orders, total from json im\u{2026}"
         );
         let script =
             "node -e \"const {read} = require('./store'); for (const row of read()) console.log(row.id, row.name)\"";
@@ -601,6 +613,16 @@ mod tests {
         assert_eq!(clip_command("python3 -c 'print(1)'", 40), "python3 -c 'print(1)'");
         let long = format!("make {}", "target ".repeat(20));
         assert_eq!(clip_command(&long, 40), clip_middle(&long, 40));
+    }
+
+    #[test]
+    fn formatters_change_nothing_but_the_layout() {
+        for command in ["cargo fmt", "cd ui && npx prettier --write src", "make format", "black . ; isort ."] {
+            assert!(only_formats(command), "{command}");
+        }
+        for command in ["cargo fmt && cargo test", "make", "echo format", "git commit -m 'run the format'", ""] {
+            assert!(!only_formats(command), "{command}");
+        }
     }
 
     #[test]

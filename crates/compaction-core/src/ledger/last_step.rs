@@ -372,7 +372,7 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
         return (kind == ActionKind::Run || !is_data).then(|| format!(": {short}"));
     }
     // Of a few lines with values, the last one says little without the others.
-    let is_short = kind == ActionKind::Run && !is_data && printed.len() <= LONGEST_READ;
+    let is_short = kind == ActionKind::Run && !is_data && !printed.is_empty() && printed.len() <= LONGEST_READ;
     if let Some(lines) = Some(printed).filter(|_| is_short && counted_line(printed).is_none()).and_then(few_lines) {
         return Some(format!(": {lines}"));
     }

@@ -96,7 +96,8 @@ pub(super) fn findings(output: &str) -> Option<String> {
 /// `a.py:3:1: E501 …`. A line of a search names a place, too, but shows what stands there.
 pub(super) fn is_finding(line: &str) -> bool {
     let says = || {
-        let (place, said) = line.split_once(": ").or_else(|| line.split_once(" - "))?;
+        let (place, said) =
+            [": ", " - "].iter().filter_map(|mark| line.split_once(mark)).min_by_key(|(place, _)| place.len())?;
         let file =
             place.trim_end_matches(')').trim_end_matches(|one: char| one.is_ascii_digit() || matches!(one, ':' | ','));
         let file = file.trim_end_matches('(');
