@@ -64,7 +64,7 @@ pub use failing::Failing;
 pub(crate) use last_step::LastStep;
 pub use loss::{Check, Clipped, FalseClaims, LossReport, Repair, Suspicion, remove_retained_facts};
 pub use measure::Retention;
-pub(crate) use names::{file_names, is_noise};
+pub(crate) use names::{file_names, is_noise, scan};
 pub use notes::{Note, NoteKind};
 pub(crate) use requests::NewestAnswer;
 pub use statements::{Statement, Voice};

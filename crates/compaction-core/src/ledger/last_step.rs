@@ -308,7 +308,8 @@ fn complaint(printed: &str) -> Option<String> {
 /// What a successful call shows that stops the work: the reason in a log, or what a sub-agent could not do.
 fn shown_error(call: &ToolCall, action: &ToolAction, output: &str) -> Option<String> {
     let printed = printed_text(output);
-    let printed = without_prefixes(without_frame(&printed));
+    let log = without_frame(&printed);
+    let printed = without_prefixes(log);
     let printed = printed.as_ref();
     match action {
         ToolAction::Other if reports(call) => {
@@ -321,7 +322,7 @@ fn shown_error(call: &ToolCall, action: &ToolAction, output: &str) -> Option<Str
         }
         // The log of another run, which failed by itself.
         ToolAction::Run { command, .. } if FAILED_LOGS.iter().any(|logs| command.contains(logs)) => {
-            findings(printed).or_else(|| complaint(printed))
+            findings(log).or_else(|| complaint(printed))
         }
         _ => None,
     }
@@ -343,7 +344,8 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
         return Some(" (the user refused it)".to_owned());
     }
     let printed = printed_text(output);
-    let printed = without_prefixes(without_frame(&printed));
+    let log = without_frame(&printed);
+    let printed = without_prefixes(log);
     let printed = printed.as_ref();
     let is_look = matches!(action, ToolAction::Run { command, .. } if only_looks(command));
     let reason = if has_failed { error_line(printed) } else { String::new() };
@@ -362,7 +364,7 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
     let is_data = printed.starts_with(['{', '[', '<']);
     let short = one_line(prefix_utf16(printed, LONGEST_READ));
     if kind == ActionKind::Run
-        && let Some(found) = findings(printed)
+        && let Some(found) = findings(log)
     {
         let verdict =
             counted_line(printed).map(|verdict| format!(" \u{2026} {}", clip_middle(&verdict, LONGEST_VERDICT)));

@@ -8,6 +8,8 @@ use super::text::{clip, lines_with, one_line, without_colours};
 const LONGEST_PREFIX: usize = 160;
 /// Bytes of a date with a time: `2024-05-06T07:08:09`.
 const TIME_BYTES: usize = 19;
+/// Bytes of the name of a step.
+const LONGEST_STEP: usize = 80;
 /// What runners of jobs put before a line.
 const RUNNER_MARKS: [&str; 5] = ["##[error]", "##[warning]", "##[notice]", "##[debug]", "##[command]"];
 /// Lines by which they fold others.
@@ -23,8 +25,7 @@ const LEVELS: [&str; 6] = ["error", "fatal", "warning", "Error", "Fatal", "Warni
 /// A log without the names of jobs and steps and the times before its lines, without colours, and without the lines that
 /// only fold others. A text whose first line has no time stays as it is.
 pub(super) fn without_prefixes(log: &str) -> Cow<'_, str> {
-    let first = log.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    if behind_time(first).is_none() {
+    if behind_time(first_line(log)).is_none_or(|rest| rest.trim().is_empty()) {
         return without_colours(log);
     }
     let lines = log.lines().map(|line| without_bare_colours(behind_time(line).unwrap_or(line)));
@@ -36,6 +37,19 @@ pub(super) fn without_prefixes(log: &str) -> Cow<'_, str> {
     });
     let told: Vec<String> = told.collect();
     Cow::Owned(without_colours(&told.join("\n")).into_owned())
+}
+
+fn first_line(log: &str) -> &str {
+    log.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+/// The step of a job whose log this is: the name before the time of its first line.
+pub(super) fn step_of(log: &str) -> Option<&str> {
+    let line = first_line(log);
+    let (before, _) =
+        line.rsplit_once('\t').filter(|_| behind_time(line).is_some_and(|rest| !rest.trim().is_empty()))?;
+    let step = before.rsplit('\t').next().unwrap_or(before).trim();
+    (!step.is_empty() && step.len() <= LONGEST_STEP).then_some(step)
 }
 
 /// What stands behind the time of a line, if the line begins with one or has only the names of a job and a step before
@@ -79,9 +93,11 @@ fn without_bare_colours(line: &str) -> Cow<'_, str> {
     if is_changed { Cow::Owned(out) } else { Cow::Borrowed(line) }
 }
 
-/// The findings of a compiler or linter: the first two, and how many more there are. `None` if there are none.
+/// The findings of a compiler or linter: the first two, and how many more there are, behind the step of a job that printed
+/// them. `None` if there are none.
 pub(super) fn findings(output: &str) -> Option<String> {
-    let mut found = lines_with(output, b':').map(str::trim).filter(|line| is_finding(line));
+    let printed = without_prefixes(output);
+    let mut found = lines_with(&printed, b':').map(str::trim).filter(|line| is_finding(line));
     let mut told: Vec<String> =
         found.by_ref().take(MOST_FINDINGS).map(|line| clip(&one_line(line), LONGEST_FINDING)).collect();
     told.dedup();
@@ -89,7 +105,8 @@ pub(super) fn findings(output: &str) -> Option<String> {
     if more > 0 {
         told.push(format!("{more} more"));
     }
-    (!told.is_empty()).then(|| told.join("; "))
+    let step = step_of(output).map(|step| format!("in the step \"{step}\": ")).unwrap_or_default();
+    (!told.is_empty()).then(|| step + &told.join("; "))
 }
 
 /// Whether a line names a place in a file and what is wrong there: `src/a.rs:3:5: error: …`, `a.ts(3,5): error TS2322: …`,
@@ -135,6 +152,11 @@ mod tests {
             ("[2024-05-06T07:08:09Z] ready", "ready"),
             ("released on 2024-05-06 07:08:09", "released on 2024-05-06 07:08:09"),
             ("a\tb\tc", "a\tb\tc"),
+            // A table with times is no log.
+            (
+                "ok\tbuild\t2024-05-06T07:08:09Z\nbad\ttest\t2024-05-06T07:08:09Z",
+                "ok\tbuild\t2024-05-06T07:08:09Z\nbad\ttest\t2024-05-06T07:08:09Z",
+            ),
             ("2024-05-06 is a Monday", "2024-05-06 is a Monday"),
             ("2024-05-06T07:08:0\u{e9} x", "2024-05-06T07:08:0\u{e9} x"),
             ("\u{1b}[31mred\u{1b}[0m", "red"),
@@ -142,6 +164,9 @@ mod tests {
         ] {
             assert_eq!(without_prefixes(log), expected, "{log}");
         }
+        assert_eq!(step_of("build\tRun tests\t2024-05-06T07:08:09Z ok"), Some("Run tests"));
+        assert_eq!(step_of("2024-05-06T07:08:09Z ok"), None);
+        assert_eq!(step_of("ok\tbuild\t2024-05-06T07:08:09Z"), None);
     }
 
     #[test]

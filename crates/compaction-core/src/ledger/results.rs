@@ -212,11 +212,11 @@ impl Call<'_> {
 /// The findings of a compiler or linter, or else the first lines and the last one of an output. Remarks in brackets or parentheses are not part of it, and the first line of a long
 /// listing counts its blocks.
 fn telling(output: &str) -> String {
-    let output = without_prefixes(output);
-    let output = output.as_ref();
     if let Some(found) = findings(output) {
         return clip(&found, LONGEST);
     }
+    let output = without_prefixes(output);
+    let output = output.as_ref();
     let is_telling = |line: &&str| {
         let line = line.trim();
         let is_remark = line.starts_with('[') && line.ends_with(']') && line.contains("...");
