@@ -184,6 +184,28 @@ pub(crate) fn is_denied(sentence: &str) -> bool {
     says(&normalised(sentence), &DENIALS)
 }
 
+/// Phrases by which a model says that a part of the work waits for something that it cannot provide.
+static WAITING: WordList = word_list!(SPACED, "problems: waiting");
+
+/// Whether a sentence of a model says that a part of the work waits for something.
+pub(crate) fn is_waiting(sentence: &str) -> bool {
+    says(&normalised(sentence), &WAITING)
+}
+
+/// Whether a later sentence is about what waits in an earlier one: they share [`FEWEST_SHARED`] words, of at least
+/// [`SHORTEST_WORD`] bytes or with a capital behind the first letter.
+pub(crate) fn is_about(later: &str, waiting: &str) -> bool {
+    let is_mixed = |word: &str| word.chars().skip(1).any(char::is_uppercase);
+    let words = |text: &str| -> HashSet<String> {
+        let words = text.split(|one: char| !one.is_alphanumeric());
+        words.filter(|word| word.len() >= SHORTEST_WORD || is_mixed(word)).map(str::to_lowercase).collect()
+    };
+    words(later).intersection(&words(waiting)).count() >= FEWEST_SHARED
+}
+
+const FEWEST_SHARED: usize = 2;
+const SHORTEST_WORD: usize = 5;
+
 /// Whether a sentence of a model says that something is not achieved.
 pub(crate) fn is_unsolved(sentence: &str) -> bool {
     if has_piece(sentence, UNSOLVED_UNSPACED) {
@@ -276,6 +298,11 @@ mod tests {
 
     #[test]
     fn what_a_model_could_not_do_is_known() {
+        let waiting = "The upload to NuGet is blocked on a missing token.";
+        assert!(is_waiting(waiting) && !is_waiting("The page is blocked by the policy."));
+        assert!(is_waiting("La publicación está bloqueada hasta tener la clave."));
+        assert!(is_about("The token is there, so the upload went through.", waiting));
+        assert!(!is_about("The upload button is blue now.", waiting));
         assert!(is_unsolved("The second test still fails on Windows."));
         assert!(is_denied("The server answers 401 Unauthorized."));
         assert!(!is_unsolved("The test failed because of a typo, which I fixed."));

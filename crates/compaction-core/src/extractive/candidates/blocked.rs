@@ -9,12 +9,14 @@ use crate::ledger::closed_requests::repeats;
 use crate::ledger::commands::{clip_command, has_inline_code};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
-use crate::ledger::problems::{is_denied, is_unsolved, reported};
+use crate::ledger::problems::{is_about, is_denied, is_unsolved, is_waiting, reported};
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{ErrorRecord, Ledger, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
+/// Newest requests before which the model may have said that something waits.
+const WAITING_REQUESTS: usize = 6;
 /// Newest requests that may report a problem.
 const REPORTS: usize = 2;
 /// Newest requests with which a report is compared.
@@ -70,6 +72,7 @@ impl Builder<'_> {
                 self.reported_problems();
             }
             self.unsolved();
+            self.waiting();
         }
     }
 
@@ -158,6 +161,21 @@ impl Builder<'_> {
         let commands = self.with_turn.commands.iter().filter(|command| command.outcome == Outcome::Succeeded);
         let commands = commands.map(|command| (command.position, command.succeeded > 1));
         files.chain(commands).any(|(at, is_repeated)| first < at && (at < last || is_repeated))
+    }
+
+    /// The newest part of the work that the model reported as waiting for something, unless it came up again.
+    fn waiting(&mut self) {
+        let ledger = self.with_turn;
+        let requests = ledger.requests.iter().rev().nth(WAITING_REQUESTS).map_or(0, |request| request.position);
+        let recent = ledger.statements.iter().enumerate().rev().take_while(|(_, one)| one.position > requests);
+        let mut of_model = recent.filter(|(_, one)| matches!(one.voice, Voice::Report | Voice::Remark));
+        let Some((at, one)) = of_model.find(|(_, one)| is_waiting(&one.text)) else { return };
+        let mut behind = ledger.statements[at + 1..].iter().filter(|later| later.position > one.position);
+        if behind.all(|later| !is_about(&later.text, &one.text)) {
+            let origin = Origin { position: one.position, times: 1, sources: Some(&one.sources) };
+            let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
+            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
+        }
     }
 
     /// Position of the newest change of a file, or of the newest command that did something.
