@@ -747,9 +747,8 @@ impl<'a> Builder<'a> {
         let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().filter(|_| !self.pool.has_focus());
         let oldest = oldest.unwrap_or_default();
         // What was only read stands in the list of files.
-        let changes: [(&str, fn(&FileRecord) -> u64); 2] =
-            [("Wrote", |file| file.written), ("Edited", |file| file.edited)];
-        for (verb, times) in changes {
+        for (verb, is_written) in [("Wrote", true), ("Edited", false)] {
+            let times = |file: &FileRecord| if is_written { file.written } else { file.edited };
             let done = files().filter(|file| file.position >= oldest && times(file) > 0);
             let done: Vec<&FileRecord> = done.filter(|file| !self.states.is_file_taken_back(file)).collect();
             let name = |file: &FileRecord| quote(&shown(&self.states.name(file)));
