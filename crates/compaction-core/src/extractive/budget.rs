@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use super::candidates::Candidates;
 use super::checks::{self, Checks};
@@ -11,10 +12,11 @@ use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
 use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
+use crate::ledger::noise::noise;
 use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED, THE_GOAL};
 use crate::ledger::selection::Selection;
 use crate::ledger::text::{clip, clip_clauses, clip_middle, one_line, quote};
-use crate::ledger::{Ledger, NameRecord, Statement, Voice};
+use crate::ledger::{Ledger, NameRecord, Places, Statement, Voice, is_noise, scan};
 use crate::summary::{Section, Sections, SummaryKind, join_split_turn, render_item};
 use crate::text::utf16_len;
 
@@ -122,7 +124,8 @@ fn chosen<'a>(
 ) -> Chooser<'a> {
     let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN as u64);
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
-    let name_lists = NameList::of(ledger);
+    let noise = noise(ledger);
+    let name_lists = NameList::of(ledger, &noise);
     let checks = candidates.checks.clone();
     let mut lists = preferred(candidates, kind);
     let mut chooser =
@@ -130,7 +133,7 @@ fn chosen<'a>(
     chooser.take_required(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
-    chooser.take_digest(ledger, style, &checks);
+    chooser.take_digest(ledger, style, &checks, noise);
     chooser.take_rest(&mut lists);
     chooser.lengthen();
     chooser.take_names();
@@ -237,7 +240,7 @@ impl Chooser<'_> {
     }
 
     /// Fills the room that the sections leave with statements, except for a small part for names.
-    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>, checks: &Checks) {
+    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>, checks: &Checks, noise: Vec<bool>) {
         // Items about the turn that follows are gone in the next summary, so they stand for no statement.
         let lasting = self.chosen.iter().filter(|(_, candidate)| candidate.position < u64::MAX);
         let mut texts: Vec<&str> = lasting.map(|(_, candidate)| candidate.text.as_str()).collect();
@@ -248,7 +251,7 @@ impl Chooser<'_> {
         }
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
-        self.digest = Digest { ledger, units, style, checks }.items(&texts);
+        self.digest = Digest { ledger, units, style, checks }.items(&texts, noise);
         let mut used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
         // Labels are only estimated while statements are chosen. If they took more room, the oldest
         // items are dropped.
@@ -380,8 +383,9 @@ struct Item {
 }
 
 impl Digest<'_> {
-    /// Its items. Statements that `others` already cover are repeated only if they add something.
-    fn items(&self, others: &[&str]) -> Vec<String> {
+    /// Its items, without the statements for which `left_out` holds. Statements that `others` already cover are repeated
+    /// only if they add something.
+    fn items(&self, others: &[&str], mut left_out: Vec<bool>) -> Vec<String> {
         let selection = Selection {
             units: self.units,
             half_life: (self.units / 2).max(1),
@@ -389,13 +393,19 @@ impl Digest<'_> {
             quotes: MOST_QUOTES,
         };
         let rows = self.checks.rows(&self.ledger.statements);
-        let chosen = selection.choose_among(self.ledger, others, &rows.replaced);
+        left_out.iter_mut().zip(&rows.replaced).for_each(|(is_noise, is_replaced)| *is_noise |= is_replaced);
+        let chosen = selection.choose_among(self.ledger, others, &left_out);
+        let is_chosen: HashSet<usize> = chosen.iter().map(|(index, _)| *index).collect();
         let mut items: Vec<Item> = Vec::new();
         for (index, _) in chosen {
             let statement = &self.ledger.statements[index];
-            let changed = rows.changes.get(&index);
-            let changed =
-                changed.map(|change| Statement { text: statement.text.clone() + change, ..statement.clone() });
+            let headed = || {
+                let heading = heading_of(&self.ledger.statements, index)
+                    .filter(|at| !is_chosen.contains(at) && !left_out[*at])?;
+                Some(format!("{} {}", self.ledger.statements[heading].text, statement.text))
+            };
+            let changed = rows.changes.get(&index).map(|change| statement.text.clone() + change).or_else(headed);
+            let changed = changed.map(|text| Statement { text, ..statement.clone() });
             let statement = changed.as_ref().unwrap_or(statement);
             match items.last_mut().filter(|last| last.takes(statement, self.ledger)) {
                 Some(last) => last.push(statement),
@@ -450,6 +460,33 @@ impl Item {
     }
 }
 
+/// Most words and UTF-16 units of an item of a list that says little without what introduces the list, and most units of
+/// that.
+const FRAGMENT_WORDS: usize = 5;
+const LONGEST_FRAGMENT: usize = 48;
+const LONGEST_INTRODUCTION: usize = 60;
+
+/// The index of the statement that introduces the list of which one is an item of a few words, as far as only such items
+/// stand between them.
+fn heading_of(statements: &[Statement], index: usize) -> Option<usize> {
+    let position = statements[index].position;
+    let is_fragment = |one: &Statement| {
+        one.is_of_model()
+            && one.text.split_whitespace().count() <= FRAGMENT_WORDS
+            && utf16_len(&one.text) <= LONGEST_FRAGMENT
+            && !one.text.contains([':', '`', '\u{ff1a}'])
+            && !one.text.ends_with(['.', '!', '?', '\u{3002}', '\u{ff01}', '\u{ff1f}'])
+    };
+    if !is_fragment(&statements[index]) {
+        return None;
+    }
+    let mut before = (0..index).rev().take_while(|at| statements[*at].position == position);
+    let heading = before.find(|at| !is_fragment(&statements[*at]))?;
+    let text = &statements[heading].text;
+    let introduces = text.ends_with(':') && utf16_len(text) <= LONGEST_INTRODUCTION;
+    (introduces && statements[heading].is_of_model() && text.contains(' ')).then_some(heading)
+}
+
 /// A statement without what it repeats of the one before it: a heading that stands before both, or is that one.
 fn own_words<'a>(before: &str, statement: &'a str) -> &'a str {
     let heading = before.trim_end_matches(':');
@@ -490,6 +527,8 @@ fn label(voice: Voice) -> &'static str {
 }
 
 const SEPARATOR: &str = ", ";
+/// Most names of one kind. The ones behind them were used least or long ago.
+const MOST_NAMES: usize = 20;
 
 /// Names that are compared with the other items at once.
 const BATCH: usize = 128;
@@ -498,14 +537,23 @@ const BATCH: usize = 128;
 struct NameList<'a> {
     label: &'static str,
     names: &'a [NameRecord],
+    /// Those that stand in noise.
+    of_noise: Rc<HashSet<&'a str>>,
     taken: Vec<String>,
     used: usize,
 }
 
 impl<'a> NameList<'a> {
-    /// The lists in the order of filling.
-    fn of(ledger: &'a Ledger) -> [Self; 2] {
-        let list = |label, names| Self { label, names, taken: Vec::new(), used: 0 };
+    /// The lists in the order of filling. `noise` says of each statement whether it is noise.
+    fn of(ledger: &'a Ledger, noise: &[bool]) -> [Self; 2] {
+        let mut of_noise = HashSet::new();
+        for (one, _) in ledger.statements.iter().zip(noise).filter(|(_, is_noise)| **is_noise) {
+            scan(&one.text, |_, name| {
+                of_noise.insert(name);
+            });
+        }
+        let of_noise = Rc::new(of_noise);
+        let list = |label, names| Self { label, names, of_noise: of_noise.clone(), taken: Vec::new(), used: 0 };
         [list(PATHS, &ledger.paths), list(IDENTIFIERS, &ledger.identifiers)]
     }
 
@@ -514,7 +562,11 @@ impl<'a> NameList<'a> {
     fn take(&mut self, texts: &[&str], percent: usize, budget: usize, left: &mut usize) {
         let allowed = budget / 100 * percent;
         for names in self.names.chunks(BATCH) {
-            let names: Vec<String> = names.iter().map(|name| one_line(&name.name)).collect();
+            // What only a person wrote, and in noise, nobody works with.
+            let is_of_noise =
+                |name: &NameRecord| name.places == Places::PERSON && self.of_noise.contains(name.name.as_str());
+            let names = names.iter().filter(|name| !is_noise(name) && !is_of_noise(name));
+            let names: Vec<String> = names.map(|name| one_line(&name.name)).collect();
             let patterns = names.iter().map(|name| Pattern { text: name, is_word: true }).collect();
             let mut finder = Finder::new(patterns);
             texts.iter().for_each(|text| finder.search(text));
@@ -523,7 +575,7 @@ impl<'a> NameList<'a> {
                 let is_first = self.taken.is_empty();
                 let frame = if is_first { cost(Section::CriticalContext, self.label) } else { SEPARATOR.len() };
                 let cost = utf16_len(&name) + frame;
-                if self.used + cost > allowed || cost > *left {
+                if self.used + cost > allowed || cost > *left || self.taken.len() >= MOST_NAMES {
                     return;
                 }
                 self.used += cost;

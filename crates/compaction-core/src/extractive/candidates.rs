@@ -25,7 +25,7 @@ use super::{Style, Turn};
 use crate::ledger::actions::shown;
 use crate::ledger::choices::is_process;
 use crate::ledger::closed_requests::accepts;
-use crate::ledger::commands::{is_check, purposes};
+use crate::ledger::commands::{clip_command, is_check, only_formats, only_looks, purposes};
 use crate::ledger::constraints::lasts;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::finder::automaton;
@@ -44,7 +44,7 @@ use crate::ledger::{CommandRecord, FileRecord, Ledger, Note, NoteKind, Request, 
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::{PlanStatus, edits_files};
-use done::{FileStates, UndoneTurns, is_answered_item, milestones, standing_milestones};
+use done::{FileStates, UndoneTurns, is_answered_item, is_commit_of, milestones, pushed_commit, standing_milestones};
 use goal::{asked, only_explores, pasted_error};
 pub(super) use next_steps::ROOM_FOR_TWO;
 
@@ -456,7 +456,7 @@ impl<'a> Builder<'a> {
                 NoteKind::Decision if !self.tells_state => continue,
                 NoteKind::Decision if !told.contains_key(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
-                NoteKind::Done if self.is_undone(note) => continue,
+                NoteKind::Done if self.is_undone(note) || note.text == LOOKED_UP => continue,
                 NoteKind::Done => Section::Done,
                 NoteKind::Open => Section::InProgress,
                 NoteKind::Blocked => Section::Blocked,
@@ -480,7 +480,7 @@ impl<'a> Builder<'a> {
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
             let rank = match note.is_minor {
                 _ if is_answered_item(note) && note.position < answered_from => Rank::Least,
-                _ if note.text == LOOKED_UP || repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
+                _ if repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
                 // It is among the statements.
                 _ if note.kind == NoteKind::Constraint
                     && !stressed.contains(&std::ptr::from_ref(note))
@@ -637,13 +637,23 @@ impl<'a> Builder<'a> {
         };
         let is_over = |one: &&Statement| is_over(one) || checks.has_failed_since(one) || fails_since(one);
         let last = last.iter().copied().filter(|one| !is_over(one)).collect();
-        for statement in self.commits(last) {
+        let told = self.commits(last);
+        let pushed: Vec<(&str, &str)> = told.iter().filter_map(|one| pushed_commit(&one.text)).collect();
+        let is_commit = |hash: &str| told.iter().any(|one| is_commit_of(&one.text, hash));
+        for statement in &told {
+            // The line of the commit says it, too.
+            if pushed_commit(&statement.text).is_some_and(|(hash, _)| is_commit(hash)) {
+                continue;
+            }
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let run = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
             let is_run = run.is_some_and(|(command, _)| is_check(command));
             let item = match is_run && changed_at > statement.position {
                 true => format!("{} ({CHANGED_SINCE})", statement.text),
-                false => statement.text.clone(),
+                false => match pushed.iter().find(|(hash, _)| is_commit_of(&statement.text, hash)) {
+                    Some((_, branch)) => format!("{} (pushed to {branch})", statement.text),
+                    None => statement.text.clone(),
+                },
             };
             self.pool.add(Section::Done, &item, origin, Rank::Normal);
         }
@@ -793,18 +803,23 @@ impl<'a> Builder<'a> {
         // A section takes the newest ones, and those that match the focus.
         let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().filter(|_| !self.pool.has_focus());
         let oldest = oldest.unwrap_or_default();
-        for file in files().filter(|file| file.position >= oldest) {
-            let is_standing = u64::from(!self.states.is_file_taken_back(file));
-            let (written, edited) = (file.written * is_standing, file.edited * is_standing);
-            let actions = [("Read", file.read), ("Wrote", written), ("Edited", edited)];
-            for (verb, times) in actions.into_iter().filter(|(_, times)| *times > 0) {
-                let origin = Origin { position: file.position, times, sources: Some(&file.sources) };
-                self.pool.add(
-                    Section::Done,
-                    &format!("{verb} {}", quote(&shown(&self.states.name(file)))),
-                    origin,
-                    Rank::Least,
-                );
+        // What was only read stands in the list of files.
+        for (verb, is_written) in [("Wrote", true), ("Edited", false)] {
+            let times = |file: &FileRecord| if is_written { file.written } else { file.edited };
+            let done = files().filter(|file| file.position >= oldest && times(file) > 0);
+            let done: Vec<&FileRecord> = done.filter(|file| !self.states.is_file_taken_back(file)).collect();
+            let name = |file: &FileRecord| quote(&shown(&self.states.name(file)));
+            if let Some(newest) = done.last().filter(|_| done.len() >= FILES_OF_ONE_LINE) {
+                let named: Vec<String> = done.iter().rev().take(MOST_CHANGED).map(|file| name(file)).collect();
+                let more = done.len() - named.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let item = format!("{verb} {} files: {}{more}", done.len(), named.join(", "));
+                self.pool.add(Section::Done, &item, Origin::at(newest.position), Rank::Least);
+                continue;
+            }
+            for file in done {
+                let origin = Origin { position: file.position, times: times(file), sources: Some(&file.sources) };
+                self.pool.add(Section::Done, &format!("{verb} {}", name(file)), origin, Rank::Least);
             }
         }
         // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
@@ -815,7 +830,10 @@ impl<'a> Builder<'a> {
         let has_changes = self.ledger.files.iter().any(|file| file.written + file.edited > 0);
         let is_told = |command: &&CommandRecord| has_changes && command.is_call && edits_files(&command.command);
         for command in commands().filter(|command| command.position >= oldest && !is_told(command)) {
-            let name = quote(&shown(&command.command));
+            let name = match command.is_call {
+                true => quote(&shown(&command.command)),
+                false => quote(&clip_command(&shown(&command.command), LONGEST_COMMAND)),
+            };
             let position = command.position;
             let is_check = passed.iter().any(|(at, check)| *at == position && *check == told_command(&command.command));
             let origin = Origin { position, times: command.succeeded, sources: Some(&command.sources) };
@@ -827,12 +845,22 @@ impl<'a> Builder<'a> {
                 let mut counted = counted.filter_map(|one| one.text.strip_prefix('`')?.split_once('`'));
                 counted.any(|(run, _)| programs(run).iter().any(|one| own.contains(one)))
             };
+            // That something was in order before the latest changes tells nothing beside a newer run of it.
+            let is_stale = || {
+                let own = purposes(&command.command);
+                let newer = passed.iter().filter(|(at, _)| changed_at > position && *at > position);
+                newer.flat_map(|(_, other)| purposes(other)).any(|purpose| own.contains(&purpose))
+            };
             match is_check && !is_counted() {
+                true if is_stale() || changed_at > position && only_formats(&command.command) => {}
                 true => {
                     let since = if changed_at > position { format!(" ({CHANGED_SINCE})") } else { String::new() };
                     let origin = Origin { times: 1, ..origin };
                     self.pool.add(Section::Done, &format!("{verb} {name}{since}"), origin, Rank::Low);
                 }
+                false if changed_at > position && only_formats(&command.command) => {}
+                // What was only looked at is no deed.
+                false if !command.is_call && only_looks(&command.command) => {}
                 false => self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least),
             }
         }
@@ -1004,8 +1032,12 @@ const MOST_ALIKE: usize = 2;
 const ALIKE_PERCENT: usize = 60;
 const FEWEST_ALIKE: usize = 3;
 
-/// Most files that are named as changed since the last commit.
+/// Most files that are named as changed since the last commit, or in one line.
 const MOST_CHANGED: usize = 8;
+/// Fewest files that were changed in the same way that are told in one line.
+const FILES_OF_ONE_LINE: usize = 3;
+/// Most UTF-16 units of a command that is told as done.
+const LONGEST_COMMAND: usize = 100;
 
 /// Texts in the address of a pull request, and before its number.
 const ADDRESS_MARKS: [&str; 2] = ["/pull/", "/merge_requests/"];

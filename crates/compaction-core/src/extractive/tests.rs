@@ -195,7 +195,6 @@ fn fills_every_section() {
             Goal: Port the parser to Rust. Never touch src/old.rs! Use `nom` 8.
             Goal: Latest request: now fix the test
             Constraints: Never touch src/old.rs!
-            Done: Read `src/parser.rs`
             Done: Edited `src/parser.rs`
             InProgress: Working on: the latest request
             InProgress: Ran `cargo build`: no result yet
@@ -203,7 +202,7 @@ fn fills_every_section() {
             Decisions: **I'll use `nom::bytes`**: it is faster.
             NextSteps: Fix the failure of `cargo test -p parser` (error[E0308]: mismatched types), then run it again
             NextSteps: Go on with: now fix the test
-            CriticalContext: Assistant: I'll use `nom::bytes` because it is faster. Hm.
+            CriticalContext: Assistant: I'll use `nom::bytes` because it is faster.
         "#]],
     );
 }
@@ -263,7 +262,6 @@ fn merges_the_previous_summary_item_by_item() {
             Goal: Latest request: Never panic. Now release it
             Constraints: Never panic
             Done: Write the docs
-            Done: Read `z`
             Done: Edited `a.rs` (3 times)
             Done: Ran `make`
             Done: Ran `cargo test`
@@ -1336,8 +1334,7 @@ fn what_a_later_commit_or_push_replaced_is_no_longer_done() {
     let done: Vec<&str> = document.body[Section::Done].iter().map(String::as_str).collect();
     let expected = [
         "Committed 2b3c4d5 on dev: add the parser (amended)",
-        "Committed 3c4d5e6 on dev: test it",
-        "Pushed 3c4d5e6 to dev",
+        "Committed 3c4d5e6 on dev: test it (pushed to dev)",
         "Pushed 0d0e0f0 to main",
     ];
     let of_git = done.into_iter().filter(|item| item.starts_with("Committed") || item.starts_with("Pushed"));

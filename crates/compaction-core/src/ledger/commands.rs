@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::text::{WordList, word_list};
+use super::text::{WordList, clip, clip_middle, word_list};
 use crate::phrases::{PROGRAMS, listed};
 use crate::text::utf16_len;
 
@@ -83,6 +83,52 @@ pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
         rest = rest[step.len() + "&&".len()..].trim_start();
     }
     rest
+}
+
+/// What begins code that stands in a command.
+const INLINE_CODE: [&str; 9] = [
+    "python -c ",
+    "python3 -c ",
+    "python - <<",
+    "python3 - <<",
+    "node -e ",
+    "node <<",
+    "ruby -e ",
+    "perl -e ",
+    "php -r ",
+];
+
+/// Modules that belong to Python itself.
+static STANDARD_MODULES: WordList = word_list!(PROGRAMS, "commands: standard modules");
+
+/// Whether a command runs a few lines of code that stand in it.
+pub(crate) fn has_inline_code(command: &str) -> bool {
+    INLINE_CODE.iter().any(|start| command.contains(start))
+}
+
+/// A command on one line, in at most `units` UTF-16 units. Of code that stands in it, the last import that does not
+/// belong to the language is told, and what follows.
+pub(crate) fn clip_command(command: &str, units: usize) -> String {
+    const IMPORT: &str = "from ";
+    let whole = || clip_middle(command, units);
+    if utf16_len(command) <= units {
+        return command.to_owned();
+    }
+    let starts = INLINE_CODE.iter().filter_map(|start| Some(command.find(start)? + start.len()));
+    let Some(start) = starts.min() else { return whole() };
+    let (head, code) = command.split_at(start);
+    let code_start = code.find(|one: char| !one.is_whitespace() && !matches!(one, '"' | '\'' | '$'));
+    let Some(code_start) = code_start.filter(|_| utf16_len(head) <= units / 2) else { return whole() };
+    let own = &code[code_start..];
+    let is_import = |(at, _): &(usize, &str)| {
+        let starts_word = own[..*at].chars().next_back().is_none_or(|before| before.is_whitespace() || before == ';');
+        let mut words = own[*at + IMPORT.len()..].split_whitespace();
+        let is_own = |module: &str| !STANDARD_MODULES.has(module.split('.').next().unwrap_or_default());
+        starts_word && words.next().is_some_and(is_own) && words.next() == Some("import")
+    };
+    let last = own.match_indices(IMPORT).filter(is_import).map(|(at, _)| at).last();
+    let left_out = if last.is_some_and(|at| at > 0) { "\u{2026} " } else { "" };
+    clip(&format!("{head}{}{left_out}{}", &code[..code_start].trim(), &own[last.unwrap_or_default()..]), units)
 }
 
 /// Directories for what is soon thrown away. Nobody works in them for long.
@@ -239,6 +285,18 @@ pub(crate) fn is_check(command: &str) -> bool {
             && words.any(|word| is_among(word, &CHECKS, &OTHER_CHECKS))
     };
     purposes(command).iter().any(is_check)
+}
+
+/// Programs and subcommands that only lay code out.
+static FORMATTERS: WordList = word_list!(PROGRAMS, "commands: formatters");
+
+/// Whether a command only lays code out, apart from what prepares for it.
+pub(crate) fn only_formats(command: &str) -> bool {
+    let steps = without_quoted(command);
+    let steps = steps.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| purpose(step).is_some());
+    let formats = |step: &str| step.split_whitespace().any(|word| FORMATTERS.has(word));
+    let mut steps = steps.peekable();
+    steps.peek().is_some() && steps.all(formats)
 }
 
 /// Whether a purpose from [`purposes`] is a goal of work and no step to one.
@@ -543,6 +601,33 @@ mod tests {
             ("cd ui && npm test", "npm test"),
         ] {
             assert_ne!(check_key(one), check_key(other), "{one}");
+        }
+    }
+
+    #[test]
+    fn code_in_a_command_is_told_by_what_it_uses() {
+        let shop = "python3 -c \"import sys from pathlib import Path from shop.orders import load_orders, total from json \
+                    import dumps rows = load_orders(Path('orders.csv')) print(dumps(total(rows)))\"";
+        assert_eq!(
+            clip_command(shop, 70),
+            "python3 -c \"\u{2026} from shop.orders import load_orders, total from json im\u{2026}"
+        );
+        let script =
+            "node -e \"const {read} = require('./store'); for (const row of read()) console.log(row.id, row.name)\"";
+        assert_eq!(clip_command(script, 50), "node -e \"const {read} = require('./store'); for (\u{2026}");
+        // A short command and one without code stay as they were.
+        assert_eq!(clip_command("python3 -c 'print(1)'", 40), "python3 -c 'print(1)'");
+        let long = format!("make {}", "target ".repeat(20));
+        assert_eq!(clip_command(&long, 40), clip_middle(&long, 40));
+    }
+
+    #[test]
+    fn formatters_change_nothing_but_the_layout() {
+        for command in ["cargo fmt", "cd ui && npx prettier --write src", "make format", "black . ; isort ."] {
+            assert!(only_formats(command), "{command}");
+        }
+        for command in ["cargo fmt && cargo test", "make", "echo format", "git commit -m 'run the format'", ""] {
+            assert!(!only_formats(command), "{command}");
         }
     }
 

@@ -3,20 +3,21 @@
 use std::collections::HashSet;
 
 use super::actions::{ActionKind, shown, subject_of};
-use super::commands::{only_looks, without_preparation};
+use super::commands::{clip_command, only_looks, without_preparation};
 use super::conclusions::concluded_report;
 use super::errors::{NO_OUTPUT, Worth, error_line, is_cause, is_trailer, lines_with_causes, worth};
+use super::logs::{findings, without_prefixes};
 use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
 use super::person::is_refusal;
 use super::problems::is_unsolved;
-use super::results::without_frame;
+use super::results::{SEPARATOR, without_frame};
 use super::statements::sentences;
 use super::steps::listed_steps;
 use super::text::{WordList, clip, clip_middle, normalised, one_line, quote, word_list};
 use crate::json::Json;
 use crate::message::{Body, Message, ToolCall};
-use crate::phrases::HARNESSES;
+use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{FileTools, ToolAction, added_lines, classify, has_failed, printed_text, removed_lines};
 
@@ -26,8 +27,12 @@ const MOST_CALLS: usize = 3;
 const LONGEST_TARGET: usize = 100;
 const LONGEST_RESULT: usize = 160;
 const LONGEST_PURPOSE: usize = 100;
-/// UTF-16 units at the beginning of an output that are read for a short one.
+/// UTF-16 units at the beginning of an output that are read for a short one, and most lines of one that is told line by
+/// line, with their UTF-16 units.
 const LONGEST_READ: usize = 400;
+const MOST_LINES: usize = 8;
+const LONGEST_LINES: usize = 320;
+const LONGEST_OF_LINES: usize = 100;
 /// Lines at the end of an output that are read.
 const LAST_LINES: usize = 12;
 /// Arguments in which agents say why they make a call.
@@ -54,6 +59,8 @@ const LONGEST_REPORT: usize = 320;
 const LONGEST_VERDICT: usize = 80;
 /// Words in the names of tools that start a sub-agent.
 static AGENTS: WordList = word_list!(HARNESSES, "last step: agents");
+/// Parts of commands that show the log of a run that failed elsewhere.
+const FAILED_LOGS: &[&str] = listed!(PROGRAMS, "last step: failed logs");
 /// Parts of names of tools that only hold thoughts.
 const THINKING: [&str; 2] = ["think", "thought"];
 
@@ -228,7 +235,7 @@ fn is_empty_look(came: &str) -> bool {
 }
 
 fn told(target: &str) -> String {
-    quote(&clip_middle(&shown(target), LONGEST_TARGET))
+    quote(&clip_command(&shown(target), LONGEST_TARGET))
 }
 
 /// A path, or its last parts if it is long.
@@ -301,7 +308,9 @@ fn complaint(printed: &str) -> Option<String> {
 /// What a successful call shows that stops the work: the reason in a log, or what a sub-agent could not do.
 fn shown_error(call: &ToolCall, action: &ToolAction, output: &str) -> Option<String> {
     let printed = printed_text(output);
-    let printed = without_frame(&printed);
+    let log = without_frame(&printed);
+    let printed = without_prefixes(log);
+    let printed = printed.as_ref();
     match action {
         ToolAction::Other if reports(call) => {
             let told = concluded_report(printed, LONGEST_REPORT)?;
@@ -311,8 +320,21 @@ fn shown_error(call: &ToolCall, action: &ToolAction, output: &str) -> Option<Str
             let mut last = printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
             last.find(|line| worth(line) == Worth::Cause).map(|line| clip(&one_line(line), LONGEST_RESULT))
         }
+        // The log of another run, which failed by itself.
+        ToolAction::Run { command, .. } if FAILED_LOGS.iter().any(|logs| command.contains(logs)) => {
+            findings(log).or_else(|| complaint(printed))
+        }
         _ => None,
     }
+}
+
+/// A short output line by line; `None` if it has too many lines.
+fn few_lines(printed: &str) -> Option<String> {
+    let lines: Vec<&str> =
+        printed.lines().map(str::trim).filter(|line| !line.is_empty()).take(MOST_LINES + 1).collect();
+    let told: Vec<String> = lines.iter().map(|line| clip(&one_line(line), LONGEST_OF_LINES)).collect();
+    let told = told.join(SEPARATOR);
+    (lines.len() <= MOST_LINES && utf16_len(&told) <= LONGEST_LINES).then_some(told)
 }
 
 /// What came of a call, behind it.
@@ -322,7 +344,9 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
         return Some(" (the user refused it)".to_owned());
     }
     let printed = printed_text(output);
-    let printed = without_frame(&printed);
+    let log = without_frame(&printed);
+    let printed = without_prefixes(log);
+    let printed = printed.as_ref();
     let is_look = matches!(action, ToolAction::Run { command, .. } if only_looks(command));
     let reason = if has_failed { error_line(printed) } else { String::new() };
     if has_failed && is_look && (reason == NO_OUTPUT || is_trailer(&reason)) {
@@ -339,8 +363,20 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
     let printed = printed.trim();
     let is_data = printed.starts_with(['{', '[', '<']);
     let short = one_line(prefix_utf16(printed, LONGEST_READ));
+    if kind == ActionKind::Run
+        && let Some(found) = findings(log)
+    {
+        let verdict =
+            counted_line(printed).map(|verdict| format!(" \u{2026} {}", clip_middle(&verdict, LONGEST_VERDICT)));
+        return Some(format!(": {found}{}", verdict.unwrap_or_default()));
+    }
     if !printed.is_empty() && utf16_len(&short) <= LONGEST_RESULT && printed.len() <= LONGEST_READ {
         return (kind == ActionKind::Run || !is_data).then(|| format!(": {short}"));
+    }
+    // Of a few lines with values, the last one says little without the others.
+    let is_short = kind == ActionKind::Run && !is_data && !printed.is_empty() && printed.len() <= LONGEST_READ;
+    if let Some(lines) = Some(printed).filter(|_| is_short && counted_line(printed).is_none()).and_then(few_lines) {
+        return Some(format!(": {lines}"));
     }
     match action {
         _ if printed.is_empty() => Some(": no output".to_owned()),

@@ -189,6 +189,44 @@ fn is_quoted_name(name: &str) -> bool {
         && !name.contains(char::is_whitespace)
 }
 
+/// Whether a name helps nobody who goes on with the work: a length of a style sheet, a colour of one digit, a number or a
+/// word in capitals that neither a person nor an error used, or the name of a file with a hash in it, which a program
+/// made.
+pub(crate) fn is_noise(name: &NameRecord) -> bool {
+    let text = name.name.as_str();
+    let bytes = text.as_bytes();
+    let is_stressed = [Places::PERSON, Places::ERROR].into_iter().any(|place| name.places.has(place));
+    let unit = text.trim_start_matches(|one: char| one.is_ascii_digit());
+    let is_length = unit.len() < text.len() && UNITS.contains(&unit);
+    let is_colour =
+        matches!(bytes.len(), 3 | 6 | 8) && bytes.iter().all(|byte| *byte == bytes[0]) && bytes[0].is_ascii_hexdigit();
+    let is_number = || bytes.iter().all(u8::is_ascii_digit);
+    let is_year = || is_number() && bytes.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
+    let is_word = || bytes.iter().all(u8::is_ascii_uppercase);
+    is_length || is_colour || is_year() || !is_stressed && (is_number() || is_word()) || is_generated(text)
+}
+
+/// The units of style sheets, and those of times.
+const UNITS: [&str; 16] =
+    ["px", "em", "rem", "ex", "ch", "vh", "vw", "vmin", "vmax", "fr", "pt", "deg", "ms", "s", "x", "dpi"];
+/// Fewest characters of a hash in the name of a file.
+const SHORTEST_HASH: usize = 8;
+
+/// Whether the name of a file has a hash in it: `main.1608a09b.js`, `chunk-5F3A9C21.css`.
+fn is_generated(name: &str) -> bool {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let is_hash = |part: &str| {
+        let has = |is_one: fn(&u8) -> bool| part.bytes().any(|byte| is_one(&byte));
+        part.len() >= SHORTEST_HASH
+            && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && has(u8::is_ascii_digit)
+            && has(u8::is_ascii_alphabetic)
+    };
+    // The parts before the ending. A name that is a hash alone is that of a commit.
+    let parts = || file.split(['.', '-', '_']);
+    file.contains('.') && parts().count() >= 3 && parts().any(is_hash)
+}
+
 /// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum NameKind {
@@ -564,6 +602,40 @@ mod tests {
             ("<div></div></userName> </usr/lib/x.h>", &["userName", "path /usr/lib/x.h"]),
         ] {
             assert_eq!(names(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_help_nobody_are_known() {
+        let record = |name: &str, places| NameRecord {
+            name: name.to_owned(),
+            times: 1,
+            position: 1,
+            places,
+            sources: Sources::default(),
+        };
+        for name in [
+            "12px",
+            "75rem",
+            "300ms",
+            "000000",
+            "fff",
+            "2026",
+            "8412",
+            "DEBUG",
+            "main.1608a09b.js",
+            "assets/KaTeX_Main-Regular.1608a09b.woff",
+            "IMG-4F7739DC537C.jpeg",
+        ] {
+            assert!(is_noise(&record(name, Places::ANSWER)), "{name}");
+        }
+        for name in ["b5bd68", "1a2b3c4", "useState", "E0308", "v1.2.3", "load_rows", "README.md", "a-b.test.ts", "4k"]
+        {
+            assert!(!is_noise(&record(name, Places::ANSWER)), "{name}");
+        }
+        for name in ["5433", "ENOENT", "PATCH"] {
+            assert!(!is_noise(&record(name, Places::ANSWER.with(Places::PERSON))), "{name}");
+            assert!(!is_noise(&record(name, Places::ERROR)), "{name}");
         }
     }
 

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 
 use super::Voice;
 use super::actions::Subject;
-use super::commands::{core_command, is_check, looks_up, purposes, without_filter};
+use super::commands::{clip_command, core_command, is_check, looks_up, purposes, without_filter};
 use super::errors::{NO_OUTPUT, error_line, is_cause};
 use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
@@ -196,7 +196,7 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
 
 /// A command as the statement of its outcome names it.
 pub(crate) fn told_command(command: &str) -> String {
-    clip_middle(&as_line(core_command(command)), COMMAND_UNITS).replace('`', "'")
+    clip_command(&as_line(core_command(command)), COMMAND_UNITS).replace('`', "'")
 }
 
 /// Beginnings of lines by which programs that run others say that one of them failed, in lower case.

@@ -113,8 +113,27 @@ fn is_problem_of(sentence: &str) -> bool {
         return true;
     }
     let first = words.split_whitespace().next().unwrap_or_default();
-    !ORDERS.has(first) && says(&words, &PROBLEMS)
+    !ORDERS.has(first) && says(&words, &PROBLEMS) || is_not_so(&words)
 }
+
+/// Whether `normalised` text says at its beginning that something is not as it should be: `they are not grouped`.
+fn is_not_so(words: &str) -> bool {
+    let own = words.trim_start();
+    let subject = own.split(' ').next().unwrap_or_default();
+    let rest = if SUBJECTS.has(subject) { &own[subject.len()..] } else { words };
+    let negation = NEGATIONS.found_in(rest).filter(|(at, _)| *at == 1).map(|(_, phrase)| phrase.len()).max();
+    let Some(length) = negation else { return false };
+    let said = rest.trim_start().get(length..).unwrap_or_default();
+    let participle = said.split_whitespace().next().unwrap_or_default();
+    participle.len() > PARTICIPLE.len() + 2 && participle.ends_with(PARTICIPLE) && !HARMLESS.has(participle)
+}
+
+/// The ending of participles that tell what was to be done with something.
+const PARTICIPLE: &str = "ed";
+/// Who is not as it should be, how that is said, and participles that are no problem.
+static SUBJECTS: WordList = word_list!(SPACED, "problems: subjects");
+static NEGATIONS: WordList = word_list!(SPACED, "problems: negations");
+static HARMLESS: WordList = word_list!(SPACED, "problems: harmless participles");
 
 /// Whether `normalised` text has one of `phrases` and no condition before it.
 fn says(words: &str, phrases: &WordList<'_>) -> bool {
@@ -165,6 +184,28 @@ pub(crate) fn is_denied(sentence: &str) -> bool {
     says(&normalised(sentence), &DENIALS)
 }
 
+/// Phrases by which a model says that a part of the work waits for something that it cannot provide.
+static WAITING: WordList = word_list!(SPACED, "problems: waiting");
+
+/// Whether a sentence of a model says that a part of the work waits for something.
+pub(crate) fn is_waiting(sentence: &str) -> bool {
+    says(&normalised(sentence), &WAITING)
+}
+
+/// Whether a later sentence is about what waits in an earlier one: they share [`FEWEST_SHARED`] words, of at least
+/// [`SHORTEST_WORD`] bytes or with a capital behind the first letter.
+pub(crate) fn is_about(later: &str, waiting: &str) -> bool {
+    let is_mixed = |word: &str| word.chars().skip(1).any(char::is_uppercase);
+    let words = |text: &str| -> HashSet<String> {
+        let words = text.split(|one: char| !one.is_alphanumeric());
+        words.filter(|word| word.len() >= SHORTEST_WORD || is_mixed(word)).map(str::to_lowercase).collect()
+    };
+    words(later).intersection(&words(waiting)).count() >= FEWEST_SHARED
+}
+
+const FEWEST_SHARED: usize = 2;
+const SHORTEST_WORD: usize = 5;
+
 /// Whether a sentence of a model says that something is not achieved.
 pub(crate) fn is_unsolved(sentence: &str) -> bool {
     if has_piece(sentence, UNSOLVED_UNSPACED) {
@@ -190,6 +231,17 @@ mod tests {
             "после запуска сервер падает",
             "改了以后还是不行",
             "保存ボタンが動かない",
+            "they are not sorted",
+            "it's still not aligned, look at the left one",
+            "die Summe wird nicht angezeigt",
+            "el botón no abre nada",
+            "o menu sumiu",
+            "il pulsante non fa nulla",
+            "de lijst verschijnt niet",
+            "колонка исчезла",
+            "标题不见了",
+            "スクロールするとメニューが残らない",
+            "메뉴가 안 보여요",
             "로그인이 작동하지 않아요",
         ] {
             assert_eq!(reported(message).as_deref(), Some(message));
@@ -208,6 +260,11 @@ mod tests {
             "corrija e rode somente o teste que falhou",
             "只运行失败的测试",
             "失敗したテストだけ実行して",
+            "they are not needed any more",
+            "it is not supposed to be public",
+            "that's not required",
+            "メニューが残らないようにして",
+            "als het niet werkt, stop dan",
             "ok, weiter",
         ] {
             assert_eq!(reported(message), None, "{message}");
@@ -241,6 +298,11 @@ mod tests {
 
     #[test]
     fn what_a_model_could_not_do_is_known() {
+        let waiting = "The upload to NuGet is blocked on a missing token.";
+        assert!(is_waiting(waiting) && !is_waiting("The page is blocked by the policy."));
+        assert!(is_waiting("La publicación está bloqueada hasta tener la clave."));
+        assert!(is_about("The token is there, so the upload went through.", waiting));
+        assert!(!is_about("The upload button is blue now.", waiting));
         assert!(is_unsolved("The second test still fails on Windows."));
         assert!(is_denied("The server answers 401 Unauthorized."));
         assert!(!is_unsolved("The test failed because of a typo, which I fixed."));

@@ -5,6 +5,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::actions::{new_in, shown};
 use super::last_step::is_notice;
+use super::logs::{findings, without_prefixes};
 use super::text::{WordList, clip, one_line, word_list};
 use crate::message::{Body, Message};
 use crate::phrases::{HARNESSES, PROGRAMS, listed};
@@ -24,7 +25,7 @@ const MOST_READ: usize = 4_000;
 const FEWEST_BYTES: usize = 16;
 /// Fewest bytes of statements that leave no room in any summary of usual size.
 pub(super) const TALKATIVE: usize = 80_000;
-const SEPARATOR: &str = " | ";
+pub(super) const SEPARATOR: &str = " | ";
 
 /// Beginnings of lines that harnesses add to the end of an output, in lower case.
 const FRAMES: &[&str] = listed!(HARNESSES, "results: frames");
@@ -208,9 +209,14 @@ impl Call<'_> {
     }
 }
 
-/// The first lines and the last one of an output. Remarks in brackets or parentheses are not part of it, and the first line of a long
+/// The findings of a compiler or linter, or else the first lines and the last one of an output. Remarks in brackets or parentheses are not part of it, and the first line of a long
 /// listing counts its blocks.
 fn telling(output: &str) -> String {
+    if let Some(found) = findings(output) {
+        return clip(&found, LONGEST);
+    }
+    let output = without_prefixes(output);
+    let output = output.as_ref();
     let is_telling = |line: &&str| {
         let line = line.trim();
         let is_remark = line.starts_with('[') && line.ends_with(']') && line.contains("...");

@@ -3,18 +3,20 @@
 
 use super::Builder;
 use super::next_steps::is_document;
-use super::runs::is_probe;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::closed_requests::repeats;
+use crate::ledger::commands::{clip_command, has_inline_code};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
-use crate::ledger::problems::{is_denied, is_unsolved, reported};
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::problems::{is_about, is_denied, is_unsolved, is_waiting, reported};
+use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{ErrorRecord, Ledger, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
+/// Newest requests before which the model may have said that something waits.
+const WAITING_REQUESTS: usize = 6;
 /// Newest requests that may report a problem.
 const REPORTS: usize = 2;
 /// Newest requests with which a report is compared.
@@ -40,7 +42,7 @@ impl Builder<'_> {
         let saved_at = saved_at.map_or(0, |one| one.position);
         for error in ledger.unresolved_errors() {
             // Who commits behind a failed look at something went on without it.
-            if error.position < saved_at && error.subject.as_deref().is_some_and(is_probe) {
+            if error.position < saved_at && error.subject.as_deref().is_some_and(has_inline_code) {
                 continue;
             }
             let origin = Origin { position: error.position, times: error.times, sources: Some(&error.sources) };
@@ -70,6 +72,7 @@ impl Builder<'_> {
                 self.reported_problems();
             }
             self.unsolved();
+            self.waiting();
         }
     }
 
@@ -107,13 +110,17 @@ impl Builder<'_> {
             ledger.requests.get(next).is_some_and(|next| next.position >= since + FEWEST_MESSAGES)
         };
         let requests = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
+        let newest = requests.clone().next().map_or(0, |request| request.position);
         for (at, request) in requests.take(REPORTS).enumerate() {
             // The words of a person stand at the ends of a long document.
             let headings = || request.text.lines().filter(|line| line.starts_with('#')).count();
             let is_pasted = utf16_len(&request.text) > LONGEST_TYPED
                 && (is_document(&request.text) || headings() >= FEWEST_HEADINGS);
+            // A request without anything done before it is about the same, such as an order to repair it.
+            let is_left = || at > 0 && self.has_acted_between(request.position, newest);
             let is_worked_on = is_pasted
-                || acted_at > request.position && (at > 0 || ended_at > acted_at || went_on(request.position));
+                || acted_at > request.position
+                    && (is_left() || ended_at > acted_at || at == 0 && went_on(request.position));
             let Some(problem) = reported(&request.text).filter(|_| !is_worked_on && request.position > 0) else {
                 continue;
             };
@@ -141,6 +148,30 @@ impl Builder<'_> {
         let said = said.filter(|one| is_unsolved(&one.text) || !has_changed && is_denied(&one.text));
         let said: Vec<_> = said.collect();
         for one in said.into_iter().rev() {
+            let origin = Origin { position: one.position, times: 1, sources: Some(&one.sources) };
+            let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
+            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
+        }
+    }
+
+    /// Whether a file was changed, or a command did something, between two messages. Of each file and command, only the
+    /// newest time is known; one that was used again later counts, too.
+    fn has_acted_between(&self, first: u64, last: u64) -> bool {
+        let files = self.with_turn.files.iter().map(|file| (file.changed_at, file.edited + file.written > 1));
+        let commands = self.with_turn.commands.iter().filter(|command| command.outcome == Outcome::Succeeded);
+        let commands = commands.map(|command| (command.position, command.succeeded > 1));
+        files.chain(commands).any(|(at, is_repeated)| first < at && (at < last || is_repeated))
+    }
+
+    /// The newest part of the work that the model reported as waiting for something, unless it came up again.
+    fn waiting(&mut self) {
+        let ledger = self.with_turn;
+        let requests = ledger.requests.iter().rev().nth(WAITING_REQUESTS).map_or(0, |request| request.position);
+        let recent = ledger.statements.iter().enumerate().rev().take_while(|(_, one)| one.position > requests);
+        let mut of_model = recent.filter(|(_, one)| matches!(one.voice, Voice::Report | Voice::Remark));
+        let Some((at, one)) = of_model.find(|(_, one)| is_waiting(&one.text)) else { return };
+        let mut behind = ledger.statements[at + 1..].iter().filter(|later| later.position > one.position);
+        if behind.all(|later| !is_about(&later.text, &one.text)) {
             let origin = Origin { position: one.position, times: 1, sources: Some(&one.sources) };
             let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
             self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
@@ -175,7 +206,7 @@ fn error_item(error: &ErrorRecord) -> String {
     }
     match &error.subject {
         Some(subject) if is_call(subject) => format!("{}{FAILED}{line}", quote(&told_call(subject, LONGEST_SUBJECT))),
-        Some(subject) => format!("{}{FAILED}{line}", quote(&clip_middle(subject, LONGEST_SUBJECT))),
+        Some(subject) => format!("{}{FAILED}{line}", quote(&clip_command(subject, LONGEST_SUBJECT))),
         None => format!("The last request to the model{FAILED}{line}"),
     }
 }

@@ -437,6 +437,17 @@ impl<'a> Commit<'a> {
     }
 }
 
+/// The commit up to which a milestone says that a branch was pushed, and the branch, if that is all it says.
+pub(super) fn pushed_commit(milestone: &str) -> Option<(&str, &str)> {
+    let (hash, branch) = milestone.strip_prefix(PUSHED)?.split_once(" to ")?;
+    (!branch.contains(' ')).then_some((hash, branch))
+}
+
+/// Whether a milestone is the commit with `hash`.
+pub(super) fn is_commit_of(milestone: &str, hash: &str) -> bool {
+    Commit::of(milestone).is_some_and(|commit| are_one(commit.hash, hash))
+}
+
 /// The branch of the milestone of a push.
 fn pushed_branch(milestone: &str) -> Option<&str> {
     let named = milestone.strip_prefix(PUSHED_NEW).or_else(|| milestone.strip_prefix(PUSHED_TAG));

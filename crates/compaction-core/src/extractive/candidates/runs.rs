@@ -6,10 +6,12 @@ use super::Builder;
 use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
-use crate::ledger::commands::{core_command, is_check, only_looks, purposes, without_preparation};
+use crate::ledger::commands::{
+    clip_command, core_command, has_inline_code, is_check, only_looks, purposes, without_preparation,
+};
 use crate::ledger::notes::{TO_FIX, TO_RUN};
 use crate::ledger::outcomes::failed_count;
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome};
 use crate::summary::Section;
 use crate::tools::edits_files;
@@ -44,7 +46,7 @@ impl Builder<'_> {
             let subject = error.subject.as_deref().filter(|subject| is_run(subject) && !only_looks(subject))?;
             let is_meant = is_check(subject)
                 || counts_tests(&error.line)
-                || is_over && error.position > asked_at && !is_probe(subject);
+                || is_over && error.position > asked_at && !has_inline_code(subject);
             let is_changed = |file: &&FileRecord| file.changed_at > error.position;
             let of_run = || {
                 let names = programs(subject);
@@ -96,25 +98,9 @@ fn counts_tests(line: &str) -> bool {
     ["failed", "passed"].iter().all(|word| line.contains(word)) && failed_count(line).is_some_and(|count| count > 0)
 }
 
-/// Whether a command runs a few lines of code that stand in it, to look something up.
-pub(super) fn is_probe(command: &str) -> bool {
-    const CODE: [&str; 9] = [
-        "python -c ",
-        "python3 -c ",
-        "python - <<",
-        "python3 - <<",
-        "node -e ",
-        "node <<",
-        "ruby -e ",
-        "perl -e ",
-        "php -r ",
-    ];
-    CODE.iter().any(|code| command.contains(code))
-}
-
 /// A command as a step names it.
 pub(super) fn run(command: &str) -> String {
-    quote(&clip_middle(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
+    quote(&clip_command(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
 }
 
 /// Why a run failed, without the rules around the line, and the names of what fails. Blocked has the first error.

@@ -13,7 +13,7 @@ use crate::ledger::actions::{shown, told_call};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::whole;
 use crate::ledger::closed_requests::{is_filler, said_first};
-use crate::ledger::commands::{core_command, is_check, looks_up, purposes, without_preparation};
+use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::last_step::is_thought;
@@ -467,7 +467,7 @@ impl<'a> Builder<'a> {
         let later = self.ledger.requests.iter().rev().take_while(|request| request.position > position);
         let is_recent = !std::ptr::eq(ledger, self.ledger)
             || later.filter(|request| is_substantive(&request.text)).count() <= STALE_AFTER;
-        let command = clip_middle(without_preparation(core_command(command), LONGEST_RUN), LONGEST_RUN);
+        let command = clip_command(without_preparation(core_command(command), LONGEST_RUN), LONGEST_RUN);
         (changed_at > position && changed_at > since && is_recent).then(|| quote(&command))
     }
 }
@@ -536,7 +536,7 @@ fn outcome(run: &CommandRecord) -> String {
     let verb = if run.is_call { "called" } else { "ran" };
     let command = match run.is_call {
         true => told_call(&shown(&run.command), LONGEST_RUN),
-        false => clip_middle(&shown(without_preparation(&run.command, LONGEST_RUN)), LONGEST_RUN),
+        false => clip_command(&shown(without_preparation(&run.command, LONGEST_RUN)), LONGEST_RUN),
     };
     let command = quote(&command);
     match (run.outcome, &run.last_error) {

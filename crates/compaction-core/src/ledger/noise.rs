@@ -1,0 +1,303 @@
+//! Noise: statements that tell nobody who goes on with the work anything. The conversation has them; a digest needs not.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Ledger;
+use super::cues::has_name;
+use super::statements::{Statement, Voice};
+use super::terms::TextHashing;
+use super::text::{WordList, has_piece, may_be_unspaced, normalised, starts_with_piece, word_list};
+use crate::phrases::{HARNESSES, SPACED, UNSPACED, listed};
+
+/// Commands to an agent that only change what it shows or reads.
+const COMMANDS: &[&str] = listed!(HARNESSES, "noise: commands");
+/// Words of a message that only praises, and those that may stand around them.
+static PRAISE: WordList = word_list!(SPACED, "noise: praise");
+static AROUND_PRAISE: WordList = word_list!(SPACED, "noise: around praise");
+const PRAISE_UNSPACED: &[&str] = listed!(UNSPACED, "noise: praise");
+/// Most words and bytes of such a message.
+const MOST_WORDS: usize = 7;
+const MOST_BYTES: usize = 60;
+/// Phrases with which a model offers more.
+static OFFERS: WordList = word_list!(SPACED, "noise: offers");
+const OFFERS_UNSPACED: &[&str] = listed!(UNSPACED, "noise: offers");
+/// Beginnings of sentences that lead to code.
+static LEADING: WordList = word_list!(SPACED, "noise: leading");
+const LEADING_UNSPACED: &[&str] = listed!(UNSPACED, "noise: leading");
+/// Beginnings of blocks with what an edit replaces and what replaces it. The edit was made or refused.
+const EDIT_MARKS: [&str; 2] = ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
+/// Bytes of the longest mark for a picture.
+const LONGEST_PICTURE: usize = 24;
+/// Most bytes of a line of a stack, and of a name between such lines.
+const LONGEST_FRAME: usize = 200;
+const LONGEST_NAME: usize = 40;
+
+/// For each statement of a ledger, whether it is noise.
+pub(crate) fn noise(ledger: &Ledger) -> Vec<bool> {
+    let files = ledger.files.iter().map(|file| file.path.rsplit(['/', '\\']).next().unwrap_or_default());
+    of_statements(&ledger.statements, &files.collect())
+}
+
+/// The same of statements, in a conversation that touches `files`.
+fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -> Vec<bool> {
+    let of_persons = || statements.iter().filter(|one| one.voice == Voice::Person);
+    let said: HashSet<&str, TextHashing> = of_persons().map(|one| one.text.as_str()).collect();
+    // Of a stack, the first line in a file of the work is told, or else the first one.
+    let mut told: HashMap<u64, (usize, bool), TextHashing> = HashMap::default();
+    let mut is_stack = vec![false; statements.len()];
+    for (index, one) in statements.iter().enumerate() {
+        let file = matches!(one.voice, Voice::Person | Voice::Quote).then(|| file_of_frame(&one.text)).flatten();
+        // Names without a place stand between others.
+        let is_between = || index > 0 && is_stack[index - 1] && statements[index - 1].position == one.position;
+        is_stack[index] = file.is_some() || is_between() && is_bare_name(&one.text);
+        if let Some(file) = file {
+            let is_own = files.contains(file);
+            let first = told.entry(one.position).or_insert((index, is_own));
+            if is_own && !first.1 {
+                *first = (index, true);
+            }
+        }
+    }
+    let mut is_noise = Vec::with_capacity(statements.len());
+    let mut before: Option<&Statement> = None;
+    for (index, one) in statements.iter().enumerate() {
+        is_noise.push(match one.voice {
+            _ if is_stack[index] => told.get(&one.position).is_none_or(|(told, _)| *told != index),
+            Voice::Person => {
+                let is_answer = before.is_some_and(|before| before.is_of_model() && asks(&before.text));
+                let is_repeated = one.text.strip_prefix('/').and_then(|rest| rest.split_once(' '));
+                let is_repeated = is_repeated.is_some_and(|(_, words)| said.contains(words.trim()));
+                is_repeated || is_picture(&one.text) || is_command(&one.text) || !is_answer && praises(&one.text)
+            }
+            Voice::Report | Voice::Remark | Voice::Announcement => {
+                (offers(&one.text) || leads(&one.text) || is_filler(&one.text)) && !has_name(&one.text)
+            }
+            Voice::Quote => EDIT_MARKS.iter().any(|mark| one.text.contains(mark)),
+            Voice::Action | Voice::Milestone | Voice::Summary => false,
+        });
+        before = Some(one);
+    }
+    is_noise
+}
+
+fn asks(text: &str) -> bool {
+    text.ends_with(['?', '\u{ff1f}'])
+}
+
+/// Whether a message is a command to the agent with nothing but names and options behind it.
+fn is_command(text: &str) -> bool {
+    let mut words = text.strip_prefix('/').unwrap_or_default().split_whitespace();
+    let is_argument = |word: &str| word.starts_with('-') || word.contains(['/', '.', '\\', '*', '_']);
+    words.next().is_some_and(|name| COMMANDS.contains(&name)) && words.all(is_argument)
+}
+
+/// Whether a message is nothing but the mark of a picture: `[image]`, `[Image #3]`.
+fn is_picture(text: &str) -> bool {
+    let mark =
+        text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|mark| mark.len() <= LONGEST_PICTURE);
+    let bare = mark.map(|mark| mark.trim_end_matches(|one: char| one.is_ascii_digit() || matches!(one, '#' | ' ')));
+    bare.is_some_and(|bare| {
+        ["image", "img", "picture", "screenshot"].iter().any(|word| bare.eq_ignore_ascii_case(word))
+    })
+}
+
+/// Whether a message only says that something is good.
+fn praises(text: &str) -> bool {
+    if text.len() > MOST_BYTES {
+        return false;
+    }
+    let bare = || text.trim_matches(|one: char| !one.is_alphanumeric());
+    if PRAISE_UNSPACED.contains(&bare()) {
+        return true;
+    }
+    let words = normalised(text);
+    let mut has_praise = false;
+    let mut words = words.split_whitespace().take(MOST_WORDS + 1);
+    words.by_ref().take(MOST_WORDS).all(|word| {
+        let is_praise = PRAISE.has(word);
+        has_praise |= is_praise;
+        is_praise || AROUND_PRAISE.has(word)
+    }) && has_praise
+        && words.next().is_none()
+}
+
+/// Whether a sentence of a model only offers more.
+fn offers(text: &str) -> bool {
+    has_piece(text, OFFERS_UNSPACED) || OFFERS.is_in(&normalised(text))
+}
+
+/// Whether a sentence is one word of a language with spaces: `Certainly!`
+fn is_filler(text: &str) -> bool {
+    text.ends_with(['!', '.'])
+        && !may_be_unspaced(text)
+        && !text.contains(|one: char| one == ' ' || one.is_ascii_digit())
+}
+
+/// Whether a sentence of a model only leads to code or a list behind it.
+fn leads(text: &str) -> bool {
+    text.ends_with([':', '\u{ff1a}'])
+        && (starts_with_piece(text, LEADING_UNSPACED) || LEADING.may_start(text) && LEADING.starts(&normalised(text)))
+}
+
+/// The name of the file of a line that says where in a stack a call was made: `at read (src/a.ts:3:7)`, `read @ a.js:51`,
+/// `File "a.py", line 3, in read`.
+fn file_of_frame(text: &str) -> Option<&str> {
+    let line = text.trim();
+    if line.len() > LONGEST_FRAME {
+        return None;
+    }
+    let name = |path: &'_ str| path.rsplit(['/', '\\', '(', ' ']).next().map(str::len);
+    if let Some((path, _)) = line.strip_prefix("File \"").and_then(|rest| rest.split_once("\", line ")) {
+        return Some(&path[path.len() - name(path)?..]);
+    }
+    let place = match line.strip_prefix("at ") {
+        Some(place) => place,
+        None => {
+            let (name, place) = line.split_once(" @ ")?;
+            (!name.contains(' ')).then_some(place)?
+        }
+    };
+    // The number of the line ends the place. What a browser offers may stand directly behind it.
+    let colon = place.match_indices(':').map(|(at, _)| at);
+    let mut numbers = colon.filter(|at| place[at + 1..].starts_with(|one: char| one.is_ascii_digit()));
+    let path = &place[..numbers.next()?];
+    let file = &path[path.len() - name(path)?..];
+    file.contains('.').then_some(file)
+}
+
+/// Whether a line is the name of a call alone, such as `Promise.then`.
+fn is_bare_name(text: &str) -> bool {
+    !text.contains(char::is_whitespace) && text.is_ascii() && text.len() <= LONGEST_NAME
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Sources;
+
+    /// Whether each of some statements is noise. Each is of a message of its own.
+    fn of(statements: &[(Voice, &str)]) -> Vec<bool> {
+        let statement = |(position, (voice, text)): (u64, &(Voice, &str))| Statement {
+            voice: *voice,
+            text: (*text).to_owned(),
+            number: 0,
+            position,
+            sources: Sources::default(),
+        };
+        of_statements(&(1..).zip(statements).map(statement).collect::<Vec<_>>(), &HashSet::default())
+    }
+
+    #[test]
+    fn what_a_person_says_without_a_fact_is_noise() {
+        for text in [
+            "/tokens",
+            "/add src/app.rs src/lib.rs",
+            "/drop a.py",
+            "[image]",
+            "[Image #2]",
+            "looks really nice!",
+            "I love it",
+            "sieht gut aus, danke",
+            "merci, c'est parfait",
+            "muy bien, gracias",
+            "perfeito, obrigado",
+            "ottimo, grazie",
+            "отлично, спасибо",
+            "太好了！",
+            "ありがとうございます",
+            "감사합니다",
+        ] {
+            assert_eq!(of(&[(Voice::Person, text)]), [true], "{text}");
+        }
+        for text in [
+            "/undo",
+            "/ask how long does it take?",
+            "/review the parser",
+            "[image] the menu is too low",
+            "nice, now add a border",
+            "it works now",
+            "looks good on the phone but not on a tablet",
+            "gut, jetzt die Tests",
+            "bien, ahora borra el botón",
+            "好的，继续做导出",
+            "no",
+            "the good one is on the left",
+        ] {
+            assert_eq!(of(&[(Voice::Person, text)]), [false], "{text}");
+        }
+        // A short answer stays with its question.
+        assert_eq!(of(&[(Voice::Report, "Is that good?"), (Voice::Person, "perfect")]), [false, false]);
+    }
+
+    #[test]
+    fn a_request_that_was_sent_twice_is_told_once() {
+        let twice = [(Voice::Person, "/ask make the chart square"), (Voice::Person, "make the chart square")];
+        assert_eq!(of(&twice), [true, false]);
+        assert_eq!(of(&[(Voice::Person, "/ask why is it slow?")]), [false]);
+    }
+
+    #[test]
+    fn offers_and_what_leads_to_code_are_noise() {
+        for text in [
+            "If you have any other questions, feel free to ask!",
+            "Let me know if you need anything else.",
+            "Here are the changes:",
+            "Aquí están los cambios:",
+            "Voici les modifications :",
+            "Hier sind die Änderungen:",
+            "以下是修改：",
+            "Certainly!",
+            "¡Perfecto!",
+            "How can I help you today?",
+        ] {
+            assert_eq!(of(&[(Voice::Report, text)]), [true], "{text}");
+        }
+        for text in [
+            "Let me know if `parse_rows` still returns 3 rows.",
+            "Want me to add a test for that?",
+            "Here is why the import fails: the file has no header.",
+            "Here are the changes to `src/app.rs`:",
+            "The two ways are:",
+            "`parse`!",
+            "完了しました。",
+            "All done.",
+        ] {
+            assert_eq!(of(&[(Voice::Report, text)]), [false], "{text}");
+        }
+    }
+
+    #[test]
+    fn of_a_stack_one_line_is_told() {
+        let lines = [
+            "TypeError: rows is undefined",
+            "at readRows (node_modules/x/rows.js:31:7)",
+            "Promise.then",
+            "at run (src/run.ts:4:1)",
+            "load @ load.ts:475Understand this error",
+            "File \"a.py\", line 3, in read",
+            "see the table",
+        ];
+        let statement = |(number, text): (u64, &&str)| Statement {
+            voice: Voice::Quote,
+            text: (*text).to_owned(),
+            number,
+            position: 1,
+            sources: Sources::default(),
+        };
+        let statements: Vec<Statement> = (0..).zip(&lines).map(statement).collect();
+        let told = |files: &[&'static str]| {
+            let noise = of_statements(&statements, &files.iter().copied().collect());
+            noise.into_iter().zip(&lines).filter(|(is_noise, _)| !is_noise).map(|(_, line)| *line).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[]), [lines[0], lines[1], lines[6]]);
+        assert_eq!(told(&["run.ts", "load.ts"]), [lines[0], lines[3], lines[6]]);
+        assert_eq!(file_of_frame("dispatch @ dispatch.js:51"), Some("dispatch.js"));
+        for line in
+            ["meet at the corner at 10:30", "mail me @ home. It is open until 18:00", "see src/rows.ts:31", "at 10:30"]
+        {
+            assert_eq!(file_of_frame(line), None, "{line}");
+        }
+        assert_eq!(of(&[(Voice::Quote, "<<<<<<< SEARCH a = 1 ======= a = 2 >>>>>>> REPLACE")]), [true]);
+        assert_eq!(of(&[(Voice::Quote, "a = 1")]), [false]);
+    }
+}
