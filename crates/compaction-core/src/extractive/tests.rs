@@ -17,6 +17,7 @@ use crate::tokens::estimate_text;
 
 mod next;
 mod outcome;
+mod results;
 mod state;
 mod turn_alone;
 
@@ -1184,7 +1185,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
-                InProgress: Working on: the latest request (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
+                InProgress: Working on: the latest request
                 NextSteps: Go on with: still the same on my side ValueError: no rule for `;`
             "#]],
         ),

@@ -4,9 +4,9 @@ use super::next_steps::is_document;
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin, asks, is_typed, origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
-use crate::ledger::closed_requests::{accepts, answered_start, reopens};
+use crate::ledger::closed_requests::{accepts, answered_start, reopens, said_first};
 use crate::ledger::cues::{goal_line, is_substantive, typed};
-use crate::ledger::notes::{AND_THEN, AT_FIRST, DONE, DONE_WITH, THEN};
+use crate::ledger::notes::{AND_THEN, AT_FIRST, DONE, DONE_WITH, OBJECTED, THEN};
 use crate::ledger::requests::{is_quoted, is_telling};
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::slash::RESETS;
@@ -146,11 +146,16 @@ impl<'a> Builder<'a> {
 
     /// Ends the item of an earlier request: what became of it, if that is known.
     fn done_mark(&self, request: &Request) -> &'static str {
+        let starts = [true, false].map(|is_changed| answered_start(&request.text, is_changed));
+        let all = || self.ledger.notes_of(NoteKind::Done);
         let has = |is_changed: bool| {
-            let start = answered_start(&request.text, is_changed);
-            self.ledger.notes_of(NoteKind::Done).any(|note| note.text.starts_with(&start))
+            let start = &starts[usize::from(!is_changed)];
+            all().any(|note| note.text.starts_with(start) && !self.is_undone(note))
         };
+        let is_objected =
+            all().any(|note| note.text.contains(OBJECTED) && starts.iter().any(|start| note.text.starts_with(start)));
         match () {
+            () if self.undone.has(request.position) || is_objected => "",
             () if has(true) => DONE,
             () if has(false) || self.is_answered(request) => DONE_WITH,
             () => "",
@@ -174,7 +179,12 @@ impl<'a> Builder<'a> {
             let asking = |last: &&Request| last.asks_for_work();
             self.ledger.requests.iter().rev().find(asking).is_some_and(|last| last.position == request.position)
         };
-        let accepts = |turn: &str| is_substantive(turn) && accepts(turn) && !reopens(turn, &request.text, String::new);
+        let said = || said_first(&self.ledger.statements, &[(self.ledger.answered, self.ledger.answered)]);
+        let accepts = |turn: &str| {
+            is_substantive(turn)
+                && accepts(turn)
+                && !reopens(turn, &request.text, || said().map(|said| said.text).unwrap_or_default())
+        };
         request.is_answered
             || self.ledger.answered > request.position && self.turn_request.is_some_and(accepts) && is_last()
     }

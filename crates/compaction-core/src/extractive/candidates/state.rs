@@ -12,7 +12,7 @@ use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::whole;
-use crate::ledger::closed_requests::{is_filler, said_first};
+use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, rejects, reopens, said_first};
 use crate::ledger::commands::{core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_substantive, typed};
@@ -111,7 +111,13 @@ impl<'a> Builder<'a> {
         }
         let start = before.iter().rposition(|one| one.voice == Voice::Person && one.position < position);
         let before = &before[start.unwrap_or_default()..];
-        Some(format!("{SAID_BEFORE}{}", concluded_last(before, units)?))
+        let said = concluded_last(before, units)?;
+        // What the person found untrue, or tried without success, is no help.
+        let is_refuted = rejects(request, &said)
+            || reopens(request, "", || said.clone())
+            || objection(request, &said).is_some()
+            || reports(request) && (is_claim(&said) || instructs(&said));
+        (!is_refuted).then(|| format!("{SAID_BEFORE}{said}"))
     }
 
     /// The item of the request at `position`, which is worked on. Goal has its words.

@@ -8,13 +8,13 @@ use crate::ledger::NoteKind;
 /// summary does not have.
 const CASES: &str = "fixtures/goals.jsonl";
 
-fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
+pub(super) fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
     let Some(Json::Array(items)) = case.get(key) else { panic!("a case has {key}") };
     items.iter().map(|item| item.as_str().expect("an item is a text").to_owned()).collect()
 }
 
 /// The messages of a case: what a person or the model says, a file that the model edits, a skill that it starts.
-fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
+pub(super) fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
     let Some(Json::Array(all)) = case.get("messages") else { panic!("a case has messages") };
     let mut messages = Vec::new();
     for (number, one) in all.iter().enumerate() {
