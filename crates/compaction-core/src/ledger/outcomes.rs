@@ -12,6 +12,7 @@ use super::commands::{core_command, is_check, looks_up, purposes, without_filter
 use super::errors::{NO_OUTPUT, error_line, is_cause};
 use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
+use super::last_step::starts_agent;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
 use super::statements::sentences;
@@ -93,6 +94,10 @@ pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str,
             outcomes.statements.splice(0..0, milestones(before).chain(milestones(after)));
             return outcomes;
         }
+        ToolAction::Other if !is_failed && starts_agent(target.split('(').next().unwrap_or_default()) => {
+            let commits = commits_in_report(output).into_iter().map(|commit| (Voice::Milestone, commit));
+            commits.chain(of_call(target, output)).collect()
+        }
         ToolAction::Other if !is_failed => of_call(target, output).into_iter().collect(),
         _ if !is_failed && action.changes_files() => {
             reported_commits(output).map(|commit| (Voice::Milestone, commit)).collect()
@@ -140,6 +145,60 @@ pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
         let (hash, subject) = named.trim().split_once(' ')?;
         (is_hash(hash) && !subject.trim().is_empty()).then(|| format!("{start}{hash}: {}", one_line(subject)))
     })
+}
+
+/// How sub-agents begin to tell of a commit, in lower case and without marks.
+const TELLING_COMMIT: [&str; 8] = [
+    "committed as ",
+    "committed in ",
+    "committed to ",
+    "committed ",
+    "commit hash ",
+    "commit sha ",
+    "commit ",
+    "new commit ",
+];
+/// Most lines of a report that are read, and what stands for a subject that it does not name.
+const MOST_LINES: usize = 400;
+const BY_AGENT: &str = "reported by a sub-agent";
+
+/// The commits that a sub-agent reports, each once: `Committed as `1a2b3c4``, `[main 1a2b3c4] subject`.
+fn commits_in_report(report: &str) -> Vec<String> {
+    let mut commits: Vec<(String, String)> = Vec::new();
+    for line in report.lines().take(MOST_LINES).filter(|line| line.len() <= LONGEST_LINE) {
+        let found = committed(line.trim_start_matches(['-', '*', ' ', '`'])).and_then(|commit| {
+            let hash = commit.strip_prefix(COMMITTED)?.split([' ', ':']).next()?.to_owned();
+            Some((hash, commit))
+        });
+        let Some((hash, commit)) = found.or_else(|| told_commit(line)) else { continue };
+        if !commits.iter().any(|(known, _)| known.starts_with(&hash) || hash.starts_with(known.as_str())) {
+            commits.push((hash, commit));
+        }
+    }
+    commits.into_iter().map(|(_, commit)| commit).collect()
+}
+
+/// A commit at the beginning of a line in words, with its hash.
+fn told_commit(line: &str) -> Option<(String, String)> {
+    let bare: String = line.chars().map(|one| if "*`()[]#\u{2014}".contains(one) { ' ' } else { one }).collect();
+    let words: Vec<&str> = bare.trim_start_matches(['-', ' ']).split_whitespace().collect();
+    let start = words.iter().take(3).position(|word| is_commit_hash(word)).filter(|at| *at > 0)?;
+    let before = format!("{} ", words[..start].join(" ").trim_end_matches(':').to_lowercase());
+    let subject = words[start + 1..].join(" ");
+    let subject = subject.trim_matches(|one: char| !one.is_alphanumeric());
+    let subject = if words.len() > start + 2 { subject } else { BY_AGENT };
+    let hash = words[start].trim_end_matches(['.', ',', ';']);
+    TELLING_COMMIT
+        .contains(&before.as_str())
+        .then(|| (hash.to_owned(), format!("{COMMITTED}{hash}: {}", clip_middle(subject, SHORT_RESULT))))
+}
+
+/// Whether a word is a hash and no number or word.
+fn is_commit_hash(word: &str) -> bool {
+    let word = word.trim_end_matches(['.', ',', ';']);
+    is_hash(word)
+        && word.contains(|one: char| one.is_ascii_digit())
+        && word.contains(|one: char| one.is_ascii_alphabetic())
 }
 
 /// How commands name commits of other repositories.
@@ -577,6 +636,19 @@ mod tests {
         let moved = saved("git reset --hard HEAD~2", "HEAD is now at 9f8e7d6 docs: the manual");
         assert_eq!(moved, [(Voice::Milestone, "Reset the branch to 9f8e7d6: docs: the manual".to_owned())]);
         assert!(saved("git checkout 9f8e7d6", "HEAD is now at 9f8e7d6 docs: the manual").is_empty());
+    }
+
+    #[test]
+    fn a_sub_agent_reports_its_commits() {
+        let report = "**Status:** done\n- Committed as `1a2b3c4` \u{2014} feat: read the table\n[main 5d6e7f8] docs: the manual\n\
+                      Commit: 1a2b3c4d\nCommit `9f8e7d6`.\nThe base commit 7a7a7a7 is older\nCommit messages are short\n\
+                      Committed 1234567 rows to the table";
+        let expected = [
+            "Committed 1a2b3c4: feat: read the table",
+            "Committed 5d6e7f8 on main: docs: the manual",
+            "Committed 9f8e7d6: reported by a sub-agent",
+        ];
+        assert_eq!(commits_in_report(report), expected);
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Done and Goal of invented conversations: which results hold, after what the person says next.
+//! Goal, Done and Next Steps of invented conversations: which results hold, after what the person says next, and what is
+//! left.
 
 use super::goals::{messages_of, strings};
 use super::*;
 use crate::json::Json;
 
-/// Where the cases are. Each line has messages, and the items of Goal and Done; `absent` are texts that the summary does
+/// Where the cases are. Each line has messages, and the items of Goal, Done and Next Steps; `absent` are texts that the summary does
 /// not have.
 const CASES: &str = "fixtures/results.jsonl";
 
@@ -27,7 +28,8 @@ fn a_result_holds_until_the_person_says_otherwise() {
         let before = line.split(", \"goal\": ").next().expect("a line has a beginning");
         let goal = items(Section::Goal, |_| true);
         let done = items(Section::Done, |item| item.contains(" -> "));
-        found.push_str(&format!("{before}, \"goal\": [{goal}], \"done\": [{done}]}}\n"));
+        let next = items(Section::NextSteps, |_| true);
+        found.push_str(&format!("{before}, \"goal\": [{goal}], \"done\": [{done}], \"next\": [{next}]}}\n"));
     }
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &found).unwrap();
