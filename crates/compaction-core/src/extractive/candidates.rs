@@ -690,9 +690,11 @@ impl<'a> Builder<'a> {
         });
         if let Some((plan, true)) = plan_of_turn {
             let passed = if std::ptr::eq(plan, &self.with_turn.plan) { self.passed_tasks(plan) } else { 0 };
+            let changed = self.changed_tasks(plan, passed);
             for (at, item) in plan.items.iter().enumerate() {
                 let section = match item.status {
                     PlanStatus::Completed => Section::Done,
+                    PlanStatus::InProgress | PlanStatus::Pending if changed.contains(&at) => Section::Done,
                     // The calls since tell what was done.
                     PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
                     PlanStatus::InProgress => Section::InProgress,
@@ -714,6 +716,7 @@ impl<'a> Builder<'a> {
         // An answer that ends the work leaves nothing of a plan that nobody kept.
         let is_stale = later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
         self.stale_plan(is_stale);
+        let changed = self.changed_tasks(plan, passed);
         let reported = self.ledger.reported_tasks();
         // What was done before may be thrown away.
         let is_thrown_away = self.reset_at() > plan.position;
@@ -721,6 +724,7 @@ impl<'a> Builder<'a> {
         for (at, item) in items.filter(|(_, item)| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {
                 PlanStatus::Completed => Section::Done,
+                PlanStatus::InProgress | PlanStatus::Pending if changed.contains(&at) => Section::Done,
                 PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
                 PlanStatus::InProgress if reported.iter().any(|task| std::ptr::eq(*task, item)) => Section::Done,
                 PlanStatus::InProgress if later >= OVERTAKEN_BY => continue,

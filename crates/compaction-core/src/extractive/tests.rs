@@ -17,6 +17,7 @@ use crate::tokens::estimate_text;
 
 mod next;
 mod outcome;
+mod results;
 mod state;
 mod turn_alone;
 
@@ -1174,7 +1175,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was wr … mmar that was written for the first version of the grammar is old.
                 InProgress: Working on: the latest request (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
-                NextSteps: Go on with: Now do the printer: - port the layout code to Rust - delete the old files and their tests - measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar that was written for the first version of the grammar is old.
+                NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
             "#]],
         ),
         (
@@ -1182,8 +1183,8 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
-                InProgress: Working on: the latest request (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
-                NextSteps: Go on with: still the same on my side ValueError: no rule for `;`
+                InProgress: Working on: the latest request
+                NextSteps: Go on with: still the same on my side (ValueError: no rule for `;`)
             "#]],
         ),
     ] {
@@ -1526,7 +1527,7 @@ fn the_state_of_a_split_turn_is_in_the_sections_of_the_history() {
         InProgress: The assistant said last: I take Way A:
         InProgress: Last step: editing `src/a.rs` failed: the text was not found
         Blocked: `src/a.rs` failed: the text was not found
-        NextSteps: Go on with: Rename the node in `src/a.rs` and in `src/b.rs`, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again; announced last: I take Way A
+        NextSteps: Go on with: Rename the node in `src/a.rs` and in `src/b.rs`, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again
     "#]].assert_eq(&state);
 }
 

@@ -7,13 +7,13 @@ use super::conclusions::is_at_it;
 use super::constraints::objects;
 use super::cues::{is_substantive, typed};
 use super::frames::OPTION;
-use super::notes::{ANSWER, ANSWERED_BY, FINISHED};
+use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED};
 use super::problems::{is_word_of_problem, reports};
-use super::statements::{Statement, Voice};
+use super::statements::{Statement, Voice, is_prose, sentences};
 use super::terms::TextHashing;
 use super::text::{
-    WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, starts_with_any, starts_with_piece,
-    word_list,
+    WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, starts_with_any,
+    starts_with_piece, word_list,
 };
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
@@ -64,6 +64,27 @@ const UNDOING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: undoing");
 static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
 const PERSISTING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: persisting");
 
+/// Beginnings of messages by which a person does not want what was done.
+static UNWANTED: WordList = word_list!(SPACED, "closed requests: unwanted");
+
+/// Phrases by which a person denies that something is so, or that they want it, and those that only seem to.
+static DENYING: WordList = word_list!(SPACED, "closed requests: denying");
+const DENYING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: denying");
+static DENYING_NOTHING: WordList = word_list!(SPACED, "closed requests: denying nothing");
+const DENYING_NOTHING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: denying nothing");
+/// First sentences of a message that may deny something.
+const DENIED_WITHIN: usize = 2;
+/// Beginnings of sentences that tell the person what to do, and their most words. In languages without spaces, they stand
+/// anywhere.
+static INSTRUCTING: WordList = word_list!(SPACED, "closed requests: instructing");
+const INSTRUCTING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: instructing");
+const INSTRUCTING_WORDS: usize = 4;
+/// Words of sentences that lead to what is expected to happen.
+static FORETELLING: WordList = word_list!(SPACED, "closed requests: foretelling");
+const FORETELLING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: foretelling");
+/// Such sentences in a row that begin a list of tasks for the person.
+const TASKS_IN_ROW: usize = 2;
+
 /// The request that the conversation is about, with the complete answers that came since.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Asked {
@@ -79,6 +100,8 @@ pub(super) struct Asked {
     is_left: bool,
     /// The request whose answer a person refused with this one. An answer that is accepted settles it, too.
     reopened: Option<Reopened>,
+    /// Position of the earliest request whose answer the person took back without a word; 0 for none.
+    pub(super) taken_back: u64,
 }
 
 /// A request whose answers a person refused.
@@ -147,6 +170,8 @@ pub(crate) struct Said<'a> {
     pub(crate) text: String,
     /// Its first statement.
     pub(crate) first: &'a Statement,
+    /// Whether it only tells the person what to do.
+    pub(crate) only_instructs: bool,
 }
 
 /// What the newest of `answers` that says enough says first, or else the newest one that says anything. `statements`
@@ -185,15 +210,41 @@ fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u6
         return joined(own[at..].iter().copied().filter(|one| is_said(one) && tells(&one.text)));
     }
     // A short answer has nothing else.
-    let said = own.into_iter().filter(|one| is_said(one) && !is_filler(&one.text) && !is_at_it(&one.text));
+    let said = own.iter().copied().filter(|one| is_said(one) && !is_filler(&one.text) && !is_at_it(&one.text));
     let telling = said.clone().filter(|one| tells(&one.text));
-    let result = telling.clone().filter(|one| !introduces(&one.text));
+    // What the person is asked to do is no result.
+    let tasks = tasks_in(&own);
+    let result = telling.clone().filter(|one| !introduces(&one.text) && !tasks.contains(&std::ptr::from_ref(*one)));
     let is_about = |one: &&Statement| !asked.is_disjoint(&subjects(&one.text));
     let first = joined(result.clone());
     let is_of_it = first.as_ref().is_none_or(|said| !asked.is_disjoint(&subjects(&said.text)));
     let from = if is_of_it || asked.is_empty() { None } else { result.clone().position(|one| is_about(&one)) };
     let results = from.map_or(first, |from| joined(result.skip(from)));
-    results.or_else(|| joined(telling)).or_else(|| joined(said))
+    let only_instructs = results.is_none() && own.iter().any(|one| instructs(&one.text));
+    results.or_else(|| joined(telling)).or_else(|| joined(said)).map(|said| Said { only_instructs, ..said })
+}
+
+/// The sentences of an answer that tell the person what to do, or what is expected to happen. Several of them in a row, or
+/// one that leads to a list, have more behind them, up to what leads to something else.
+fn tasks_in(own: &[&Statement]) -> HashSet<*const Statement> {
+    let (mut tasks, mut in_row) = (HashSet::new(), 0);
+    for (at, one) in own.iter().enumerate() {
+        let is_task = instructs(&one.text);
+        let foretells = || FORETELLING.is_in(&normalised(&one.text)) || has_piece(&one.text, FORETELLING_UNSPACED);
+        in_row = match is_task {
+            _ if leads(&one.text) && (is_task || foretells()) => TASKS_IN_ROW,
+            true => in_row + 1,
+            // Words such as `Now:` lead to the tasks.
+            false if leads(&one.text) || one.voice == Voice::Announcement => 0,
+            false if in_row < TASKS_IN_ROW => 0,
+            false => in_row,
+        };
+        let leads_to_task = || leads(&one.text) && own.get(at + 1).is_some_and(|next| instructs(&next.text));
+        if is_task || in_row > 0 || leads_to_task() {
+            tasks.insert(std::ptr::from_ref(*one));
+        }
+    }
+    tasks
 }
 
 fn is_said(one: &Statement) -> bool {
@@ -230,6 +281,12 @@ pub(super) fn introduces(sentence: &str) -> bool {
         || leads(sentence) && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING_UNSPACED))
 }
 
+/// Whether a sentence of an answer tells the person what to do: `Reload the page`, `You can test it now`.
+pub(crate) fn instructs(sentence: &str) -> bool {
+    INSTRUCTING.may_start(sentence) && INSTRUCTING.starts(&first_words(sentence, INSTRUCTING_WORDS))
+        || has_piece(sentence, INSTRUCTING_UNSPACED)
+}
+
 /// Whether a sentence leads to what stands behind it.
 pub(super) fn leads(sentence: &str) -> bool {
     sentence.ends_with([':', '\u{ff1a}'])
@@ -245,7 +302,7 @@ fn joined<'a>(mut said: impl Iterator<Item = &'a Statement>) -> Option<Said<'a>>
         text.push_str(if text.ends_with(ENDS) { " " } else { "; " });
         text.push_str(&one.text);
     }
-    Some(Said { text, first })
+    Some(Said { text, first, only_instructs: false })
 }
 
 /// Marks that end a sentence or lead to the next one.
@@ -285,6 +342,11 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
     let start = answered_start(request, has_changed);
     let answer = answer.trim_end_matches([':', '\u{ff1a}', ' ']);
     format!("{start}{}", clip_sentences(answer, LONGEST_ANSWER))
+}
+
+/// The same with what the person objects to the answer.
+pub(crate) fn objected_item(request: &str, answer: &str, has_changed: bool, objection: &str) -> String {
+    format!("{}{OBJECTED}{}", answered_item(request, answer, has_changed), clip_middle(objection, LONGEST_OBJECTION))
 }
 
 /// The beginning of that item.
@@ -345,6 +407,7 @@ pub(super) fn refuses(message: &str) -> bool {
     let is_verdict = || !is_no_refusal(start) && REFUSING.starts(&words) && ends_early(start);
     is_verdict()
         || starts_with_piece(start, REFUSING_UNSPACED)
+        || UNWANTED.starts(&words)
         || UNDOING.is_in(&words)
         || has_unspaced(UNDOING_UNSPACED)
         || persists() && reports(message)
@@ -360,6 +423,11 @@ pub(crate) fn rejects(message: &str, answer: &str) -> bool {
 const SHORTEST_SUBJECT: usize = 5;
 const STEM: usize = 5;
 const FEWEST_PAIRS: usize = 2;
+/// The same of an objection, which has to be about the answer itself.
+const OBJECTED_WORDS: usize = 2;
+const OBJECTED_PAIRS: usize = 4;
+/// Most UTF-16 units of an objection in an item.
+const LONGEST_OBJECTION: usize = 100;
 /// UTF-16 units of a text whose words are compared.
 const COMPARED: usize = 600;
 /// Long words that are about nothing, besides those of [`super::problems`].
@@ -389,27 +457,49 @@ pub(crate) fn repeats(message: &str, earlier: &str) -> bool {
     own.eq(other) && (shows(message) || reports(message))
 }
 
-/// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done.
+/// What a person's message says in its first sentences that is not so, or that they do not want: those sentences.
+fn denied(message: &str) -> String {
+    let denies = |sentence: &&str| {
+        let words = normalised(sentence);
+        let says_so = DENYING.is_in(&words) && !DENYING_NOTHING.is_in(&words);
+        let is_said = || has_piece(sentence, DENYING_UNSPACED) && !has_piece(sentence, DENYING_NOTHING_UNSPACED);
+        let is_question = || sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}');
+        (says_so || is_said()) && !is_question() && is_prose(sentence)
+    };
+    sentences(message).take(DENIED_WITHIN).filter(denies).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether two texts have `words` long words or `pairs` pairs of characters in common.
+fn shares(own: &Subjects, other: &Subjects, words: usize, pairs: usize) -> bool {
+    let shared = || own.intersection(other);
+    shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count() >= pairs
+        || shared().filter(|one| one.chars().count() == STEM).count() >= words
+}
+
+/// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done, or
+/// denies that the request was done.
 pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> String) -> bool {
     if repeats(message, request) {
         return true;
     }
-    // Most messages report nothing.
+    let mut done = subjects(request);
+    // Most messages report and deny nothing.
     if !reports(message) {
-        return false;
+        return shares(&subjects(&denied(message)), &done, 1, FEWEST_PAIRS);
     }
     let own = subjects(message);
-    let is_shared = |done: &HashSet<String, TextHashing>| {
-        let shared = || own.intersection(done);
-        let pairs = shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count();
-        pairs >= FEWEST_PAIRS || shared().any(|one| one.chars().count() == STEM)
-    };
-    let mut done = subjects(request);
-    is_shared(&done)
+    shares(&own, &done, 1, FEWEST_PAIRS)
         || !own.is_empty() && {
             done.extend(subjects(&answer()));
-            is_shared(&done)
+            shares(&own, &done, 1, FEWEST_PAIRS)
         }
+}
+
+/// What a message denies of an `answer` to another request: words that say why a part of it does not stand.
+pub(crate) fn objection(message: &str, answer: &str) -> Option<String> {
+    let denied = denied(message);
+    (!denied.is_empty() && shares(&subjects(&denied), &subjects(answer), OBJECTED_WORDS, OBJECTED_PAIRS))
+        .then(|| one_line(&denied))
 }
 
 /// Words by which a model claims that something works now, in languages with spaces between words.
@@ -429,7 +519,7 @@ pub(crate) fn is_theory(sentence: &str) -> bool {
 }
 
 /// Whether a sentence of a model claims that something is solved or works now.
-pub(super) fn is_claim(sentence: &str) -> bool {
+pub(crate) fn is_claim(sentence: &str) -> bool {
     has_piece(sentence, CLAIMS_UNSPACED) || CLAIMS.is_in(&normalised(sentence))
 }
 

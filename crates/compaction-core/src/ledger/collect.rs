@@ -6,8 +6,8 @@ use super::actions::Actions;
 use super::actions::{ActionKind, Subject};
 use super::choices::offered_by_call;
 use super::closed_requests::{
-    Asked, Reopened, accepts, answered_item, is_claim, is_settled_by_answer, rejects, reopens, said_first, said_of,
-    shows,
+    Asked, Reopened, accepts, answered_item, answered_start, is_claim, is_settled_by_answer, objected_item, objection,
+    rejects, reopens, said_first, said_of, shows,
 };
 use super::cues::is_substantive;
 use super::errors::Errors;
@@ -21,10 +21,11 @@ use super::notes::{
 use super::outcomes::reported_commits;
 use super::pasted::passages;
 use super::person;
+use super::problems::pasted_error;
 use super::requests::{Dialogue, read_constraints};
 use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
-use super::slash::{self, Expected};
+use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
 use super::statements::Statements;
 use super::statements::{Part, parts};
@@ -236,6 +237,7 @@ impl<'a> Collector<'a> {
         }
         if words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO) {
             self.take_back_commit(place);
+            self.take_back_answer();
         }
         if self.dialogue.is_repeated(&words) {
             return;
@@ -347,6 +349,26 @@ impl<'a> Collector<'a> {
         self.notes.add(NoteKind::Decision, &item, place, false);
     }
 
+    /// Records that the newest edits were taken back: the message that asked for them is open again. A second time, it is
+    /// the message before that one.
+    fn take_back_answer(&mut self) {
+        let bound = if self.asked.taken_back > 0 { self.asked.taken_back } else { u64::MAX };
+        let is_reset = |one: &Request| RESETS.contains(&one.text.trim());
+        let is_own =
+            |one: &&mut Request| one.position < bound && (!one.text.trim_start().starts_with('/') || is_reset(one));
+        let request = self.dialogue.requests.iter_mut().rev().take(MOST_MILESTONES).find(is_own);
+        let Some(request) = request.filter(|one| !is_reset(one)) else { return };
+        self.asked.taken_back = request.position;
+        if request.position == self.asked.position {
+            self.asked.refuse();
+        } else if request.position < self.asked.position && request.is_answered {
+            request.is_answered = false;
+            for has_changed in [true, false] {
+                self.notes.remove(NoteKind::Done, &answered_start(&request.text, has_changed));
+            }
+        }
+    }
+
     /// Whether a message says that the answers to the open request did not do what was asked.
     fn is_refused_by(&self, message: &str) -> bool {
         rejects(message, self.dialogue.newest_text()) || {
@@ -368,9 +390,11 @@ impl<'a> Collector<'a> {
     /// that `next` reopens.
     fn end_request(&mut self, next: &str) -> Option<Reopened> {
         let is_refused = !self.asked.answers().is_empty() && self.is_refused_by(next);
-        if is_refused {
+        // Who pastes an error right behind a claim shows that it is not so.
+        if is_refused || pasted_error(next).is_some() {
             self.refute();
         }
+        let objection = objection(next, self.dialogue.newest_text());
         let mut asked = std::mem::take(&mut self.asked);
         let reopened = asked.reopened();
         let mut requests = self.dialogue.requests.iter_mut().rev();
@@ -379,6 +403,11 @@ impl<'a> Collector<'a> {
             let own =
                 || Reopened { text: request.text.clone(), answers: shows(next).then(|| asked.answers().to_vec()) };
             return reopened.or_else(|| is_refused.then(own));
+        }
+        let has_changed = self.actions.changed_at() > asked.position;
+        // Who is told to try what was changed has not accepted it yet.
+        if has_changed && said_first(self.statements.list(), asked.answers()).is_some_and(|said| said.only_instructs) {
+            return reopened;
         }
         request.is_answered = true;
         // An answer that is accepted settles what the request reported, too.
@@ -392,9 +421,12 @@ impl<'a> Collector<'a> {
         if let Some((text, answers)) = settled
             && let Some(said) = said_of(text, self.statements.list(), answers)
         {
-            let has_changed = self.actions.changed_at() > asked.position;
             let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
-            self.notes.add(NoteKind::Done, &answered_item(text, &said.text, has_changed), place, true);
+            let item = match objection.filter(|_| has_changed) {
+                Some(objection) => objected_item(text, &said.text, has_changed, &objection),
+                None => answered_item(text, &said.text, has_changed),
+            };
+            self.notes.add(NoteKind::Done, &item, place, true);
         }
         None
     }

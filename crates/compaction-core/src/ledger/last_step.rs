@@ -296,7 +296,12 @@ pub(super) fn is_notice(line: &str) -> bool {
 
 /// Whether a call starts a sub-agent, which reports in words.
 fn reports(call: &ToolCall) -> bool {
-    AGENTS.is_in(&normalised(&call.name.replace('_', " ")))
+    starts_agent(&call.name)
+}
+
+/// Whether a tool starts a sub-agent, by its name.
+pub(super) fn starts_agent(name: &str) -> bool {
+    AGENTS.is_in(&normalised(&name.replace('_', " ")))
 }
 
 /// The first line that says what is wrong, of an output whose program may not have said that it failed.

@@ -146,9 +146,25 @@ impl NoteList {
         }
     }
 
+    /// Takes away the notes of a kind that begin with `start`.
+    pub(super) fn remove(&mut self, kind: NoteKind, start: &str) {
+        let is_gone = |note: &Note| note.kind == kind && note.text.starts_with(start);
+        if self.list.iter().any(is_gone) {
+            self.list.retain(|note| !is_gone(note));
+            self.index();
+        }
+    }
+
     /// Drops what [`NoteList::finish`] would leave out, so that searching the notes takes bounded time.
     fn drop_oldest(&mut self) {
         self.list = std::mem::take(self).finish();
+        self.index();
+    }
+
+    /// Finds the places and the numbers of the notes again.
+    fn index(&mut self) {
+        self.by_key.clear();
+        self.counts.clear();
         for (index, note) in self.list.iter().enumerate() {
             self.by_key.insert((note.kind, key(&note.text)), index);
             *self.counts.entry(note.kind).or_default() += 1;
@@ -386,6 +402,8 @@ pub(crate) const ANSWER: &str = "Answered: ";
 pub(crate) const FINISHED: &str = "Done: ";
 /// Stands between a request and what its answer says first.
 pub(crate) const ANSWERED_BY: &str = " -> ";
+/// Stands before what the person objects to that answer.
+pub(crate) const OBJECTED: &str = "; the user objected: ";
 /// Starts what a complete answer announces at its end.
 pub(crate) const ANNOUNCED: &str = "The assistant announced: ";
 /// Starts what a complete answer recommends at its end.

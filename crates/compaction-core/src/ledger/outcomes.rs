@@ -12,6 +12,7 @@ use super::commands::{clip_command, core_command, is_check, looks_up, purposes, 
 use super::errors::{NO_OUTPUT, error_line, is_cause};
 use super::failing::{FAILED_TEST, failed_test};
 use super::finder::automaton;
+use super::last_step::starts_agent;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
 use super::statements::sentences;
@@ -93,6 +94,10 @@ pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str,
             outcomes.statements.splice(0..0, milestones(before).chain(milestones(after)));
             return outcomes;
         }
+        ToolAction::Other if !is_failed && starts_agent(target.split('(').next().unwrap_or_default()) => {
+            let commits = commits_in_report(target, output).into_iter().map(|commit| (Voice::Milestone, commit));
+            commits.chain(of_call(target, output)).collect()
+        }
         ToolAction::Other if !is_failed => of_call(target, output).into_iter().collect(),
         _ if !is_failed && action.changes_files() => {
             reported_commits(output).map(|commit| (Voice::Milestone, commit)).collect()
@@ -140,6 +145,66 @@ pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
         let (hash, subject) = named.trim().split_once(' ')?;
         (is_hash(hash) && !subject.trim().is_empty()).then(|| format!("{start}{hash}: {}", one_line(subject)))
     })
+}
+
+/// How sub-agents tell of a commit, in lower case: anywhere in a line, and at its beginning.
+const TELLING_COMMIT: [&str; 6] =
+    ["committed as ", "committed in ", "committed: ", "commit: ", "commit hash: ", "commit sha: "];
+const BEGINNING_COMMIT: &str = "commit ";
+/// Most lines of a report that are read, and what stands for a subject that nothing names.
+const MOST_LINES: usize = 400;
+const BY_AGENT: &str = "reported by a sub-agent";
+/// What a harness puts behind the last line of a report, and the argument with what the sub-agent is for.
+const BEHIND_REPORT: &str = " agentId:";
+const DESCRIPTION: &str = "\"description\":\"";
+
+/// The commits that a sub-agent reports, each once: `Committed as `1a2b3c4``, `[main 1a2b3c4] subject`. `call` is its call.
+fn commits_in_report(call: &str, report: &str) -> Vec<String> {
+    let purpose = call.split_once(DESCRIPTION).and_then(|(_, rest)| rest.split('"').next());
+    let purpose = purpose.filter(|purpose| !purpose.trim().is_empty()).unwrap_or(BY_AGENT);
+    let mut commits: Vec<(String, String)> = Vec::new();
+    for line in report.lines().take(MOST_LINES).filter(|line| line.len() <= LONGEST_LINE) {
+        let line = line.split(BEHIND_REPORT).next().unwrap_or(line);
+        let printed = line.find('[').and_then(|at| committed(line[at..].trim_end_matches('`'))).and_then(|commit| {
+            let hash = commit.strip_prefix(COMMITTED)?.split(' ').next()?.to_owned();
+            Some((hash, commit))
+        });
+        let Some((hash, commit)) = printed.or_else(|| told_commit(line, purpose)) else { continue };
+        if !commits.iter().any(|(known, _)| known.starts_with(&hash) || hash.starts_with(known.as_str())) {
+            commits.push((hash, commit));
+        }
+    }
+    commits.into_iter().map(|(_, commit)| commit).collect()
+}
+
+/// A commit that a line tells of in words, with its hash.
+fn told_commit(line: &str, purpose: &str) -> Option<(String, String)> {
+    let line = line.trim_start_matches(['-', '*', ' ']);
+    let lower = line.to_ascii_lowercase();
+    let found = TELLING_COMMIT.iter().find_map(|mark| Some(lower.find(mark)? + mark.len()));
+    let from = found.or_else(|| lower.starts_with(BEGINNING_COMMIT).then_some(BEGINNING_COMMIT.len()))?;
+    let rest = line[from..].trim_start_matches(['`', '*', '(', ' ']);
+    let hash = rest.split(|one: char| !one.is_ascii_alphanumeric()).next().filter(|hash| is_commit_hash(hash))?;
+    let mut rest = rest[hash.len()..].trim_start_matches(['`', '*', ')']).trim_start();
+    let mut place = String::new();
+    if let Some(on) = rest.strip_prefix("on ") {
+        let (branch, behind) = on.trim_start_matches('`').split_once(['`', ' ']).unwrap_or((on.trim_matches('`'), ""));
+        place = format!(" on {}", branch.trim_end_matches(['.', ',']));
+        rest = behind.trim_start();
+    }
+    // A mark leads to the subject.
+    let subject = rest.trim_start_matches(['\u{2014}', '\u{2013}', '-', ':', '(', '"', '`', ' ']);
+    let has_subject = subject.len() < rest.len() && subject.split_whitespace().nth(1).is_some();
+    let subject = if has_subject { subject.trim_end_matches(['"', '`', ')', '.', ' ']) } else { purpose };
+    Some((hash.to_owned(), format!("{COMMITTED}{hash}{place}: {}", clip_middle(&one_line(subject), SHORT_RESULT))))
+}
+
+/// Whether a word is a hash and no number or word.
+fn is_commit_hash(word: &str) -> bool {
+    let word = word.trim_end_matches(['.', ',', ';']);
+    is_hash(word)
+        && word.contains(|one: char| one.is_ascii_digit())
+        && word.contains(|one: char| one.is_ascii_alphabetic())
 }
 
 /// How commands name commits of other repositories.
@@ -577,6 +642,21 @@ mod tests {
         let moved = saved("git reset --hard HEAD~2", "HEAD is now at 9f8e7d6 docs: the manual");
         assert_eq!(moved, [(Voice::Milestone, "Reset the branch to 9f8e7d6: docs: the manual".to_owned())]);
         assert!(saved("git checkout 9f8e7d6", "HEAD is now at 9f8e7d6 docs: the manual").is_empty());
+    }
+
+    #[test]
+    fn a_sub_agent_reports_its_commits() {
+        let report = "**Status:** done\n- Committed as `1a2b3c4` \u{2014} feat: read the table\n5. Committed: `[main 5d6e7f8] \
+                      docs: the manual`\nCommit: 1a2b3c4d\nCommit `9f8e7d6`.\nThe base commit 7a7a7a7 is older\nCommit messages \
+                      are short\nCommitted 1234567 rows\nAll tests pass. Committed as `4c5d6e7` on `dev` agentId: a1b2c3d4e5f6";
+        let call = "Task({\"description\":\"Task 3: Read the table\",\"prompt\":\"Do it\"})";
+        let expected = [
+            "Committed 1a2b3c4: feat: read the table",
+            "Committed 5d6e7f8 on main: docs: the manual",
+            "Committed 9f8e7d6: Task 3: Read the table",
+            "Committed 4c5d6e7 on dev: Task 3: Read the table",
+        ];
+        assert_eq!(commits_in_report(call, report), expected);
     }
 
     #[test]

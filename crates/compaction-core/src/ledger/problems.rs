@@ -22,6 +22,8 @@ const MOST_SENTENCES: usize = 60;
 static PROBLEMS: WordList = word_list!(SPACED, "problems: problems");
 /// The same in languages without.
 const PROBLEMS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: problems");
+/// How such languages say that there is none.
+const NONE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: none");
 /// Phrases by which a model says that something is still open.
 static UNSOLVED: WordList = word_list!(SPACED, "problems: unsolved");
 const UNSOLVED_UNSPACED: &[&str] = listed!(UNSPACED, "problems: unsolved");
@@ -105,7 +107,7 @@ fn is_problem(sentence: &str) -> bool {
 fn is_problem_of(sentence: &str) -> bool {
     if has_piece(sentence, PROBLEMS_UNSPACED) {
         let is_named = has_piece(sentence, FAILED_ONCE_UNSPACED);
-        return !is_named && !has_piece(sentence, CONDITIONS_UNSPACED);
+        return !is_named && !has_piece(sentence, CONDITIONS_UNSPACED) && !has_piece(sentence, NONE_UNSPACED);
     }
     let words = normalised(sentence);
     // In Russian, the last word says that something is not there.

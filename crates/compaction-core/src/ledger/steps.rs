@@ -151,6 +151,9 @@ fn is_bold(line: &str, text: &str) -> bool {
     text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**")
 }
 
+/// Marks behind what is ticked off.
+const TICKS: [char; 4] = ['\u{2713}', '\u{2714}', '\u{2705}', '\u{2611}'];
+
 /// Whether a sentence says that something is left to do.
 pub(crate) fn names_work(sentence: &str) -> bool {
     let is_name = |word: &str| word.contains(['`', '/', '\\', '_']) || ending(word.trim_matches(is_mark)).is_some();
@@ -163,6 +166,8 @@ pub(crate) fn names_work(sentence: &str) -> bool {
     is_sized(sentence)
         && !is_data
         && !sentence.ends_with([':', '\u{ff1a}'])
+        // What is ticked off is done or right.
+        && !sentence.trim_end().trim_end_matches('\u{fe0f}').ends_with(TICKS)
         && (is_said || elsewhere() && !is_announcement(sentence))
 }
 

@@ -6,13 +6,16 @@ use std::collections::{HashMap, HashSet};
 use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::FileRecord;
-use crate::ledger::closed_requests::{answered_item, is_settled_by_answer, rejects, said_of, shows};
+use crate::ledger::closed_requests::{
+    answered_item, is_claim, is_settled_by_answer, objected_item, objection, rejects, said_of, shows,
+};
 use crate::ledger::commands::purposes;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
     KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT,
     SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
 };
+use crate::ledger::problems::pasted_error;
 use crate::ledger::repository::{is_named, renaming};
 use crate::ledger::text::{clip, quoted};
 use crate::ledger::{Ledger, Note, NoteKind, Statement, Voice};
@@ -206,7 +209,17 @@ impl<'a> Builder<'a> {
             return;
         }
         if let Some(said) = said_of(&request.text, &ledger.statements, &[(ledger.answered, ledger.answered)]) {
-            let item = answered_item(&request.text, &said.text, ledger.changed_at() > request.position);
+            let has_changed = ledger.changed_at() > request.position;
+            let is_refuted =
+                || self.turn_request.is_some_and(|turn| pasted_error(turn).is_some()) && is_claim(&said.text);
+            if has_changed && said.only_instructs || is_refuted() {
+                return;
+            }
+            let objection = self.turn_request.and_then(|turn| objection(turn, &ledger.newest_answer.text));
+            let item = match objection.filter(|_| has_changed) {
+                Some(objection) => objected_item(&request.text, &said.text, has_changed, &objection),
+                None => answered_item(&request.text, &said.text, has_changed),
+            };
             let origin = Origin { position: ledger.answered, times: 1, sources: Some(&said.first.sources) };
             self.pool.add(Section::Done, &item, origin, Rank::Low);
         }

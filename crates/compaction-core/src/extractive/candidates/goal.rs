@@ -4,11 +4,11 @@ use super::next_steps::is_document;
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin, asks, is_typed, origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
-use crate::ledger::closed_requests::{accepts, answered_start, reopens};
+use crate::ledger::closed_requests::{accepts, answered_start, reopens, said_first};
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::error_line;
 use crate::ledger::notes::{
-    AND_THEN, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, PASTED, TAKEN_BACK, THEN, UNDID_WORK, undone,
+    AND_THEN, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, OBJECTED, PASTED, TAKEN_BACK, THEN, UNDID_WORK, undone,
 };
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
 use crate::ledger::rules::only_sets_rules;
@@ -158,9 +158,11 @@ impl<'a> Builder<'a> {
 
     /// Ends the item of an earlier request: what became of it, if that is known.
     fn done_mark(&self, request: &Request) -> &'static str {
+        let starts = [true, false].map(|is_changed| answered_start(&request.text, is_changed));
+        let all = || self.ledger.notes_of(NoteKind::Done);
         let has = |is_changed: bool| {
-            let start = answered_start(&request.text, is_changed);
-            self.ledger.notes_of(NoteKind::Done).any(|note| note.text.starts_with(&start))
+            let start = &starts[usize::from(!is_changed)];
+            all().any(|note| note.text.starts_with(start) && !self.is_undone(note))
         };
         let is_undone = || {
             let own = undone(&request.text);
@@ -170,8 +172,11 @@ impl<'a> Builder<'a> {
                 undone.is_some_and(|(undone, _)| undone.contains(&own))
             })
         };
+        let is_objected =
+            all().any(|note| note.text.contains(OBJECTED) && starts.iter().any(|start| note.text.starts_with(start)));
         match () {
             () if self.undone.has(request.position) || is_undone() => TAKEN_BACK,
+            () if is_objected => "",
             () if has(true) => DONE,
             () if has(false) || self.is_answered(request) => DONE_WITH,
             () => "",
@@ -195,7 +200,12 @@ impl<'a> Builder<'a> {
             let asking = |last: &&Request| last.asks_for_work();
             self.ledger.requests.iter().rev().find(asking).is_some_and(|last| last.position == request.position)
         };
-        let accepts = |turn: &str| is_substantive(turn) && accepts(turn) && !reopens(turn, &request.text, String::new);
+        let said = || said_first(&self.ledger.statements, &[(self.ledger.answered, self.ledger.answered)]);
+        let accepts = |turn: &str| {
+            is_substantive(turn)
+                && accepts(turn)
+                && !reopens(turn, &request.text, || said().map(|said| said.text).unwrap_or_default())
+        };
         request.is_answered
             || self.ledger.answered > request.position && self.turn_request.is_some_and(accepts) && is_last()
     }

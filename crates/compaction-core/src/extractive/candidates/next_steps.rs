@@ -1,11 +1,12 @@
 //! What comes next: the request that is open, part by part, with the error that it pastes and the option that it
 //! chooses.
 
-use super::{Builder, IN_ANSWER, LONGEST_REPEAT, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_question};
+use super::{Builder, IN_ANSWER, LONGEST_REPEAT, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_question, is_typed};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::choices::{chosen, whole};
-use crate::ledger::cues::{is_sized, is_substantive, is_trivial, typed};
+use crate::ledger::closed_requests::is_theory;
+use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, typed};
 use crate::ledger::notes::{GO_ON, LISTED_STEPS, NAMED_BEFORE, OFFERED, OLD_PLAN, OPEN_PARTS, THE_LATEST};
 use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
@@ -21,10 +22,10 @@ const FEWEST_PASTED: usize = 3;
 pub(super) const LONGEST_EARLIER: usize = 420;
 /// Part of a summary that the words of the request may take, and their fewest and most UTF-16 units.
 const TOLD_PART: usize = 30;
-const TOLD_UNITS: (usize, usize) = (100, 480);
+const TOLD_UNITS: (usize, usize) = (100, 240);
 /// UTF-16 units of a summary from which it says a request or a report where it is looked for.
 pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
-/// Most sentences of a request that are compared, and the mark of those that are left out.
+/// Most sentences of a request or of a turn that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
 const MARK: &str = " \u{2026} ";
 /// Most UTF-16 units of a request that is repeated beside what comes next in it, and of that.
@@ -33,6 +34,12 @@ const LONGEST_INSIDE: usize = 240;
 /// Start the error that the last step shows, and what the model announced last.
 const SHOWN_LAST: &str = "the last step shows: ";
 const ANNOUNCED_LAST: &str = "announced last: ";
+/// Starts the cause that the model named and did nothing about yet.
+const CAUSE: &str = "the cause, as last found: ";
+/// Starts the files that are left.
+const FILES_LEFT: &str = "Not changed yet, unlike files of the same kind: ";
+/// UTF-16 units of a sentence that only says that the cause is found.
+const SHORT_CAUSE: usize = 40;
 /// Most tasks that are in progress at once and are told as the next step.
 const MOST_TASKS: usize = 3;
 /// Fewest and most items of a list of wishes.
@@ -58,6 +65,7 @@ impl Builder<'_> {
             return self.go_on_with_turn(turn);
         }
         let Some(latest) = self.latest() else { return };
+        self.files_left(latest.position);
         let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
@@ -76,7 +84,8 @@ impl Builder<'_> {
         let open = self.left_open(&latest.text, latest.position);
         if let Some(task) = task {
             let rest = self.rest_of(&latest.text, latest.position);
-            return self.add_step(&format!("{task}{rest}{open}"), &task, "");
+            let ahead = self.ahead().unwrap_or_default();
+            return self.add_step(&format!("{task}{rest}{open}{ahead}"), &task, "");
         }
         if let Some(reply) = self.reply_to_answer(latest) {
             return self.add_step(&reply, &reply, "");
@@ -104,6 +113,7 @@ impl Builder<'_> {
     }
 
     fn go_on_with_turn(&mut self, turn: &str) {
+        self.files_left(u64::MAX);
         if self.answer_is_left(turn, u64::MAX) {
             return;
         }
@@ -113,7 +123,8 @@ impl Builder<'_> {
         let before = self.latest().filter(|_| is_trivial(turn)).map(|latest| latest.position);
         if let Some(task) = self.task_in_progress(before.unwrap_or(self.ledger.messages)) {
             let rest = self.rest_of(turn, u64::MAX);
-            return self.add_step(&format!("{task}{rest}{open}"), &task, "");
+            let ahead = self.ahead().unwrap_or_default();
+            return self.add_step(&format!("{task}{rest}{open}{ahead}"), &task, "");
         }
         if is_substantive(turn) {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
@@ -136,30 +147,60 @@ impl Builder<'_> {
         self.add_step(&format!("{line}{open}"), &line, turn);
     }
 
-    /// What comes next within the open request: the error that its last step shows, or what the model announced last.
-    /// Goal has its words, of which a few stand before it, and `open` is what is left of it.
+    /// What comes next within the open request. Goal has its words, of which a few stand before it, and `open` is what is
+    /// left of it.
     fn inside(&self, request: &str, open: &str) -> Option<String> {
+        let ahead = self.ahead()?;
+        let whole = one_line(request);
+        let told = if utf16_len(&whole) <= SHORT_ENOUGH { &whole } else { THE_LATEST };
+        Some(format!("{told}{open}{ahead}"))
+    }
+
+    /// What the open request has come to: the error that its last step shows, the cause that the model found and changed
+    /// nothing for yet, and what it announced last.
+    fn ahead(&self) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
         if self.units < ROOM_FOR_TWO || !self.is_open() {
             return None;
         }
         let step = &ledger.last_step;
         let asked_at = ledger.last_request().map_or(0, |request| request.position);
-        let mut said = ledger.statements.iter().rev().filter(|one| one.is_of_model());
-        let newest = said.next().filter(|one| one.position > asked_at)?;
-        let mut own = std::iter::once(newest).chain(said.take_while(|one| one.position == newest.position));
+        let of_turn = || {
+            let of_model = ledger.statements.iter().rev().filter(|one| one.is_of_model());
+            of_model.take_while(|one| one.position > asked_at).take(MOST_SENTENCES)
+        };
+        let newest = of_turn().next()?;
         let error = step.shown_error.as_ref().filter(|_| self.is_step_open(ledger) && step.position > newest.position);
-        let whole = one_line(request);
-        let told = || if utf16_len(&whole) <= SHORT_ENOUGH { &whole } else { THE_LATEST };
-        match error {
-            Some((error, _)) => Some(format!("{}; {SHOWN_LAST}{error}{open}", told())),
-            // What was announced before several steps is done.
-            None if step.calls_since_words > 1 => None,
-            None => {
-                let announced = own.find(|one| one.voice == Voice::Announcement)?;
-                let words = announced.text.trim_end_matches([':', '\u{ff1a}', ' ']);
-                Some(format!("{}{open}; {ANNOUNCED_LAST}{}", told(), clip(words, LONGEST_INSIDE)))
-            }
+        if let Some((error, _)) = error {
+            return Some(format!("; {SHOWN_LAST}{error}"));
+        }
+        let changed_at = ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let is_cause = |one: &&Statement| one.position > changed_at && one.voice != Voice::Announcement;
+        // A short sentence such as `Found it!` says it with the one behind it.
+        let mut behind: Option<&Statement> = None;
+        let cause = of_turn().find_map(|one| {
+            let next = behind.replace(one);
+            let is_short = utf16_len(&one.text) < SHORT_CAUSE;
+            let cause = if is_short { next.filter(|next| next.position == one.position) } else { Some(one) };
+            cause.filter(|cause| is_theory(&one.text) && is_cause(cause))
+        });
+        // What was announced before several steps is done.
+        let mut own = of_turn().take_while(|one| one.position == newest.position && step.calls_since_words <= 1);
+        let announced = own.find(|one| one.voice == Voice::Announcement && is_announcement(&one.text));
+        let told = |start: &str, one: &Statement| {
+            let words = one.text.trim_end_matches([':', '\u{ff1a}', ' ']);
+            format!("; {start}{}", clip(words, LONGEST_INSIDE))
+        };
+        let cause = cause.map(|cause| told(CAUSE, cause));
+        let announced = announced.map(|announced| told(ANNOUNCED_LAST, announced));
+        let all = [cause, announced].into_iter().flatten().collect::<String>();
+        (!all.is_empty()).then_some(all)
+    }
+
+    /// Adds the files to which the model did not do yet what it does to files like them.
+    fn files_left(&mut self, position: u64) {
+        if let Some(files) = self.remaining_files(position) {
+            self.pool.add(Section::NextSteps, &format!("{FILES_LEFT}{files}"), Origin::at(u64::MAX), Rank::Focus);
         }
     }
 
@@ -201,7 +242,10 @@ impl Builder<'_> {
             return THE_LATEST.to_owned();
         }
         let units = (self.units / TOLD_PART).clamp(fewest, most);
-        let is_pasted = || !sentences(request).any(|one| is_said(one) && is_substantive(one));
+        let is_pasted = || {
+            let is_log = shown_error(request).is_some() && !is_typed(request);
+            is_log || !sentences(request).any(|one| is_said(one) && is_substantive(one))
+        };
         match reported(request).filter(|_| is_pasted()) {
             Some(problem) => clip(&problem, units),
             None => told_in(request, units),
@@ -226,7 +270,8 @@ impl Builder<'_> {
 
     /// Adds the step of a request of which the summary has `shown`.
     fn add_step(&mut self, line: &str, shown: &str, request: &str) {
-        let error = shown_error(request).filter(|error| !shown.contains(error.as_str()));
+        let error =
+            shown_error(request).filter(|error| !shown.contains(error.as_str()) && !line.contains(error.as_str()));
         let item = match error {
             Some(error) => format!("{GO_ON}{line} (it shows: {error})"),
             None => format!("{GO_ON}{line}"),
@@ -282,7 +327,7 @@ impl Builder<'_> {
     }
 }
 
-/// A request in at most `units` UTF-16 units: whole, or the sentences that ask, the last and the first one, then the
+/// A request in at most `units` UTF-16 units: whole, or the sentences that ask, the first and the last one, then the
 /// others in their order. A sentence that does not fit is cut between words.
 fn told_in(request: &str, units: usize) -> String {
     let whole = one_line(request);
@@ -293,7 +338,7 @@ fn told_in(request: &str, units: usize) -> String {
     let Some(last) = all.len().checked_sub(1) else { return cut(&whole, units) };
     let asking = (0..=last).rev().filter(|at| is_question(&all[*at]));
     let (mut kept, mut left) = (vec![String::new(); all.len()], units);
-    let ends = if is_document(request) { [0, 0] } else { [last, 0] };
+    let ends = if is_document(request) { [0, 0] } else { [0, last] };
     for at in asking.chain(ends).chain(1..=last) {
         // Each may stand behind a mark of what is left out.
         let room = left.saturating_sub(MARK.len());

@@ -93,11 +93,26 @@ impl Builder<'_> {
         let runs = ledger.commands.iter().rev().take_while(|run| run.position > plan.position);
         let runs = runs.filter(|run| !only_looks(&run.command)).take(MUCH_DONE).count();
         let is_left = |item: &PlanItem| matches!(item.status, PlanStatus::Pending | PlanStatus::InProgress);
-        if plan.position == 0 || changes + runs < MUCH_DONE || !plan.items.iter().any(is_left) {
+        if plan.position == 0 || changes + runs == 0 || !plan.items.iter().any(is_left) {
             return 0;
         }
         let done = Done::since(ledger, plan.position, plan.position);
+        if changes + runs < MUCH_DONE {
+            // Tasks that name files tell it as well. The last one of them may not be finished.
+            let is_changed = |item: &&PlanItem| is_left(item) && done.changes_named(&item.text) == Some(true);
+            let last = plan.items.iter().rposition(|item| is_changed(&item)).unwrap_or_default();
+            return if plan.items[..last].iter().any(|item| is_changed(&item)) { last } else { 0 };
+        }
         plan.items.iter().rposition(|item| done.touches(&item.text)).map_or(0, |last| last + 1)
+    }
+
+    /// The places of those among the first `passed` tasks of a plan that name files which were changed since.
+    pub(super) fn changed_tasks(&self, plan: &LatestPlan, passed: usize) -> HashSet<usize> {
+        if passed == 0 {
+            return HashSet::new();
+        }
+        let done = Done::since(self.with_turn, plan.position, plan.position);
+        (0..passed).filter(|at| done.changes_named(&plan.items[*at].text) == Some(true)).collect()
     }
 
     /// The tasks of a plan for which nothing is seen, if a complete answer came after it and no check fails. Those whose
@@ -153,24 +168,30 @@ impl Done {
         if COMMITS.iter().any(|word| lower.contains(word)) {
             return self.has_committed;
         }
+        if let Some(is_changed) = self.changes_named(part) {
+            return is_changed;
+        }
+        let own = stems(part);
+        let shared = own.iter().filter(|stem| self.stems.contains(*stem)).count();
+        shared >= FEWEST_SHARED && shared * 2 >= own.len()
+    }
+
+    /// Whether files that a part of a request names were changed, or named by commands; `None` if it names none.
+    fn changes_named(&self, part: &str) -> Option<bool> {
+        let lower = part.to_lowercase();
         let is_name = |word: &&str| word.len() > 3 && (word.starts_with('.') || word.contains(['.', '/', '_']));
         let is_mark = |one: char| !one.is_ascii_alphanumeric() && !matches!(one, '.' | '/' | '_' | '-');
         let mut names = lower.split(is_mark).map(|word| word.trim_end_matches(['.', '/'])).filter(is_name).peekable();
         if names.peek().is_some() {
             // A part that names files is touched with them alone.
-            return names.any(|name| {
+            return Some(names.any(|name| {
                 let last = end_of(name, 1);
                 self.files.iter().any(|file| file == last) || self.commands.iter().any(|run| run.contains(last))
-            });
+            }));
         }
         // A name in code, such as `TokenReader`, may stand for its file.
         let mut words = lower.split(|one: char| !one.is_alphanumeric()).filter(|word| word.len() >= LONG_NAME);
-        if words.any(|word| self.squeezed.iter().any(|file| file.starts_with(word))) {
-            return true;
-        }
-        let own = stems(part);
-        let shared = own.iter().filter(|stem| self.stems.contains(*stem)).count();
-        shared >= FEWEST_SHARED && shared * 2 >= own.len()
+        words.any(|word| self.squeezed.iter().any(|file| file.starts_with(word))).then_some(true)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::whole;
-use crate::ledger::closed_requests::{is_filler, said_first};
+use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, rejects, reopens, said_first};
 use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_substantive, typed};
@@ -23,8 +23,9 @@ use crate::ledger::notes::{
 };
 use crate::ledger::problems::reports;
 use crate::ledger::statements::{prose, without_marker};
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::text::{WordList, clip, clip_middle, has_piece, normalised, one_line, quote, word_list};
 use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
+use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -53,6 +54,10 @@ const PARTS: usize = 2;
 const LONGEST_ENDING: usize = 5;
 /// Fences of commands that a person or the model types into a terminal.
 const SHELLS: [&str; 10] = ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "ps1", "cmd", "bat"];
+/// Words by which the model does the same to more files, and files of one kind that it changed by then.
+static REMAINING: WordList = word_list!(SPACED, "state: remaining");
+const REMAINING_UNSPACED: &[&str] = listed!(UNSPACED, "state: remaining");
+const FEWEST_ALIKE: usize = 2;
 /// First words of lines that belong to a script and are no commands by themselves.
 const SCRIPT_WORDS: [&str; 9] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done"];
 /// Most commands of an answer that are listed, and their UTF-16 units.
@@ -112,7 +117,13 @@ impl<'a> Builder<'a> {
         }
         let start = before.iter().rposition(|one| one.voice == Voice::Person && one.position < position);
         let before = &before[start.unwrap_or_default()..];
-        Some(format!("{SAID_BEFORE}{}", concluded_last(before, units)?))
+        let said = concluded_last(before, units)?;
+        // What the person found untrue, or tried without success, is no help.
+        let is_refuted = rejects(request, &said)
+            || reopens(request, "", || said.clone())
+            || objection(request, &said).is_some()
+            || reports(request) && (is_claim(&said) || instructs(&said));
+        (!is_refuted).then(|| format!("{SAID_BEFORE}{said}"))
     }
 
     /// The item of the request at `position`, which is worked on. Goal has its words.
@@ -455,6 +466,35 @@ impl<'a> Builder<'a> {
         named.into_iter().filter(|(_, is_changed)| !is_changed).map(|(path, _)| quote(&shown(&path))).collect()
     }
 
+    /// The files beside those that were changed after the message at `since`, with the same ending, if the model said last
+    /// that it does the same to the remaining ones.
+    pub(super) fn remaining_files(&self, since: u64) -> Option<String> {
+        let ledger = self.turn.unwrap_or(self.ledger);
+        let newest = ledger.statements.iter().rev().find(|one| one.is_of_model())?.position;
+        let mut own = ledger.statements.iter().rev().skip_while(|one| one.position > newest);
+        let says =
+            |one: &Statement| REMAINING.is_in(&normalised(&one.text)) || has_piece(&one.text, REMAINING_UNSPACED);
+        if !own.by_ref().take_while(|one| one.position == newest).any(says) || !self.is_open() {
+            return None;
+        }
+        let of_turn = self.turn.into_iter().flat_map(|turn| &turn.files).map(|file| (file, file.is_modified()));
+        let of_history = self.ledger.files.iter().filter(|file| file.is_modified());
+        let mut all: BTreeMap<&str, (bool, u64)> = BTreeMap::new();
+        for (file, is_changed) in of_history.map(|file| (file, file.changed_at > since)).chain(of_turn) {
+            let (known, at) = all.entry(&file.path).or_default();
+            *known |= is_changed;
+            *at = (*at).max(file.changed_at);
+        }
+        let changed: Vec<(u64, &str)> =
+            all.iter().filter(|(_, (is_changed, _))| *is_changed).map(|(path, (_, at))| (*at, *path)).collect();
+        let (place, ending) = kind_of(changed.iter().max()?.1)?;
+        let is_like = |path: &str| kind_of(path) == Some((place, ending));
+        let left: Vec<&str> =
+            all.iter().filter(|(path, (is_changed, _))| !is_changed && is_like(path)).map(|(path, _)| *path).collect();
+        let done = changed.iter().filter(|(_, path)| is_like(path)).count();
+        (done >= FEWEST_ALIKE && !left.is_empty()).then(|| named_files(&left, self.units / FILES_PART))
+    }
+
     /// The last check of the work before files changed for the request at `since`.
     fn stale_check(&self, since: u64) -> Option<String> {
         let changed_in_turn = self.turn.map_or(0, Ledger::code_changed_at);
@@ -470,6 +510,12 @@ impl<'a> Builder<'a> {
         let command = clip_command(without_preparation(core_command(command), LONGEST_RUN), LONGEST_RUN);
         (changed_at > position && changed_at > since && is_recent).then(|| quote(&command))
     }
+}
+
+/// The directory of a file and the ending of its name.
+fn kind_of(path: &str) -> Option<(&str, &str)> {
+    let place = path.len() - end_of(path, 1).len();
+    Some((&path[..place], path[place..].rsplit_once('.')?.1))
 }
 
 fn is_no_path(character: char) -> bool {

@@ -8,13 +8,14 @@ use crate::ledger::NoteKind;
 /// are some; `absent` are texts that the summary does not have.
 const CASES: &str = "fixtures/goals.jsonl";
 
-fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
+pub(super) fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
     let Some(Json::Array(items)) = case.get(key) else { panic!("a case has {key}") };
     items.iter().map(|item| item.as_str().expect("an item is a text").to_owned()).collect()
 }
 
-/// The messages of a case: what a person or the model says, a file that the model edits, a skill that it starts.
-fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
+/// The messages of a case: what a person or the model says, a file that the model edits, words behind which it reads a
+/// file, a plan, a skill that it starts.
+pub(super) fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
     let Some(Json::Array(all)) = case.get("messages") else { panic!("a case has messages") };
     let mut messages = Vec::new();
     for (number, one) in all.iter().enumerate() {
@@ -28,6 +29,16 @@ fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
                 let arguments = format!("{{\"path\":\"{text}\",\"oldText\":\"a\",\"newText\":\"b{number}\"}}");
                 messages.extend([calls(&id, "edit", &arguments), returns(&id, "ok", false)]);
             }
+            "looks" => {
+                let call = format!(
+                    "{{\"type\":\"toolCall\",\"id\":\"{id}\",\"name\":\"read\",\"arguments\":{{\"path\":\"a.txt\"}}}}"
+                );
+                let words = format!("{{\"type\":\"text\",\"text\":{}}}", encode_string(text));
+                let said =
+                    format!("{{\"role\":\"assistant\",\"content\":[{words},{call}],\"stopReason\":\"toolUse\"}}");
+                messages.extend([message(&said), returns(&id, "a", false)]);
+            }
+            "plans" => messages.extend([calls(&id, "TodoWrite", text), returns(&id, "ok", false)]),
             "skill" => {
                 let arguments = format!("{{\"skill\":\"{text}\"}}");
                 let started = format!("Launching skill: {text}");
