@@ -7,7 +7,7 @@ use super::conclusions::is_at_it;
 use super::constraints::objects;
 use super::cues::{is_substantive, typed};
 use super::frames::OPTION;
-use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED};
+use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER};
 use super::problems::{is_word_of_problem, reports};
 use super::statements::{Statement, Voice, is_prose, sentences};
 use super::terms::TextHashing;
@@ -346,7 +346,11 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
 
 /// The same with what the person objects to the answer.
 pub(crate) fn objected_item(request: &str, answer: &str, has_changed: bool, objection: &str) -> String {
-    format!("{}{OBJECTED}{}", answered_item(request, answer, has_changed), clip_middle(objection, LONGEST_OBJECTION))
+    format!(
+        "{}{OBJECTED_TO_ANSWER}{}",
+        answered_item(request, answer, has_changed),
+        clip_middle(objection, LONGEST_OBJECTION)
+    )
 }
 
 /// The beginning of that item.

@@ -403,7 +403,7 @@ pub(crate) const FINISHED: &str = "Done: ";
 /// Stands between a request and what its answer says first.
 pub(crate) const ANSWERED_BY: &str = " -> ";
 /// Stands before what the person objects to that answer.
-pub(crate) const OBJECTED: &str = "; the user objected: ";
+pub(crate) const OBJECTED_TO_ANSWER: &str = "; the user objected: ";
 /// Starts what a complete answer announces at its end.
 pub(crate) const ANNOUNCED: &str = "The assistant announced: ";
 /// Starts what a complete answer recommends at its end.

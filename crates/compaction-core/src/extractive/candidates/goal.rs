@@ -8,7 +8,7 @@ use crate::ledger::closed_requests::{accepts, answered_start, reopens, said_firs
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::error_line;
 use crate::ledger::notes::{
-    AND_THEN, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, OBJECTED, PASTED, TAKEN_BACK, THEN, UNDID_WORK, undone,
+    AND_THEN, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, OBJECTED_TO_ANSWER, PASTED, TAKEN_BACK, THEN, UNDID_WORK, undone,
 };
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
 use crate::ledger::rules::only_sets_rules;
@@ -172,8 +172,9 @@ impl<'a> Builder<'a> {
                 undone.is_some_and(|(undone, _)| undone.contains(&own))
             })
         };
-        let is_objected =
-            all().any(|note| note.text.contains(OBJECTED) && starts.iter().any(|start| note.text.starts_with(start)));
+        let is_objected = all().any(|note| {
+            note.text.contains(OBJECTED_TO_ANSWER) && starts.iter().any(|start| note.text.starts_with(start))
+        });
         match () {
             () if self.undone.has(request.position) || is_undone() => TAKEN_BACK,
             () if is_objected => "",
