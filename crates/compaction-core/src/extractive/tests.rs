@@ -1006,6 +1006,47 @@ fn what_a_person_reports_is_open_until_it_was_worked_on() {
     assert!(
         blocked(&[user("Fix the list"), says("The list failed because of a typo, which is gone.", "stop")]).is_empty()
     );
+    // An order to repair it says nothing new, and neither does a look at the code.
+    let ordered = [report.clone(), says("The cause is the encoding.", "stop"), user("then repair it, please")];
+    assert_eq!(blocked(&ordered), [item]);
+    let other = [&repaired[..], &[user("Now add a menu to the page")]].concat();
+    assert!(blocked(&other).is_empty());
+}
+
+#[test]
+fn what_the_model_said_to_wait_blocks_until_it_comes_up_again() {
+    let blocked = |messages: &[Arc<Message>]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+        document.body[Section::Blocked].clone()
+    };
+    let waits = "The upload to NuGet is blocked on a missing token.";
+    let begun =
+        [user("Release it"), says(waits, "stop"), user("Make the menu blue"), says("The menu is blue.", "stop")];
+    assert_eq!(blocked(&begun), [format!("The assistant said: {waits}")]);
+    let over =
+        [&begun[..], &[user("here is the token for the upload, go on"), says("It is released.", "stop")]].concat();
+    assert!(blocked(&over).is_empty());
+}
+
+#[test]
+fn the_digest_has_room_for_facts_alone() {
+    let of_digest = |messages: &[Arc<Message>]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+        document.body[Section::CriticalContext].join("\n")
+    };
+    let text = of_digest(&[
+        user("Build the table of rates"),
+        says("The panel shows:\n- Age of rates\n- Source bank\n\nFeel free to ask if anything is open.", "stop"),
+        user("sieht super aus!"),
+        user("/add src/rates.rs"),
+        user("Now sort the rates by bank"),
+        says("Certainly! The rates are sorted by bank in `rates.rs`.", "stop"),
+        user("Write the manual"),
+    ]);
+    assert!(text.contains("The panel shows: ") && text.contains("Source bank"), "{text}");
+    for noise in ["super", "/add", "Feel free", "Certainly"] {
+        assert!(!text.contains(noise), "{noise}: {text}");
+    }
 }
 
 #[test]
