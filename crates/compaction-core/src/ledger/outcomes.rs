@@ -195,6 +195,10 @@ fn told_commit(line: &str, purpose: &str) -> Option<(String, String)> {
     // A mark leads to the subject.
     let subject = rest.trim_start_matches(['\u{2014}', '\u{2013}', '-', ':', '(', '"', '`', ' ']);
     let has_subject = subject.len() < rest.len() && subject.split_whitespace().nth(1).is_some();
+    // Who only names a commit, as a review does, need not have made it.
+    if !has_subject && !lower[..from].ends_with("committed as ") && !lower[..from].ends_with("committed in ") {
+        return None;
+    }
     let subject = if has_subject { subject.trim_end_matches(['"', '`', ')', '.', ' ']) } else { purpose };
     Some((hash.to_owned(), format!("{COMMITTED}{hash}{place}: {}", clip_middle(&one_line(subject), SHORT_RESULT))))
 }
@@ -653,7 +657,6 @@ mod tests {
         let expected = [
             "Committed 1a2b3c4: feat: read the table",
             "Committed 5d6e7f8 on main: docs: the manual",
-            "Committed 9f8e7d6: Task 3: Read the table",
             "Committed 4c5d6e7 on dev: Task 3: Read the table",
         ];
         assert_eq!(commits_in_report(call, report), expected);
