@@ -171,7 +171,7 @@ impl<'a> Builder<'a> {
             })
         };
         match () {
-            () if self.undone.has(request.position) || is_undone() => TAKEN_BACK,
+            () if is_undone() => TAKEN_BACK,
             () if has(true) => DONE,
             () if has(false) || self.is_answered(request) => DONE_WITH,
             () => "",
