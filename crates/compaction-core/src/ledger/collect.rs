@@ -289,7 +289,7 @@ impl<'a> Collector<'a> {
         self.dialogue.read_person(place, words, is_command, &mut self.notes);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if self.dialogue.requests.last().is_some_and(is_request) {
-            self.note_undone(words);
+            self.note_undone(words.trim_start().strip_prefix(UNDO).unwrap_or(words));
             let reopened = self.end_request(words);
             self.asked = Asked::at(place.position).reopening(reopened);
         } else if is_substantive(words) && self.is_refused_by(words) {

@@ -176,8 +176,8 @@ impl<'a> Builder<'a> {
             note.text.contains(OBJECTED_TO_ANSWER) && starts.iter().any(|start| note.text.starts_with(start))
         });
         match () {
-            () if self.undone.has(request.position) || is_undone() => TAKEN_BACK,
-            () if is_objected => "",
+            () if is_undone() => TAKEN_BACK,
+            () if self.undone.has(request.position) || is_objected => "",
             () if has(true) => DONE,
             () if has(false) || self.is_answered(request) => DONE_WITH,
             () => "",
