@@ -222,7 +222,9 @@ fn a_line_whose_parent_comes_too_late_is_read() {
 /// An import can end inside a call. Its lines are text then. What the person and the model said stays theirs.
 #[test]
 fn an_import_may_end_inside_a_call() {
-    for name in ["cursor-specstory-early-tools", "cursor-specstory-tools", "cursor-specstory-agents"] {
+    let names =
+        ["cursor-specstory-early-tools", "cursor-specstory-tools", "cursor-specstory-agents", "cursor-specstory-parts"];
+    for name in names {
         let bytes = bytes_of(name);
         let once = words_of(&imported(&source_of(name, &bytes), &bytes, Existing::default()).0);
         for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').skip(9).step_by(3) {
