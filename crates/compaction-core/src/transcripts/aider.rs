@@ -41,12 +41,7 @@ const UNDONE_EDITS: [(&str, &str); 4] = [
     ("Unable to create ", ", skipping edits."),
 ];
 /// How aider says that a request to the model failed, besides the names of errors.
-const ERRORS: [&str; 4] = [
-    "Traceback (most recent call last)",
-    "Empty response received from LLM",
-    "Error code: ",
-    "Model has hit a token limit",
-];
+const ERRORS: [&str; 3] = ["Traceback (most recent call last)", "Empty response received from LLM", "Error code: "];
 const TOKEN_LIMIT: &str = " has hit a token limit!";
 const TOO_OFTEN: &str = " reflections allowed, stopping.";
 const RETRIES: [&str; 2] = ["Retrying in ", "Retry in "];
@@ -109,6 +104,8 @@ pub(super) struct Outputs {
     subject: String,
     /// The commands about which aider asked last.
     allowed: HashSet<String>,
+    /// Whether a call tells what a linter found. aider may commit before it asks what to do about that.
+    has_lint: bool,
 }
 
 impl Outputs {
@@ -117,6 +114,7 @@ impl Outputs {
         let text = text.trim();
         let what = if text == UNDO { Some(What::Undo) } else { run_in(text).map(What::Run) };
         self.open = what.map(Open::new);
+        self.has_lint = false;
     }
 
     /// Begins a message.
@@ -149,7 +147,8 @@ impl Outputs {
             let shown = unmarked(output);
             let notice = if output.starts_with(MARK) { shown.lines().next().unwrap_or_default() } else { "" };
             let notice = notice.trim();
-            let is_line = !shown.contains('\n');
+            let first = output.lines().next().unwrap_or_default();
+            let is_line = first.ends_with("  ") || !shown.contains('\n');
             let is_run = matches!(self.open, Some(Open { what: What::Run(_) | What::Undo, .. }));
             let question = question(&shown).filter(|(question, choices, _)| !is_run || is_known(question, choices));
             let command = notice
@@ -169,14 +168,14 @@ impl Outputs {
             } else if let Some((asked, choices, answer)) = question {
                 let is_refused = REFUSALS.contains(&answer.to_lowercase().as_str());
                 let is_mending = FIXES.iter().any(|(start, _)| asked.starts_with(start));
-                let had_lint = matches!(self.open, Some(Open { what: What::Lint, .. }));
+                let is_in_lint = matches!(self.open, Some(Open { what: What::Lint, .. }));
                 let has_subject = [RUNS, ADDS_FILE, CREATES_FILE].iter().any(|start| asked.starts_with(start));
-                if had_lint && is_mending && is_refused {
+                if is_in_lint && is_mending && is_refused {
                     // What the person refused is the last that the result tells.
                     tell(self, at, &mut events);
                 } else {
                     tell(self, if has_subject { aside } else { before }, &mut events);
-                    events.extend(self.answered(asked, choices, answer, is_refused, is_run || had_lint));
+                    events.extend(self.answered(asked, choices, answer, is_refused, is_run));
                 }
                 self.subject.clear();
                 continue;
@@ -202,15 +201,8 @@ impl Outputs {
         events
     }
 
-    /// What the answer to a question tells. `had_check` means that the outputs before it are in a call already.
-    fn answered(
-        &mut self,
-        asked: &str,
-        choices: &str,
-        answer: &str,
-        is_refused: bool,
-        had_check: bool,
-    ) -> Option<Event> {
+    /// What the answer to a question tells. `had_run` means that the outputs before it are those of a command.
+    fn answered(&mut self, asked: &str, choices: &str, answer: &str, is_refused: bool, had_run: bool) -> Option<Event> {
         let shown = || format!("{asked} {choices} {answer}").replace("  ", " ");
         let subject = std::mem::take(&mut self.subject);
         if asked.starts_with(RUNS) {
@@ -225,9 +217,11 @@ impl Outputs {
         if let Some(path) = file.filter(is_path) {
             return Some(Event::call("read", "path", path, &shown(), is_refused));
         }
-        if let Some((_, check)) = FIXES.iter().find(|(start, _)| asked.starts_with(start)) {
-            return (!had_check).then(|| Event::run(check, format!("{subject}\n{}", shown()).trim(), true));
+        let check = FIXES.iter().find(|(start, _)| asked.starts_with(start)).map(|(_, check)| *check);
+        if let Some(check) = check.filter(|check| !(had_run || self.has_lint && *check == "lint")) {
+            return Some(Event::run(check, format!("{subject}\n{}", shown()).trim(), true));
         }
+        self.has_lint &= check.is_none();
         let is_told = is_refused && !asked.starts_with(ADDS);
         is_told.then(|| Event::call("ask_user", "question", asked, answer, false))
     }
@@ -246,6 +240,7 @@ impl Outputs {
                 events.push(Event::run(RESET, &output, !is_removed && !is_continued));
             }
             What::Lint => {
+                self.has_lint = true;
                 let command = output.lines().find_map(|line| line.strip_prefix(LINT_COMMAND));
                 events.push(Event::run(command.map_or("lint", str::trim), &output, true));
             }
@@ -286,8 +281,9 @@ fn outputs(text: &str, has_ends: bool) -> impl Iterator<Item = &str> {
 /// Outputs without their marks and ends. The mark of pytest before a line has more spaces behind it.
 fn unmarked(output: &str) -> String {
     let without = |line: &str| {
-        let rest = line.strip_prefix('>').filter(|rest| rest.trim().is_empty() || !rest.starts_with("  "));
-        rest.map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest)).trim_end().to_owned()
+        let rest = line.strip_prefix(MARK).filter(|rest| rest.trim().is_empty() || !rest.starts_with(' '));
+        let rest = if line == ">" { "" } else { rest.unwrap_or(line) };
+        rest.trim_end().to_owned()
     };
     let lines: Vec<String> = output.lines().map(without).collect();
     lines.join("\n").trim_matches('\n').to_owned()

@@ -601,7 +601,7 @@ proptest::proptest! {
     #[test]
     fn broken_transcripts_are_kept_byte_for_byte(
         cuts in proptest::collection::vec((0_usize..4000, 0_usize..40, proptest::arbitrary::any::<u8>()), 0..6),
-        pick in 0_usize..20,
+        pick in 0_usize..64,
     ) {
         let names: Vec<String> = names().into_iter().filter(|name| !name.ends_with("-files")).collect();
         let name = &names[pick % names.len()];
