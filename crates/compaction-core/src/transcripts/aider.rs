@@ -67,6 +67,16 @@ impl Event {
     fn run(command: &str, result: &str, is_error: bool) -> Self {
         Self::call("run", "command", command, result, is_error)
     }
+
+    /// A question that the person refused. The answer alone is a letter.
+    fn refused(question: &str, answer: &str) -> Self {
+        let answer = match answer.to_lowercase().chars().next() {
+            Some('d') => "no, and don't ask again",
+            Some('s') => "no, skip all",
+            _ => "no",
+        };
+        Self::call("ask_user", "question", question, &format!("{question} {answer}"), false)
+    }
 }
 
 /// What outputs belong to.
@@ -215,7 +225,11 @@ impl Outputs {
         let file = if asked == ADDS_FILE { Some(subject.trim()) } else { named };
         let is_path = |path: &&str| !path.is_empty() && !path.contains(char::is_whitespace);
         if let Some(path) = file.filter(is_path) {
-            return Some(Event::call("read", "path", path, &shown(), is_refused));
+            let asked = format!("{ADDS}{path}{TO_CHAT}?");
+            return Some(match is_refused {
+                true => Event::refused(&asked, answer),
+                false => Event::call("read", "path", path, &shown(), false),
+            });
         }
         let check = FIXES.iter().find(|(start, _)| asked.starts_with(start)).map(|(_, check)| *check);
         if let Some(check) = check.filter(|check| !(had_run || self.has_lint && *check == "lint")) {
@@ -223,7 +237,7 @@ impl Outputs {
         }
         self.has_lint &= check.is_none();
         let is_told = is_refused && !asked.starts_with(ADDS);
-        is_told.then(|| Event::call("ask_user", "question", asked, answer, false))
+        is_told.then(|| Event::refused(asked, answer))
     }
 
     /// Ends what is open. `text` has its outputs.
