@@ -5,6 +5,7 @@
 //! line, an element of a document, or a file), and [`original`] returns the bytes of the record. The messages of a
 //! record follow it. Records that this version does not understand are kept too.
 
+mod aider;
 mod claude_code;
 mod codex;
 mod cursor;
@@ -128,7 +129,14 @@ impl Source {
     }
 
     fn uuid(&self) -> Uuid {
-        Uuid::new_v5(&NAMESPACE, format!("{}/{}", self.agent.name(), self.id).as_bytes())
+        // An export is another transcript than the agent's own.
+        let agent = if self.is_exported() { Agent::Cursor } else { self.agent };
+        Uuid::new_v5(&NAMESPACE, format!("{}/{}", agent.name(), self.id).as_bytes())
+    }
+
+    /// Whether another program exported the conversation as Markdown.
+    fn is_exported(&self) -> bool {
+        self.shape == Shape::Text && self.agent != Agent::Aider
     }
 }
 
@@ -248,7 +256,9 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Cursor if markdown::detect(&String::from_utf8_lossy(head)).is_some() => {
+        Agent::Cursor | Agent::ClaudeCode | Agent::Codex
+            if markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
+        {
             markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
         }
         _ => {
@@ -278,7 +288,8 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
             }
         }
     }
-    let is_named_by_file = agent == Agent::ClaudeCode && (Uuid::parse_str(name).is_ok() || name.starts_with("agent-"));
+    let has_file_id = agent == Agent::ClaudeCode && source.shape != Shape::Text;
+    let is_named_by_file = has_file_id && (Uuid::parse_str(name).is_ok() || name.starts_with("agent-"));
     if is_named_by_file {
         source.id = name.to_owned();
     } else if source.id.is_empty() {
@@ -291,7 +302,7 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
 /// The conversation under the ids that earlier versions gave it, where the transcript names none. `name` and `directory`
 /// are those of [`identify`].
 pub fn earlier_sources(source: &Source, name: &str, directory: &str) -> Vec<Source> {
-    if !matches!(source.agent, Agent::OpenHands | Agent::Cursor) {
+    if !matches!(source.agent, Agent::OpenHands | Agent::Cursor) && !source.is_exported() {
         return Vec::new();
     }
     let ids = [format!("{directory}/{name}"), name.to_owned()].into_iter().filter(|id| *id != source.id);
@@ -451,12 +462,12 @@ impl Import {
     /// Returns `None` for [`Agent::Pi`], whose files are sessions.
     pub fn new(source: &Source, time: i64, existing: Existing) -> Option<Self> {
         let reader: Box<dyn Reader> = match (source.agent, source.shape) {
+            _ if source.is_exported() => Box::new(markdown::Markdown::exported(source.agent)),
             (Agent::ClaudeCode, _) => Box::new(claude_code::ClaudeCode::new(&source.id)),
             (Agent::Codex, _) => Box::new(codex::Codex::default()),
             (Agent::OpenCode, _) => Box::new(opencode::OpenCode::default()),
             (Agent::OpenHands, _) => Box::new(openhands::OpenHands::default()),
             (Agent::Aider, _) => Box::new(markdown::Markdown::aider()),
-            (Agent::Cursor, Shape::Text) => Box::new(markdown::Markdown::cursor()),
             (Agent::Cursor, _) => Box::new(cursor::Cursor),
             (Agent::Pi, _) => return None,
         };

@@ -114,7 +114,7 @@ fn saved(command: &str, output: &str) -> Vec<(Voice, String)> {
     if let Some(moved) = moved_back(command, output) {
         return vec![(Voice::Milestone, moved)];
     }
-    let commits = command.contains("commit") || command.contains("git revert");
+    let commits = ["commit", "git revert", "git reset"].iter().any(|verb| command.contains(verb));
     let commit = commits.then(commit).flatten();
     // Most outputs have none, and a search line by line takes several times as long.
     if memchr::memmem::find(output.as_bytes(), b" -> ").is_none() {
@@ -643,6 +643,8 @@ mod tests {
         assert_eq!(by_aider, [(Voice::Milestone, "Committed 1a2b3c4: fix: the parser".to_owned())]);
         let removed: Vec<String> = reported_commits("Removed: 1a2b3c4 fix: the parser\nNow at:  9f8e7d6").collect();
         assert_eq!(removed, ["Took back the commit 1a2b3c4: fix: the parser"]);
+        let undone = saved("git reset --hard HEAD~1", "Removed: 1a2b3c4 fix: the parser\nNow at:  9f8e7d6 docs: it");
+        assert_eq!(undone, [(Voice::Milestone, "Took back the commit 1a2b3c4: fix: the parser".to_owned())]);
         let moved = saved("git reset --hard HEAD~2", "HEAD is now at 9f8e7d6 docs: the manual");
         assert_eq!(moved, [(Voice::Milestone, "Reset the branch to 9f8e7d6: docs: the manual".to_owned())]);
         assert!(saved("git checkout 9f8e7d6", "HEAD is now at 9f8e7d6 docs: the manual").is_empty());

@@ -49,7 +49,7 @@ static SENT_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("The 
 /// Texts of refused calls, in lower case.
 const REFUSALS: &[&str] = listed!(HARNESSES, "person: refusals");
 /// Each refusal has one of these words.
-const REFUSAL_WORDS: &[&str] = &["user", "aborted"];
+const REFUSAL_WORDS: &[&str] = &["user", "aborted", "(y)es/(n)o"];
 /// Leading bytes of a result that are searched for a refusal.
 const REFUSAL_BYTES: usize = 400;
 

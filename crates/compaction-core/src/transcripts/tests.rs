@@ -222,7 +222,9 @@ fn a_line_whose_parent_comes_too_late_is_read() {
 /// An import can end inside a call. Its lines are text then. What the person and the model said stays theirs.
 #[test]
 fn an_import_may_end_inside_a_call() {
-    for name in ["cursor-specstory-early-tools", "cursor-specstory-tools", "cursor-specstory-agents"] {
+    let names =
+        ["cursor-specstory-early-tools", "cursor-specstory-tools", "cursor-specstory-agents", "cursor-specstory-parts"];
+    for name in names {
         let bytes = bytes_of(name);
         let once = words_of(&imported(&source_of(name, &bytes), &bytes, Existing::default()).0);
         for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').skip(9).step_by(3) {
@@ -599,7 +601,7 @@ proptest::proptest! {
     #[test]
     fn broken_transcripts_are_kept_byte_for_byte(
         cuts in proptest::collection::vec((0_usize..4000, 0_usize..40, proptest::arbitrary::any::<u8>()), 0..6),
-        pick in 0_usize..20,
+        pick in 0_usize..64,
     ) {
         let names: Vec<String> = names().into_iter().filter(|name| !name.ends_with("-files")).collect();
         let name = &names[pick % names.len()];

@@ -228,7 +228,18 @@ fn many_commits_are_few_lines() {
     let undo = [&messages[..], &[user("/undo"), user("/undo"), user("/undo"), user("/undo")]].concat();
     let found = done(&undo);
     let expected = "Took back 4 commits: feat: part 17 of the printer; feat: part 18 of the printer; feat: part 19 of the printer; \u{2026}";
-    assert_eq!(found.iter().filter(|item| item.starts_with("Took back")).collect::<Vec<_>>(), [expected], "{found:?}");
+    let taken_back = |found: &[String]| -> Vec<String> {
+        found.iter().filter(|item| item.starts_with("Took back")).cloned().collect()
+    };
+    assert_eq!(taken_back(&found), [expected], "{found:?}");
+    // The result of the command tells the same.
+    let told = (17..=20).rev().flat_map(|number| {
+        let id = format!("u{number}");
+        let report = format!("Removed: {}\nNow at:  9f8e7d6 docs: the manual", name(number));
+        [user("/undo"), runs(&id, "git reset --hard HEAD~1"), returns(&id, &report, false)]
+    });
+    let found = done(&[&messages[..], &told.collect::<Vec<_>>()].concat());
+    assert_eq!(taken_back(&found), [expected], "{found:?}");
 }
 
 #[test]

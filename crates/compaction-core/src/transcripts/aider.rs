@@ -1,0 +1,420 @@
+//! What the outputs of aider tell: calls with their results, refusals, and errors of the model's turn.
+//!
+//! An output begins with a mark, `> `, and ends with two spaces. Its first line tells what it is. What follows a command,
+//! a failed edit or an error, up to the next output of another kind, belongs to it.
+
+use std::collections::HashSet;
+
+use crate::tools::failed_edits;
+
+const MARK: &str = "> ";
+/// Choices that aider shows behind its questions.
+const YES_OR_NO: &str = "(Y)es/(N)o";
+/// Maximum bytes of all choices of a question.
+const MAX_CHOICES: usize = 80;
+/// Answers that refuse, and answers that aider gives itself after the person has chosen for a whole group.
+const REFUSALS: [&str; 7] = ["n", "no", "d", "don't", "s", "skip", "false"];
+const FOR_A_GROUP: [&str; 2] = ["all", "skip"];
+const RUNS: &str = "Run shell command";
+const ADDS: &str = "Add ";
+const ADDS_FILE: &str = "Add file to the chat?";
+const CREATES_FILE: &str = "Create new file?";
+const TO_CHAT: &str = " to the chat";
+/// Questions whether the model may mend what a check found, and the check.
+const FIXES: [(&str, &str); 3] =
+    [("Attempt to fix lint errors", "lint"), ("Attempt to fix test errors", "test"), ("Fix lint errors in ", "lint")];
+/// First line of what a linter found, and the line with its command.
+const LINT: &str = "# Fix any errors below";
+const LINT_COMMAND: &str = "## Running: ";
+const UNDO: &str = "/undo";
+/// A commit that `/undo` took back, and the command with the same effect.
+const REMOVED: &str = "Removed: ";
+const RESET: &str = "git reset --hard HEAD~1";
+/// Notices of an answer whose edits aider cannot read or apply.
+const FAILED_EDITS: [&str; 4] =
+    ["The LLM did not conform to the edit format", "Malformed ", "Exception while updating files", "Failed to apply"];
+/// Notices of one edit that was not made, before and behind the file.
+const UNDONE_EDITS: [(&str, &str); 4] = [
+    ("Skipping edits to ", ""),
+    ("Failed to apply edit to ", ""),
+    ("Did not apply edit to ", " (--dry-run)"),
+    ("Unable to create ", ", skipping edits."),
+];
+/// How aider says that a request to the model failed, besides the names of errors.
+const ERRORS: [&str; 3] = ["Traceback (most recent call last)", "Empty response received from LLM", "Error code: "];
+const TOKEN_LIMIT: &str = " has hit a token limit!";
+const TOO_OFTEN: &str = " reflections allowed, stopping.";
+const RETRIES: [&str; 2] = ["Retrying in ", "Retry in "];
+const INTERRUPT: &str = "^C";
+/// How aider counts the tokens of an answer.
+const TOKENS: &str = "Tokens: ";
+const SEARCH: &str = "<<<<<<< SEARCH";
+
+/// What outputs tell.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A call with one argument, or none, and its result.
+    Call { name: &'static str, argument: Option<(&'static str, String)>, result: String, is_error: bool },
+    /// The end of the model's turn with an error, or because the person stopped it.
+    Failure { reason: &'static str, text: String },
+}
+
+impl Event {
+    fn call(name: &'static str, key: &'static str, value: &str, result: &str, is_error: bool) -> Self {
+        Self::Call { name, argument: Some((key, value.to_owned())), result: result.to_owned(), is_error }
+    }
+
+    fn run(command: &str, result: &str, is_error: bool) -> Self {
+        Self::call("run", "command", command, result, is_error)
+    }
+
+    /// A question that the person refused. The answer alone is a letter.
+    fn refused(question: &str, answer: &str) -> Self {
+        let answer = match answer.to_lowercase().chars().next() {
+            Some('d') => "no, and don't ask again",
+            Some('s') => "no, skip all",
+            _ => "no",
+        };
+        Self::call("ask_user", "question", question, &format!("{question} {answer}"), false)
+    }
+}
+
+/// What outputs belong to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// A command.
+    Run(String),
+    Undo,
+    Lint,
+    Edit,
+    Error,
+    Interrupt,
+}
+
+#[derive(Debug)]
+struct Open {
+    what: What,
+    /// Whether an import ended inside it. What follows becomes a call of its own.
+    is_continued: bool,
+}
+
+impl Open {
+    fn new(what: What) -> Self {
+        Self { what, is_continued: false }
+    }
+}
+
+/// Reads the outputs between messages.
+#[derive(Debug, Default)]
+pub(super) struct Outputs {
+    open: Option<Open>,
+    /// What the last message ended with. An import may have ended inside it.
+    unended: Option<What>,
+    /// The last output that tells nothing by itself. A question that follows is about it.
+    subject: String,
+    /// The commands about which aider asked last.
+    allowed: HashSet<String>,
+    /// Whether a call tells what a linter found. aider may commit before it asks what to do about that.
+    has_lint: bool,
+}
+
+impl Outputs {
+    /// Takes a message of the person. It can be a command to aider.
+    pub(super) fn note_user(&mut self, text: &str) {
+        let text = text.trim();
+        let what = if text == UNDO { Some(What::Undo) } else { run_in(text).map(What::Run) };
+        self.open = what.map(Open::new);
+        self.has_lint = false;
+    }
+
+    /// Begins a message.
+    pub(super) fn begin(&mut self) {
+        self.unended = None;
+    }
+
+    /// Ends what is open without further outputs.
+    pub(super) fn end(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        self.close("", &mut events);
+        events
+    }
+
+    /// Ends an import. The next one reads the rest.
+    pub(super) fn flush(&mut self) {
+        let continued = self.unended.take().map(|what| Open { what, is_continued: true });
+        self.open = self.open.take().or(continued);
+    }
+
+    /// Reads the outputs between two messages. Without `has_ends`, each line is one.
+    pub(super) fn read(&mut self, text: &str, has_ends: bool) -> Vec<Event> {
+        let mut events = Vec::new();
+        // Where the outputs begin that belong to what is open, and where the last other output begins.
+        let (mut start, mut other) = (0, 0);
+        let mut at = 0;
+        for output in outputs(text, has_ends) {
+            let before = at;
+            at += output.len();
+            let shown = unmarked(output);
+            let notice = if output.starts_with(MARK) { shown.lines().next().unwrap_or_default() } else { "" };
+            let notice = notice.trim();
+            let first = output.lines().next().unwrap_or_default();
+            let is_line = first.ends_with("  ") || !shown.contains('\n');
+            let is_run = matches!(self.open, Some(Open { what: What::Run(_) | What::Undo, .. }));
+            let question = question(&shown).filter(|(question, choices, _)| !is_run || is_known(question, choices));
+            let command = notice
+                .strip_prefix("Running ")
+                .filter(|command| is_line && (self.open.is_none() || !is_run || self.allowed.contains(*command)));
+            let aside = if other > start && !is_run { other } else { before };
+            let mut tell = |outputs: &mut Self, end: usize, events: &mut Vec<Event>| {
+                outputs.close(&text[start..end], events);
+                (start, other) = (at, at);
+            };
+            if let Some(event) = reported(notice, &shown, is_line) {
+                tell(self, before, &mut events);
+                events.push(event);
+            } else if let Some(command) = command {
+                tell(self, before, &mut events);
+                self.open = Some(Open::new(What::Run(command.to_owned())));
+            } else if let Some((asked, choices, answer)) = question {
+                let is_refused = REFUSALS.contains(&answer.to_lowercase().as_str());
+                let is_mending = FIXES.iter().any(|(start, _)| asked.starts_with(start));
+                let is_in_lint = matches!(self.open, Some(Open { what: What::Lint, .. }));
+                let has_subject = [RUNS, ADDS_FILE, CREATES_FILE].iter().any(|start| asked.starts_with(start));
+                if is_in_lint && is_mending && is_refused {
+                    // What the person refused is the last that the result tells.
+                    tell(self, at, &mut events);
+                } else {
+                    tell(self, if has_subject { aside } else { before }, &mut events);
+                    events.extend(self.answered(asked, choices, answer, is_refused, is_run));
+                }
+                self.subject.clear();
+                continue;
+            } else if output.starts_with("> Add ") || (notice.starts_with(TOKENS) && !is_run) {
+                tell(self, before, &mut events);
+            } else if let Some(what) = begun(notice, &shown, is_run) {
+                let is_same = self.open.as_ref().is_some_and(|open| open.what == what && what != What::Lint);
+                // An error can stand before the line that says that aider tries again.
+                let is_behind = self.open.is_none() && RETRIES.iter().any(|start| notice.starts_with(start));
+                if !is_same {
+                    self.close(&text[start..before], &mut events);
+                    start = if is_behind { other } else { before };
+                    self.open = Some(Open::new(what));
+                }
+            } else {
+                other = before;
+                self.subject.clear();
+                self.subject.push_str(&shown);
+            }
+        }
+        self.unended = self.open.as_ref().map(|open| open.what.clone());
+        self.close(&text[start..], &mut events);
+        events
+    }
+
+    /// What the answer to a question tells. `had_run` means that the outputs before it are those of a command.
+    fn answered(&mut self, asked: &str, choices: &str, answer: &str, is_refused: bool, had_run: bool) -> Option<Event> {
+        let shown = || format!("{asked} {choices} {answer}").replace("  ", " ");
+        let subject = std::mem::take(&mut self.subject);
+        if asked.starts_with(RUNS) {
+            let is_command = |line: &&str| !line.is_empty() && !line.starts_with('#');
+            let commands: Vec<&str> = subject.lines().map(str::trim).filter(is_command).collect();
+            self.allowed = commands.iter().map(|command| (*command).to_owned()).collect();
+            return is_refused.then(|| Event::run(&commands.join("\n"), &shown(), true));
+        }
+        let named = asked.strip_prefix(ADDS).and_then(|rest| rest.strip_suffix('?')?.strip_suffix(TO_CHAT));
+        let file = if asked == ADDS_FILE { Some(subject.trim()) } else { named };
+        let is_path = |path: &&str| !path.is_empty() && !path.contains(char::is_whitespace);
+        if let Some(path) = file.filter(is_path) {
+            let asked = format!("{ADDS}{path}{TO_CHAT}?");
+            return Some(match is_refused {
+                true => Event::refused(&asked, answer),
+                false => Event::call("read", "path", path, &shown(), false),
+            });
+        }
+        let check = FIXES.iter().find(|(start, _)| asked.starts_with(start)).map(|(_, check)| *check);
+        if let Some(check) = check.filter(|check| !(had_run || self.has_lint && *check == "lint")) {
+            return Some(Event::run(check, format!("{subject}\n{}", shown()).trim(), true));
+        }
+        self.has_lint &= check.is_none();
+        let is_told = is_refused && !asked.starts_with(ADDS);
+        is_told.then(|| Event::refused(asked, answer))
+    }
+
+    /// Ends what is open. `text` has its outputs.
+    fn close(&mut self, text: &str, events: &mut Vec<Event>) {
+        let Some(Open { what, is_continued }) = self.open.take() else { return };
+        let output = unmarked(text);
+        if output.is_empty() && (is_continued || !matches!(what, What::Run(_))) {
+            return;
+        }
+        match what {
+            What::Run(command) => events.push(Event::run(&command, &output, false)),
+            What::Undo => {
+                let is_removed = output.lines().any(|line| line.starts_with(REMOVED));
+                events.push(Event::run(RESET, &output, !is_removed && !is_continued));
+            }
+            What::Lint => {
+                self.has_lint = true;
+                let command = output.lines().find_map(|line| line.strip_prefix(LINT_COMMAND));
+                events.push(Event::run(command.map_or("lint", str::trim), &output, true));
+            }
+            What::Edit => events.extend(edits(&output)),
+            What::Error => events.push(Event::Failure { reason: "error", text: output }),
+            What::Interrupt => events.push(Event::Failure { reason: "aborted", text: output }),
+        }
+    }
+}
+
+/// The command that a person has aider run with a message.
+fn run_in(message: &str) -> Option<String> {
+    let command = ["/run ", "/test ", "!"].iter().find_map(|start| message.strip_prefix(start));
+    let command = command.map(|command| command.trim().to_owned());
+    let git = || message.strip_prefix("/git ").map(|rest| format!("git {}", rest.trim()));
+    command.or_else(git).filter(|command| !command.is_empty() && !command.contains('\n'))
+}
+
+/// The outputs in a text. aider marks the first line of each.
+fn outputs(text: &str, has_ends: bool) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+        let (mut length, mut is_ended) = (0, false);
+        for line in rest.split_inclusive('\n') {
+            let ends = !has_ends || line.trim_end_matches('\n').ends_with("  ");
+            if length > 0 && line.starts_with(MARK) && (is_ended || ends) {
+                break;
+            }
+            is_ended = ends || (is_ended && line.trim().is_empty());
+            length += line.len();
+        }
+        at += length;
+        Some(&rest[..length])
+    })
+}
+
+/// Outputs without their marks and ends. The mark of pytest before a line has more spaces behind it.
+fn unmarked(output: &str) -> String {
+    let without = |line: &str| {
+        let rest = line.strip_prefix(MARK).filter(|rest| rest.trim().is_empty() || !rest.starts_with(' '));
+        let rest = if line == ">" { "" } else { rest.unwrap_or(line) };
+        rest.trim_end().to_owned()
+    };
+    let lines: Vec<String> = output.lines().map(without).collect();
+    lines.join("\n").trim_matches('\n').to_owned()
+}
+
+/// What one output reports: a file of the chat, an edit, or a commit.
+fn reported(notice: &str, shown: &str, is_line: bool) -> Option<Event> {
+    let added = || notice.strip_prefix("Added ")?.strip_suffix(TO_CHAT);
+    if let Some(path) = added().filter(|_| is_line) {
+        return Some(Event::call("read", "path", path, shown, false));
+    }
+    if let Some(path) = notice.strip_prefix("Applied edit to ").filter(|_| is_line) {
+        return Some(Event::call("edit", "path", path, shown, false));
+    }
+    let undone = |(start, end): &(&str, &str)| notice.strip_prefix(start)?.strip_suffix(end);
+    if let Some(path) = UNDONE_EDITS.iter().find_map(undone).filter(|_| is_line) {
+        return Some(Event::call("edit", "path", path, shown, true));
+    }
+    if notice.starts_with("Unable to commit: ") {
+        return Some(Event::run("git commit", shown, true));
+    }
+    let is_commit = notice.strip_prefix("Commit ").is_some_and(begins_with_hash);
+    is_commit.then(|| Event::run("git commit", shown, false))
+}
+
+fn begins_with_hash(text: &str) -> bool {
+    let hash = text.trim_start().split_once(' ').map_or("", |(hash, _)| hash);
+    hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// What begins with an output. While a command runs, its own outputs can look like some of these.
+fn begun(notice: &str, shown: &str, is_run: bool) -> Option<What> {
+    if notice.starts_with(INTERRUPT) {
+        return Some(What::Interrupt);
+    }
+    if notice.starts_with(LINT) {
+        return Some(What::Lint);
+    }
+    let is_malformed = FAILED_EDITS.iter().any(|start| notice.starts_with(start));
+    if is_malformed || (!is_run && failed_edits(shown).next().is_some()) {
+        return Some(What::Edit);
+    }
+    let is_removed = notice.strip_prefix(REMOVED).is_some_and(begins_with_hash);
+    if is_removed && !is_run {
+        return Some(What::Undo);
+    }
+    let name = notice.split_once(':').map_or(notice, |(name, _)| name);
+    let is_name =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
+    let is_provider = name.starts_with("litellm.");
+    let is_error = is_provider || name.ends_with("Error") || name.ends_with("Exception");
+    let is_stated = ERRORS.iter().chain(&RETRIES).any(|start| notice.starts_with(start))
+        || notice.ends_with(TOKEN_LIMIT)
+        || notice.ends_with(TOO_OFTEN);
+    (is_name && is_error && (is_provider || !is_run) || is_stated && !is_run).then_some(What::Error)
+}
+
+/// The edits that failed, each with what aider says of it.
+fn edits(output: &str) -> Vec<Event> {
+    let mut starts = Vec::new();
+    let mut at = 0;
+    for line in output.split_inclusive('\n') {
+        starts.extend(failed_edits(line).next().map(|(path, _)| (at, path)));
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).map(|(at, _)| *at).chain([output.len()]);
+    let part = |(start, end): (usize, usize)| output[start..end].trim_start_matches(['#', ' ']).trim_end();
+    let events: Vec<Event> = starts
+        .iter()
+        .zip(ends)
+        .map(|((start, path), end)| Event::call("edit", "path", path, part((*start, end)), true))
+        .collect();
+    if !events.is_empty() {
+        return events;
+    }
+    // The file stands above the block, before or behind the fence.
+    let mut before = [""; 2];
+    let mut path = None;
+    for line in output.lines() {
+        if line.starts_with(SEARCH) {
+            let is_path = |line: &&&str| !line.is_empty() && !line.starts_with("```") && !line.contains(' ');
+            path = before.iter().rev().find(is_path).map(|path| ("path", (*path).to_owned()));
+            break;
+        }
+        before = [before[1], line.trim()];
+    }
+    vec![Event::Call { name: "edit", argument: path, result: output.to_owned(), is_error: true }]
+}
+
+/// A question, its choices, and the answer: `Edit the files? (Y)es/(N)o [Yes]: n`, `Edit the files? n`.
+fn question(shown: &str) -> Option<(&str, &str, &str)> {
+    let line = shown.lines().next_back()?.trim_end();
+    let (asked, rest) = line.rsplit_once("? ")?;
+    let asked = &line[..=asked.len()];
+    let (choices, answer) = rest.trim().rsplit_once(' ').unwrap_or(("", rest.trim()));
+    let are_choices = choices.len() <= MAX_CHOICES && (choices.is_empty() || choices.starts_with(['(', '[']));
+    let is_answer = |answer: &str| {
+        let answer = answer.to_lowercase();
+        REFUSALS.contains(&answer.as_str()) || matches!(answer.as_str(), "y" | "yes" | "a" | "all" | "true")
+    };
+    (are_choices && is_answer(answer)).then_some((asked, choices, answer))
+}
+
+/// Whether a question is aider's, also where a command may have asked it.
+fn is_known(question: &str, choices: &str) -> bool {
+    let known = [RUNS, ADDS].into_iter().chain(FIXES.iter().map(|(start, _)| *start));
+    choices.contains(YES_OR_NO) || known.into_iter().any(|start| question.starts_with(start))
+}
+
+/// Whether a message has the choice for a group of questions, which aider repeats as if the person had typed it.
+pub(super) fn repeats_choice(message: &str) -> bool {
+    message.contains(YES_OR_NO) && message.rsplit(' ').next().is_some_and(|last| FOR_A_GROUP.contains(&last))
+}
+
+/// The words behind a command to aider, such as `/ask`. aider shows them again as a message of their own.
+pub(super) fn words_behind_command(message: &str) -> Option<&str> {
+    let (command, words) = message.strip_prefix('/')?.split_once(char::is_whitespace)?;
+    let is_command = !command.is_empty() && command.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    Some(words.trim()).filter(|words| is_command && !words.is_empty())
+}
