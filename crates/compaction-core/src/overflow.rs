@@ -4,6 +4,8 @@
 //! Rate limits also speak of too many tokens, so they are recognised first (docs/triggers.md,
 //! "Overflow").
 
+use std::borrow::Cow;
+
 use crate::phrases::{EVERY, Table, listed, table};
 
 /// The class of an error.
@@ -94,8 +96,8 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
 /// Whether the text names a window of tokens and a request that does not fit into it, in whatever words.
 fn is_over(text: &str, numbers: Reported) -> bool {
     let counted = numbers.counted().unwrap_or(0).saturating_add(numbers.output.unwrap_or(0));
-    let is_of_other = || OTHER_THINGS.iter().any(|thing| text.contains(thing));
-    numbers.limit.is_some_and(|limit| counted > limit) && text.contains("token") && !is_of_other()
+    let is_of_tokens = || [TOKENS, WINDOW].into_iter().flatten().any(|word| text.contains(word));
+    numbers.limit.is_some_and(|limit| counted > limit) && is_of_tokens() && !names_other_thing(text)
 }
 
 /// Whether a word of the text is a code that means an overflow of one of `windows`, such as
@@ -106,15 +108,26 @@ fn has_code(text: &str, windows: &[&[&str]]) -> bool {
         let word = word.replace(['_', '-'], "");
         let has = |pieces: &[&str]| pieces.iter().any(|piece| word.contains(piece));
         let is_too_much = || windows.iter().any(|pieces| has(pieces)) || has(CODE_CONTENTS) && !word.contains("exceed");
-        has(CODE_EXCESS) && is_too_much() && !has(CODE_OTHERS)
+        // What is left is no `tool` of `toolong`.
+        let rest = || CODE_EXCESS.iter().fold(word.clone(), |rest, excess| rest.replace(excess, " "));
+        has(CODE_EXCESS) && is_too_much() && !CODE_OTHERS.iter().any(|other| rest().contains(other))
     })
 }
 
 /// Whether the text has the status of a request that is too large, and says anything else. A bare
 /// status may come from a proxy.
 fn is_too_large_by_status(text: &str, status: Status) -> bool {
-    let has_other_cause = OTHER_THINGS.iter().any(|thing| text.contains(thing));
-    status.code == Some(413) && !status.is_bodyless && !has_other_cause
+    status.code == Some(413) && !status.is_bodyless && !names_other_thing(text)
+}
+
+/// Whether the text names a thing that may be too large and is no context. How a count was estimated, in characters for
+/// each token, is none.
+fn names_other_thing(text: &str) -> bool {
+    let text = ESTIMATES.iter().fold(Cow::Borrowed(text), |text, words| match text.contains(words) {
+        true => Cow::Owned(text.replace(words, "")),
+        false => text,
+    });
+    OTHER_THINGS.iter().any(|thing| text.contains(thing))
 }
 
 /// Rejections that mention no size, from providers that reject large contexts in this way.
@@ -248,7 +261,7 @@ fn is_limit(number: &Number<'_>) -> bool {
 
 /// The first count of a sentence about tokens that is larger than the limit after it, and this limit.
 fn compared(text: &str) -> Option<(u64, u64)> {
-    let counts_tokens = |sentence: &&str| sentence.contains("token") || sentence.contains("context");
+    let counts_tokens = |sentence: &&str| [TOKENS, WINDOW].into_iter().flatten().any(|word| sentence.contains(word));
     sentences(text).into_iter().filter(counts_tokens).find_map(|sentence| {
         let is_count = |number: &Number<'_>| number.value >= LEAST_LIMIT && !number.is_followed_by(OTHER_UNITS);
         let counts: Vec<Number<'_>> = numbers(sentence).filter(is_count).collect();
@@ -534,7 +547,9 @@ fn says_too_large(sentence: &str) -> bool {
     let is_limited = || has(LIMITS) || numbers(sentence).any(|number| number.follows(EXCESS));
     let is_of_window = has(WINDOW) || has(CONVERSATION) && has(OF_MODELS) || has(TOKENS) && is_limited();
     let is_about_output = has(OUTPUT_PARAMETERS) && !has(INPUT_WORDS);
-    has(EXCESS) && is_of_window && !is_about_output && !has(OTHER_THINGS)
+    // In Chinese, a comma ends what is as long as a sentence.
+    let is_of_other = |clause: &str| EXCESS.iter().any(|word| clause.contains(word)) && names_other_thing(clause);
+    has(EXCESS) && is_of_window && !is_about_output && !sentence.split('\u{ff0c}').any(is_of_other)
 }
 
 const TEXTS: [Table; 1] = [table!("overflow/table.txt")];
@@ -634,6 +649,9 @@ const LIMITS: &[&str] = listed!(EVERY, "overflow: limits");
 
 /// Words that distinguish the limit of a model from other limits.
 const OF_MODELS: &[&str] = listed!(EVERY, "overflow: of models");
+
+/// How the tokens of a text were estimated.
+const ESTIMATES: &[&str] = listed!(TEXTS, "estimates");
 
 /// Words for other things that are too large, which no smaller context cures. Such errors name the
 /// thing in the same sentence.
