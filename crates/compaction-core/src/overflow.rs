@@ -84,7 +84,8 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
         return Err(Some(ErrorClass::Quota));
     }
     let numbers = Reported::of_plain(text);
-    let names_size = || matches_any(text, OVERFLOW) || names_size(text) || is_over(text, numbers);
+    let is_known = || matches_any(text, OVERFLOW) && !limits_characters(text);
+    let names_size = || is_known() || names_size(text) || is_over(text, numbers);
     let has_any_code = || has_code(text, &[CODE_CONTEXTS, CODE_WINDOWS]);
     let is_overflow = || !is_about_output_alone(text) && names_size() || has_any_code() || matches_any(text, NO_ROOM);
     match is_overflow() || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
@@ -120,10 +121,16 @@ fn is_too_large_by_status(text: &str, status: Status) -> bool {
     status.code == Some(413) && !status.is_bodyless && !names_other_thing(text)
 }
 
+/// Whether the text names a number of characters, and nothing that a model counts: the limit of a form or of a service.
+fn limits_characters(text: &str) -> bool {
+    let of_model = || TOKENS.iter().any(|word| text.contains(word)) || text.contains("context");
+    numbers(text).any(|number| number.is_followed_by(CHARACTERS)) && !of_model()
+}
+
 /// Whether the text names a thing that may be too large and is no context. How a count was estimated, in characters for
-/// each token, is none.
+/// each token, is none, and neither is an output beside an input.
 fn names_other_thing(text: &str) -> bool {
-    let text = ESTIMATES.iter().fold(Cow::Borrowed(text), |text, words| match text.contains(words) {
+    let text = ASIDES.iter().fold(Cow::Borrowed(text), |text, words| match text.contains(words) {
         true => Cow::Owned(text.replace(words, "")),
         false => text,
     });
@@ -252,7 +259,7 @@ impl Reported {
 }
 
 fn is_limit(number: &Number<'_>) -> bool {
-    number.follows(BEFORE_LIMIT)
+    number.follows(BEFORE_LIMIT) && !number.is_followed_by(&[">", "tokens >"])
         || number.follows(&["input length should be [1,"])
         || number.is_followed_by(AFTER_LIMIT)
         || number.follows(&[" is"]) && number.is_near(NAMED_LIMIT)
@@ -650,8 +657,11 @@ const LIMITS: &[&str] = listed!(EVERY, "overflow: limits");
 /// Words that distinguish the limit of a model from other limits.
 const OF_MODELS: &[&str] = listed!(EVERY, "overflow: of models");
 
-/// How the tokens of a text were estimated.
-const ESTIMATES: &[&str] = listed!(TEXTS, "estimates");
+/// Words that name another thing beside what is too large.
+const ASIDES: &[&str] = listed!(TEXTS, "asides");
+
+/// Units of numbers that count characters.
+const CHARACTERS: &[&str] = listed!(TEXTS, "characters");
 
 /// Words for other things that are too large, which no smaller context cures. Such errors name the
 /// thing in the same sentence.
