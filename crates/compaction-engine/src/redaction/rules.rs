@@ -27,6 +27,8 @@ use crate::error::EngineError;
 /// Maximum bytes of a compiled pattern of the settings.
 const PATTERN_BYTES: usize = 1 << 20;
 const MAX_EXTRA_RULES: usize = 64;
+/// Rules of earlier versions, and those that do their work now.
+const RENAMED: &[(&str, &str)] = &[("elevenlabs-key", "secret-key")];
 
 /// The settings of redaction (`compactd.redaction: {enabled, rules: {disable, extra}}`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +105,7 @@ fn list<'v>(value: &'v Value, path: &str, expected: &str) -> Result<&'v [Value],
 fn read_names(value: &Value) -> Result<Vec<String>, EngineError> {
     let names = list(value, "rules.disable", "a list of names of rules")?.iter().enumerate();
     let known = |name: &&str| rules().iter().any(|rule| rule.name == *name);
-    let read = |(index, name): (usize, &Value)| match name.as_str().filter(known) {
+    let read = |(index, name): (usize, &Value)| match name.as_str().map(current_name).filter(known) {
         Some(name) => Ok(name.to_owned()),
         None => {
             let mut names: Vec<&str> = rules().iter().map(|rule| rule.name).collect();
@@ -114,6 +116,11 @@ fn read_names(value: &Value) -> Result<Vec<String>, EngineError> {
         }
     };
     names.map(read).collect()
+}
+
+/// The name that a rule has now.
+fn current_name(name: &str) -> &str {
+    RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }
 
 fn read_extra(value: &Value) -> Result<Vec<ExtraRule>, EngineError> {
