@@ -13,7 +13,7 @@ use super::check::{self, Drawn, TABLES};
 /// The rule of these keys, which is that of values behind names.
 pub(super) const RULE: &str = "secret";
 
-/// Names of services that issue such keys, in order.
+/// Names of services that issue such keys. The lists that names are looked up in are in order.
 const SERVICES: &[&str] = listed!(TABLES, "services");
 /// Names of services that are words of other meanings too. They need a word for a key beside them.
 const COMMON_SERVICES: &[&str] = listed!(TABLES, "common words as services");
@@ -31,6 +31,8 @@ const MAX_KEY: usize = 128;
 const BEFORE: usize = 128;
 /// Bytes of a name.
 const NAME: usize = 48;
+/// Bytes of a word that are compared with the lists. None of these has a longer one.
+const LONGEST: usize = 24;
 /// Words of a sentence that may stand between the name of a service and its key.
 const SAID_WORDS: usize = 6;
 
@@ -73,39 +75,49 @@ fn is_part(byte: u8) -> bool {
 }
 
 fn is_key(text: &str, key: &Range<usize>) -> bool {
-    let value = &text[key.clone()];
-    let after = &text[key.end..];
+    let (value, after) = (&text[key.clone()], &text[key.end..]);
     // The name of a file, a function or a host, and a name that a value follows.
-    let goes_on = after.starts_with(['/', '(', '[', '{', '@', '%', '+'])
-        || after.starts_with(['.', '=', ':']) && after[1..].starts_with(|next: char| next.is_alphanumeric());
-    !goes_on && check::drawn_key(value).is_some_and(|form| names_service(&text[..key.start], form))
+    let goes_on = || {
+        after.starts_with(['/', '(', '[', '{', '@', '%', '+'])
+            || after.starts_with(['.', '=', ':']) && after[1..].starts_with(|next: char| next.is_alphanumeric())
+    };
+    let is_value = || {
+        text[..key.start]
+            .ends_with(|before: char| before.is_whitespace() || QUOTES.contains(&before) || "=:,(>".contains(before))
+    };
+    // Few long words stand behind such names, and what stands there tells that sooner than the word does.
+    is_value()
+        && value.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && !goes_on()
+        && named_before(&text[..key.start])
+            .is_some_and(|least| check::drawn_key(value).is_some_and(|form| form >= least))
 }
 
-/// Whether what stands before a key names the service: as the name that it is assigned to, as the call of which it is an
-/// argument, or in a sentence. A UUID needs a word for a key too. A key of letters of both cases needs no service where
-/// its name says what it is the key of.
-fn names_service(before: &str, form: Drawn) -> bool {
+/// The forms, from the returned one on, that are keys behind a text. The text names the service: it is assigned to, called,
+/// or spoken of. A UUID needs a word for a key too. A key of letters of both cases needs no service where its name says
+/// what it is the key of.
+fn named_before(before: &str) -> Option<Drawn> {
     let before = &before[before.ceil_char_boundary(before.len().saturating_sub(BEFORE))..];
-    let line = before.rsplit('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let line = before.rsplit('\n').find(|line| !line.trim_ascii().is_empty())?;
     let unquoted = line.trim_end_matches(QUOTES);
     let open = unquoted.trim_end();
     let is_quoted = unquoted.len() < line.len();
     if let Some(name) = assigned(open) {
         let own = Named::read(&name[name.len() - name_length(name)..]);
-        let is_of_service =
-            || Named::read(name).service.is_some() || form == Drawn::Mixed && is_quoted && own.words > 1;
         let is_assigned = !open.ends_with(',');
-        return !own.is_open
-            && match own.service {
-                Some(_) if own.is_key => true,
-                Some(is_common) => is_assigned && !is_common && (form > Drawn::Short || is_quoted && own.words == 1),
-                None => own.is_key && is_of_service(),
-            };
+        return match own.service {
+            _ if own.is_open => None,
+            Some(_) if own.is_key => Some(Drawn::Short),
+            Some(false) if is_assigned => Some(if is_quoted && own.words == 1 { Drawn::Short } else { Drawn::Hex }),
+            None if own.is_key && Named::read(name).service.is_some() => Some(Drawn::Short),
+            None if own.is_key && is_quoted && own.words > 1 => Some(Drawn::Mixed),
+            _ => None,
+        };
     }
     if is_quoted && open.ends_with(['(', ',']) {
-        return form > Drawn::Short && is_call(open);
+        return is_call(open).then_some(Drawn::Hex);
     }
-    open.len() < unquoted.len() && is_said(open)
+    (open.len() < unquoted.len() && is_said(open)).then_some(Drawn::Short)
 }
 
 /// What stands before the operator at the end of `text`, if there is one. A comma is one behind a name in quotes or in a
@@ -150,12 +162,12 @@ fn is_said(text: &str) -> bool {
     let sentence = text.rsplit([';', '(', '{', '[', '<', '=']).next().unwrap_or_default();
     let sentence = sentence.rsplit(". ").next().unwrap_or_default();
     let mut words = sentence.split_ascii_whitespace().rev().skip_while(|word| matches!(*word, "is" | "to" | "are"));
-    let Some(last) = words.next() else { return false };
-    let (last, rest) = (Named::read(last), words.take(SAID_WORDS).collect::<Vec<_>>());
-    let rest = rest.iter().map(|word| Named::read(word)).fold(Named::default(), Named::and);
-    !last.is_open
-        && !rest.is_open
-        && (last.is_key && (last.service.or(rest.service)).is_some() || last.service.is_some() && rest.is_key)
+    let last = words.next().map(Named::read).unwrap_or_default();
+    if last.is_open || !last.is_key && last.service.is_none() {
+        return false;
+    }
+    let rest = words.take(SAID_WORDS).map(Named::read).fold(Named::default(), Named::and);
+    !rest.is_open && if last.is_key { last.service.or(rest.service).is_some() } else { rest.is_key }
 }
 
 /// What the words of a name tell.
@@ -191,13 +203,21 @@ impl Named {
     }
 
     fn word(word: &str) -> Self {
-        let word = word.to_ascii_lowercase();
+        let mut lower = [0; LONGEST];
+        let length = word.len().min(LONGEST);
+        lower[..length].copy_from_slice(&word.as_bytes()[..length]);
+        lower.make_ascii_lowercase();
+        let word = &lower[..length];
+        let is_in = |list: &[&str]| list.binary_search_by(|known| known.as_bytes().cmp(word)).is_ok();
+        if is_in(OPEN_VALUES) {
+            return Self { is_open: true, words: 1, ..Self::default() };
+        }
         // `algoliasearch`
-        let begins = |known: &&str| *known == word || known.len() >= 6 && word.starts_with(known);
-        let at = SERVICES.partition_point(|known| *known <= &*word);
-        let is_service = at.checked_sub(1).is_some_and(|at| begins(&SERVICES[at]));
-        let service = if is_service { Some(false) } else { COMMON_SERVICES.contains(&&*word).then_some(true) };
-        Self { service, is_key: KEYS.contains(&&*word), is_open: OPEN_VALUES.contains(&&*word), words: 1 }
+        let begins = |known: &str| known.as_bytes() == word || known.len() >= 6 && word.starts_with(known.as_bytes());
+        let at = SERVICES.partition_point(|known| known.as_bytes() <= word);
+        let is_service = at.checked_sub(1).is_some_and(|at| begins(SERVICES[at]));
+        let service = if is_service { Some(false) } else { is_in(COMMON_SERVICES).then_some(true) };
+        Self { service, is_key: is_in(KEYS), is_open: false, words: 1 }
     }
 
     fn and(self, other: Self) -> Self {
@@ -210,6 +230,19 @@ impl Named {
             is_key: self.is_key || other.is_key,
             is_open: self.is_open || other.is_open,
             words: self.words + other.words,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_in_order() {
+        for list in [SERVICES, COMMON_SERVICES, KEYS, OPEN_VALUES] {
+            assert!(list.is_sorted(), "{list:?}");
+            assert!(list.iter().all(|word| word.len() < LONGEST && !word.contains(char::is_uppercase)), "{list:?}");
         }
     }
 }
