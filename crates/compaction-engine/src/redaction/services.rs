@@ -85,8 +85,11 @@ fn is_key(text: &str, key: &Range<usize>) -> bool {
         text[..key.start]
             .ends_with(|before: char| before.is_whitespace() || QUOTES.contains(&before) || "=:,(>".contains(before))
     };
+    // Ids, the commonest long words of conversations in JSON.
+    let is_id = || ["\"id\":\"", "Id\":\""].iter().any(|name| text[..key.start].ends_with(name));
     // Few long words stand behind such names, and what stands there tells that sooner than the word does.
     is_value()
+        && !is_id()
         && value.bytes().filter(u8::is_ascii_digit).count() >= 2
         && !goes_on()
         && named_before(&text[..key.start])
