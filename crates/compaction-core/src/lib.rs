@@ -53,7 +53,8 @@ pub mod ledger;
 pub mod message;
 pub mod migrate;
 pub mod overflow;
-mod phrases;
+#[doc(hidden)]
+pub mod phrases;
 pub mod pins;
 pub mod preparation;
 pub mod projection;

@@ -4,6 +4,8 @@
 //! Rate limits also speak of too many tokens, so they are recognised first (docs/triggers.md,
 //! "Overflow").
 
+use std::borrow::Cow;
+
 use crate::phrases::{EVERY, Table, listed, table};
 
 /// The class of an error.
@@ -82,7 +84,8 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
         return Err(Some(ErrorClass::Quota));
     }
     let numbers = Reported::of_plain(text);
-    let names_size = || matches_any(text, OVERFLOW) || names_size(text) || is_over(text, numbers);
+    let is_known = || matches_any(text, OVERFLOW) && !limits_characters(text);
+    let names_size = || is_known() || names_size(text) || is_over(text, numbers);
     let has_any_code = || has_code(text, &[CODE_CONTEXTS, CODE_WINDOWS]);
     let is_overflow = || !is_about_output_alone(text) && names_size() || has_any_code() || matches_any(text, NO_ROOM);
     match is_overflow() || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
@@ -94,8 +97,8 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
 /// Whether the text names a window of tokens and a request that does not fit into it, in whatever words.
 fn is_over(text: &str, numbers: Reported) -> bool {
     let counted = numbers.counted().unwrap_or(0).saturating_add(numbers.output.unwrap_or(0));
-    let is_of_other = || OTHER_THINGS.iter().any(|thing| text.contains(thing));
-    numbers.limit.is_some_and(|limit| counted > limit) && text.contains("token") && !is_of_other()
+    let is_of_tokens = || [TOKENS, WINDOW].into_iter().flatten().any(|word| text.contains(word));
+    numbers.limit.is_some_and(|limit| counted > limit) && is_of_tokens() && !names_other_thing(text)
 }
 
 /// Whether a word of the text is a code that means an overflow of one of `windows`, such as
@@ -106,15 +109,32 @@ fn has_code(text: &str, windows: &[&[&str]]) -> bool {
         let word = word.replace(['_', '-'], "");
         let has = |pieces: &[&str]| pieces.iter().any(|piece| word.contains(piece));
         let is_too_much = || windows.iter().any(|pieces| has(pieces)) || has(CODE_CONTENTS) && !word.contains("exceed");
-        has(CODE_EXCESS) && is_too_much() && !has(CODE_OTHERS)
+        // What is left is no `tool` of `toolong`.
+        let rest = || CODE_EXCESS.iter().fold(word.clone(), |rest, excess| rest.replace(excess, " "));
+        has(CODE_EXCESS) && is_too_much() && !CODE_OTHERS.iter().any(|other| rest().contains(other))
     })
 }
 
 /// Whether the text has the status of a request that is too large, and says anything else. A bare
 /// status may come from a proxy.
 fn is_too_large_by_status(text: &str, status: Status) -> bool {
-    let has_other_cause = OTHER_THINGS.iter().any(|thing| text.contains(thing));
-    status.code == Some(413) && !status.is_bodyless && !has_other_cause
+    status.code == Some(413) && !status.is_bodyless && !names_other_thing(text)
+}
+
+/// Whether the text names a number of characters, and nothing that a model counts: the limit of a form or of a service.
+fn limits_characters(text: &str) -> bool {
+    let of_model = || TOKENS.iter().any(|word| text.contains(word)) || text.contains("context");
+    numbers(text).any(|number| number.is_followed_by(CHARACTERS)) && !of_model()
+}
+
+/// Whether the text names a thing that may be too large and is no context. How a count was estimated, in characters for
+/// each token, is none, and neither is an output beside an input.
+fn names_other_thing(text: &str) -> bool {
+    let text = ASIDES.iter().fold(Cow::Borrowed(text), |text, words| match text.contains(words) {
+        true => Cow::Owned(text.replace(words, "")),
+        false => text,
+    });
+    OTHER_THINGS.iter().any(|thing| text.contains(thing))
 }
 
 /// Rejections that mention no size, from providers that reject large contexts in this way.
@@ -239,7 +259,7 @@ impl Reported {
 }
 
 fn is_limit(number: &Number<'_>) -> bool {
-    number.follows(BEFORE_LIMIT)
+    number.follows(BEFORE_LIMIT) && !number.is_followed_by(&[">", "tokens >"])
         || number.follows(&["input length should be [1,"])
         || number.is_followed_by(AFTER_LIMIT)
         || number.follows(&[" is"]) && number.is_near(NAMED_LIMIT)
@@ -248,7 +268,7 @@ fn is_limit(number: &Number<'_>) -> bool {
 
 /// The first count of a sentence about tokens that is larger than the limit after it, and this limit.
 fn compared(text: &str) -> Option<(u64, u64)> {
-    let counts_tokens = |sentence: &&str| sentence.contains("token") || sentence.contains("context");
+    let counts_tokens = |sentence: &&str| [TOKENS, WINDOW].into_iter().flatten().any(|word| sentence.contains(word));
     sentences(text).into_iter().filter(counts_tokens).find_map(|sentence| {
         let is_count = |number: &Number<'_>| number.value >= LEAST_LIMIT && !number.is_followed_by(OTHER_UNITS);
         let counts: Vec<Number<'_>> = numbers(sentence).filter(is_count).collect();
@@ -534,7 +554,9 @@ fn says_too_large(sentence: &str) -> bool {
     let is_limited = || has(LIMITS) || numbers(sentence).any(|number| number.follows(EXCESS));
     let is_of_window = has(WINDOW) || has(CONVERSATION) && has(OF_MODELS) || has(TOKENS) && is_limited();
     let is_about_output = has(OUTPUT_PARAMETERS) && !has(INPUT_WORDS);
-    has(EXCESS) && is_of_window && !is_about_output && !has(OTHER_THINGS)
+    // In Chinese, a comma ends what is as long as a sentence.
+    let is_of_other = |clause: &str| EXCESS.iter().any(|word| clause.contains(word)) && names_other_thing(clause);
+    has(EXCESS) && is_of_window && !is_about_output && !sentence.split('\u{ff0c}').any(is_of_other)
 }
 
 const TEXTS: [Table; 1] = [table!("overflow/table.txt")];
@@ -634,6 +656,12 @@ const LIMITS: &[&str] = listed!(EVERY, "overflow: limits");
 
 /// Words that distinguish the limit of a model from other limits.
 const OF_MODELS: &[&str] = listed!(EVERY, "overflow: of models");
+
+/// Words that name another thing beside what is too large.
+const ASIDES: &[&str] = listed!(TEXTS, "asides");
+
+/// Units of numbers that count characters.
+const CHARACTERS: &[&str] = listed!(TEXTS, "characters");
 
 /// Words for other things that are too large, which no smaller context cures. Such errors name the
 /// thing in the same sentence.

@@ -3,13 +3,15 @@
 //! brackets, and spaces at its ends. A line that begins with `#` is a comment.
 //!
 //! The tables of this folder (`phrases/*.txt`) hold the words that the modules of the crate look for, as lists with the
-//! name of their module: `[answers: refusals]`. They are read while the crate is compiled. A new language is a new table
+//! name of their module: `[answers: refusals]`. Other crates have tables of their own. All are read while the crate is compiled. A new language is a new table
 //! in [`SPACED`] or [`UNSPACED`] and in [`EVERY`].
 
 /// A table: its lists by their names, each with the text of its phrases.
-pub(crate) type Table = &'static [(&'static str, &'static str)];
+pub type Table = &'static [(&'static str, &'static str)];
 
 /// The table in a file, whose path begins at the folder of the module.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! table {
     ($file:literal) => {{
         const TEXT: &str = include_str!($file);
@@ -17,7 +19,7 @@ macro_rules! table {
         &LISTS
     }};
 }
-pub(crate) use table;
+pub use table;
 
 pub(crate) const ENGLISH: Table = table!("phrases/english.txt");
 pub(crate) const GERMAN: Table = table!("phrases/german.txt");
@@ -46,6 +48,8 @@ pub(crate) const EVERY: [Table; 12] =
     [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS, CHINESE, JAPANESE, KOREAN];
 
 /// The phrases of a list in some of the tables, as a constant `&[&str]`. A list that none of them has does not compile.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! listed {
     ($tables:expr, $list:literal) => {{
         const COUNT: usize = $crate::phrases::read::<0>(&$tables, $list).1;
@@ -54,10 +58,10 @@ macro_rules! listed {
         &PHRASES
     }};
 }
-pub(crate) use listed;
+pub use listed;
 
 /// The first `N` phrases of a list in `tables`, and the number of all.
-pub(crate) const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'static str; N], usize) {
+pub const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'static str; N], usize) {
     let (mut phrases, mut count, mut table) = ([""; N], 0, 0);
     while table < tables.len() {
         let (mut phrase, mut rest) = next(phrases_of(tables[table], list));
@@ -116,7 +120,7 @@ const fn phrases_of(table: Table, list: &str) -> &'static str {
 }
 
 /// The first `N` lists of a table, and the number of all.
-pub(crate) const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
+pub const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
     let (mut lists, mut count, mut rest) = ([("", ""); N], 0, split_at_list(table).1);
     while !rest.is_empty() {
         let (list, behind) = split_at_list(rest);

@@ -8,6 +8,7 @@
 mod check;
 mod keys;
 mod rules;
+mod services;
 mod texts;
 mod values;
 
@@ -58,6 +59,8 @@ struct Forms {
     trials: Vec<usize>,
     /// The rule for private keys, if it is enabled.
     private_keys: Option<usize>,
+    /// The rule for keys behind the name of a service, if it is enabled.
+    service_keys: Option<usize>,
     states: SearchStates,
 }
 
@@ -121,9 +124,10 @@ impl Redactor {
             compiled.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));
         }
         let private_keys = compiled.iter().position(|rule| rule.check == Check::PrivateKey);
+        let service_keys = compiled.iter().rposition(|rule| rule.name == services::RULE);
         let keywords = Keywords::new(keywords);
         let states = SearchStates::default();
-        let forms = Forms { rules: compiled, keywords, groups, trials, private_keys, states };
+        let forms = Forms { rules: compiled, keywords, groups, trials, private_keys, service_keys, states };
         Self { forms: Arc::new(forms), values: Values::Ignored, spared_cores: 0 }
     }
 
@@ -188,6 +192,9 @@ impl Redactor {
         }
         if let Some(rule) = forms.private_keys {
             found.extend(keys::unmarked(&plain.text).into_iter().map(|range| (rule, range)));
+        }
+        if let Some(rule) = forms.service_keys {
+            found.extend(services::keys(&plain.text).into_iter().map(|range| (rule, range)));
         }
         if let Values::Sought(values) = &self.values {
             values.find(&plain.text, cancel, &mut found);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use compaction_core::phrases::{Table, listed, table};
 use serde::Deserialize;
 
 /// The condition that a match must meet besides its pattern. The table of rules has these names in lower case, with
@@ -91,71 +92,35 @@ const MAX_NAME: usize = 48;
 /// Maximum bytes of a password that a person would choose.
 const MAX_PASSWORD: usize = 200;
 
+pub(super) const TABLES: [Table; 1] = [table!("words.txt")];
+
 /// Placeholders for secrets, also within longer words.
-const PLACEHOLDERS: &str = "\
-    xxxx **** .... 0000000 1234567 your example placeholder changeme change-me change_me change-this replace insert_ \
-    redacted dummy sample process.env environ getenv secrets. env. todo <";
+const PLACEHOLDERS: &[&str] = listed!(TABLES, "placeholders");
 /// Words that are no secret, even with digits and symbols around them.
-const WORDS: &str = "\
-    password passwd passwort passphrase pass pwd secret secrets mysecret token mytoken key mykey apikey credentials \
-    changeit test testing testpassword testpass string str none null nil true false undefined hidden user username \
-    admin root guest foo bar foobar text value required optional";
+const WORDS: &[&str] = listed!(TABLES, "words");
 /// Words that stand behind a name that says password and are none: what it is, what it shall be, what it is called in
 /// other languages, types, and words of programs.
-const NO_PASSWORDS: &str = "\
-    required optional missing invalid incorrect correct wrong short weak strong empty hidden visible plain \
-    plaintext disabled enabled unset default unknown expired changed unchanged updated removed deleted reset \
-    prompt ask stdin env file vault keyring keychain manual auto automatic generated generate random interactive \
-    none never always anything something nothing whatever minimum maximum length number boolean integer object \
-    array buffer bytes binary varchar char character characters unicode function undefined nullable unique \
-    sensitive protected private public internal external shown masked obscured obfuscated stripped redacted bcrypt \
-    argon scrypt sha md5 base64 result response request settings options arguments parser values data body form \
-    payload element component column generator provider manager service client server database account profile \
-    session context self this other confirm confirmed confirmation submit cancel continue forgot forgotten \
-    remember change repeat retype enter show hide toggle current previous username userid email address phone \
-    label title description message error errors warning success failed failure primary secondary normal simple \
-    basic digest bearer oauth oauth2 saml kerberos ldap scram trust peer writeonly readonly write_only read_only \
-    secretstr charfield textfield text textbox maybe salasana haslo parola wachtwoord heslo adgangskode losenord \
-    sandi lozinka geslo slaptazodis parool jelszo passord motdepasse contrasena senha kennwort passwort letters \
-    numbers digits symbols expires rotated shared stored saved supplied provided accepted rejected matches \
-    mismatch unavailable available computed encoded decoded cleartext secure insecure nopasswd";
+const NO_PASSWORDS: &[&str] = listed!(TABLES, "no passwords");
 /// Parts of such words.
-const NO_PASSWORD_PARTS: &str = "\
-    pass pwd input field param string prompt valid hash crypt config example placeh require token name credential your \
-    variable argument default setting secretname kennwort contrase mypass";
+const NO_PASSWORD_PARTS: &[&str] = listed!(TABLES, "no password parts");
 /// Words before `password` in names of texts about passwords.
-const LABELS: &str = "\
-    show hide forgot forgotten reset change repeat retype enter invalid wrong bad no has is use uses need needs with \
-    without require requires required missing incorrect weak strong toggle label hint type mode strategy policy update \
-    set verify check validate save remember";
+const LABELS: &[&str] = listed!(TABLES, "labels");
 /// Maximum bytes before a name on its line that are looked at.
 const MAX_LINE_PREFIX: usize = 120;
 /// Words before `KEY` in names of variables that are not secret.
-const OPEN_KEYS: &str = "\
-    cache public partition sort primary foreign idempotency lookup hash s3 object bucket group row map index routing \
-    dedup unique build config registry lock pub gpg cluster shard range";
+const OPEN_KEYS: &[&str] = listed!(TABLES, "open keys");
 /// Words before `key` in the name of a secret key.
-const KEY_OWNERS: &str = "\
-    api access auth private priv secret signing encryption encrypt decryption master account storage shared sharedaccess \
-    subscription service client app application license consumer bot deploy webhook session jwt hmac admin root db \
-    database redis ssh validation decryption function functions preshared pre_shared cookie aes host write ingest rest server security wp \
-    logged_in";
+const KEY_OWNERS: &[&str] = listed!(TABLES, "key owners");
 /// Words before `pass` and `pw` in names of passwords that are written as one word.
-const PASSWORD_OWNERS: &str = "\
-    admin app auth bind cert db ftp key ldap login mail master my mysql pg proxy redis require root smtp ssh store sudo \
-    trust user web wifi";
+const PASSWORD_OWNERS: &[&str] = listed!(TABLES, "password owners");
 /// Words of sentences, which are no part of a password of several words.
-const SENTENCE_WORDS: &str = "\
-    the a an is are be must should to of for or and with not no at least than more your please in on by from use you we \
-    it this as if can may will min max";
+const SENTENCE_WORDS: &[&str] = listed!(TABLES, "sentence words");
 /// Verbs between a name and its value.
-const VERBS: &str = "is was now ist war lautet es est \u{e9} \u{e8} er \u{e4}r";
+const VERBS: &[&str] = listed!(TABLES, "verbs");
 /// Words before the name of a user.
-const USERS: &str = "\
-    user username login account admin root benutzer benutzername utilisateur identifiant usuario utente usu\u{e1}rio";
+const USERS: &[&str] = listed!(TABLES, "users");
 /// Words before `token` in names of tokens that are not secret, such as positions in a list.
-const OPEN_TOKENS: &str = "\
-    next page nextpage next_page continuation continue cursor sync resume public pagination id_of";
+const OPEN_TOKENS: &[&str] = listed!(TABLES, "open tokens");
 
 impl Check {
     /// The longest [`Check::reach`].
@@ -240,7 +205,7 @@ impl Check {
             Self::DevicePassword => {
                 (is_unlike_words(secret) || secret.starts_with('$'))
                     && !is_code(secret, after)
-                    && !PLACEHOLDERS.split(' ').any(|word| secret.contains(word))
+                    && !PLACEHOLDERS.iter().any(|word| secret.contains(word))
                     && ends_value(after, secret)
             }
             Self::OptionPassword => is_option(found) && is_password(),
@@ -342,8 +307,8 @@ fn is_placeholder(secret: &str) -> bool {
     let word = text.trim_matches(|character: char| !character.is_alphabetic());
     let is_hash = text.len() == 41 && text.starts_with('*') && is_hex(&text[1..]);
     text.starts_with(['$', '%', '{', '<', '*', '[', '!']) && !is_hash
-        || PLACEHOLDERS.split(' ').any(|word| text.contains(word))
-        || WORDS.split(' ').any(|known| known == word)
+        || PLACEHOLDERS.iter().any(|word| text.contains(word))
+        || WORDS.contains(&word)
         || text.contains("${")
         || text.contains("{{")
 }
@@ -363,6 +328,37 @@ fn is_code(secret: &str, after: &str) -> bool {
         || (secret.contains('(') && secret.ends_with([')', ';', ',']))
 }
 
+/// The forms of keys that services draw, from common to rare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Drawn {
+    /// A UUID or a short hexadecimal number, as records have too.
+    Short,
+    /// A long hexadecimal number, as hashes are too.
+    Hex,
+    /// Letters and digits.
+    Letters,
+    /// Letters of both cases and digits.
+    Mixed,
+}
+
+/// The form of a value, if it may be a key that a service draws, and no name of a program.
+pub(super) fn drawn_key(value: &str) -> Option<Drawn> {
+    let digits = count(value, |byte| byte.is_ascii_digit());
+    if digits < 2 || digits == value.len() || is_placeholder(value) || is_made_up(value) {
+        return None;
+    }
+    if is_hyphenated(value) && value.split('-').all(is_hex) {
+        return Some(Drawn::Short);
+    }
+    if is_hex(value) {
+        return Some(if value.len() >= 32 { Drawn::Hex } else { Drawn::Short });
+    }
+    let is_one_word = || value.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let is_dense = || is_one_word() || longest_run(value) >= 16 && digits * 8 >= value.len();
+    let is_random = looks_random(value) && (is_encoded(value) || is_dense());
+    is_random.then(|| if is_encoded(value) { Drawn::Mixed } else { Drawn::Letters })
+}
+
 /// Whether there is a letter, and a digit or a symbol that words do not have.
 fn is_unlike_words(secret: &str) -> bool {
     let is_sign = |byte: u8| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'=' | b'~');
@@ -376,9 +372,7 @@ fn is_dense(secret: &str) -> bool {
 
 /// Whether a value says how a password is written: `base64-encoded`.
 fn is_described(secret: &str) -> bool {
-    let is_known = |word: &str| {
-        word.ends_with(|end: char| end.is_ascii_digit()) && NO_PASSWORDS.split(' ').any(|known| known == word)
-    };
+    let is_known = |word: &str| word.ends_with(|end: char| end.is_ascii_digit()) && NO_PASSWORDS.contains(&word);
     secret.contains('-') && secret.split('-').any(is_known)
 }
 
@@ -413,7 +407,7 @@ fn is_word_and_number(secret: &str) -> bool {
 /// Whether one of the words of a value says what a password is or shall be.
 fn has_no_password(secret: &str) -> bool {
     let mut words = secret.split(|character: char| !character.is_ascii_alphabetic()).filter(|word| !word.is_empty());
-    words.any(|word| NO_PASSWORDS.split(' ').any(|known| known.eq_ignore_ascii_case(word)))
+    words.any(|word| NO_PASSWORDS.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
 /// Number of digits that stand for a letter within a word, as people write passwords: `p4ssw0rd`.
@@ -448,10 +442,10 @@ fn is_phrase(secret: &str) -> bool {
 }
 
 /// Number of words of a text that are among the `others`.
-fn other_words(secret: &str, others: &[&str]) -> usize {
+fn other_words(secret: &str, others: &[&[&str]]) -> usize {
     let is_other = |word: &&str| {
         let word = word.trim_matches(|character: char| !character.is_alphanumeric()).to_lowercase();
-        others.iter().any(|words| words.split(' ').any(|other| other == word))
+        others.iter().any(|words| words.contains(&&*word))
     };
     secret.split(' ').filter(is_other).count()
 }
@@ -474,7 +468,7 @@ fn is_variable_phrase(found: &Found<'_>, secret: &str) -> bool {
         && names_password(found)
         && looks_like_phrase(secret)
         && other_words(secret, &[NO_PASSWORDS, WORDS]) * 3 < secret.split(' ').count()
-        && !LABELS.split(' ').any(|label| owner.ends_with(label))
+        && !LABELS.iter().any(|label| owner.ends_with(label))
 }
 
 /// Whether the name before a text of several words is that of a password or, if the text is written like one, of a
@@ -504,7 +498,7 @@ fn is_expected(found: &Found<'_>, secret: &str) -> bool {
     let last = before.rsplit([' ', '\t']).next().unwrap_or_default();
     let has = |is_one: fn(u8) -> bool| count(secret, is_one) > 0;
     let mut words = secret.split(|character: char| !character.is_ascii_alphabetic());
-    (before.ends_with(':') || VERBS.split(' ').any(|verb| verb == last))
+    (before.ends_with(':') || VERBS.contains(&last))
         && secret.len() >= 8
         && has(|byte| byte.is_ascii_lowercase())
         && has(|byte| byte.is_ascii_uppercase())
@@ -519,7 +513,7 @@ fn follows_user(found: &Found<'_>) -> bool {
     let words: Vec<&str> =
         before.split([' ', '\t', ',', ':', '"', '\'', '`']).filter(|word| !word.is_empty()).collect();
     let last = &words[words.len().saturating_sub(3)..];
-    last.iter().any(|word| USERS.split(' ').any(|known| known.eq_ignore_ascii_case(word)))
+    last.iter().any(|word| USERS.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
 /// Whether a value ends a command that begins with a program and has few words before the value.
@@ -555,7 +549,7 @@ fn is_generated(secret: &str) -> bool {
 fn is_word_password(found: &Found<'_>, secret: &str, after: &str) -> bool {
     let name = name_before(found);
     let owner = name.trim_end_matches(['_', '-', '.']);
-    if is_placeholder(secret) || is_no_password(secret) || LABELS.split(' ').any(|label| owner.ends_with(label)) {
+    if is_placeholder(secret) || is_no_password(secret) || LABELS.iter().any(|label| owner.ends_with(label)) {
         return false;
     }
     let before = &found.text[..found.secret.start];
@@ -652,7 +646,7 @@ fn ends_value(after: &str, secret: &str) -> bool {
 /// Whether a word says what a password is or shall be, or is the name of a type or a variable.
 fn is_no_password(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
-    NO_PASSWORDS.split(' ').any(|known| known == word) || NO_PASSWORD_PARTS.split(' ').any(|part| word.contains(part))
+    NO_PASSWORDS.contains(&&*word) || NO_PASSWORD_PARTS.iter().any(|part| word.contains(part))
 }
 
 /// Whether upper and lower case alternate as in encoded data, and not as in identifiers.
@@ -718,7 +712,7 @@ fn names_password(found: &Found<'_>) -> bool {
     let name = name_before(found);
     let is_directory = name.ends_with("old") || name.is_empty();
     let is_pwd = keyword.len() >= 3 && keyword[..3].eq_ignore_ascii_case(b"pwd") && is_directory;
-    let is_owned = || PASSWORD_OWNERS.split(' ').any(|owner| name.ends_with(owner));
+    let is_owned = || PASSWORD_OWNERS.iter().any(|owner| name.ends_with(owner));
     (is_long || is_word_of_name(found) || is_owned()) && !(is_pwd && found.text[found.secret.clone()].contains('/'))
 }
 
@@ -733,7 +727,7 @@ fn names_secret(found: &Found<'_>) -> bool {
         let follows = |word: &[u8]| {
             before.len().checked_sub(word.len()).is_some_and(|at| before[at..].eq_ignore_ascii_case(word))
         };
-        return KEY_OWNERS.split(' ').any(|word| owner.ends_with(word))
+        return KEY_OWNERS.iter().any(|word| owner.ends_with(word))
             || (name.is_empty() && (follows(b"api") || follows(b"secret")));
     }
     if starts("salt") {
@@ -742,7 +736,7 @@ fn names_secret(found: &Found<'_>) -> bool {
             || owner.ends_with("nonce")
             || owner.ends_with("in");
     }
-    !(starts("token") && OPEN_TOKENS.split(' ').any(|word| owner.ends_with(word)))
+    !(starts("token") && OPEN_TOKENS.iter().any(|word| owner.ends_with(word)))
 }
 
 /// Whether the keyword is the end of a variable like `SERVICE_KEY`, whose value is a key of a service if it looks random.
@@ -750,7 +744,7 @@ fn names_variable_key(found: &Found<'_>) -> bool {
     let name = name_before(found);
     let owner = name.strip_suffix('_').unwrap_or_default();
     let is_key = found.text[found.keyword..].starts_with("KEY");
-    is_key && !owner.is_empty() && !OPEN_KEYS.split(' ').any(|word| owner.ends_with(word))
+    is_key && !owner.is_empty() && !OPEN_KEYS.iter().any(|word| owner.ends_with(word))
 }
 
 /// Whether the keyword is part of an environment variable: written in capitals and assigned.

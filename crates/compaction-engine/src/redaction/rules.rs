@@ -27,6 +27,8 @@ use crate::error::EngineError;
 /// Maximum bytes of a compiled pattern of the settings.
 const PATTERN_BYTES: usize = 1 << 20;
 const MAX_EXTRA_RULES: usize = 64;
+/// Rules of earlier versions, and those that do their work now.
+const RENAMED: &[(&str, &str)] = &[("elevenlabs-key", "secret-key")];
 
 /// The settings of redaction (`compactd.redaction: {enabled, rules: {disable, extra}}`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +105,7 @@ fn list<'v>(value: &'v Value, path: &str, expected: &str) -> Result<&'v [Value],
 fn read_names(value: &Value) -> Result<Vec<String>, EngineError> {
     let names = list(value, "rules.disable", "a list of names of rules")?.iter().enumerate();
     let known = |name: &&str| rules().iter().any(|rule| rule.name == *name);
-    let read = |(index, name): (usize, &Value)| match name.as_str().filter(known) {
+    let read = |(index, name): (usize, &Value)| match name.as_str().map(current_name).filter(known) {
         Some(name) => Ok(name.to_owned()),
         None => {
             let mut names: Vec<&str> = rules().iter().map(|rule| rule.name).collect();
@@ -114,6 +116,11 @@ fn read_names(value: &Value) -> Result<Vec<String>, EngineError> {
         }
     };
     names.map(read).collect()
+}
+
+/// The name that a rule has now.
+fn current_name(name: &str) -> &str {
+    RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }
 
 fn read_extra(value: &Value) -> Result<Vec<ExtraRule>, EngineError> {
@@ -161,25 +168,34 @@ pub(super) fn rules() -> &'static [Rule] {
 
 /// The rules of a table, whose first lines say how it is written.
 fn read_table(table: &'static str) -> Vec<Rule> {
-    let (mut rules, mut parts): (Vec<Rule>, Vec<(String, String)>) = Default::default();
+    let (mut rules, mut parts): (Vec<Rule>, Vec<(&str, String)>) = Default::default();
     for line in table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        // Parts are defined behind the rules that need none of them.
-        let with_parts = |text: &'static str| {
-            let put = |text: Cow<'static, str>, (name, part): &(String, String)| match text.contains(name) {
-                true => Cow::Owned(text.replace(name, part)),
-                false => text,
-            };
-            parts.iter().fold(Cow::Borrowed(text), put)
-        };
         if let Some(pattern) = line.strip_prefix("    ") {
-            rules.last_mut().expect("a pattern follows its rule").pattern += with_parts(pattern);
+            rules.last_mut().expect("a pattern follows its rule").pattern += with_parts(pattern, &parts);
         } else if let Some((name, part)) = line.split_once(" = ") {
-            parts.push((format!("{{{name}}}"), with_parts(part).into_owned()));
+            parts.push((name, with_parts(part, &parts).into_owned()));
         } else {
             rules.push(read_head(line, rules.last()));
         }
     }
     rules
+}
+
+/// A pattern with `parts` in place of their names.
+fn with_parts(pattern: &'static str, parts: &[(&str, String)]) -> Cow<'static, str> {
+    // They are defined behind the rules that need none of them.
+    if parts.is_empty() {
+        return Cow::Borrowed(pattern);
+    }
+    let (mut whole, mut rest) = (String::new(), pattern);
+    while let Some((before, behind)) = rest.split_once('{') {
+        let part_of = |name| parts.iter().find(|(known, _)| *known == name).map(|(_, part)| part.as_str());
+        let named = behind.split_once('}').and_then(|(name, behind)| Some((part_of(name)?, behind)));
+        let (part, behind) = named.unwrap_or(("{", behind));
+        whole.extend([before, part]);
+        rest = behind;
+    }
+    Cow::Owned(whole + rest)
 }
 
 /// The rule that a line begins, without its pattern. `previous` is the rule before it.
@@ -321,12 +337,17 @@ const WIDE: u8 = 0xff;
 /// Writes `text` with small letters and with one byte for each character.
 fn fold<'f>(text: &str, folded: &'f mut Vec<u8>) -> &'f [u8] {
     folded.clear();
-    if text.is_ascii() {
-        folded.extend_from_slice(text.as_bytes());
-        folded.make_ascii_lowercase();
-    } else {
-        let byte = |character: char| u8::try_from(character.to_ascii_lowercase()).ok().filter(u8::is_ascii);
-        folded.extend(text.chars().map(|character| byte(character).unwrap_or(WIDE)));
+    folded.extend_from_slice(text.as_bytes());
+    folded.make_ascii_lowercase();
+    if !text.is_ascii() {
+        let mut length = 0;
+        for at in 0..folded.len() {
+            let byte = folded[at];
+            folded[length] = if byte.is_ascii() { byte } else { WIDE };
+            // The first byte of a character stands for it.
+            length += usize::from(byte & 0xc0 != 0x80);
+        }
+        folded.truncate(length);
     }
     folded
 }

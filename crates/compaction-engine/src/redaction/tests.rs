@@ -195,6 +195,8 @@ fn rules_can_be_left_out_and_added() {
     let jwt = format!("eyJ{}.eyJ{}.{}", word(30), word(60), word(43));
     let text = format!("{jwt} TICKET-77");
     assert_eq!(redactor.redact(&text).text, format!("{jwt} TICKET-[redacted:ticket]"));
+    let earlier = json!({ "rules": { "disable": ["elevenlabs-key"] } });
+    assert_eq!(RedactionSettings::read(&earlier).unwrap().disabled, ["secret-key"]);
     assert_eq!(RedactionSettings::read(&json!({ "enabled": false })).unwrap().redactor().map(|_| ()), None);
     assert_eq!(RedactionSettings::read(&json!(null)).unwrap(), RedactionSettings::default());
 }
