@@ -4,7 +4,7 @@
 //!
 //! The tables of this folder (`phrases/*.txt`) hold the words that the modules of the crate look for, as lists with the
 //! name of their module: `[answers: refusals]`. Other crates have tables of their own. All are read while the crate is compiled. A new language is a new table
-//! in [`SPACED`] or [`UNSPACED`] and in [`EVERY`].
+//! in `SPACED` or `UNSPACED` and in `EVERY`.
 
 /// A table: its lists by their names, each with the text of its phrases.
 pub type Table = &'static [(&'static str, &'static str)];

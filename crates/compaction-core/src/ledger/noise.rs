@@ -4,13 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::Ledger;
 use super::cues::has_name;
+use super::slash::is_typed_for_interface;
 use super::statements::{Statement, Voice};
 use super::terms::TextHashing;
 use super::text::{WordList, has_piece, may_be_unspaced, normalised, starts_with_piece, word_list};
-use crate::phrases::{HARNESSES, SPACED, UNSPACED, listed};
+use crate::phrases::{SPACED, UNSPACED, listed};
 
-/// Commands to an agent that only change what it shows or reads.
-const COMMANDS: &[&str] = listed!(HARNESSES, "noise: commands");
 /// Words of a message that only praises, and those that may stand around them.
 static PRAISE: WordList = word_list!(SPACED, "noise: praise");
 static AROUND_PRAISE: WordList = word_list!(SPACED, "noise: around praise");
@@ -67,7 +66,10 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
                 let is_answer = before.is_some_and(|before| before.is_of_model() && asks(&before.text));
                 let is_repeated = one.text.strip_prefix('/').and_then(|rest| rest.split_once(' '));
                 let is_repeated = is_repeated.is_some_and(|(_, words)| said.contains(words.trim()));
-                is_repeated || is_picture(&one.text) || is_command(&one.text) || !is_answer && praises(&one.text)
+                is_repeated
+                    || is_picture(&one.text)
+                    || is_typed_for_interface(&one.text)
+                    || !is_answer && praises(&one.text)
             }
             Voice::Report | Voice::Remark | Voice::Announcement => {
                 (offers(&one.text) || leads(&one.text) || is_filler(&one.text)) && !has_name(&one.text)
@@ -82,13 +84,6 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
 
 fn asks(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}'])
-}
-
-/// Whether a message is a command to the agent with nothing but names and options behind it.
-fn is_command(text: &str) -> bool {
-    let mut words = text.strip_prefix('/').unwrap_or_default().split_whitespace();
-    let is_argument = |word: &str| word.starts_with('-') || word.contains(['/', '.', '\\', '*', '_']);
-    words.next().is_some_and(|name| COMMANDS.contains(&name)) && words.all(is_argument)
 }
 
 /// Whether a message is nothing but the mark of a picture: `[image]`, `[Image #3]`.
