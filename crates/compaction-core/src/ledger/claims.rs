@@ -355,6 +355,8 @@ fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<b
     let own = own.chain(ledger.requests.iter().map(|request| &request.text));
     let own = own.chain(ledger.statements.iter().map(|statement| &statement.text));
     let own = own.chain(ledger.plan.items.iter().map(|item| &item.text));
+    // A call is told with its arguments as JSON, where names have escapes.
+    let own = own.chain(ledger.results.iter().map(|result| &result.target));
     own.for_each(|text| read(&mut finder, text));
     for prepared in check.evicted.iter().chain(check.kept) {
         // The body of a long message would be parsed for nothing.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
+use compaction_core::extractive::MINIMUM_TOKENS;
 use compaction_core::json::RawObject;
 use compaction_core::ledger::{Brief, Check, FalseClaims, Ledger, LossReport, Retention, remove_retained_facts};
 use compaction_core::pins::remove_pinned_tags;
@@ -282,7 +283,7 @@ fn prefix_room(preparation: &Preparation, room: u64, previous: Option<&Ledger>) 
     let history: u64 = preparation.messages_to_summarize.iter().map(|prepared| prepared.message.tokens()).sum();
     let history = history.saturating_add(preparation.previous_summary.as_deref().map_or(0, estimate_text));
     let usable = history / 2 + room.saturating_mul(STATE_PERCENT) / 100;
-    share.max(room.saturating_sub(usable))
+    share.max(room.saturating_sub(usable.max(MINIMUM_TOKENS)))
 }
 
 /// Tokens for the text of an extractive summary, so that it stays within `whole` together with its file lists.
