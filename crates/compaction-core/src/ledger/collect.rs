@@ -1,5 +1,6 @@
 //! Collection: one pass over the messages, starting from the ledger of the previous compaction.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::actions::Actions;
@@ -42,6 +43,12 @@ use crate::tools::{FileTools, names_path, plan_text};
 
 /// The command by which a person has aider take back its newest commit.
 const UNDO: &str = "/undo";
+/// What a person wrote behind that command, or all they wrote.
+fn without_undo(words: &str) -> &str {
+    let behind = words.trim_start().strip_prefix(UNDO);
+    behind.filter(|behind| behind.is_empty() || behind.starts_with(char::is_whitespace)).unwrap_or(words)
+}
+
 /// Newest milestones among which the commit is looked for.
 const MOST_MILESTONES: usize = 256;
 /// Deepest level of nested arguments that is searched for names.
@@ -231,11 +238,19 @@ impl<'a> Collector<'a> {
             self.expected = Some(Expected::OfCommand(command, place));
             return self.read_names(content, place, Places::PERSON);
         }
-        if slash::is_typed_for_interface(&words) || slash::sent_command(&text, &words).is_some() {
+        let words = match slash::without_commands(&words) {
+            // Commands to the tool stand before what a person asks for.
+            own if own.len() < words.len() && !own.trim().is_empty() => Cow::Owned(own.to_owned()),
+            _ => words,
+        };
+        if slash::without_commands(&words).trim().is_empty() || slash::sent_command(&text, &words).is_some() {
             // It may begin a new conversation.
-            return self.dialogue.read_interface(place, words.trim());
+            let mut lines = words.lines().map(str::trim);
+            let reset = lines.find(|line| slash::RESETS.contains(line)).unwrap_or(words.trim());
+            return self.dialogue.read_interface(place, reset);
         }
-        if words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO) {
+        let is_undo = words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO);
+        if is_undo {
             self.take_back_commit(place);
             self.take_back_answer();
         }
@@ -245,11 +260,16 @@ impl<'a> Collector<'a> {
         if let Some(report) = person::report(&text) {
             self.read_report(place, report);
         }
+        let own = slash::without_mode(&words);
         match slash::without_prompt(&words) {
             Some((command, is_bare)) => self.read_person(place, &command, is_bare),
-            None => self.read_person(place, slash::without_mode(&words), false),
+            None => self.read_person(place, own, false),
         }
-        self.read_names(content, place, Places::PERSON);
+        // The name of a command is no path.
+        match own.len() < words.len() || is_undo {
+            true => self.read_prose(without_undo(own), place, Places::PERSON),
+            false => self.read_names(content, place, Places::PERSON),
+        }
     }
 
     /// Reads the command that waits for its prompt, with the title of the prompt if it came. Returns whether there is one.
@@ -289,7 +309,7 @@ impl<'a> Collector<'a> {
         self.dialogue.read_person(place, words, is_command, &mut self.notes);
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if self.dialogue.requests.last().is_some_and(is_request) {
-            self.note_undone(words.trim_start().strip_prefix(UNDO).unwrap_or(words));
+            self.note_undone(without_undo(words));
             let reopened = self.end_request(words);
             self.asked = Asked::at(place.position).reopening(reopened);
         } else if is_substantive(words) && self.is_refused_by(words) {
@@ -298,6 +318,7 @@ impl<'a> Collector<'a> {
         } else if shows(words) {
             self.asked.leave();
         }
+        let words = without_undo(words);
         let pasted = if is_procedure(words) { [behind_heading(words)].into() } else { passages(words) };
         self.statements.add_person(place, words, pasted);
     }

@@ -52,7 +52,8 @@ pub(super) enum Expected<'a> {
 pub(super) fn sent_command(message: &str, words: &str) -> Option<String> {
     let is_command = message.trim_start().starts_with("<command-") && message.contains(COMMAND_ELEMENT);
     let words = words.trim();
-    (is_command && words.starts_with('/')).then(|| words.to_owned())
+    // Some versions send the name without its mark.
+    (is_command && !words.is_empty()).then(|| format!("/{}", words.trim_start_matches('/')))
 }
 
 /// Whether a command is one to the interface.
@@ -84,6 +85,19 @@ pub(super) fn is_typed_for_interface(words: &str) -> bool {
             THAT_RUN.contains(&name) && starts && arguments.filter(is_plain).nth(MOST_PLAIN).is_none()
         }
     }
+}
+
+/// A message without the lines at its beginning that are commands to the interface, as a person types them.
+pub(super) fn without_commands(words: &str) -> &str {
+    let mut rest = words;
+    while rest.trim_start().starts_with('/') {
+        let (line, behind) = rest.trim_start().split_once('\n').unwrap_or((rest.trim_start(), ""));
+        if !is_typed_for_interface(line) {
+            break;
+        }
+        rest = behind;
+    }
+    rest
 }
 
 /// Whether a word is a file, an address or a flag.
