@@ -6,7 +6,7 @@
 //! when an earlier compaction comes from a program that stores no ledger.
 
 pub(crate) mod actions;
-mod answers;
+pub(crate) mod answers;
 pub(crate) mod bold;
 mod causes;
 pub(crate) mod choices;

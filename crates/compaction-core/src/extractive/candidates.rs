@@ -23,6 +23,7 @@ use super::checks::Checks;
 use super::pool::{Origin, Pool, Rank};
 use super::{Style, Turn};
 use crate::ledger::actions::shown;
+use crate::ledger::answers::{is_assent, is_courtesy};
 use crate::ledger::choices::is_process;
 use crate::ledger::closed_requests::accepts;
 use crate::ledger::commands::{clip_command, is_check, only_formats, only_looks, purposes};
@@ -45,7 +46,7 @@ use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::{PlanStatus, edits_files};
 use done::{FileStates, UndoneTurns, is_answered_item, is_commit_of, milestones, pushed_commit, standing_milestones};
-use goal::{asked, only_explores, pasted_error};
+use goal::{asked, in_full, only_explores, pasted_error};
 pub(super) use next_steps::ROOM_FOR_TWO;
 
 /// Most UTF-16 units of a repeated request.
@@ -124,7 +125,8 @@ impl Candidates {
         let read = style.with_turn.map(|with_turn| with_turn.requests.iter().find(of_turn));
         // The prompt of a command with which the history ends is not the person's.
         let turn_request = turn_request.filter(|turn| read.is_none_or(|read| read.is_some()) || !is_prompt(turn));
-        let is_answer = read.flatten().is_some_and(|read| read.weight == RequestWeight::Answer);
+        let is_answer = read.flatten().is_some_and(|read| read.weight == RequestWeight::Answer)
+            || turn_request.is_some_and(is_assent);
         // A turn that begins with a rule goes on with the request before it.
         let is_aim = |request: &&Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
         let is_open = |turn: &str| {
@@ -229,7 +231,7 @@ impl<'a> Builder<'a> {
     fn requests(&mut self) {
         if self.kind == SummaryKind::TurnPrefix {
             if let Some(first) = self.first_request() {
-                let text = typed(&first.text, MOST_UNITS);
+                let text = in_full(&first.text, self.units);
                 self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
             }
             return;
@@ -260,7 +262,7 @@ impl<'a> Builder<'a> {
                 RequestWeight::Command => self.with_title(latest).to_owned(),
                 _ if is_pasted => pasted.unwrap_or_default(),
                 _ if is_procedure(request) => clip_sentences(&typed(request, MOST_UNITS), LONGEST_PROCEDURE),
-                _ => typed(request, MOST_UNITS),
+                _ => in_full(request, self.units),
             };
             let is_command = latest.weight == RequestWeight::Command;
             let answered = || self.answered_by(&latest.text, latest.position).filter(|_| !is_command);
@@ -911,7 +913,7 @@ fn asks(request: &str) -> bool {
 }
 
 fn is_question(text: &str) -> bool {
-    text.ends_with(['?', '\u{ff1f}']) || text.starts_with('\u{bf}')
+    (text.ends_with(['?', '\u{ff1f}']) || text.starts_with('\u{bf}')) && !is_courtesy(text)
 }
 
 /// The question of a statement. A mark such as that of bold text may join a short sentence to it.

@@ -104,7 +104,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let plain = normalised(words);
     let says_more = plain.split_whitespace().count() > BARE_WORDS || unspaced(&plain) > BARE_CHARACTERS;
     let verdict = verdict(first);
-    let all: Vec<&str> = sentences(answer).collect();
+    let all = own_sentences(answer);
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
         (Some(at), _) if asks_fact(all[at]) => return None,
@@ -211,6 +211,26 @@ fn is_question(text: &str) -> bool {
         || text.ends_with("ますか\u{3002}")
 }
 
+/// Words of questions at the end of an answer that only invite a person to say more, and most words of such a question.
+static COURTESIES: WordList = word_list!(SPACED, "answers: courtesies");
+const COURTESIES_UNSPACED: &[&str] = listed!(UNSPACED, "answers: courtesies");
+const COURTESY_WORDS: usize = 20;
+
+/// Whether a sentence only asks if a person wants anything else. Nothing is proposed in it.
+pub(crate) fn is_courtesy(sentence: &str) -> bool {
+    if !is_question(sentence) {
+        return false;
+    }
+    let words = normalised(sentence);
+    let is_short = words.split_whitespace().take(COURTESY_WORDS + 1).count() <= COURTESY_WORDS;
+    is_short && !has_name(sentence) && (COURTESIES.is_in(&words) || has_piece(sentence, COURTESIES_UNSPACED))
+}
+
+/// The sentences of an answer without such questions.
+fn own_sentences(answer: &str) -> Vec<&str> {
+    sentences(answer).filter(|one| !is_courtesy(one)).collect()
+}
+
 /// Whether the first sentence of a message begins with an assent.
 pub(super) fn agrees(message: &str) -> bool {
     sentences(message).next().and_then(verdict) == Some(Verdict::Assent)
@@ -258,6 +278,11 @@ fn only_agrees(message: &str, normalised: &str) -> bool {
         unspaced <= ASSENT_CHARACTERS
     };
     is_short && !has_name(message)
+}
+
+/// Whether a message agrees and says nothing else: `ok, do that`.
+pub(crate) fn is_assent(message: &str) -> bool {
+    verdict(message.trim()) == Some(Verdict::Assent) && is_plain_assent(message)
 }
 
 /// Whether all clauses of a message agree and say nothing else.
@@ -312,13 +337,14 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     if is_long || sentences(message).any(is_question) || reports(message) {
         return false;
     }
-    let all: Vec<&str> = sentences(answer).collect();
+    let all = own_sentences(answer);
     let newest = &all[all.len().saturating_sub(ASKED_WITHIN)..];
     let options = offered(answer);
     let questions = newest.iter().copied().filter(|one| is_question(one));
     let asked: Vec<&str> = questions.chain(options.as_deref()).collect();
     if asked.is_empty() {
-        return false;
+        // An assent goes on with what the answer shows, even if that asks nothing.
+        return is_assent(message);
     }
     let is_choice = options.is_some() || asked.iter().any(|one| lets_choose(one));
     let asked = asked.into_iter().map(normalised).collect::<String>();

@@ -235,8 +235,9 @@ impl<'a> Collector<'a> {
         }
         self.read_expected(expected.as_ref(), None);
         if let Some(command) = slash::sent_command(&text, &words).filter(|one| !slash::is_of_interface(one)) {
+            self.read_prose(&command, place, Places::PERSON);
             self.expected = Some(Expected::OfCommand(command, place));
-            return self.read_names(content, place, Places::PERSON);
+            return;
         }
         let words = match slash::without_commands(&words) {
             // Commands to the tool stand before what a person asks for.

@@ -135,6 +135,11 @@ static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// First words of a clause that gives a task.
 static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
+/// The same in languages without spaces between words, words of sentences that hold in general instead, and words before
+/// such a task that make it none.
+const TASKS_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: tasks");
+const GENERAL_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: general");
+const BEFORE_NO_TASKS: &[&str] = listed!(UNSPACED, "constraints: before no tasks");
 /// Phrases that invite a person to say more, as models end their answers, which people paste.
 static INVITING: WordList = word_list!(SPACED, "constraints: inviting");
 /// First words of fragments without a verb that deny something, and words with which these only report.
@@ -218,8 +223,33 @@ pub(crate) fn lasts(demand: &str) -> bool {
     if LASTING.found_in(&words).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(own, LASTING_UNSPACED) {
         return true;
     }
-    let gives_task = |clause: &str| TASKS.starts(&normalised(clause));
-    FORBIDDING.is_in(&words) && !own.split([',', ';']).any(gives_task)
+    FORBIDDING.is_in(&words) && !gives_task(own)
+}
+
+/// The clauses of a sentence.
+fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
+    sentence.split([',', ';', '\u{ff0c}', '\u{ff1b}', '\u{3001}']).map(str::trim)
+}
+
+/// Whether a clause of a sentence gives a task, which is done once.
+pub(super) fn gives_task(sentence: &str) -> bool {
+    clauses(sentence).any(|clause| TASKS.starts(&normalised(clause)))
+        || !has_piece(sentence, GENERAL_UNSPACED) && clauses(sentence).any(is_task_in_a_script)
+}
+
+fn is_task_in_a_script(clause: &str) -> bool {
+    let ends = |task: &&str| clause.find(*task).map(|at| &clause[..at]);
+    TASKS_UNSPACED.iter().filter_map(ends).any(|before| !has_piece(before, BEFORE_NO_TASKS))
+}
+
+/// Whether a sentence has something changed once: a clause gives the task, and no other one demands anything but what is
+/// no longer wanted.
+fn changes_once(sentence: &str) -> bool {
+    let asks = |clause: &str| SCRIPTS.iter().any(|script| script.asks(clause));
+    let is_left = |clause: &&str| !is_task_in_a_script(clause) && !clause.ends_with('\u{4e86}');
+    !has_piece(sentence, GENERAL_UNSPACED)
+        && clauses(sentence).any(is_task_in_a_script)
+        && !clauses(sentence).filter(is_left).any(asks)
 }
 
 /// Whether a sentence in one of the languages of [`SCRIPT_TABLES`] is a constraint.
@@ -227,6 +257,7 @@ fn is_constraint_in_a_script(sentence: &str) -> bool {
     // The characters of all cues begin with such a byte. The loop is compiled to vector instructions.
     sentence.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE3))
         && SCRIPTS.iter().any(|script| script.asks(sentence))
+        && !changes_once(sentence)
 }
 
 /// Whether a part of a sentence is an order in one of `languages`.

@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use super::answers::{agrees, answered, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
-use super::constraints::{begins_with_ban, begins_with_demand, constraints, is_constraint};
+use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint};
 use super::cues::{choice, goal_line, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
@@ -81,7 +81,7 @@ fn asks_for_work(text: &str, words: &str, count: usize) -> bool {
     let replies = REPLIES.starts(words);
     let asks = || text.contains('?') || ASKING.is_in(words) || WORK.is_in(words);
     // Constraints have a section of their own.
-    let restricts = || sentences(text).all(is_constraint);
+    let restricts = || sentences(text).all(|one| is_constraint(one) && !gives_task(one));
     count >= FEWEST_WORDS && !restricts() && (!replies || count >= MANY_WORDS || asks())
 }
 

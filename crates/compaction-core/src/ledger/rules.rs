@@ -1,6 +1,6 @@
 //! Rules: messages of a person that only say how the work is to be done.
 
-use super::constraints::is_constraint;
+use super::constraints::{gives_task, is_constraint};
 use super::problems::reported;
 use super::statements::sentences;
 use super::text::{WordList, first_words, has_piece, normalised, word_list};
@@ -12,8 +12,6 @@ static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
 static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
-/// First words of a clause that gives a task.
-static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// Words of reports that something is still so.
 static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
 /// Most UTF-16 units of a message that only sets rules, and the words among which each of its sentences says so.
@@ -27,12 +25,11 @@ pub(crate) fn only_sets_rules(message: &str) -> bool {
     if utf16_len(message) > LONGEST_RULE || persists() || reported(message).is_some() {
         return false;
     }
-    let gives_task = |clause: &str| TASKS.starts(&normalised(clause));
     let is_rule = |sentence: &str| {
         let words = first_words(sentence, RULE_WORDS);
         let says_so = LASTING.is_in(&words) || ANSWERS.is_in(&words) || FROM_NOW_ON.starts(&words);
         let is_wide = has_piece(sentence, LASTING_UNSPACED);
-        is_constraint(sentence) && (says_so || is_wide) && !sentence.split([',', ';']).any(gives_task)
+        is_constraint(sentence) && (says_so || is_wide) && !gives_task(sentence)
     };
     let mut all = sentences(message).peekable();
     all.peek().is_some() && all.all(is_rule)

@@ -127,7 +127,11 @@ impl<'a> Builder<'a> {
             |one: &Request| self.turn_request.is_none() && requests.last().is_some_and(|last| std::ptr::eq(last, one));
         let is_told = |one: &&Request| {
             let goes_on = matches!(one.weight, RequestWeight::Answer | RequestWeight::Command);
-            (goes_on || is_last(one)) && !only_sets_rules(&one.text) && !RESETS.contains(&one.text.trim())
+            let is_repeated = self.turn_request.is_some_and(|turn| one_line(turn) == one_line(&one.text));
+            (goes_on || is_last(one))
+                && !is_repeated
+                && !only_sets_rules(&one.text)
+                && !RESETS.contains(&one.text.trim())
         };
         let behind = requests.iter().rev().take_while(|one| one.position > latest.position).filter(is_told);
         let mut told: Vec<&Request> = behind.take(MOST_BEHIND).collect();
@@ -277,6 +281,28 @@ fn is_prompt_of_shell(line: &str) -> bool {
     let is_typed = first == "$" || first == "%" || first == "\u{276f}" || first == "PS" && line.contains('>');
     let is_drive = || first.get(1..3).is_some_and(|drive| drive.starts_with(':')) && line.contains('>');
     is_typed || is_drive() || is_host() && line.split_whitespace().nth(1).is_some()
+}
+
+/// Part of a summary that an open request may take with all of its lines, the lines without prose in a row from which
+/// they are pasted, and most UTF-16 units of such a line.
+const FULL_PART: usize = 6;
+const PASTED_LINES: usize = 5;
+const LONGEST_LINE: usize = 300;
+
+/// An open request for a summary of `units` UTF-16 units: all of its lines, such as `Bread (one), fillings (at most 3)`,
+/// if a person typed them, and otherwise what is prose.
+pub(super) fn in_full(request: &str, units: usize) -> String {
+    let (whole, prose) = (one_line(request), typed(request, MOST_UNITS));
+    let is_cut = prose.contains(" \u{2026} ");
+    if !is_cut || utf16_len(&whole) * FULL_PART > units || request.contains("```") {
+        return prose;
+    }
+    let mut in_a_row = 0;
+    let is_pasted = request.lines().map(str::trim).filter(|line| !line.is_empty()).any(|line| {
+        in_a_row = if is_prose(line) { 0 } else { in_a_row + 1 };
+        in_a_row == PASTED_LINES || in_a_row > 0 && utf16_len(line) > LONGEST_LINE
+    });
+    if is_pasted { prose } else { whole }
 }
 
 /// Fewest lines of such an output, fewest UTF-16 units of its error, and those by which its line is found.

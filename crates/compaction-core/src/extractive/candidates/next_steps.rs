@@ -4,6 +4,7 @@
 use super::{Builder, IN_ANSWER, LONGEST_REPEAT, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_question, is_typed};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::answers::is_assent;
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, typed};
@@ -126,21 +127,19 @@ impl Builder<'_> {
             let ahead = self.ahead().unwrap_or_default();
             return self.add_step(&format!("{task}{rest}{open}{ahead}"), &task, "");
         }
-        if is_substantive(turn) {
+        let is_bare = is_trivial(turn) || is_assent(turn);
+        if is_substantive(turn) && !is_bare {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
             let told = || self.with_meaning(turn, self.chosen_option(turn), u64::MAX);
             let line = self.inside(turn, &open).unwrap_or_else(|| format!("{}{open}", told()));
             return self.add_step(&line, &shown, turn);
         }
         let chosen = self.chosen_option(turn);
-        let answered =
-            || self.answered_by(turn, u64::MAX).filter(|said| !is_trivial(turn) || said.starts_with(IN_ANSWER));
+        let answered = || self.answered_by(turn, u64::MAX).filter(|said| !is_bare || said.starts_with(IN_ANSWER));
         let line = match chosen.or_else(answered) {
             Some(meant) => format!("{} ({meant})", one_line(turn)),
             // A word such as `continue` says nothing by itself.
-            None if is_trivial(turn) => {
-                self.latest().map_or_else(|| THE_LATEST.to_owned(), |latest| self.told(&latest.text))
-            }
+            None if is_bare => self.latest().map_or_else(|| THE_LATEST.to_owned(), |latest| self.told(&latest.text)),
             None => typed(turn, MOST_UNITS),
         };
         let line = clip_middle(&line, (self.units / TURN_PART).clamp(TURN_UNITS.0, TURN_UNITS.1));
