@@ -125,8 +125,7 @@ impl Candidates {
         let read = style.with_turn.map(|with_turn| with_turn.requests.iter().find(of_turn));
         // The prompt of a command with which the history ends is not the person's.
         let turn_request = turn_request.filter(|turn| read.is_none_or(|read| read.is_some()) || !is_prompt(turn));
-        let is_answer = read.flatten().is_some_and(|read| read.weight == RequestWeight::Answer)
-            || turn_request.is_some_and(is_assent);
+        let is_answer = read.flatten().is_some_and(|read| read.weight == RequestWeight::Answer);
         // A turn that begins with a rule goes on with the request before it.
         let is_aim = |request: &&Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
         let is_open = |turn: &str| {
@@ -237,7 +236,7 @@ impl<'a> Builder<'a> {
             return;
         }
         let latest = self.latest();
-        let of_turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer);
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer && !is_assent(turn));
         let newest = of_turn.or(latest.map(|latest| latest.text.as_str()));
         let is_latest = |request: &Request| newest.is_some_and(|newest| one_line(newest) == one_line(&request.text));
         self.earlier_goals(is_latest);
@@ -559,7 +558,7 @@ impl<'a> Builder<'a> {
         if !is_own && answered.is_none() {
             return false;
         }
-        let turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer);
+        let turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer && !is_assent(turn));
         let is_latest = match turn {
             Some(_) => note.position > self.ledger.messages,
             None => self.latest().is_some_and(|latest| latest.position == note.position),

@@ -1,9 +1,10 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
 use super::next_steps::is_document;
-use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin, asks, is_typed, origin};
+use super::{Builder, Candidates, IN_ANSWER, LONGEST_FIRST, MOST_UNITS, Origin, asks, is_typed, origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
+use crate::ledger::answers::is_assent;
 use crate::ledger::closed_requests::{accepts, answered_start, reopens, said_first};
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::error_line;
@@ -146,7 +147,8 @@ impl<'a> Builder<'a> {
             self.pool.add(Section::Goal, &and_then(words, option), origin(one), Rank::Must);
         }
         if let Some(turn) = self.turn_request {
-            let answered = || self.question_before(turn, u64::MAX).filter(|_| self.is_answer);
+            let answers = |said: &String| self.is_answer || is_assent(turn) && said.starts_with(IN_ANSWER);
+            let answered = || self.question_before(turn, u64::MAX).filter(answers);
             let item = and_then(turn, self.chosen_option(turn).or_else(answered));
             self.pool.add(Section::Goal, &item, Origin::at(u64::MAX), Rank::Must);
         }
