@@ -29,6 +29,8 @@ pub(super) const SEPARATOR: &str = " | ";
 
 /// Beginnings of lines that harnesses add to the end of an output, in lower case.
 const FRAMES: &[&str] = listed!(HARNESSES, "results: frames");
+/// The same of the lines that tools of browsers add anywhere.
+const OF_BROWSERS: &[&str] = listed!(HARNESSES, "results: of browsers");
 /// Bytes of the longest prompt of a shell, and most words in it.
 const LONGEST_PROMPT: usize = 100;
 const PROMPT_WORDS: usize = 4;
@@ -50,6 +52,20 @@ pub(super) fn without_frame(output: &str) -> &str {
     let text = bare.trim_start();
     let first = text.lines().next().unwrap_or_default();
     if is_prompt(first) { &text[first.len()..] } else { bare }
+}
+
+/// Whether the tool of a browser adds a line to its output: `[computer:screenshot] Screenshot size: 800x454`.
+fn is_of_browser(line: &str) -> bool {
+    let line = line.trim();
+    let own = line.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map_or(line, |(_, own)| own);
+    OF_BROWSERS.iter().any(|start| own.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start)))
+}
+
+/// Whether all lines of an output are a table with one name in it, such as the listing of a directory.
+fn is_lone_name(told: &[&str]) -> bool {
+    let is_cell = |line: &str| line.starts_with('|') && line.ends_with('|');
+    let words = |line: &str| line.split('|').filter(|cell| cell.contains(char::is_alphanumeric)).count();
+    told.len() <= 2 && told.iter().all(|line| is_cell(line.trim()) && words(line) == 1)
 }
 
 /// Whether a line is the prompt of a shell and nothing else: `(venv) dev@host project %`.
@@ -222,11 +238,19 @@ fn telling(output: &str) -> String {
         let is_remark = line.starts_with('[') && line.ends_with(']') && line.contains("...");
         let is_aside = line.starts_with('(') && line.ends_with(')');
         let is_count = line.strip_prefix("total ").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
-        line.contains(char::is_alphanumeric) && !is_remark && !is_aside && !is_count && !is_notice(line)
+        line.contains(char::is_alphanumeric)
+            && !is_remark
+            && !is_aside
+            && !is_count
+            && !is_notice(line)
+            && !is_of_browser(line)
     };
     let mut lines = output.lines().filter(is_telling);
     let mut told: Vec<&str> = lines.by_ref().take(MOST_LINES - 1).collect();
     told.extend(lines.next_back());
+    if !told.is_empty() && is_lone_name(&told) {
+        return String::new();
+    }
     let told: Vec<String> = told.into_iter().map(|line| clip(&one_line(line), LONGEST_LINE)).collect();
     let told = clip(&told.join(SEPARATOR), LONGEST);
     let is_bare = told.len() < FEWEST_BYTES && !told.contains(|character: char| character.is_ascii_digit());
