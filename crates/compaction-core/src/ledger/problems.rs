@@ -38,6 +38,8 @@ const CONDITIONS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: conditions");
 
 /// Words behind which a past failure only says which thing is meant: `the test that failed`.
 static RELATIVES: WordList = word_list!(SPACED, "problems: relatives");
+/// Words that point at what was done.
+static POINTING: WordList = word_list!(SPACED, "problems: pointing");
 /// Words between such a word and the failure.
 static AUXILIARIES: WordList = word_list!(SPACED, "problems: auxiliaries");
 /// Words for a past failure.
@@ -100,7 +102,16 @@ fn problem_part(sentence: &str) -> &str {
 fn is_problem(sentence: &str) -> bool {
     // Most clauses tell no problem, and to look for a constraint takes longer.
     let is_said = |clause: &str| is_problem_of(clause) && !is_constraint(clause.trim());
-    is_prose(sentence) && sentence.split([',', ';', '\u{ff0c}', '\u{3001}']).any(is_said)
+    is_prose(sentence)
+        && (sentence.split([',', ';', '\u{ff0c}', '\u{3001}']).any(is_said) || points_at_failure(sentence))
+}
+
+/// Whether the first words of a sentence point at something that failed: `That broke everything`. Elsewhere, such words
+/// say which thing is meant.
+fn points_at_failure(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    let first = words.split_whitespace().next().unwrap_or_default();
+    POINTING.has(first) && FAILED_ONCE.found_in(&words).any(|(at, _)| words[..at].trim() == first)
 }
 
 /// Whether a part of a sentence says so.
@@ -244,6 +255,10 @@ mod tests {
             "标题不见了",
             "スクロールするとメニューが残らない",
             "메뉴가 안 보여요",
+            "That broke the whole page of the orders",
+            "trang vẫn không hiện danh sách",
+            "liste hâlâ çalışmıyor",
+            "订单和用户页面现在全404了",
             "로그인이 작동하지 않아요",
         ] {
             assert_eq!(reported(message).as_deref(), Some(message));
@@ -257,6 +272,7 @@ mod tests {
             "add error handling to the loader",
             "Show an error when the list doesn't work",
             "run only the test that failed",
+            "find the commit that broke the build",
             "führe nur den Test aus, der fehlgeschlagen ist",
             "corrige el error y ejecuta solo la prueba que falló",
             "corrija e rode somente o teste que falhou",
