@@ -28,7 +28,7 @@ pub(crate) mod last_step;
 mod logs;
 mod loss;
 mod measure;
-mod names;
+pub(crate) mod names;
 pub(crate) mod noise;
 pub(crate) mod notes;
 pub(crate) mod outcomes;

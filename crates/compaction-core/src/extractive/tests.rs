@@ -1568,7 +1568,7 @@ fn the_state_of_a_split_turn_is_in_the_sections_of_the_history() {
         InProgress: The assistant said last: I take Way A:
         InProgress: Last step: editing `src/a.rs` failed: the text was not found
         Blocked: `src/a.rs` failed: the text was not found
-        NextSteps: Go on with: Rename the node in `src/a.rs` and in `src/b.rs`, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again
+        NextSteps: Go on with: Rename the node in `src/a.rs` and in `src/b.rs`, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again; send again: the edit of `src/a.rs`, which failed
     "#]].assert_eq(&state);
 }
 

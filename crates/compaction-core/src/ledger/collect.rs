@@ -17,7 +17,8 @@ use super::last_step::{LastStep, NewestCalls};
 use super::names::NameKind;
 use super::names::Names;
 use super::notes::{
-    ANSWERED, ASKED_THEN, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, UNDID, UNDID_WORK, undone,
+    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, TOOK_BACK, UNDID,
+    UNDID_WORK, undone,
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
@@ -43,6 +44,8 @@ use crate::tools::{FileTools, names_path, plan_text};
 
 /// The command by which a person has aider take back its newest commit.
 const UNDO: &str = "/undo";
+/// The beginning of the call by which a transcript tells what came of it.
+const RESET: &str = "git reset ";
 /// What a person wrote behind that command, or all they wrote.
 fn without_undo(words: &str) -> &str {
     let behind = words.trim_start().strip_prefix(UNDO);
@@ -57,6 +60,12 @@ const DEEPEST: usize = 64;
 const LONGEST_ANSWER: usize = 240;
 /// Most such requests between two.
 const MOST_UNDONE: usize = 3;
+
+/// Whether a call takes back commits.
+fn resets(call: &ToolCall) -> bool {
+    let command = call.arguments.as_ref().and_then(|arguments| arguments.get("command")?.as_str());
+    command.is_some_and(|command| command.starts_with(RESET))
+}
 
 /// Collects a ledger, message by message.
 ///
@@ -86,6 +95,8 @@ pub struct Collector<'a> {
     expected: Option<Expected<'a>>,
     /// The requests whose work the person had undone, until the next one comes, newest first, and where they did so.
     undone: Option<(Vec<String>, SourcePosition<'a>)>,
+    /// Where the person told aider to take back a commit, until the next message says whether it did.
+    undoing: Option<SourcePosition<'a>>,
 }
 
 impl Ledger {
@@ -122,6 +133,7 @@ impl<'a> Collector<'a> {
             asked: Asked::default(),
             expected: None,
             undone: None,
+            undoing: None,
         };
         match (previous, previous_summary) {
             (Some(previous), _) => collector.restore(previous),
@@ -161,6 +173,12 @@ impl<'a> Collector<'a> {
         let place = SourcePosition { position: self.position, entry: Some(&prepared.entry_id) };
         let expected = self.expected.take();
         let body = prepared.message.read_body();
+        match &*body {
+            _ if self.undoing.is_none() => {}
+            Body::Assistant(assistant) if assistant.tool_calls().any(resets) => {}
+            Body::ToolResult { is_error: true, .. } => self.undoing = None,
+            _ => self.take_back(),
+        }
         if !matches!(&*body, Body::User { .. }) {
             self.read_expected(expected.as_ref(), None);
         }
@@ -252,8 +270,11 @@ impl<'a> Collector<'a> {
         }
         let is_undo = words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO);
         if is_undo {
-            self.take_back_commit(place);
-            self.take_back_answer();
+            // Where the command has a result of its own, that says whether it took anything back.
+            self.undoing = Some(place);
+            if words.trim() != UNDO {
+                self.take_back();
+            }
         }
         if self.dialogue.is_repeated(&words) {
             return;
@@ -324,16 +345,36 @@ impl<'a> Collector<'a> {
         self.statements.add_person(place, words, pasted);
     }
 
+    /// Takes back what the command to do so took back.
+    fn take_back(&mut self) {
+        if let Some(place) = self.undoing.take() {
+            self.take_back_commit(place);
+            self.take_back_answer();
+        }
+    }
+
     /// Records that the newest commit was taken back, as aider does when a person tells it to. It does not take back what
     /// was pushed.
     fn take_back_commit(&mut self, place: SourcePosition<'a>) {
         let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
         let mut taken_back: HashSet<&str> = HashSet::new();
         let mut newest = None;
+        // Changes behind the newest commit go first.
+        let changed_at = self.actions.changed_at();
+        let mut is_newest = true;
+        let mut is_uncommitted = false;
         for one in milestones.take(MOST_MILESTONES) {
             let text = one.text.as_str();
+            let is_all = text.strip_prefix(TOOK_BACK) == Some(ALL_CHANGES);
             if text.starts_with(PUSHED) {
                 break;
+            }
+            if is_newest && (is_all || text.starts_with(UNDID) || text.starts_with(COMMITTED)) {
+                is_newest = false;
+                is_uncommitted = changed_at > one.position;
+                if is_uncommitted {
+                    break;
+                }
             }
             if let Some((hash, _)) = text.strip_prefix(UNDID).and_then(|rest| rest.split_once(": ")) {
                 taken_back.insert(hash);
@@ -347,7 +388,9 @@ impl<'a> Collector<'a> {
         }
         // Without a commit that is told, what was done for the last request was taken back.
         let committed_at = newest.as_ref().map_or(place.position, |(_, position)| *position);
-        if let Some((line, _)) = &newest {
+        if is_uncommitted {
+            self.statements.add_line(Voice::Milestone, place, &format!("{TOOK_BACK}{ALL_CHANGES}"));
+        } else if let Some((line, _)) = &newest {
             self.statements.add_line(Voice::Milestone, place, line);
         } else if self.undone.is_some() {
             return;
@@ -596,6 +639,7 @@ impl<'a> Collector<'a> {
 
     /// The ledger of everything that was read.
     pub fn finish(mut self) -> Ledger {
+        self.take_back();
         let expected = self.expected.take();
         self.read_expected(expected.as_ref(), None);
         if !self.has_results && self.actions.has_waited() {
@@ -605,7 +649,7 @@ impl<'a> Collector<'a> {
         self.actions.take_proposals();
         self.actions.settle(self.first, self.dialogue.answered >= self.first, &mut self.notes);
         self.actions.report(&mut self.notes);
-        self.dialogue.report(&mut self.notes);
+        self.dialogue.report(&mut self.notes, |position| self.actions.changed_since(position));
         let errors = self.errors.finish();
         self.names.mark_errors(errors.iter().map(|error| error.line.as_str()));
         let (paths, identifiers) = self.names.finish(self.position, |path| self.actions.is_file(path));

@@ -27,6 +27,9 @@ const MOST_CALLS: usize = 3;
 const LONGEST_TARGET: usize = 100;
 const LONGEST_RESULT: usize = 160;
 const LONGEST_PURPOSE: usize = 100;
+/// UTF-16 units to which a command is cut at most, and fewest ones of a result that tell something.
+const SHORTEST_COMMAND: usize = 40;
+const SHORTEST_RESULT: usize = 24;
 /// UTF-16 units at the beginning of an output that are read for a short one, and most lines of one that is told line by
 /// line, with their UTF-16 units.
 const LONGEST_READ: usize = 400;
@@ -67,8 +70,10 @@ const THINKING: [&str; 2] = ["think", "thought"];
 /// The newest step of the model. It is not stored: the messages behind a stored ledger have their own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastStep {
-    /// What was done and what came of it, on one line; empty if nothing was done.
-    pub(crate) text: String,
+    /// The newest calls of one message; empty if nothing was done.
+    pub(super) calls: Vec<Step>,
+    /// Calls of that message before them.
+    pub(super) earlier_calls: usize,
     /// Position of its last result, or of the call if there is none; 0 for none.
     pub(crate) position: u64,
     /// Messages with calls that came after the newest words of the model.
@@ -86,6 +91,61 @@ impl PartialEq for LastStep {
     /// It is no fact of its own, so it does not affect equality of ledgers.
     fn eq(&self, _: &Self) -> bool {
         true
+    }
+}
+
+/// A call of the last step: the words before its command, which is empty for a file, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Step {
+    lead: String,
+    command: String,
+    came: String,
+}
+
+impl Step {
+    /// The step in about `units` UTF-16 units. The command is cut before what came of it, which tells more.
+    fn told(&self, units: usize) -> String {
+        let Self { lead, command, came } = self;
+        let around = utf16_len(lead) + utf16_len(came);
+        let command = match utf16_len(command) {
+            0 => String::new(),
+            _ => {
+                quote(&clip_command(command, units.saturating_sub(around + 2).clamp(SHORTEST_COMMAND, LONGEST_TARGET)))
+            }
+        };
+        let left = units.saturating_sub(utf16_len(lead) + utf16_len(&command));
+        match utf16_len(came) {
+            whole if whole <= left => format!("{lead}{command}{came}"),
+            _ if left < SHORTEST_RESULT => format!("{lead}{command}"),
+            _ => format!("{lead}{command}{}", clip_middle(came, left).replace("\u{2026} \u{2026}", "\u{2026}")),
+        }
+    }
+}
+
+impl LastStep {
+    /// Whether nothing was done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// What was done and what came of it, on one line of about `units` UTF-16 units, the newest call in any case.
+    pub(crate) fn told(&self, units: usize) -> String {
+        let (mut told, mut left) = (Vec::new(), units);
+        for step in self.calls.iter().rev() {
+            let one = step.told(left);
+            if !told.is_empty() && utf16_len(&one) > left {
+                break;
+            }
+            left = left.saturating_sub(utf16_len(&one) + 2);
+            told.push(one);
+        }
+        match self.earlier_calls + self.calls.len() - told.len() {
+            0 => {}
+            1 => told.push("1 more call".to_owned()),
+            more => told.push(format!("{more} more calls")),
+        }
+        told.reverse();
+        told.join("; ")
     }
 }
 
@@ -154,7 +214,7 @@ impl<'a> NewestCalls<'a> {
             let result = result_of(&call.id);
             step(call, result.as_ref().map(|(text, is_error)| (text.as_ref(), *is_error)), tools)
         });
-        let mut told: Vec<String> = told.collect();
+        let mut told: Vec<Step> = told.collect();
         told.dedup();
         let shown_error = calls.iter().rev().find_map(|call| {
             let action = classify(call, tools);
@@ -162,11 +222,9 @@ impl<'a> NewestCalls<'a> {
                 result_of(&call.id).filter(|(text, is_error)| !is_error && !has_failed(&action, text, *is_error))?;
             Some((shown_error(call, &action, &text)?, told_target(call, &action)))
         });
-        if first > 0 {
-            told.insert(0, format!("{first} more calls"));
-        }
         LastStep {
-            text: told.join("; "),
+            calls: told,
+            earlier_calls: first,
             position: self.position,
             calls_since_words: self.since_words,
             shown_error,
@@ -187,7 +245,7 @@ pub(crate) fn is_thought(tool: &str) -> bool {
 }
 
 /// A call with its purpose and what came of it.
-fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> String {
+fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Step {
     let action = classify(call, tools);
     let (kind, target) = subject_of(call, &action);
     let has_failed = result.is_some_and(|(output, is_error)| is_error || has_failed(&action, output, is_error));
@@ -205,7 +263,8 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Str
         (false, ActionKind::Run) => "ran",
         (false, ActionKind::Call) => "called",
     };
-    let done = match &action {
+    let mut command = String::new();
+    let lead = match &action {
         ToolAction::Ask(questions) => {
             format!("asked the user: {}", clip(&one_line(&questions.join(" ")), LONGEST_RESULT))
         }
@@ -213,12 +272,16 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Str
         _ if kind == ActionKind::Edit => format!("{} {}{}", verb(kind), told_path(&target), adds()),
         _ if kind == ActionKind::Run => {
             let purpose = purpose(call).map(|purpose| format!("{purpose}: ")).unwrap_or_default();
-            format!("{purpose}{} {}", verb(kind), told(without_preparation(&target, LONGEST_TARGET)))
+            command = shown(without_preparation(&target, LONGEST_TARGET));
+            format!("{purpose}{} ", verb(kind))
         }
-        _ if kind == ActionKind::Call => format!("{} {}", verb(kind), told(&with_values(call))),
+        _ if kind == ActionKind::Call => {
+            command = shown(&with_values(call));
+            format!("{} ", verb(kind))
+        }
         _ => format!("{} {}", verb(kind), told_path(&target)),
     };
-    done + &came
+    Step { lead, command, came }
 }
 
 /// A command or a call with its values.
@@ -408,5 +471,37 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
             Some(cause.unwrap_or_else(|| format!(": {}", clip(&short, LONGEST_RESULT))))
         }
         _ => counted_line(printed).map(|line| format!(": \u{2026} {line}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_of_a_step_is_cut_before_what_came_of_it() {
+        let step = |command: &str, came: &str| Step {
+            lead: "Read the settings: ran ".to_owned(),
+            command: command.to_owned(),
+            came: came.to_owned(),
+        };
+        let last = |calls: Vec<Step>, earlier_calls| LastStep { calls, earlier_calls, ..LastStep::default() };
+        let command = "sqlite3 store.db \"select name, value, changed from settings order by name\"";
+        let values = ": port=502; mode=false; polling=100; timeout=1000; cache=disabled";
+        for (units, came, expected) in [
+            (300, values, format!("Read the settings: ran `{command}`{values}")),
+            (140, values, format!("Read the settings: ran `sqlite3 store.db \"select name, \u{2026} s order by name\"`{values}")),
+            (100, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} rder by name\"`: port=502; mode=fals \u{2026} he=disabled".to_owned()),
+            // A stub says nothing.
+            (80, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} rder by name\"`".to_owned()),
+        ] {
+            assert_eq!(last(vec![step(command, came)], 0).told(units), expected);
+        }
+        let two = last(vec![step("a", ": no output"), step("b", ": 7 rows")], 2);
+        assert_eq!(
+            two.told(120),
+            "2 more calls; Read the settings: ran `a`: no output; Read the settings: ran `b`: 7 rows"
+        );
+        assert_eq!(two.told(40), "3 more calls; Read the settings: ran `b`: 7 rows");
     }
 }

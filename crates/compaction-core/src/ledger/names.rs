@@ -466,7 +466,7 @@ fn is_drive(run: &str) -> bool {
 }
 
 /// The ending of a file's name, if it is a known one.
-pub(super) fn ending(name: &str) -> Option<&str> {
+pub(crate) fn ending(name: &str) -> Option<&str> {
     let bytes = name.as_bytes();
     let dot = bytes.iter().rev().take(LONGEST_ENDING + 1).position(|byte| *byte == b'.')?;
     let (stem, ending) = (&name[..name.len() - dot - 1], &name[name.len() - dot..]);

@@ -18,7 +18,7 @@ use super::rulings::{ruled, rules};
 use super::slash::RESETS;
 use super::stated::{Told, is_choice_of_person, is_way, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
-use super::steps::explicit_steps;
+use super::steps::{explicit_steps, is_applied};
 use super::templates::is_procedure;
 use super::terms::TextHashing;
 use super::text::{WordList, clip, clip_middle, normalised, one_line, word_list};
@@ -509,13 +509,16 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Adds the remaining steps that the newest answers name.
-    pub(super) fn report(&self, notes: &mut NoteList) {
+    /// `changed` gives the files that were changed behind a position.
+    pub(super) fn report<'f>(&self, notes: &mut NoteList, changed: impl Fn(u64) -> Vec<&'f str>) {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         // What an answer named before the final one of a turn is done or told again.
         let since = asked_at.max(self.answered);
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= since);
         for answer in newest() {
-            for step in explicit_steps(&answer.text) {
+            let steps = explicit_steps(&answer.text);
+            let changed = if steps.is_empty() { Vec::new() } else { changed(answer.place.position) };
+            for step in steps.into_iter().filter(|step| !is_applied(step, &answer.text, &changed)) {
                 notes.add(NoteKind::Step, &without_bold(step), answer.place, false);
             }
         }

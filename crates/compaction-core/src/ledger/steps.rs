@@ -4,9 +4,10 @@ use super::bold::without_bold;
 use super::coverage::{Coverage, Sums, Target};
 use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
+use super::repository::is_named;
 use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
-use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, word_list};
+use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, quoted, word_list};
 use super::{Ledger, Statement, Voice};
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
@@ -27,6 +28,9 @@ static ANNOUNCED: WordList = word_list!(SPACED, "steps: announced");
 static NOT_LEFT: WordList = word_list!(SPACED, "steps: not left");
 /// Words with which a report of work begins: `Updated the list of next steps`.
 static REPORTING: WordList = word_list!(SPACED, "steps: reporting");
+/// Fewest bytes of a name in a step that calls are searched for, and most names of one step.
+const SHORTEST_NAME: usize = 3;
+const MOST_NAMES: usize = 8;
 /// Marks that strings in data write for others.
 const ESCAPES: [&str; 3] = ["\\n", "\\r", "\\u"];
 /// Beginnings of the line above a list of steps.
@@ -74,6 +78,27 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
         }
     }
     steps
+}
+
+/// What a sentence names that a call may have: text in backticks, paths and names of files.
+pub(crate) fn names_in(sentence: &str) -> impl Iterator<Item = &str> {
+    let words = sentence.split_whitespace().map(|word| word.trim_matches(is_mark));
+    let paths = words.filter(|word| ending(word).is_some() || word.contains('/'));
+    quoted(sentence).chain(paths).filter(|name| name.len() >= SHORTEST_NAME)
+}
+
+/// Whether a step of an answer was done by the edits behind it: they change the file that it names, or the code that the
+/// answer shows has the name.
+pub(super) fn is_applied(step: &str, answer: &str, changed: &[&str]) -> bool {
+    let is_file = |name: &str| changed.iter().any(|path| is_named(path, name));
+    let is_shown = |name: &str| {
+        let mut is_code = false;
+        answer.lines().any(|line| {
+            is_code ^= line.trim_start().starts_with("```");
+            is_code && line.contains(name)
+        })
+    };
+    !changed.is_empty() && names_in(step).take(MOST_NAMES).any(|name| is_file(name) || is_shown(name))
 }
 
 /// The last numbered list of an answer that says what the model is about to do, by the line above it; empty if there is

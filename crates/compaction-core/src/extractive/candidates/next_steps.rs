@@ -4,15 +4,18 @@
 use super::{Builder, IN_ANSWER, LONGEST_REPEAT, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_question, is_typed};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::actions::shown;
 use crate::ledger::answers::is_assent;
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, typed};
+use crate::ledger::names::ending;
 use crate::ledger::notes::{GO_ON, LISTED_STEPS, NAMED_BEFORE, OFFERED, OLD_PLAN, OPEN_PARTS, THE_LATEST};
 use crate::ledger::problems::{pasted_error, reported};
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
-use crate::ledger::text::{clip, clip_middle, one_line};
-use crate::ledger::{FileRecord, Note, NoteKind, Request, Statement, Voice};
+use crate::ledger::steps::names_in;
+use crate::ledger::text::{clip, clip_middle, one_line, quote};
+use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Outcome, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{PlanItem, PlanStatus};
@@ -35,6 +38,8 @@ const LONGEST_INSIDE: usize = 240;
 /// Start the error that the last step shows, and what the model announced last.
 const SHOWN_LAST: &str = "the last step shows: ";
 const ANNOUNCED_LAST: &str = "announced last: ";
+/// Starts what failed and is sent again.
+const AGAIN: &str = "send again: ";
 /// Starts the cause that the model named and did nothing about yet.
 const CAUSE: &str = "the cause, as last found: ";
 /// Starts the files that are left.
@@ -159,7 +164,13 @@ impl Builder<'_> {
     /// nothing for yet, and what it announced last.
     fn ahead(&self) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
-        if self.units < ROOM_FOR_TWO || !self.is_open() {
+        if self.units < ROOM_FOR_TWO {
+            return None;
+        }
+        if let Some(again) = self.to_repeat() {
+            return Some(format!("; {again}"));
+        }
+        if !self.is_open() {
             return None;
         }
         let step = &ledger.last_step;
@@ -186,6 +197,7 @@ impl Builder<'_> {
         // What was announced before several steps is done.
         let mut own = of_turn().take_while(|one| one.position == newest.position && step.calls_since_words <= 1);
         let announced = own.find(|one| one.voice == Voice::Announcement && is_announcement(&one.text));
+        let announced = announced.filter(|one| !is_begun(ledger, one));
         let told = |start: &str, one: &Statement| {
             let words = one.text.trim_end_matches([':', '\u{ff1a}', ' ']);
             format!("; {start}{}", clip(words, LONGEST_INSIDE))
@@ -194,6 +206,27 @@ impl Builder<'_> {
         let announced = announced.map(|announced| told(ANNOUNCED_LAST, announced));
         let all = [cause, announced].into_iter().flatten().collect::<String>();
         (!all.is_empty()).then_some(all)
+    }
+
+    /// What has to be sent again, since it failed and nothing came behind it: an edit, or the request to the model.
+    fn to_repeat(&self) -> Option<String> {
+        let newest = self.with_turn;
+        let asked_at = newest.last_request().map_or(0, |request| request.position);
+        let changed_at = newest.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let of_turn = newest.unresolved_errors().filter(|error| error.position > asked_at);
+        let open: Vec<&ErrorRecord> = of_turn.collect();
+        let request = open.iter().find(|error| error.subject.is_none() && error.position == newest.messages);
+        let is_last = |error: &ErrorRecord| {
+            error.position > changed_at.max(newest.answered)
+                && (request.is_some() || error.position >= newest.last_step.position)
+        };
+        let edits = open.iter().filter(|error| is_last(error) && is_of_file(newest, error));
+        let edit = edits.filter_map(|error| error.subject.as_deref()).next_back();
+        match (edit, request) {
+            (Some(file), _) => Some(format!("{AGAIN}the edit of {}, which failed", quote(file))),
+            (None, Some(_)) => Some(format!("{AGAIN}the request to the model, which failed")),
+            (None, None) => None,
+        }
     }
 
     /// Adds the files to which the model did not do yet what it does to files like them.
@@ -324,6 +357,21 @@ impl Builder<'_> {
         let option = chosen(message, offered)?;
         Some(whole(&self.ledger.newest_answer.text, &option).unwrap_or(option))
     }
+}
+
+/// Whether a call failed that reads or changes a file.
+pub(super) fn is_of_file(ledger: &Ledger, error: &ErrorRecord) -> bool {
+    let Some(subject) = error.subject.as_deref() else { return false };
+    let is_run = || ledger.commands.iter().any(|run| shown(&run.command) == subject);
+    ending(subject).is_some() && !subject.contains(['(', ' ']) && !is_run()
+}
+
+/// Whether what the model announced was done behind it: a file was changed, or a command ran that the words name.
+fn is_begun(ledger: &Ledger, announced: &Statement) -> bool {
+    let is_changed = ledger.files.iter().any(|file| file.changed_at >= announced.position);
+    let runs = ledger.commands.iter().rev().take_while(|run| run.position >= announced.position);
+    let mut runs = runs.filter(|run| run.outcome != Outcome::Open);
+    is_changed || runs.any(|run| names_in(&announced.text).any(|name| run.command.contains(name)))
 }
 
 /// A request in at most `units` UTF-16 units: whole, or the sentences that ask, the first and the last one, then the

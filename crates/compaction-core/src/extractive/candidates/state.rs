@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::next_steps::is_of_file;
 use super::{
     Builder, FileStates, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, ROOM_FOR_TWO, SHORT_REQUEST,
     STALE_AFTER, milestones, standing_milestones,
@@ -43,7 +44,7 @@ const FILE_UNITS: (usize, usize) = (60, 120);
 const FEWEST_SINCE: u64 = 2;
 /// Part of a summary that the last step may take, and its fewest UTF-16 units.
 const STEP_PART: usize = 24;
-const LEAST_STEP: usize = 120;
+const LEAST_STEP: usize = 240;
 /// Part of a summary that what the model concluded may take, and its most UTF-16 units.
 const CONCLUDED_PART: usize = 32;
 const LONGEST_CONCLUDED: usize = 400;
@@ -162,7 +163,7 @@ impl<'a> Builder<'a> {
             let item = format!("{}: {words}", turn.said_last());
             self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
         }
-        if !turn.ledger.last_step.text.is_empty() {
+        if !turn.ledger.last_step.is_empty() {
             let item = turn.last_step_item();
             self.pool.add(Section::InProgress, &item, Origin::at(u64::MAX), Rank::Focus);
         }
@@ -199,7 +200,7 @@ impl<'a> Builder<'a> {
 
     fn last_step_item(&self) -> String {
         let units = (self.units / STEP_PART).max(LEAST_STEP);
-        let mut text = clip(&self.ledger.last_step.text, units);
+        let mut text = self.ledger.last_step.told(units);
         if let Some(file) = self.open_file().filter(|_| text.contains(OPEN_FILE)) {
             text = text.replace(OPEN_FILE, &format!("{OPEN_FILE} ({file})"));
         }
@@ -229,7 +230,7 @@ impl<'a> Builder<'a> {
         let step = &self.ledger.last_step;
         let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
         let is_open = self.kind == SummaryKind::TurnPrefix || self.is_open();
-        !step.text.is_empty() && step.position > asked_at.max(self.ledger.answered) && is_open
+        !step.is_empty() && step.position > asked_at.max(self.ledger.answered) && is_open
     }
 
     /// The end of the newest answer.
@@ -335,6 +336,13 @@ impl<'a> Builder<'a> {
         let Some(newest) = self.newest_of_model().next().filter(|_| self.ledger.last_request().is_some()) else {
             return;
         };
+        // An answer whose edits failed announces what did not come about.
+        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let changed_at = self.ledger.changed_at().max(asked_at);
+        let mut errors = self.ledger.unresolved_errors().filter(|error| error.position > changed_at);
+        if errors.any(|error| error.subject.is_none() || is_of_file(self.ledger, error)) {
+            return;
+        }
         if let Some(said) = said_first(&self.ledger.statements, &[(newest.position, newest.position)]) {
             let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
             let item = format!("{ANSWER}{}", clip(&said.text, LONGEST_RESULT));

@@ -240,6 +240,16 @@ fn many_commits_are_few_lines() {
     });
     let found = done(&[&messages[..], &told.collect::<Vec<_>>()].concat());
     assert_eq!(taken_back(&found), [expected], "{found:?}");
+    // A reset that failed took back nothing.
+    let refused = "The last commit was not made by aider in this chat session.";
+    let failed = [user("/undo"), runs("u", "git reset --hard HEAD~1"), returns("u", refused, true)];
+    let found = done(&[&messages[..], &failed].concat());
+    assert_eq!(taken_back(&found), [""; 0], "{found:?}");
+    // What no commit has goes first.
+    let edit = calls("e", "edit", r#"{"path":"src/menu.rs","oldText":"a","newText":"b"}"#);
+    let open = [user("Add a menu"), edit, returns("e", "ok", false), says("It is there.", "stop"), user("/undo")];
+    let found = done(&[&messages[..], &open].concat());
+    assert_eq!(taken_back(&found), ["Took back the changes of all files that were not committed"], "{found:?}");
 }
 
 #[test]

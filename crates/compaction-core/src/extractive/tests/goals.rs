@@ -13,7 +13,8 @@ pub(super) fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
     items.iter().map(|item| item.as_str().expect("an item is a text").to_owned()).collect()
 }
 
-/// The messages of a case: what a person or the model says, a file that the model edits, words behind which it reads a
+/// The messages of a case: what a person or the model says, a file that the model edits or fails to edit, a
+/// command that it runs, words behind which it reads a
 /// file, a plan, a skill that it starts.
 pub(super) fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
     let Some(Json::Array(all)) = case.get("messages") else { panic!("a case has messages") };
@@ -29,6 +30,12 @@ pub(super) fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
                 let arguments = format!("{{\"path\":\"{text}\",\"oldText\":\"a\",\"newText\":\"b{number}\"}}");
                 messages.extend([calls(&id, "edit", &arguments), returns(&id, "ok", false)]);
             }
+            "fails" => {
+                let arguments = format!("{{\"path\":\"{text}\"}}");
+                messages.extend([calls(&id, "edit", &arguments), returns(&id, "The text was not found.", true)]);
+            }
+            "runs" => messages.extend([runs(&id, text), returns(&id, "ok", false)]),
+            "says" => messages.push(says(text, "toolUse")),
             "looks" => {
                 let call = format!(
                     "{{\"type\":\"toolCall\",\"id\":\"{id}\",\"name\":\"read\",\"arguments\":{{\"path\":\"a.txt\"}}}}"
