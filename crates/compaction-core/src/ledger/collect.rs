@@ -46,12 +46,6 @@ use crate::tools::{FileTools, names_path, plan_text};
 const UNDO: &str = "/undo";
 /// The beginning of the call by which a transcript tells what came of it.
 const RESET: &str = "git reset ";
-/// What a person wrote behind that command, or all they wrote.
-fn without_undo(words: &str) -> &str {
-    let behind = words.trim_start().strip_prefix(UNDO);
-    behind.filter(|behind| behind.is_empty() || behind.starts_with(char::is_whitespace)).unwrap_or(words)
-}
-
 /// Newest milestones among which the commit is looked for.
 const MOST_MILESTONES: usize = 256;
 /// Deepest level of nested arguments that is searched for names.
@@ -60,6 +54,12 @@ const DEEPEST: usize = 64;
 const LONGEST_ANSWER: usize = 240;
 /// Most such requests between two.
 const MOST_UNDONE: usize = 3;
+
+/// What a person wrote behind the command to take back, or all they wrote.
+fn without_undo(words: &str) -> &str {
+    let behind = words.trim_start().strip_prefix(UNDO);
+    behind.filter(|behind| behind.is_empty() || behind.starts_with(char::is_whitespace)).unwrap_or(words)
+}
 
 /// Whether a call takes back commits.
 fn resets(call: &ToolCall) -> bool {
