@@ -161,12 +161,9 @@ fn by_list(call: &ToolCall, access: FileAccess, tools: &FileTools) -> Option<Too
 }
 
 /// Whether `tools` itself names the tool and the file of `call`. Such a call counts even if it fails, as in the
-/// format's own agent, whose edits also say what they change. An edit without that comes from another agent.
+/// format's own agent.
 pub fn is_listed(call: &ToolCall, tools: &FileTools) -> bool {
-    let arguments = call.arguments.as_ref();
-    let access = listed(&call.name, tools).filter(|_| Arguments::of(arguments).listed_path(tools).is_some());
-    let is_bare = || arguments.and_then(Json::as_object).is_some_and(|members| members.len() == 1);
-    access.is_some_and(|access| access != FileAccess::Edit || !is_bare())
+    listed(&call.name, tools).is_some() && Arguments::of(call.arguments.as_ref()).listed_path(tools).is_some()
 }
 
 /// The plan that `call` contains, whatever else it does; `None` if it has none.
