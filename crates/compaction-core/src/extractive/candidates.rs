@@ -46,7 +46,7 @@ use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 use crate::tools::{PlanStatus, edits_files};
 use done::{FileStates, UndoneTurns, is_answered_item, is_commit_of, milestones, pushed_commit, standing_milestones};
-use goal::{asked, in_full, only_explores, pasted_error};
+use goal::{asked, in_full, only_explores, shell_error};
 pub(super) use next_steps::ROOM_FOR_TWO;
 
 /// Most UTF-16 units of a repeated request.
@@ -255,7 +255,7 @@ impl<'a> Builder<'a> {
         if let Some(latest) = latest {
             // The steps of a template are needed as long as it is worked on.
             let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
-            let pasted = pasted_error(request);
+            let pasted = shell_error(request);
             let is_pasted = pasted.is_some();
             let line = match latest.weight {
                 RequestWeight::Command => self.with_title(latest).to_owned(),

@@ -438,7 +438,7 @@ const COMPARED: usize = 600;
 static NO_SUBJECTS: WordList = word_list!(SPACED, "closed requests: no subjects");
 
 /// What tells the subject of a text: the beginnings of its long words, and pairs of characters of scripts without spaces.
-fn subjects(text: &str) -> HashSet<String, TextHashing> {
+pub(super) fn subjects(text: &str) -> HashSet<String, TextHashing> {
     let words = normalised(prefix_utf16(text, COMPARED));
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
     let mut found = HashSet::default();

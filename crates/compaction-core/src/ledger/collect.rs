@@ -252,22 +252,30 @@ impl<'a> Collector<'a> {
             return;
         }
         self.read_expected(expected.as_ref(), None);
-        if let Some(command) = slash::sent_command(&text, &words).filter(|one| !slash::is_of_interface(one)) {
+        if let Some(command) = slash::sent_command(&text, &words) {
+            if slash::is_of_interface(&command) {
+                // It may begin a new conversation.
+                return self.dialogue.read_interface(place, &command);
+            }
             self.read_prose(&command, place, Places::PERSON);
             self.expected = Some(Expected::OfCommand(command, place));
             return;
         }
-        let words = match slash::without_commands(&words) {
-            // Commands to the tool stand before what a person asks for.
-            own if own.len() < words.len() && !own.trim().is_empty() => Cow::Owned(own.to_owned()),
-            _ => words,
+        // Commands to the tool stand before what a person asks for, or alone.
+        let own = slash::without_commands(&words);
+        let words = match words.len() - own.len() {
+            0 => words,
+            end => {
+                let mut commands = words[..end].lines().map(str::trim);
+                if let Some(reset) = commands.find(|line| RESETS.contains(line)) {
+                    self.dialogue.read_interface(place, reset);
+                }
+                if own.trim().is_empty() {
+                    return;
+                }
+                Cow::Owned(own.to_owned())
+            }
         };
-        if slash::without_commands(&words).trim().is_empty() || slash::sent_command(&text, &words).is_some() {
-            // It may begin a new conversation.
-            let mut lines = words.lines().map(str::trim);
-            let reset = lines.find(|line| slash::RESETS.contains(line)).unwrap_or(words.trim());
-            return self.dialogue.read_interface(place, reset);
-        }
         let is_undo = words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO);
         if is_undo {
             // Where the command has a result of its own, that says whether it took anything back.

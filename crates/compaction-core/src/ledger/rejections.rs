@@ -1,7 +1,7 @@
 //! Rejections: what a person does not want of what the model made or proposed. A design that was refused must not be
 //! built again, so a rejection outlives the request that it is part of.
 
-use super::choices::stems;
+use super::closed_requests::subjects;
 use super::constraints::is_constraint;
 use super::notes::{OBJECTED, REJECTED, SAID_OF, undone};
 use super::problems::reports;
@@ -47,7 +47,7 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
         return Vec::new();
     }
     let mut answer = Some(answer);
-    let mut known: Option<Vec<String>> = None;
+    let mut known = None;
     let mut found = Vec::new();
     for sentence in sentences(message).take(MOST_SENTENCES) {
         let words = normalised(sentence);
@@ -70,9 +70,9 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
         } else if has(&NOT_WANTED, NOT_WANTED_UNSPACED) {
             add(format!("{REJECTED}\"{said}\""), false);
         } else if let Some(object) = removed(sentence, &words).filter(|_| !reports(sentence)) {
-            let known = known.get_or_insert_with(|| answer.take().map(|answer| pieces(&answer())).unwrap_or_default());
-            let is_known = |piece: &String| known.binary_search(piece).is_ok();
-            if pieces(&object).iter().any(is_known) {
+            let known =
+                known.get_or_insert_with(|| answer.take().map(|answer| subjects(&answer())).unwrap_or_default());
+            if !subjects(&object).is_disjoint(known) {
                 add(format!("{REJECTED}\"{said}\""), true);
             }
         }
@@ -101,21 +101,6 @@ fn is_plain(sentence: &str, verb: &str) -> bool {
     let behind = sentence.get(verb.len()..).unwrap_or_default().trim_start();
     let next = behind.split_whitespace().next().unwrap_or_default();
     next.trim_end_matches(['.', ',', '!', ';']).chars().all(char::is_alphabetic)
-}
-
-/// What tells the things that a text names: the beginnings of its long words, and pairs of characters of scripts without
-/// spaces; sorted.
-fn pieces(text: &str) -> Vec<String> {
-    let is_unspaced = |one: &char| ('\u{2E80}'..='\u{FFDC}').contains(one);
-    let mut found: Vec<String> =
-        stems(text).into_iter().filter(|stem| !stem.chars().any(|one| is_unspaced(&one))).collect();
-    for run in text.split(|one: char| !is_unspaced(&one)) {
-        let letters: Vec<char> = run.chars().collect();
-        found.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
 }
 
 #[cfg(test)]

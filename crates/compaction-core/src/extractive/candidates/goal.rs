@@ -258,7 +258,7 @@ pub(super) fn only_explores(request: &str) -> bool {
 
 /// The error that the output of a command line ends in which a person pasted alone, with the place that it names before
 /// it.
-pub(super) fn pasted_error(request: &str) -> Option<String> {
+pub(super) fn shell_error(request: &str) -> Option<String> {
     let lines: Vec<&str> = request.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (first, last) = (lines.first()?, lines.last()?);
     let is_asking = last.ends_with(['?', '\u{ff1f}']) || WORK.starts(&normalised(last)) && !last.contains(':');
@@ -344,7 +344,7 @@ fn begin_alike(one: &str, other: &str) -> bool {
 /// sentences are kept, first those that ask at its end, then its beginning.
 pub(super) fn asked(request: &str, units: usize) -> String {
     let request = task(request).unwrap_or(request);
-    let whole = pasted_error(request).unwrap_or_else(|| typed(request, MOST_UNITS));
+    let whole = shell_error(request).unwrap_or_else(|| typed(request, MOST_UNITS));
     if utf16_len(&whole) <= units {
         return whole;
     }
@@ -417,21 +417,21 @@ mod tests {
     fn a_pasted_output_is_told_by_its_error() {
         let output = "dev@box:~/shop$ npm run build\n\n> shop@1.0.0 build\n\nFailed to compile.\n\n\
                       ./src/cart.tsx:41:7\nType error: Cannot find name 'setCart'.\n\n  41 |   setCart(1);\n     |   ^";
-        let told = pasted_error(output);
+        let told = shell_error(output);
         assert_eq!(
             told.as_deref(),
             Some("(pasted output) ./src/cart.tsx:41:7: Type error: Cannot find name 'setCart'.")
         );
         let python = "PS C:\\shop> python main.py\nTraceback (most recent call last):\n  File \"main.py\", line 3, in <module>\n    \
                       run()\nKeyError: 'cart'";
-        assert!(pasted_error(python).is_some_and(|told| told.contains("KeyError: 'cart'")));
+        assert!(shell_error(python).is_some_and(|told| told.contains("KeyError: 'cart'")));
         for other in [
             "the build fails:\nerror: no cart\nat cart.rs:4",
             "dev@box:~$ npm run build\nError: no cart\n\nwhy does it fail?",
             "dev@box:~$ npm run build\nError: no cart\n\nfix the build please",
             "write to dev@example.org\nthat the cart is ready\nand that the build works",
         ] {
-            assert_eq!(pasted_error(other), None, "{other}");
+            assert_eq!(shell_error(other), None, "{other}");
         }
     }
 }

@@ -674,6 +674,33 @@ fn a_command_in_the_background_has_not_succeeded() {
 }
 
 #[test]
+fn the_report_of_a_sub_agent_is_read_and_is_no_request() {
+    let report = "The importer drops rows whose date has no zone, see src/rows.rs:31.";
+    let messages = [
+        user("Find out why the importer loses rows"),
+        says("A sub-agent looks at it.", "stop"),
+        user(&format!(
+            "<task-notification>\n<task-id>1</task-id>\n<result>\n{report}\n</result>\n</task-notification>"
+        )),
+    ];
+    let ledger = Ledger::collect(&prepared(&messages), None, tools());
+    assert_eq!(ledger.requests.len(), 1, "{:?}", ledger.requests);
+    assert!(ledger.statements.iter().any(|one| one.text.contains("src/rows.rs:31")), "{:?}", ledger.statements);
+}
+
+#[test]
+fn a_conversation_begins_anew_with_a_command_before_a_request() {
+    let messages = [
+        user("Port the export of the orders to the new server"),
+        says("It is ported.", "stop"),
+        user("/clear\nAdd a menu to the page of the manual"),
+    ];
+    let ledger = Ledger::collect(&prepared(&messages), None, tools());
+    let requests: Vec<&str> = ledger.requests.iter().map(|request| request.text.as_str()).collect();
+    assert_eq!(requests[1..], ["/clear", "Add a menu to the page of the manual"]);
+}
+
+#[test]
 fn a_turn_of_an_earlier_request_tells_what_was_done_in_it() {
     let summary = "## Goal\n- Latest request: Port the parser to Rust\n\n## Progress\n### In Progress\n- [ ] Working on: the latest request";
     let turn_messages = prepared(&[
