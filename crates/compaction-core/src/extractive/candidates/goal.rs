@@ -1,7 +1,8 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
 use super::next_steps::is_document;
-use super::{Builder, Candidates, IN_ANSWER, LONGEST_FIRST, MOST_UNITS, Origin, asks, is_typed, origin};
+use super::requests::{IN_ANSWER, asks, is_typed, origin};
+use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
 use crate::ledger::answers::is_assent;

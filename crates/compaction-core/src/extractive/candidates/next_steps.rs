@@ -1,7 +1,9 @@
 //! What comes next: the request that is open, part by part, with the error that it pastes and the option that it
 //! chooses.
 
-use super::{Builder, IN_ANSWER, LONGEST_REPEAT, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_question, is_typed};
+use super::newest_answer::is_question;
+use super::requests::{IN_ANSWER, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_typed};
+use super::{Builder, LONGEST_REPEAT};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::deeds::MOST_CHANGED;
 use super::next_steps::is_of_file;
+use super::plan::STALE_AFTER;
+use super::requests::SHORT_REQUEST;
 use super::{
-    Builder, FileStates, LONGEST_REPEAT, MOST_CHANGED, MOST_LATEST, PROGRESS_PART, ROOM_FOR_TWO, SHORT_REQUEST,
-    STALE_AFTER, milestones, standing_milestones,
+    Builder, FileStates, LONGEST_REPEAT, MOST_LATEST, PROGRESS_PART, ROOM_FOR_TWO, milestones, standing_milestones,
 };
 use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Pool, Rank};

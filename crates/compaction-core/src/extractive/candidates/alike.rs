@@ -1,0 +1,113 @@
+//! Notes that say nearly the same.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use crate::ledger::notes::{AGREED, REFUSED, answered_with, key};
+use crate::ledger::selection::{Terms, terms};
+use crate::ledger::{Note, NoteKind};
+
+/// Fewest words of sentences that may differ in spelling, fewest letters of the word, and most letters that differ.
+const FEWEST_SPELLED: usize = 5;
+const SHORTEST_SPELLED: usize = 5;
+const MOST_MISSPELLED: usize = 2;
+/// Most notes of one kind that are nearly alike.
+const MOST_ALIKE: usize = 2;
+/// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.
+const ALIKE_PERCENT: usize = 60;
+const FEWEST_ALIKE: usize = 3;
+
+/// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
+/// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
+pub(super) fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
+    let mut seen: Vec<(Terms, Spelled, usize, &Note)> = Vec::new();
+    let (mut repeated, mut stressed) = (HashSet::new(), HashSet::new());
+    let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
+    newest_first.retain(|note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision));
+    newest_first.sort_by_key(|note| Reverse(note.position));
+    for note in newest_first {
+        let (terms, spelled) = (terms(&note.text), spelled(&note.text));
+        let own = std::ptr::from_ref(note);
+        if note.times > 1 {
+            stressed.insert(own);
+        }
+        let is_known = |known: &Terms, other: &Spelled| are_alike(known, &terms) || are_spellings(other, &spelled);
+        let alike = seen.iter_mut().find(|(known, other, _, one)| one.kind == note.kind && is_known(known, other));
+        match alike {
+            Some((_, other, count, newest)) if *count >= MOST_ALIKE || are_spellings(other, &spelled) => {
+                stressed.insert(std::ptr::from_ref(*newest));
+                repeated.insert(own);
+            }
+            Some((_, _, count, newest)) => {
+                *count += 1;
+                stressed.extend([own, std::ptr::from_ref(*newest)]);
+            }
+            None => seen.push((terms, spelled, 1, note)),
+        }
+    }
+    (repeated, stressed)
+}
+
+/// The older ones of decisions with the same words, or with answers in few words to the same question.
+pub(super) fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
+    newest_first.retain(|note| note.kind == NoteKind::Decision);
+    newest_first.sort_by_key(|note| Reverse(note.position));
+    let subject = |note: &Note| {
+        let agreed = note.text.strip_prefix(AGREED).or_else(|| note.text.strip_prefix(REFUSED));
+        key(agreed.or_else(|| answered_with(&note.text).map(|(_, question)| question)).unwrap_or(&note.text))
+    };
+    newest_first.into_iter().filter(|note| !seen.insert(subject(note))).map(std::ptr::from_ref).collect()
+}
+
+/// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the
+/// other, but at least [`FEWEST_ALIKE`].
+fn are_alike(one: &Terms, other: &Terms) -> bool {
+    let shared = one.all.intersection(&other.all).count();
+    let is_most = shared * 100 >= one.all.len().min(other.all.len()) * ALIKE_PERCENT;
+    shared >= FEWEST_ALIKE && is_most && one.names == other.names
+}
+
+/// The letters of the words of a sentence, in lower case.
+type Spelled = Vec<Vec<char>>;
+
+fn spelled(text: &str) -> Spelled {
+    let letters = |word: &str| word.chars().filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    text.split_whitespace().map(letters).filter(|word: &Vec<char>| !word.is_empty()).collect()
+}
+
+/// Whether two sentences differ in the spelling of one long word alone.
+fn are_spellings(one: &Spelled, other: &Spelled) -> bool {
+    if one.len() != other.len() || one.len() < FEWEST_SPELLED {
+        return false;
+    }
+    let mut differing = one.iter().zip(other).filter(|(one, other)| one != other);
+    let Some((one, other)) = differing.next().filter(|_| differing.next().is_none()) else { return false };
+    let start = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
+    let is_word = |word: &[char]| word.len() >= SHORTEST_SPELLED && word.iter().all(|one| one.is_alphabetic());
+    let left = one.len().max(other.len()).saturating_sub(start + end);
+    is_word(one) && is_word(other) && start >= 2 && left <= MOST_MISSPELLED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{are_spellings, spelled};
+
+    #[test]
+    fn sentences_differ_in_spelling_alone() {
+        let are_spellings = |one, other| are_spellings(&spelled(one), &spelled(other));
+        let one = "Sempre confira as opções antes de mudar a tela.";
+        assert!(are_spellings(one, "sempre confira as opç~eos antes de mudar a tela"));
+        assert!(are_spellings("never chnage the layout of the menu", "never change the layout of the menu"));
+        for (one, other) in [
+            ("do not touch file a of the menu", "do not touch file b of the menu"),
+            ("never change the layout of menu 10012", "never change the layout of menu 10013"),
+            ("always sort the menu by name", "never sort the menu by name"),
+            ("always use spaces", "always use splaces"),
+        ] {
+            assert!(!are_spellings(one, other), "{one}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What was done: milestones, the state of the repository, files and commands.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::Builder;
+use super::done::{is_commit_of, pushed_commit};
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::actions::shown;
+use crate::ledger::commands::{clip_command, is_check, only_formats, only_looks, purposes};
+use crate::ledger::finder::automaton;
+use crate::ledger::notes::{CHANGED_SINCE, COMMITTED, RESET_TO, TOOK_BACK};
+use crate::ledger::outcomes::told_command;
+use crate::ledger::text::quote;
+use crate::ledger::{CommandRecord, FileRecord, Statement, Voice};
+use crate::summary::Section;
+use crate::tools::edits_files;
+
+/// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
+const MOST_ACTIONS: usize = 1024;
+/// Most files that are named as changed since the last commit, or in one line.
+pub(super) const MOST_CHANGED: usize = 8;
+/// Fewest files that were changed in the same way that are told in one line.
+const FILES_OF_ONE_LINE: usize = 3;
+/// Most UTF-16 units of a command that is told as done.
+const LONGEST_COMMAND: usize = 100;
+/// Texts in the address of a pull request, and before its number.
+const ADDRESS_MARKS: [&str; 2] = ["/pull/", "/merge_requests/"];
+const NUMBER_MARKS: [&str; 7] =
+    ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
+static PULL_REQUEST_MARKS: LazyLock<AhoCorasick> =
+    LazyLock::new(|| automaton(ADDRESS_MARKS.into_iter().chain(NUMBER_MARKS), false));
+
+impl Builder<'_> {
+    /// Commits, pushes, pull requests, and the last outcome of each kind of test.
+    pub(super) fn milestones(&mut self) {
+        // The history before a turn tells those of the turn, too.
+        if !self.tells_state {
+            return;
+        }
+        let last = self.standing.clone();
+        let changed_at = self.with_turn.code_changed_at();
+        let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
+        // The next commit shows what stands.
+        let is_over = |one: &&Statement| one.text.starts_with(TOOK_BACK) && one.position < committed_at;
+        let checks = self.checks_of(self.with_turn);
+        // A newer run of the same program may have found more than one that passed.
+        let failed = self.with_turn.unresolved_errors();
+        let failed: Vec<(u64, Vec<String>)> =
+            failed.map(|error| (error.position, purposes(error.subject.as_deref().unwrap_or_default()))).collect();
+        let fails_since = |one: &Statement| {
+            let command = one.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let own = command.filter(|_| !failed.is_empty()).map(|(command, _)| purposes(command)).unwrap_or_default();
+            !own.is_empty() && failed.iter().any(|(at, purposes)| *at > one.position && *purposes == own)
+        };
+        let is_over = |one: &&Statement| is_over(one) || checks.has_failed_since(one) || fails_since(one);
+        let last = last.iter().copied().filter(|one| !is_over(one)).collect();
+        let told = self.commits(last);
+        let pushed: Vec<(&str, &str)> = told.iter().filter_map(|one| pushed_commit(&one.text)).collect();
+        let is_commit = |hash: &str| told.iter().any(|one| is_commit_of(&one.text, hash));
+        for statement in &told {
+            // The line of the commit says it, too.
+            if pushed_commit(&statement.text).is_some_and(|(hash, _)| is_commit(hash)) {
+                continue;
+            }
+            let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
+            let run = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let is_run = run.is_some_and(|(command, _)| is_check(command));
+            let item = match is_run && changed_at > statement.position {
+                true => format!("{} ({CHANGED_SINCE})", statement.text),
+                false => match pushed.iter().find(|(hash, _)| is_commit_of(&statement.text, hash)) {
+                    Some((_, branch)) => format!("{} (pushed to {branch})", statement.text),
+                    None => statement.text.clone(),
+                },
+            };
+            self.pool.add(Section::Done, &item, origin, Rank::Normal);
+        }
+    }
+
+    /// Files that changed since the last commit, and the last pull request that was named.
+    pub(super) fn repository(&mut self) {
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let is_clean = |text: &str| text.starts_with(COMMITTED) || text.starts_with(RESET_TO);
+        let committed_at = milestones.filter(|one| is_clean(&one.text)).map(|one| one.position).max();
+        let is_changed = |file: &&FileRecord| committed_at.is_some_and(|commit| file.changed_at > commit);
+        let changed = self.ledger.files.iter().rev().filter(is_changed).filter(|file| !file.path.starts_with("/tmp/"));
+        let changed = changed.filter(|file| !self.states.is_file_taken_back(file));
+        let changed: Vec<String> =
+            changed.take(MOST_CHANGED).map(|file| quote(&shown(&self.states.name(file)))).collect();
+        if let Some(newest) = self.ledger.files.last().filter(|_| !changed.is_empty()) {
+            let item = format!("Changed since the last commit, not committed yet: {}", changed.join(", "));
+            self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);
+        }
+        self.unpushed();
+        let named = self.ledger.statements.iter().rev().find_map(|one| Some((pull_request(&one.text)?, one)));
+        if let Some((name, statement)) = named {
+            let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
+            self.pool.add(Section::CriticalContext, &format!("Pull request named last: {name}"), origin, Rank::Normal);
+        }
+    }
+
+    /// File changes and successful commands, for conversations with few statements.
+    pub(super) fn actions(&mut self) {
+        let files = || self.ledger.files.iter().filter(|file| file.read + file.written + file.edited > 0);
+        let commands = || self.ledger.commands.iter().filter(|command| command.succeeded > 0);
+        let mut positions: Vec<u64> = files().map(|file| file.position).collect();
+        positions.extend(commands().map(|command| command.position));
+        positions.sort_unstable();
+        // A section takes the newest ones, and those that match the focus.
+        let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().filter(|_| !self.pool.has_focus());
+        let oldest = oldest.unwrap_or_default();
+        // What was only read stands in the list of files.
+        for (verb, is_written) in [("Wrote", true), ("Edited", false)] {
+            let times = |file: &FileRecord| if is_written { file.written } else { file.edited };
+            let done = files().filter(|file| file.position >= oldest && times(file) > 0);
+            let done: Vec<&FileRecord> = done.filter(|file| !self.states.is_file_taken_back(file)).collect();
+            let name = |file: &FileRecord| quote(&shown(&self.states.name(file)));
+            if let Some(newest) = done.last().filter(|_| done.len() >= FILES_OF_ONE_LINE) {
+                let named: Vec<String> = done.iter().rev().take(MOST_CHANGED).map(|file| name(file)).collect();
+                let more = done.len() - named.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let item = format!("{verb} {} files: {}{more}", done.len(), named.join(", "));
+                self.pool.add(Section::Done, &item, Origin::at(newest.position), Rank::Least);
+                continue;
+            }
+            for file in done {
+                let origin = Origin { position: file.position, times: times(file), sources: Some(&file.sources) };
+                self.pool.add(Section::Done, &format!("{verb} {}", name(file)), origin, Rank::Least);
+            }
+        }
+        // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
+        let checks = self.checks_of(self.ledger);
+        let passed = checks.passed();
+        let changed_at = self.ledger.code_changed_at();
+        // Edits without a file say nothing where the files are told.
+        let has_changes = self.ledger.files.iter().any(|file| file.written + file.edited > 0);
+        let is_told = |command: &&CommandRecord| has_changes && command.is_call && edits_files(&command.command);
+        for command in commands().filter(|command| command.position >= oldest && !is_told(command)) {
+            let name = match command.is_call {
+                true => quote(&shown(&command.command)),
+                false => quote(&clip_command(&shown(&command.command), LONGEST_COMMAND)),
+            };
+            let position = command.position;
+            let is_check = passed.iter().any(|(at, check)| *at == position && *check == told_command(&command.command));
+            let origin = Origin { position, times: command.succeeded, sources: Some(&command.sources) };
+            let verb = if command.is_call { "Called" } else { "Ran" };
+            // A later run of the same program has a result.
+            let is_counted = || {
+                let own = programs(&command.command);
+                let counted = self.standing.iter().filter(|one| one.position > position);
+                let mut counted = counted.filter_map(|one| one.text.strip_prefix('`')?.split_once('`'));
+                counted.any(|(run, _)| programs(run).iter().any(|one| own.contains(one)))
+            };
+            // That something was in order before the latest changes tells nothing beside a newer run of it.
+            let is_stale = || {
+                let own = purposes(&command.command);
+                let newer = passed.iter().filter(|(at, _)| changed_at > position && *at > position);
+                newer.flat_map(|(_, other)| purposes(other)).any(|purpose| own.contains(&purpose))
+            };
+            match is_check && !is_counted() {
+                true if is_stale() || changed_at > position && only_formats(&command.command) => {}
+                true => {
+                    let since = if changed_at > position { format!(" ({CHANGED_SINCE})") } else { String::new() };
+                    let origin = Origin { times: 1, ..origin };
+                    self.pool.add(Section::Done, &format!("{verb} {name}{since}"), origin, Rank::Low);
+                }
+                false if changed_at > position && only_formats(&command.command) => {}
+                // What was only looked at is no deed.
+                false if !command.is_call && only_looks(&command.command) => {}
+                false => self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least),
+            }
+        }
+    }
+
+    /// Position at which the branch was last moved back.
+    pub(super) fn reset_at(&self) -> u64 {
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        milestones.filter(|one| one.text.starts_with(RESET_TO)).map(|one| one.position).max().unwrap_or_default()
+    }
+}
+
+/// The checks in a command without what they check: `pytest`, `npm run lint`.
+pub(super) fn programs(command: &str) -> Vec<String> {
+    let is_name = |word: &&str| !word.starts_with('-') && !word.contains(['/', '.', ':', '\\']);
+    let name = |check: String| check.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ");
+    let checks = purposes(command).into_iter().filter(|purpose| is_check(purpose)).map(name);
+    checks.filter(|name| !name.is_empty()).collect()
+}
+
+/// The pull request that a text names: its address, or its number.
+fn pull_request(text: &str) -> Option<String> {
+    if !PULL_REQUEST_MARKS.is_match(text) {
+        return None;
+    }
+    let digits = |at: usize| {
+        let rest = &text[at..];
+        let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+        (end > 0).then(|| at + end)
+    };
+    for mark in ADDRESS_MARKS {
+        if let Some(end) = text.find(mark).and_then(|at| digits(at + mark.len())) {
+            let mut words = text[..end].rsplit(|character: char| character.is_whitespace() || character == '(');
+            return words.next().map(str::to_owned);
+        }
+    }
+    NUMBER_MARKS.iter().find_map(|mark| {
+        let at = text.rfind(mark)? + mark.len();
+        Some(format!("#{}", &text[at..digits(at)?]))
+    })
+}

@@ -1,0 +1,81 @@
+//! What the newest answer does or asks.
+
+use super::Builder;
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::answers::is_courtesy;
+use crate::ledger::{Statement, Voice};
+use crate::summary::Section;
+use crate::text::utf16_len;
+
+/// Most UTF-16 units of the sentence that may follow a question for the person.
+const LONGEST_BEHIND: usize = 80;
+
+impl<'a> Builder<'a> {
+    /// The statements of the model since the last request, newest first.
+    pub(super) fn newest_of_model(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
+        let asked = self.ledger.last_request().map_or(0, |request| request.position);
+        let of_model = self.ledger.statements.iter().rev().filter(|statement| statement.is_of_model());
+        of_model.take_while(move |statement| statement.position > asked)
+    }
+
+    /// The question with which the newest answer ends, if a person has to answer it. A short sentence may follow it.
+    pub(super) fn waiting_question(&self) -> Option<&'a Statement> {
+        let newest = self
+            .newest_of_model()
+            .next()
+            .filter(|_| self.turn.is_none() && !self.goes_on && !self.ledger.is_waiting)?;
+        let mut own = self.newest_of_model().take_while(|one| one.position == newest.position);
+        let is_short = |one: &Statement| one.voice != Voice::Announcement && utf16_len(&one.text) <= LONGEST_BEHIND;
+        match own.next().filter(|last| question_in(&last.text).is_none()) {
+            None => Some(newest),
+            Some(last) => {
+                own.next().filter(|one| question_in(&one.text).is_some() && is_short(last) && self.is_ending(one))
+            }
+        }
+    }
+
+    /// What the newest answer does or asks, while it waits for a tool or a person.
+    pub(super) fn newest_answer(&mut self) {
+        if let Some(turn) = self.of_turn() {
+            return self.last_words_of(&turn);
+        }
+        if let Some(question) = self.waiting_question() {
+            let origin = Origin { position: question.position, times: 1, sources: Some(&question.sources) };
+            let asked = question_in(&question.text).unwrap_or(&question.text);
+            let item = format!("The assistant asked, and waits for an answer: {asked}");
+            self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
+            return;
+        }
+        if let Some(announced) = self.announced() {
+            let origin = Origin::at(self.ledger.newest_answer.position);
+            self.pool.add(Section::NextSteps, &announced, origin, Rank::Focus);
+            return;
+        }
+        if let Some(next) = self.promised() {
+            let origin = Origin::at(self.ledger.newest_answer.position);
+            self.pool.add(Section::NextSteps, &next, origin, Rank::Focus);
+            if self.is_finished() {
+                return;
+            }
+        }
+        let is_begun = |one: &Statement| self.is_open() || one.voice == Voice::Announcement;
+        if self.tells_state && self.newest_of_model().next().is_some_and(is_begun) {
+            let (words, origin) = self.last_words().unwrap_or_else(|| (String::new(), Origin::at(0)));
+            let item = format!("{}: {words}", self.said_last());
+            self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+        }
+    }
+}
+
+pub(super) fn is_question(text: &str) -> bool {
+    (text.ends_with(['?', '\u{ff1f}']) || text.starts_with('\u{bf}')) && !is_courtesy(text)
+}
+
+/// The question of a statement. A mark such as that of bold text may join a short sentence to it.
+fn question_in(text: &str) -> Option<&str> {
+    let joined = || {
+        let (asked, behind) = text.rsplit_once("? ")?;
+        (utf16_len(behind) <= LONGEST_BEHIND).then(|| &text[..asked.len() + 1])
+    };
+    if is_question(text) { Some(text) } else { joined() }
+}

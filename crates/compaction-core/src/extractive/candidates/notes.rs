@@ -1,0 +1,251 @@
+//! The sections of the notes: constraints, decisions, steps, and what a branch left.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use super::alike::{repeated, same_decisions};
+use super::done::is_answered_item;
+use super::newest_answer::is_question;
+use super::{Builder, OVERTAKEN_BY};
+use crate::extractive::budget::MOST_UNITS;
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::answers::is_assent;
+use crate::ledger::choices::is_process;
+use crate::ledger::constraints::lasts;
+use crate::ledger::cues::is_substantive;
+use crate::ledger::notes::{
+    CHOSE, DECIDED, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN, answered_with,
+};
+use crate::ledger::text::{first_words, one_line};
+use crate::ledger::{Note, NoteKind};
+use crate::summary::{Section, SummaryKind};
+use crate::text::utf16_len;
+
+/// Part of a summary in which Goal surely has a whole request.
+const WHOLE_GOAL_PART: usize = 3;
+/// Most decisions that are told, and those among them that come before other items.
+const MOST_DECISIONS: usize = 14;
+const DECISIONS_FIRST: usize = 6;
+/// Most tries that a person had undone and that are told, and the newest messages among which they are.
+const MOST_UNDONE: usize = 2;
+const UNDONE_WITHIN: u64 = 100;
+/// How each decision of a person begins.
+const OF_PERSON: &str = "The user ";
+/// First words by which an option and a step are compared.
+const LISTED_WORDS: usize = 3;
+/// Requests for work after which a demand that was part of another one is met.
+const MET_AFTER: usize = 4;
+
+impl<'a> Builder<'a> {
+    /// The notes, each in the section of its kind.
+    pub(super) fn notes(&mut self) {
+        let (repeated, stressed) = repeated(&self.ledger.notes);
+        let same = same_decisions(&self.ledger.notes);
+        let question = self.waiting_question();
+        let mut before = Vec::new();
+        let is_proposing = self.is_proposing();
+        let answered_from = self.answered_from();
+        let told = self.told_decisions(&same);
+        for note in &self.ledger.notes {
+            if note.is_withdrawn {
+                let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
+                self.pool.add(Section::CriticalContext, &format!("{WITHDRAWN}{}", note.text), origin, Rank::Low);
+                continue;
+            }
+            let section = match note.kind {
+                _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
+                NoteKind::Constraint if self.is_in_goal(note) => continue,
+                // It was a part of work that was taken back.
+                NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
+                // It was for a conversation that the person ended.
+                NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
+                NoteKind::Constraint => Section::Constraints,
+                NoteKind::Decision if self.is_decision_undone(note) => continue,
+                // The history before the turn tells them.
+                NoteKind::Decision if !self.tells_state => continue,
+                NoteKind::Decision if !told.contains_key(&std::ptr::from_ref(note)) => continue,
+                NoteKind::Decision => Section::Decisions,
+                NoteKind::Done if self.is_undone(note) || note.text == LOOKED_UP => continue,
+                NoteKind::Done => Section::Done,
+                NoteKind::Open => Section::InProgress,
+                NoteKind::Blocked => Section::Blocked,
+                NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
+                // Steps that the answer lists need not be listed again as its options.
+                NoteKind::Step if self.is_listed(note) => continue,
+                // The request of the turn answers it, or the model went on without an answer.
+                NoteKind::Step if (self.turn.is_some() || self.goes_on) && is_asking(&note.text) => continue,
+                NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
+                // It is listed as the question that waits for an answer.
+                NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
+                NoteKind::Step if is_proposing && self.is_proposed(note) => continue,
+                NoteKind::Step if self.is_argument(note) => continue,
+                NoteKind::Step if self.is_before_work(note) => {
+                    before.push(note);
+                    continue;
+                }
+                NoteKind::Step => Section::NextSteps,
+                NoteKind::Fact => Section::CriticalContext,
+            };
+            let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
+            let rank = match note.is_minor {
+                _ if is_answered_item(note) && note.position < answered_from => Rank::Least,
+                _ if repeated.contains(&std::ptr::from_ref(note)) => Rank::Least,
+                // It is among the statements.
+                _ if note.kind == NoteKind::Constraint
+                    && !stressed.contains(&std::ptr::from_ref(note))
+                    && self.is_met(note) =>
+                {
+                    Rank::Least
+                }
+                _ if note.kind == NoteKind::Decision && tells_process(note) => Rank::Low,
+                _ if told.get(&std::ptr::from_ref(note)).is_some_and(|place| *place >= DECISIONS_FIRST) => Rank::Low,
+                _ if note.kind == NoteKind::Decision && self.is_of_ended(note.position) => Rank::Low,
+                true => Rank::Low,
+                false => Rank::Normal,
+            };
+            // How the work goes on is said by the name of the option.
+            let text = if chooses_process(note) { option_name(&note.text) } else { &note.text };
+            self.pool.add(section, text, origin, rank);
+        }
+        for note in self.decisions_of_turn().filter(|note| told.contains_key(&std::ptr::from_ref(*note))) {
+            let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
+            let rank = if note.is_minor { Rank::Low } else { Rank::Normal };
+            self.pool.add(Section::Decisions, &note.text, origin, rank);
+        }
+        self.earlier_steps(&before);
+    }
+
+    /// Whether a turn alone, whose Goal has the whole request, says a demand there.
+    fn is_in_goal(&self, demand: &Note) -> bool {
+        if !self.goes_on {
+            return false;
+        }
+        self.latest().filter(|latest| utf16_len(&latest.text) <= MOST_UNITS).is_some_and(|latest| {
+            let goal = one_line(&latest.text);
+            utf16_len(&goal) * WHOLE_GOAL_PART <= self.units && goal.contains(&one_line(&demand.text))
+        })
+    }
+
+    /// The decisions of the turn that follows.
+    fn decisions_of_turn(&self) -> impl Iterator<Item = &'a Note> + use<'a> {
+        let (with_turn, before) = (self.with_turn, self.ledger.messages);
+        with_turn.notes_of(NoteKind::Decision).filter(move |note| note.position > before)
+    }
+
+    /// The newest decisions that are told, with their places in the order of importance: those with reasons and those of
+    /// people before others. `same` are those of which a newer one says the same.
+    fn told_decisions(&self, same: &HashSet<*const Note>) -> HashMap<*const Note, usize> {
+        let is_told = |note: &&Note| {
+            !note.is_withdrawn
+                && !note.text.starts_with(LEFT_BRANCH)
+                && !same.contains(&std::ptr::from_ref(*note))
+                && !self.is_decision_undone(note)
+                && !self.is_process_over(note)
+                && !self.is_told_by_goal(note)
+                // What the model chose without a reason was for the work that was ended.
+                && !(note.is_minor && self.is_of_ended(note.position) && !note.text.starts_with(OF_PERSON))
+        };
+        let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
+        let mut told: Vec<&Note> = own.filter(is_told).collect();
+        told.sort_by_key(|note| (note.is_minor || tells_process(note), Reverse(note.position)));
+        // Only the newest tries that were undone tell what is to be avoided.
+        let mut undone = 0;
+        told.retain(|note| {
+            undone += usize::from(note.text.starts_with(UNDID_WORK));
+            !note.text.starts_with(UNDID_WORK)
+                || undone <= MOST_UNDONE && note.position + UNDONE_WITHIN > self.ledger.messages
+        });
+        told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).zip(0..).collect()
+    }
+
+    /// Whether a decision is in the words of the latest request, which Goal tells with the question that it answers.
+    fn is_told_by_goal(&self, note: &Note) -> bool {
+        let is_own = note.text.starts_with(REJECTED) || note.text.starts_with(OBJECTED);
+        let decided = || note.text.strip_prefix(DECIDED).filter(|_| !is_own);
+        let answered = answered_with(&note.text).map(|(words, _)| words).or_else(decided);
+        if !is_own && answered.is_none() {
+            return false;
+        }
+        let turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer && !is_assent(turn));
+        let is_latest = match turn {
+            Some(_) => note.position > self.ledger.messages,
+            None => self.latest().is_some_and(|latest| latest.position == note.position),
+        };
+        let request = turn.or_else(|| self.latest().map(|latest| latest.text.as_str()));
+        let is_same = |words: &str| request.is_some_and(|request| one_line(request) == words);
+        is_latest && (is_own || answered.is_some_and(is_same))
+    }
+
+    /// Whether a person chose how the work goes on, and asked for other work later.
+    fn is_process_over(&self, note: &Note) -> bool {
+        (chooses_process(note) || tells_process(note)) && {
+            let later = self.ledger.requests.iter().rev().take_while(|request| request.position > note.position);
+            later.map(|request| request.text.as_str()).chain(self.turn_request).any(is_substantive)
+        }
+    }
+
+    /// Whether a step lists options of which each is a step by itself.
+    fn is_listed(&self, step: &Note) -> bool {
+        let options = step.text.strip_prefix(OFFERED);
+        let first = options.and_then(|options| options.split_once(". ")).map(|(_, first)| first);
+        let words = |text: &str| first_words(text, LISTED_WORDS);
+        let is_same = |one: &&Note| one.position == step.position && !std::ptr::eq(*one, step);
+        let mut others = self.ledger.notes_of(NoteKind::Step).filter(is_same);
+        first.is_some_and(|first| others.any(|other| words(&other.text) == words(first)))
+    }
+
+    /// Whether [`OVERTAKEN_BY`] requests for work came after a step that an answer named. The first one usually asks
+    /// for it.
+    pub(super) fn is_overtaken(&self, step: &Note) -> bool {
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > step.position);
+        let later = later.filter(|request| is_substantive(&request.text)).count();
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
+        step.position > 0 && later + of_turn >= OVERTAKEN_BY
+    }
+
+    /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does
+    /// not say that it holds for more than that one.
+    fn is_met(&self, demand: &Note) -> bool {
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > demand.position);
+        let later = later.filter(|request| is_substantive(&request.text)).count();
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
+        demand.position > 0 && later + of_turn >= MET_AFTER && !lasts(&demand.text)
+    }
+
+    /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
+    fn section_of_branch(&self, kind: NoteKind) -> Section {
+        match kind {
+            _ if self.kind != SummaryKind::Branch => Section::CriticalContext,
+            NoteKind::Blocked => Section::Blocked,
+            NoteKind::Step => Section::NextSteps,
+            NoteKind::Open => Section::InProgress,
+            _ => Section::Goal,
+        }
+    }
+}
+
+/// Whether an item of a list of steps says what was done.
+fn is_report(step: &str) -> bool {
+    ["I've ", "I have ", "We've ", "We have "].iter().any(|start| step.starts_with(start))
+}
+
+/// Whether a step asks the person something.
+pub(super) fn is_asking(step: &str) -> bool {
+    is_question(step) || step.starts_with(OFFERED)
+}
+
+/// Whether a person chose an option that only says how the work goes on.
+fn chooses_process(decision: &Note) -> bool {
+    decision.text.strip_prefix(CHOSE).is_some_and(is_process)
+}
+
+/// The item of a chosen option without what stands behind the option's name.
+fn option_name(item: &str) -> &str {
+    let end = [" \u{2014} ", " \u{2013} ", " - "].iter().filter_map(|dash| item.find(dash)).min();
+    &item[..end.unwrap_or(item.len())]
+}
+
+/// Whether a person said it in their own words. It is done at once.
+fn tells_process(decision: &Note) -> bool {
+    answered_with(&decision.text).is_some_and(|(words, _)| is_process(words))
+}

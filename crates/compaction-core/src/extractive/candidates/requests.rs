@@ -1,0 +1,275 @@
+//! What Goal and In Progress tell of the requests: the first one, the latest one, and what it answers.
+
+use super::Builder;
+use super::goal::{asked, in_full, only_explores, shell_error};
+use super::newest_answer::is_question;
+use crate::extractive::budget::{MOST_UNITS, joined};
+use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::answers::is_assent;
+use crate::ledger::cues::{is_substantive, typed};
+use crate::ledger::notes::{CHOSE, LATEST, REJECTED, SAID_OF, WORKING_ON};
+use crate::ledger::rules::only_sets_rules;
+use crate::ledger::selection::topic_scores;
+use crate::ledger::statements::{is_prose, sentences};
+use crate::ledger::templates::{is_procedure, task};
+use crate::ledger::text::{clip, clip_sentences, one_line};
+use crate::ledger::{Note, NoteKind, Request, RequestWeight, Statement, Voice};
+use crate::summary::{Section, SummaryKind};
+use crate::text::utf16_len;
+
+/// Most UTF-16 units of the question that a short request answers.
+const LONGEST_QUESTION: usize = 200;
+/// Most UTF-16 units of the answer after which a short request came, and the part of a summary that it may take.
+const LONGEST_ANSWER: usize = 140;
+const ANSWER_PART: usize = 80;
+/// Part of a summary that the request of the turn that follows may take, and its fewest and most UTF-16 units. It
+/// stands in full behind the history.
+pub(super) const TURN_PART: usize = 60;
+pub(super) const TURN_UNITS: (usize, usize) = (160, 400);
+/// The same part for Goal, which is read alone.
+const TURN_IN_GOAL: usize = 30;
+/// Most UTF-16 units of a latest request that looks like the prompt of a command.
+const LONGEST_PROCEDURE: usize = 300;
+/// Most UTF-16 units of a request that are compared with the newest statements.
+const MOST_OF_TOPIC: usize = 600;
+/// Percent of a request that must be prose if it can be the aim of a conversation.
+const TYPED_PERCENT: usize = 75;
+/// How many times as much another request must have of the newest topic as the first one.
+const TOPIC_MOVED: f32 = 2.5;
+/// Messages from which a request and what followed count as work, and the part of a topic that a question keeps.
+const EFFORT_OF_WORK: u64 = 8;
+const QUESTION_PART: f32 = 0.5;
+/// Last statements of an answer among which it asks its question.
+const ASKED_WITHIN: usize = 3;
+/// Begins the question that a short request answers.
+pub(super) const IN_ANSWER: &str = "in answer to: ";
+/// UTF-16 units of a short request, which makes no sense without the question that it answers.
+pub(super) const SHORT_REQUEST: usize = 60;
+/// UTF-16 units of a request that makes no sense without the answer before it, even if that asked nothing.
+pub(super) const TERSE_REQUEST: usize = 40;
+
+impl<'a> Builder<'a> {
+    /// The first request, and the last one with the question that it answers. The digest has the
+    /// requests in between.
+    pub(super) fn requests(&mut self) {
+        if self.kind == SummaryKind::TurnPrefix {
+            if let Some(first) = self.first_request() {
+                let text = in_full(&first.text, self.units);
+                self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
+            }
+            return;
+        }
+        let latest = self.latest();
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn) && !self.is_answer && !is_assent(turn));
+        let newest = of_turn.or(latest.map(|latest| latest.text.as_str()));
+        let is_latest = |request: &Request| newest.is_some_and(|newest| one_line(newest) == one_line(&request.text));
+        self.earlier_goals(is_latest);
+        if let Some(turn) = of_turn {
+            let origin = Origin::at(u64::MAX);
+            let (fewest, most) = TURN_UNITS;
+            let line = asked(turn, (self.units / TURN_IN_GOAL).clamp(fewest, most));
+            let item = match self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
+                Some(answered) => format!("{LATEST}{line} ({answered})"),
+                None => format!("{LATEST}{line}"),
+            };
+            self.pool.add(Section::Goal, &item, origin, Rank::Must);
+            self.pool.add(Section::InProgress, &self.working_on(u64::MAX), origin, Rank::Focus);
+            return;
+        }
+        if let Some(latest) = latest {
+            // The steps of a template are needed as long as it is worked on.
+            let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
+            let pasted = shell_error(request);
+            let is_pasted = pasted.is_some();
+            let line = match latest.weight {
+                RequestWeight::Command => self.with_title(latest).to_owned(),
+                _ if is_pasted => pasted.unwrap_or_default(),
+                _ if is_procedure(request) => clip_sentences(&typed(request, MOST_UNITS), LONGEST_PROCEDURE),
+                _ => in_full(request, self.units),
+            };
+            let is_command = latest.weight == RequestWeight::Command;
+            let answered = || self.answered_by(&latest.text, latest.position).filter(|_| !is_command);
+            let answered = self.chosen_at(latest.position).or_else(answered);
+            let item = match &answered {
+                Some(question) => format!("{LATEST}{line} ({question})"),
+                None => format!("{LATEST}{line}"),
+            };
+            let item = format!("{item}{}", self.answered_mark());
+            self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
+            if self.is_open() {
+                // What was done before an answer to a question is told already.
+                let is_answer = |last: &&Request| last.weight == RequestWeight::Answer;
+                let since = self.ledger.last_request().filter(is_answer).unwrap_or(latest);
+                let origin = if self.is_answer { Origin::at(u64::MAX) } else { origin(since) };
+                self.pool.add(Section::InProgress, &self.working_on(origin.position), origin, Rank::Focus);
+            }
+            self.requests_behind(latest);
+        }
+    }
+
+    /// The option that the request at `position` chose.
+    pub(super) fn chosen_at(&self, position: u64) -> Option<String> {
+        let mut decisions = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position == position);
+        decisions.find_map(|note| note.text.strip_prefix(CHOSE)).map(str::to_owned)
+    }
+
+    /// What a request answers that is too short to be understood alone: the option that it chooses, the question of
+    /// the newest answer before `position`, or what that answer says first.
+    pub(super) fn answered_by(&self, request: &str, position: u64) -> Option<String> {
+        if utf16_len(&one_line(request)) > SHORT_REQUEST {
+            return None;
+        }
+        self.question_before(request, position)
+    }
+
+    /// The same for a request that may be longer.
+    pub(super) fn question_before(&self, request: &str, position: u64) -> Option<String> {
+        let before = |statement: &&Statement| statement.position < position && statement.voice != Voice::Action;
+        let last = self.ledger.statements.iter().rev().find(before).filter(|last| last.is_of_model())?;
+        if self.is_of_ended(last.position) {
+            return None;
+        }
+        let same = self.ledger.statements.iter().rev().filter(before);
+        let mut same: Vec<&Statement> = same.take_while(|one| one.position == last.position).collect();
+        same.retain(|one| one.is_of_model());
+        if let Some(question) = same.iter().take(ASKED_WITHIN).find(|one| is_question(&one.text)) {
+            return Some(format!("{IN_ANSWER}{}", clip(&question.text, LONGEST_QUESTION)));
+        }
+        // The first sentence may only call for attention.
+        let mut said: Vec<&str> = Vec::new();
+        for one in same.iter().rev().filter(|one| one.voice != Voice::Announcement && is_substantive(&one.text)) {
+            said.push(&one.text);
+            if utf16_len(&joined(&said)) >= SHORT_REQUEST {
+                break;
+            }
+        }
+        if utf16_len(&one_line(request)) > TERSE_REQUEST {
+            return None;
+        }
+        let units = LONGEST_ANSWER.min(self.units / ANSWER_PART);
+        (!said.is_empty()).then(|| format!("after the answer: {}", clip(&joined(&said), units)))
+    }
+
+    /// The requests after the last command that began a new conversation.
+    pub(super) fn requests_since_reset(&self) -> &'a [Request] {
+        let requests = &self.ledger.requests;
+        &requests[requests.partition_point(|request| self.begun_at > 0 && request.position <= self.begun_at)..]
+    }
+
+    /// Whether something was said before the conversation that goes on was begun.
+    pub(super) fn is_of_ended(&self, position: u64) -> bool {
+        position > 0 && position < self.begun_at
+    }
+
+    /// The first request, or the one that began what the newest statements are about, if the topic has moved.
+    pub(super) fn first_request(&self) -> Option<&'a Request> {
+        let requests = self.requests_since_reset();
+        let is_whole = |request: &&Request| is_substantive(&request.text);
+        let is_work = |request: &&Request| !only_explores(&request.text);
+        let first = requests.iter().find(is_whole).or_else(|| requests.first());
+        if self.kind == SummaryKind::TurnPrefix {
+            return first;
+        }
+        let begun = requests.iter().filter(is_whole).find(is_work).or(first);
+        let is_aim = |request: &&Request| {
+            request.is_own() && is_typed(&request.text) && is_work(request) && !self.is_rejection(request)
+        };
+        let aims: Vec<&Request> = requests.iter().filter(is_whole).filter(is_aim).collect();
+        let all = || first.into_iter().chain(aims.iter().copied());
+        let texts: Vec<_> = all().map(|one| (one.position, typed(&one.text, MOST_OF_TOPIC))).collect();
+        let efforts: Vec<u64> = all().map(|one| self.effort(one, &aims)).collect();
+        let most = efforts.iter().copied().max().unwrap_or(1).clamp(1, EFFORT_OF_WORK);
+        let weighed = topic_scores(self.ledger, &texts).into_iter().zip(all().zip(efforts));
+        let scores: Vec<f32> = weighed
+            .map(|(score, (one, effort))| {
+                let asked = if asks(&one.text) { QUESTION_PART } else { 1.0 };
+                score * asked * effort.min(most) as f32 / most as f32
+            })
+            .collect();
+        let own = scores.first().copied().unwrap_or_default();
+        // Among equals, the earliest one began the topic.
+        let best = scores.iter().rev().zip(aims.iter().rev()).max_by(|one, other| one.0.total_cmp(other.0));
+        best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(begun)
+    }
+
+    /// Whether a request says that what was done was better before. It is told among the decisions.
+    pub(super) fn is_rejection(&self, request: &Request) -> bool {
+        let mut own = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position == request.position);
+        own.any(|note| note.text.starts_with(REJECTED) && note.text.contains(SAID_OF))
+    }
+
+    /// The messages from a request up to the next one of `aims`. Questions that are answered at once have few.
+    fn effort(&self, request: &Request, aims: &[&Request]) -> u64 {
+        let next = aims.partition_point(|aim| aim.position <= request.position);
+        let end = aims.get(next).map_or(self.ledger.messages + 1, |next| next.position);
+        end.saturating_sub(request.position)
+    }
+
+    /// The last request that is complete by itself. The kept end of a split turn has its own.
+    pub(super) fn latest(&self) -> Option<&'a Request> {
+        let requests = &self.ledger.requests;
+        let is_whole = |one: &&Request| match one.weight {
+            RequestWeight::Answer => false,
+            RequestWeight::Command => is_substantive(self.with_title(one)),
+            _ => is_substantive(&one.text),
+        };
+        let whole = requests.iter().rev().filter(is_whole);
+        // A command after whose answer the person went on is over, and their own words still stand.
+        let is_last = |one: &Request| requests.last().is_some_and(|last| last.position == one.position);
+        let is_current = |one: &&Request| one.weight != RequestWeight::Command || is_last(one);
+        let has_own =
+            self.requests_since_reset().iter().any(|one| is_whole(&one) && one.weight != RequestWeight::Command);
+        let mut whole = whole.filter(|one| !has_own || is_current(one));
+        // A rule stands with the constraints, and the request before it goes on.
+        let newest = whole.clone().next();
+        let aim = whole.find(|request| !only_sets_rules(&request.text));
+        // What follows a finished request is asked for by itself: `never show the footer on phones`.
+        let has_changed = || self.ledger.files.iter().any(|file| file.written + file.edited > 0);
+        let is_over = |aim: &Request, rule: &Request| {
+            let between = |one: &&Statement| (aim.position..rule.position).contains(&one.position);
+            let mut said = self.ledger.statements.iter().rev().skip_while(|one| one.position >= rule.position);
+            aim.position < rule.position
+                && said.next().filter(between).is_some_and(|one| one.voice == Voice::Report)
+                && has_changed()
+        };
+        let latest = match (aim, newest) {
+            (Some(aim), Some(rule)) if is_over(aim, rule) => Some(rule),
+            (aim, newest) => aim.or(newest),
+        };
+        let latest = latest.or_else(|| requests.last());
+        latest.filter(|_| self.kind != SummaryKind::TurnPrefix)
+    }
+
+    /// Whether the last request has no complete answer yet.
+    pub(super) fn is_open(&self) -> bool {
+        if self.turn.is_some() || self.goes_on {
+            return true;
+        }
+        let Some(last) = self.ledger.last_request() else { return false };
+        // A latest request from an earlier summary is open if that summary said so.
+        let is_stated = |note: &Note| note.text.starts_with(WORKING_ON);
+        match last.position {
+            0 => self.ledger.notes_of(NoteKind::Open).any(is_stated),
+            position => self.ledger.is_waiting || self.ledger.answered < position || self.is_announced(),
+        }
+    }
+}
+
+/// Whether a person wrote most of a request, and did not paste it.
+pub(super) fn is_typed(request: &str) -> bool {
+    let (mut prose, mut all) = (0, 0);
+    for sentence in sentences(request) {
+        all += sentence.len();
+        prose += if is_prose(sentence) { sentence.len() } else { 0 };
+    }
+    prose * 100 >= all * TYPED_PERCENT
+}
+
+/// Whether a request begins or ends with a question.
+pub(super) fn asks(request: &str) -> bool {
+    is_question(request.trim()) || sentences(request).next().is_some_and(is_question)
+}
+
+pub(super) fn origin(request: &Request) -> Origin<'_> {
+    Origin { position: request.position, times: 1, sources: Some(&request.sources) }
+}
