@@ -1214,7 +1214,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             wishes.as_str(),
             expect![[r#"
                 Goal: At first: Port the parser to Rust, please
-                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was wr … mmar that was written for the first version of the grammar is old.
+                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was written … that was written for the first version of the grammar is old.
                 InProgress: Working on: the latest request (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
                 NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
             "#]],
@@ -1325,7 +1325,7 @@ fn demands_in_nearly_the_same_words_give_way_but_are_not_lost() {
         .map(|verb| format!("Always use the sequential tool to {verb} all your steps first."));
     let others = ["Never call the network in a unit test", "Every public item must have a comment"];
     let demands: Vec<String> = others.iter().map(|other| (*other).to_owned()).chain(alike.clone()).collect();
-    let short = constraints_of(&demands, 240);
+    let short = constraints_of(&demands, 265);
     assert_eq!(short.matches("all your steps first").count(), 2, "only two of them are whole\n{short}");
     assert!(short.contains("think through") && short.contains("prepare"), "the newest ones\n{short}");
     assert!(others.iter().all(|other| short.contains(other)), "{short}");

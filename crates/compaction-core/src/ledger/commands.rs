@@ -610,11 +610,11 @@ mod tests {
                     import dumps rows = load_orders(Path('orders.csv')) print(dumps(total(rows)))\"";
         assert_eq!(
             clip_command(shop, 70),
-            "python3 -c \"\u{2026} from shop.orders import load_orders, total from json im\u{2026}"
+            "python3 -c \"\u{2026} from shop.orders import load_orders, total from json\u{2026}"
         );
         let script =
             "node -e \"const {read} = require('./store'); for (const row of read()) console.log(row.id, row.name)\"";
-        assert_eq!(clip_command(script, 50), "node -e \"const {read} = require('./store'); for (\u{2026}");
+        assert_eq!(clip_command(script, 50), "node -e \"const {read} = require('./store'); for\u{2026}");
         // A short command and one without code stay as they were.
         assert_eq!(clip_command("python3 -c 'print(1)'", 40), "python3 -c 'print(1)'");
         let long = format!("make {}", "target ".repeat(20));

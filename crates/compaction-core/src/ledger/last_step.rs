@@ -490,10 +490,10 @@ mod tests {
         let values = ": port=502; mode=false; polling=100; timeout=1000; cache=disabled";
         for (units, came, expected) in [
             (300, values, format!("Read the settings: ran `{command}`{values}")),
-            (140, values, format!("Read the settings: ran `sqlite3 store.db \"select name, \u{2026} s order by name\"`{values}")),
-            (100, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} rder by name\"`: port=502; mode=fals \u{2026} he=disabled".to_owned()),
+            (140, values, format!("Read the settings: ran `sqlite3 store.db \"select name, \u{2026} order by name\"`{values}")),
+            (100, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} by name\"`: port=502; mode=false; \u{2026} ache=disabled".to_owned()),
             // A stub says nothing.
-            (80, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} rder by name\"`".to_owned()),
+            (80, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} by name\"`".to_owned()),
         ] {
             assert_eq!(last(vec![step(command, came)], 0).told(units), expected);
         }

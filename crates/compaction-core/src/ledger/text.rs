@@ -205,7 +205,7 @@ pub(crate) fn clip(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
         return text.to_owned();
     }
-    let mut cut = prefix_utf16(text, units.saturating_sub(1)).trim_end().to_owned();
+    let mut cut = whole_words(text, prefix_utf16(text, units.saturating_sub(1)).len()).trim_end().to_owned();
     if units > 0 {
         cut.push('\u{2026}');
     }
@@ -254,13 +254,44 @@ pub(crate) fn clip_middle(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
         return text.to_owned();
     }
-    let end = suffix_utf16(text, units / 3).trim_start();
-    let start = prefix_utf16(text, units.saturating_sub(utf16_len(end) + 3)).trim_end();
+    let end = whole_words_from(text, text.len() - suffix_utf16(text, units / 3).len()).trim_start();
+    let start = whole_words(text, prefix_utf16(text, units.saturating_sub(utf16_len(end) + 3)).len()).trim_end();
     if start.is_empty() || end.is_empty() {
         return clip(text, units);
     }
     format!("{start} \u{2026} {end}")
 }
+
+/// The beginning of `text` up to `end`, without the word that the cut would part: half a number or a name is another one.
+/// A word of more than [`LONGEST_WORD`] bytes is parted.
+fn whole_words(text: &str, end: usize) -> &str {
+    if is_between_words(text, end) {
+        return &text[..end];
+    }
+    let word = text[..end].bytes().rev().position(|byte| byte.is_ascii_whitespace()).unwrap_or(end);
+    let has_room = word <= LONGEST_WORD && word * 2 < end;
+    &text[..if has_room { end - word } else { end }]
+}
+
+/// The end of `text` from `start` on, without the word that the cut would part, as [`whole_words`].
+fn whole_words_from(text: &str, start: usize) -> &str {
+    if is_between_words(text, start) {
+        return &text[start..];
+    }
+    let end = &text[start..];
+    let word = end.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(end.len());
+    let has_room = word <= LONGEST_WORD && word * 2 < end.len();
+    &end[if has_room { word } else { 0 }..]
+}
+
+/// Whether no word goes on at `at`. Scripts without spaces between words have no whole ones.
+fn is_between_words(text: &str, at: usize) -> bool {
+    let is_apart = |one: Option<char>| one.is_none_or(|one| one.is_whitespace() || one >= '\u{2e80}');
+    is_apart(text[..at].chars().next_back()) || is_apart(text[at..].chars().next())
+}
+
+/// Most bytes of a word that is left out where a text is cut.
+const LONGEST_WORD: usize = 24;
 
 /// `text` in lower case, with one space for each run of other characters than letters, digits and
 /// apostrophes, and one at each end. Words can be searched for in it, and equal sentences compare
@@ -534,6 +565,29 @@ mod tests {
             ("<think>a</think>\n<think>b</think>c", "\nc"),
         ] {
             assert_eq!(without_thinking(Cow::Borrowed(text)), expected);
+        }
+    }
+
+    #[test]
+    fn no_word_is_parted_where_a_text_is_cut() {
+        for (text, units, start, middle) in [
+            (
+                "the server listens on port 8081 now",
+                29,
+                "the server listens on port\u{2026}",
+                "the server listens \u{2026} 8081 now",
+            ),
+            ("never touch src/store/orders.rs again", 24, "never touch\u{2026}", "never touch \u{2026} again"),
+            ("averylongwordthatnobodywouldleaveoutofatext", 12, "averylongwo\u{2026}", "avery \u{2026} text"),
+            (
+                "\u{6a94}\u{6848}\u{4e0d}\u{8981}\u{5728} main \u{4e0a}\u{6539}\u{52d5}",
+                5,
+                "\u{6a94}\u{6848}\u{4e0d}\u{8981}\u{2026}",
+                "\u{6a94} \u{2026} \u{52d5}",
+            ),
+        ] {
+            assert_eq!(clip(text, units), start);
+            assert_eq!(clip_middle(text, units), middle);
         }
     }
 

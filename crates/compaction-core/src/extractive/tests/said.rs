@@ -229,5 +229,5 @@ fn a_decision_is_cut_where_a_clause_ends() {
         crate::ledger::text::clip_clauses(text, 96),
         "**We keep the table**: readers of `Store.open(path, \"orders, all\")` wait\u{2026}"
     );
-    assert_eq!(crate::ledger::text::clip_clauses("no mark stands in these words", 12), "no mark sta\u{2026}");
+    assert_eq!(crate::ledger::text::clip_clauses("no mark stands in these words", 12), "no mark\u{2026}");
 }
