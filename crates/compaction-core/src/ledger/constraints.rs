@@ -268,6 +268,7 @@ fn orders(sentence: &str, languages: Languages) -> bool {
         let whole = Clause::of(part);
         let mut clauses = part.split(',').map(Clause::of);
         begins(whole.words(), languages & whole.languages)
+            || each_of(languages & whole.languages).any(|language| language.enumerates(whole.words()))
             || match part.contains(',') {
                 false => is_order(whole.words(), languages & whole.languages),
                 true => clauses.any(|clause| is_order(clause.words(), languages & clause.languages)),
@@ -325,7 +326,7 @@ impl Clause {
 }
 
 /// The tables of languages with spaces between words.
-const LANGUAGE_TABLES: [Table; 8] = [
+const LANGUAGE_TABLES: [Table; 12] = [
     table!("constraints/english.txt"),
     table!("constraints/german.txt"),
     table!("constraints/french.txt"),
@@ -334,11 +335,15 @@ const LANGUAGE_TABLES: [Table; 8] = [
     table!("constraints/italian.txt"),
     table!("constraints/russian.txt"),
     table!("constraints/arabic.txt"),
+    table!("constraints/dutch.txt"),
+    table!("constraints/turkish.txt"),
+    table!("constraints/vietnamese.txt"),
+    table!("constraints/polish.txt"),
 ];
 
 const _: () = assert!(LANGUAGE_TABLES.len() <= Languages::BITS as usize);
 
-static LANGUAGES: LazyLock<[Language; 8]> = LazyLock::new(|| LANGUAGE_TABLES.map(|table| read(table, Language::list)));
+static LANGUAGES: LazyLock<[Language; 12]> = LazyLock::new(|| LANGUAGE_TABLES.map(|table| read(table, Language::list)));
 
 /// The tables of languages without spaces between words, or with long endings. Cues are searched for as pieces of text.
 const SCRIPT_TABLES: [Table; 3] =
@@ -431,13 +436,20 @@ impl Language {
         })
     }
 
+    /// Whether the last word of a part of a sentence is an order and the first one limits it, whatever stands between
+    /// them: `hiçbir tablo, görünüm veya dizin ekleme`.
+    fn enumerates(&self, part: &str) -> bool {
+        self.ends_with_order(part) && starts_with_any(part, &self.limits)
+    }
+
+    fn ends_with_order(&self, part: &str) -> bool {
+        let is_last = || part.split_whitespace().next_back().is_some_and(|last| self.infinitives.contains(&last));
+        !self.infinitives.is_empty() && is_last() && !has_any(part, &self.subjects)
+    }
+
     /// Whether a part of a sentence is an order with a limit.
     fn orders(&self, clause: &str) -> bool {
-        let ends = || {
-            let is_last = || clause.split_whitespace().next_back().is_some_and(|last| self.infinitives.contains(&last));
-            !self.infinitives.is_empty() && is_last() && !has_any(clause, &self.subjects)
-        };
-        let is_order = starts_with_any(clause, &self.commands) || ends();
+        let is_order = starts_with_any(clause, &self.commands) || self.ends_with_order(clause);
         is_order && has_any(clause, &self.limits) || self.negations.iter().any(|negation| negation.begins(clause))
     }
 }
@@ -498,7 +510,7 @@ impl Script {
 }
 
 /// A set of languages: one bit for each row of [`LANGUAGES`].
-type Languages = u8;
+type Languages = u16;
 
 /// The languages in which a sentence demands or reports.
 #[derive(Debug, Clone, Copy, Default)]
@@ -830,6 +842,30 @@ mod tests {
         "Всегда используй UTC.",
         "Файлы не удалять!",
         "Не пиши комментарии на английском.",
+        // Dutch.
+        "Raak de map vendor niet aan.",
+        "Geen nieuwe tabellen, kolommen of indexen toevoegen.",
+        "Gebruik altijd UTC in de logboeken.",
+        "Zorg ervoor dat de tests snel blijven.",
+        "De poort 48213 mag niet gebruikt worden.",
+        // Turkish.
+        "Başka hiçbir dosyaya dokunma.",
+        "orders.js dosyasına KESİNLİKLE DOKUNMA.",
+        "Hiçbir tablo, görünüm veya dizin ekleme; sadece sorguyu yaz.",
+        "Lütfen bu klasörü asla silme.",
+        "Sakın ana dala gönderme!",
+        "vendor klasörünü değiştirmeyin.",
+        "Her zaman UTC kullan.",
+        // Vietnamese.
+        "Đừng sửa thư mục vendor.",
+        "Tuyệt đối không xóa nhật ký.",
+        "Không được thay đổi tệp `luong.cfg`.",
+        "Luôn luôn dùng UTC.",
+        // Polish.
+        "Nie ruszaj katalogu vendor.",
+        "Nigdy nie usuwaj dzienników.",
+        "Pod żadnym pozorem nie wdrażaj w piątek.",
+        "Zawsze używaj UTC.",
         // Arabic.
         "لا تحذف الملف `بيانات/سجل.txt` أبدا.",
         // Chinese.
@@ -899,6 +935,17 @@ mod tests {
         "Я никогда не видел этой ошибки.",
         "Должно быть, это ошибка в кэше.",
         "Добавь тесты для парсера.",
+        "Het werkt niet op mijn computer.",
+        "Ik kan het bestand niet openen.",
+        "Geen wijzigingen nodig.",
+        "Hiçbir şey çalışmıyor.",
+        "Sayfa hiç açılmıyor, bunu düzelt.",
+        "Neden hep aynı hatayı veriyor?",
+        "Kayıtları silme düğmesini ekle.",
+        "Máy chủ không chạy.",
+        "Tôi không biết tại sao nó lỗi.",
+        "Nie działa na moim komputerze.",
+        "Nie wiem, dlaczego pada.",
         "修复解析器中的错误并添加测试",
         "要不要加一个缓存？",
         "我不知道为什么会失败。",

@@ -20,6 +20,8 @@ const PRONOUNS_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: pronouns");
 /// Words of sentences in which the model changes its plan.
 static SWITCHING: WordList = word_list!(SPACED, "reasons: switching");
 const SWITCHING_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: switching");
+/// Words that only have the characters of these.
+const NO_SWITCHING: &[&str] = listed!(UNSPACED, "reasons: no switching");
 /// Finds a piece of each of these words. Most sentences have none.
 pub(super) static SWITCHING_PIECES: LazyLock<Phrases> = LazyLock::new(|| {
     let pieces = [
@@ -83,7 +85,7 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     let own = |head: &str| is_announcement(head.split_once(", ").map_or(head, |(_, behind)| behind));
     let before = dash.filter(|(head, _)| own(head) || is_announcement(head)).map_or(before, |(_, reason)| reason);
     let words = normalised(sentence);
-    let is_wide = has_piece(sentence, SWITCHING_UNSPACED);
+    let is_wide = has_piece(sentence, SWITCHING_UNSPACED) && !has_piece(sentence, NO_SWITCHING);
     let switches = is_wide || SWITCHING.is_in(&words) && (has_agent(&words) || chooses(&words)) && !VAGUE.is_in(&words);
     let is_reason = is_sized(before)
         && says_something(before)
