@@ -113,6 +113,14 @@ pub(super) fn begins_with_ban(sentence: &str) -> bool {
     begins_with_demand(sentence) && FORBIDDING.is_in(&start)
 }
 
+/// Whether a sentence begins with an order about the name of what is made: `name it app[version]`.
+pub(super) fn names_it(sentence: &str) -> bool {
+    NAMING.starts(&first_words(sentence, DEMAND_WORDS))
+}
+
+/// Beginnings of such orders.
+static NAMING: WordList = word_list!(SPACED, "constraints: naming");
+
 /// Whether a sentence refuses an answer and says which thing to take for this one step: `no, use the old files`. The
 /// `normalised` words are those behind the refusal.
 fn corrects(sentence: &str, words: &str) -> bool {
@@ -225,6 +233,21 @@ pub(crate) fn lasts(demand: &str) -> bool {
     }
     FORBIDDING.is_in(&words) && !gives_task(own)
 }
+
+/// Words for all that a request does not name.
+static OTHERS: WordList = word_list!(SPACED, "constraints: others");
+const OTHERS_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: others");
+
+/// Whether a demand only forbids what is beside its own request: `touch no other file`. It is over with the next one.
+pub(crate) fn is_bound(demand: &str) -> bool {
+    let words = normalised(demand);
+    // A name of its own, or a word for how long it holds, makes it a rule.
+    let holds = || LASTING.found_in(&words).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED);
+    (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS_UNSPACED)) && !holds()
+}
+
+/// Words for how long a demand holds.
+static HOLDING: WordList = word_list!(SPACED, "constraints: holding");
 
 /// The clauses of a sentence.
 fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
