@@ -739,6 +739,32 @@ mod tests {
     }
 
     #[test]
+    fn what_else_not_to_do_is_bound_to_its_request() {
+        for demand in [
+            "Touch no other file.",
+            "Don't change anything else.",
+            "Fass sonst nichts an, keine anderen Dateien.",
+            "Ne touche à aucun autre fichier, pas un seul.",
+            "No toques ningún otro archivo.",
+            "Não mexa em outros arquivos.",
+            "Non toccare altri file.",
+            "Не трогай другие файлы.",
+            "Raak geen andere bestanden aan.",
+            "Başka hiçbir dosyaya dokunma.",
+            "不要改其他文件。",
+            "他のファイルは変更しないでください。",
+            "다른 파일은 수정하지 마세요.",
+        ] {
+            assert!(is_bound(demand), "{demand}");
+        }
+        for rule in
+            ["Never touch any other file.", "Don't touch `vendor`.", "Fass vendor nicht an.", "不要改这个文件。"]
+        {
+            assert!(!is_bound(rule), "{rule}");
+        }
+    }
+
+    #[test]
     fn a_demand_begins_a_sentence() {
         for sentence in ["Never touch the log.", "Please don't touch it.", "Make sure it is small.", "不要改这个文件。"]
         {

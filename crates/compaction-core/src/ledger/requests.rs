@@ -594,6 +594,33 @@ mod tests {
         assert_eq!(texts, ["Never touch the store."]);
     }
 
+    #[test]
+    fn the_prompt_behind_the_files_of_a_terminal_is_no_quote() {
+        for (text, own) in [
+            ("src/a.rs src/b.rs\n> Never touch the store.\n> It is new.", "Never touch the store."),
+            ("src/a.rs\n> Never touch the store.\nPort it.", "Never touch the store.\nPort it."),
+            ("See src/a.rs\n> Never touch the store.", "See src/a.rs"),
+            ("> src/a.rs\n> Never touch the store.\nPort it.", "Port it."),
+        ] {
+            assert_eq!(without_quotes(text), own, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_order_about_a_name_is_a_demand_whatever_marks_it_has() {
+        let found = |text: &str| {
+            let mut notes = NoteList::default();
+            read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
+            notes.finish().into_iter().map(|note| note.text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found("make a folder. name it job[xxx]_[yyy], [xxx] is the day"),
+            ["name it job[xxx]_[yyy], [xxx] is the day"]
+        );
+        assert_eq!(found("call it `[job]`, then see [a] = b[0], c[1] = d").len(), 1);
+        assert_eq!(found("rows[0] = use[1]; keep[2] = [3]"), Vec::<String>::new());
+    }
+
     /// The decisions of a person after an answer and other messages.
     fn decided(answer: &str, messages: &[(&str, &str)], last: &str) -> Vec<String> {
         let place = |position| SourcePosition { position, entry: None };
