@@ -11,7 +11,7 @@ use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
 use crate::ledger::choices::is_process;
-use crate::ledger::constraints::lasts;
+use crate::ledger::constraints::{is_bound, lasts};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     CHOSE, DECIDED, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN, answered_with,
@@ -59,6 +59,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
                 // It was for a conversation that the person ended.
                 NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
+                // It said what else not to do for a request that is over.
+                NoteKind::Constraint if is_bound(&note.text) && self.requests_since(note) > 0 => continue,
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
                 // The history before the turn tells them.
@@ -197,19 +199,20 @@ impl<'a> Builder<'a> {
     /// Whether [`OVERTAKEN_BY`] requests for work came after a step that an answer named. The first one usually asks
     /// for it.
     pub(super) fn is_overtaken(&self, step: &Note) -> bool {
-        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > step.position);
+        step.position > 0 && self.requests_since(step) >= OVERTAKEN_BY
+    }
+
+    /// The number of requests for work behind a note.
+    fn requests_since(&self, note: &Note) -> usize {
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > note.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
-        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
-        step.position > 0 && later + of_turn >= OVERTAKEN_BY
+        later + self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count()
     }
 
     /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does
     /// not say that it holds for more than that one.
     fn is_met(&self, demand: &Note) -> bool {
-        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > demand.position);
-        let later = later.filter(|request| is_substantive(&request.text)).count();
-        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
-        demand.position > 0 && later + of_turn >= MET_AFTER && !lasts(&demand.text)
+        demand.position > 0 && self.requests_since(demand) >= MET_AFTER && !lasts(&demand.text)
     }
 
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
