@@ -16,6 +16,7 @@ use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     CHOSE, DECIDED, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN, answered_with,
 };
+use crate::ledger::steps::is_of_person;
 use crate::ledger::text::{first_words, one_line};
 use crate::ledger::{Note, NoteKind};
 use crate::summary::{Section, SummaryKind};
@@ -77,6 +78,8 @@ impl<'a> Builder<'a> {
                 // The request of the turn answers it, or the model went on without an answer.
                 NoteKind::Step if (self.turn.is_some() || self.goes_on) && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
+                // The person has read what they were told to do, and wrote what comes instead.
+                NoteKind::Step if is_of_person(&note.text) && self.is_replied_to(note) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
                 NoteKind::Step if is_proposing && self.is_proposed(note) => continue,
@@ -194,6 +197,13 @@ impl<'a> Builder<'a> {
         let is_same = |one: &&Note| one.position == step.position && !std::ptr::eq(*one, step);
         let mut others = self.ledger.notes_of(NoteKind::Step).filter(is_same);
         first.is_some_and(|first| others.any(|other| words(&other.text) == words(first)))
+    }
+
+    /// Whether the person wrote again after a step that an answer named.
+    fn is_replied_to(&self, step: &Note) -> bool {
+        step.position > 0
+            && (self.turn_request.is_some()
+                || self.ledger.last_request().is_some_and(|last| last.position > step.position))
     }
 
     /// Whether [`OVERTAKEN_BY`] requests for work came after a step that an answer named. The first one usually asks
