@@ -59,8 +59,9 @@ class Client(Calls):
         `stderr` is that of subprocess. `on_notification` is called for each notification in order,
         in a thread of its own; without it they wait for `next_notification`. `on_stray` gets output
         that is no protocol, and replies that nobody waits for; it is called by the reader and must
-        not wait. By default they are warnings of the logger `compactd_client`. While `max_unsent_bytes` wait for a server that does not read, `start` and `notify`
-        wait, too, and `request` until its time-out.
+        not wait. By default they are warnings of the logger `compactd_client`. While
+        `max_unsent_bytes` wait for a server that does not read, `start` and `notify` wait, too, and
+        `request` until its time-out.
 
         `own_process_group` starts the server in a process group of its own, so that Ctrl-C in a
         terminal does not end it together with this process. It ends with its input all the same,

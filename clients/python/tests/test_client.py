@@ -14,7 +14,15 @@ from concurrent.futures import Future, wait
 from typing import Any, NoReturn
 from unittest import mock
 
-from compactd_client import Client, CompactdError, Handlers, MessageTooLarge, Notification, NotificationsLost, ServerGone
+from compactd_client import (
+    Client,
+    CompactdError,
+    Handlers,
+    MessageTooLarge,
+    Notification,
+    NotificationsLost,
+    ServerGone,
+)
 from compactd_client.notifications import NotificationQueue
 from compactd_client.outbox import Outbox
 from compactd_client.protocol import ERROR_CODES
