@@ -172,3 +172,42 @@ fn no_request_of_a_host_that_owns_its_history_exceeds_its_window() -> anyhow::Re
         each.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
+
+/// A history of `tokens` by estimate behind instructions of about so many words.
+fn behind_instructions(words: usize, tokens: usize) -> Vec<Value> {
+    let mut messages =
+        vec![json!({ "role": "system", "content": format!("You are an agent. {}", "rule ".repeat(words)) })];
+    let mut units = words * 5;
+    for turn in 0.. {
+        if units / 4 > tokens {
+            break;
+        }
+        let (asked, answer) = (format!("quest{turn} ").repeat(120), format!("answer{turn} ").repeat(120));
+        units += asked.len() + answer.len();
+        messages.push(json!({ "role": "user", "content": asked }));
+        messages.push(json!({ "role": "assistant", "content": answer }));
+    }
+    messages
+}
+
+#[test]
+fn a_context_is_fitted_beside_long_instructions() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let mut sidecar = Sidecar::start(home.path(), &json!({}))?;
+    let model = |window: u64| json!({ "provider": "p", "id": "m", "contextWindow": window });
+    for (window, words) in [(20_000_u64, 800), (20_000, 6_400), (32_000, 12_800), (128_000, 48_000)] {
+        let messages = behind_instructions(words, window as usize);
+        let order = json!({ "format": "openai", "messages": messages, "model": model(window) });
+        let result = sidecar.call("compactMessages", &order)?;
+        let after = json!({ "format": "openai", "messages": result["messages"] });
+        let tokens = sidecar.call("estimateTokens", &after)?["tokens"].as_u64().unwrap_or(u64::MAX);
+        let session = sidecar.call("createSession", &json!({}))?;
+        let check = json!({ "sessionId": session["sessionId"], "model": model(window) });
+        let threshold = sidecar.call("checkCompaction", &check)?["threshold"].as_u64().unwrap_or_default();
+        assert!(tokens <= threshold, "{words} words in {window}: {tokens} of {threshold}");
+    }
+    let order = json!({ "format": "openai", "messages": behind_instructions(20_000, 30_000), "model": model(20_000) });
+    let error = sidecar.call("compactMessages", &order).unwrap_err().to_string();
+    assert!(error.contains("of 20000"), "{error}");
+    sidecar.shut_down()
+}

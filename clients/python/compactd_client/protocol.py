@@ -387,7 +387,8 @@ class CompactMessagesParams(TypedDict):
     # What the summary should focus on.
     instructions: NotRequired[str | None]
 
-    # The model for which the messages are. The new context leaves room for its answers.
+    # The model for which the messages are. The new context, with leading instructions, leaves room
+    # for its answers.
     model: NotRequired[Model | None]
 
     # `previous` in the last result for this conversation.

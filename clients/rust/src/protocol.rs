@@ -427,7 +427,8 @@ pub struct CompactMessagesParams {
     /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The model for which the messages are. The new context leaves room for its answers.
+    /// The model for which the messages are. The new context, with leading instructions, leaves room for
+    /// its answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
     /// `previous` in the last result for this conversation.

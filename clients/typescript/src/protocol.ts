@@ -305,7 +305,10 @@ export interface CompactMessagesParams {
   format?: MessageFormat | null;
   /** What the summary should focus on. */
   instructions?: string | null;
-  /** The model for which the messages are. The new context leaves room for its answers. */
+  /**
+   * The model for which the messages are. The new context, with leading instructions, leaves room
+   * for its answers.
+   */
   model?: Model | null;
   /** `previous` in the last result for this conversation. */
   previous?: FreeObject | null;

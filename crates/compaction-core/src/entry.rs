@@ -602,9 +602,12 @@ pub fn epoch_milliseconds(timestamp: &str) -> Option<i64> {
     timestamp.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond())
 }
 
-/// ISO 8601 in UTC with milliseconds, the form of stored timestamps.
+/// ISO 8601 in UTC with milliseconds, the form of stored timestamps. A time before the year -9999 or after 9999 becomes
+/// the first or the last one that can be written, so that it sorts as it should.
 pub fn iso_timestamp(epoch_milliseconds: i64) -> String {
-    let time = jiff::Timestamp::from_millisecond(epoch_milliseconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
+    let within = epoch_milliseconds.clamp(first.as_millisecond(), last.as_millisecond());
+    let time = jiff::Timestamp::from_millisecond(within).unwrap_or(last);
     format!("{time:.3}")
 }
 
@@ -761,6 +764,7 @@ mod tests {
     fn timestamps_have_milliseconds_and_come_back() {
         assert_eq!(iso_timestamp(1_763_681_581_544), "2025-11-20T23:33:01.544Z");
         assert_eq!(iso_timestamp(1_763_681_581_000), "2025-11-20T23:33:01.000Z");
+        assert_eq!(iso_timestamp(253_402_300_800_000), "9999-12-30T22:00:00.999Z", "the last one that can be written");
         assert_eq!(epoch_milliseconds("2025-11-20T23:33:01.544Z"), Some(1_763_681_581_544));
         assert_eq!(epoch_milliseconds("yesterday"), None);
     }

@@ -14,6 +14,7 @@ use compaction_core::entry::{Entry, EntryHeader, EntryId, iso_timestamp};
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
 use compaction_core::projection::Projection;
+use compaction_core::settings::EffectiveLimits;
 use compaction_core::trigger::{Gauge, TriggerModel};
 use session_store::{
     Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Session, SessionStore,
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::Event;
+use crate::settings::Settings;
 use crate::threads;
 
 /// The right to read a session; `None` once it is closed.
@@ -618,6 +620,9 @@ async fn undo_unsynced(engine: Arc<Engine>, session: Arc<OpenSession>, error: io
     undone.await.unwrap_or_else(|error| error)
 }
 
+/// Most steps by which a window is fitted to a threshold.
+const WINDOW_STEPS: usize = 4;
+
 /// The model of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentModel {
@@ -632,6 +637,28 @@ pub struct AgentModel {
 }
 
 impl AgentModel {
+    /// The model for messages beside `tokens` of instructions, which are in each of its requests. Its window is so small
+    /// that its threshold and the instructions come to the real threshold, or, where they are above that, what they leave
+    /// of the window. `None` where they leave nothing. An unknown window (0) stays unknown.
+    pub fn beside(self, tokens: u64, settings: &Settings) -> Option<Self> {
+        if self.context_window == 0 {
+            return Some(self);
+        }
+        let wanted = settings.compaction_for(&self.provider, &self.id);
+        let threshold = |window| EffectiveLimits::for_window(window, &wanted).threshold;
+        let most = threshold(self.context_window).saturating_sub(tokens);
+        let mut window = self.context_window.checked_sub(tokens).filter(|left| *left > 0)?;
+        // The reserve of a smaller window is smaller too, at most a quarter of it, so few steps come near.
+        for _ in 0..WINDOW_STEPS {
+            let fitted = threshold(window);
+            if most == 0 || fitted <= most {
+                break;
+            }
+            window = (u128::from(window) * u128::from(most) / u128::from(fitted)) as u64;
+        }
+        Some(Self { context_window: window.max(1), ..self })
+    }
+
     /// The model as the triggers need it. `room` is the input limit that its provider has shown.
     pub fn for_trigger(&self, room: Option<u64>) -> TriggerModel<'_> {
         TriggerModel {

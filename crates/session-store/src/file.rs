@@ -26,8 +26,8 @@ use crate::store::{
     CreateOptions, Fork, ForkError, IsCancelled, ListOptions, MemoryStore, OpenOptions, SearchOptions, SessionPage,
     SessionStore,
 };
-use file_log::SHOWN_CHARACTERS;
 pub use file_log::{FileLog, OpenedFile};
+use file_log::{SHOWN_CHARACTERS, creation_error};
 pub use list::resolve as resolve_path;
 use list::{ListCache, candidates};
 use read::{Identity, Limits, LineReader, for_each_in_parallel};
@@ -253,7 +253,7 @@ fn create_directory_of(path: &Path) -> Result<(), StoreError> {
     let Some(directory) = path.parent() else {
         return Ok(());
     };
-    fs::create_dir_all(directory).map_err(|source| StoreError::write(Some(path), source))
+    fs::create_dir_all(directory).map_err(|source| creation_error(path, source))
 }
 
 /// Maximum bytes of parsed entries of a session during a search.

@@ -7,7 +7,7 @@ use compaction_core::entry::EntryId;
 use compaction_core::formats::{Calls, Converted, Format};
 use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Block, Body, Content, Message};
-use compaction_core::{conversation, prompts, trigger};
+use compaction_core::{conversation, prompts, tokens, trigger};
 use compaction_engine::host::Compaction;
 use compaction_engine::session::{AgentModel, OpenSession, SessionAccess};
 use compaction_engine::settings::layer_of_call;
@@ -225,11 +225,13 @@ pub(crate) async fn compact_messages(
     let cwd = call.server.configuration()?.cwd.display().to_string();
     let owned = blocking(move || MessageSession::of(messages, format, previous.as_ref(), cwd)).await?;
     let MessageSession { session, instructions, ids, sources } = owned;
+    let model = params.model.map(AgentModel::from);
+    let model = model.map(|model| beside_instructions(model, &instructions, format, &settings)).transpose()?;
     let mut request = CompactionRequest::default();
     request.custom_instructions = params.instructions;
     request.force = params.force;
     let open = Arc::new(OpenSession::private(session));
-    open.auto_compaction.set(params.model.map(AgentModel::from));
+    open.auto_compaction.set(model);
     let compaction = run(&call, &open, request, &settings, chain).await?;
     let preferences = call.server.configuration()?.preferences;
     let stored = open.read().await;
@@ -247,6 +249,19 @@ pub(crate) async fn compact_messages(
         })
     })
     .await
+}
+
+/// The model for the messages beside leading instructions.
+fn beside_instructions(
+    model: AgentModel,
+    instructions: &[AnyMessage],
+    format: Format,
+    settings: &Settings,
+) -> Result<AgentModel, RpcError> {
+    let read = SubmittedMessages::after(0, instructions.to_vec(), format).to_estimate()?;
+    let (tokens, window) = (tokens::estimate_messages(read.iter().map(Arc::as_ref)), model.context_window);
+    let expected = || format!("leading instructions of fewer tokens than the window has: {tokens} of {window}");
+    model.beside(tokens, settings).ok_or_else(|| RpcError::invalid_params("messages", expected()))
 }
 
 /// Serves `compact` with `commit: false` by compacting a copy of the branch.

@@ -324,7 +324,7 @@ pub struct CompactMessagesParams {
     pub messages: Vec<AnyMessage>,
     /// Format of the messages. Default: `pi`.
     pub format: Option<MessageFormat>,
-    /// The model for which the messages are. The new context leaves room for its answers.
+    /// The model for which the messages are. The new context, with leading instructions, leaves room for its answers.
     pub model: Option<Model>,
     /// Compaction settings for this call.
     pub settings: Option<FreeObject>,

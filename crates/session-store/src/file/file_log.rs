@@ -296,7 +296,7 @@ impl FileLog {
     /// `Durability::None`. Fails with `AlreadyExists`.
     pub fn create(path: &Path, contents: &str, durability: Durability) -> Result<OpenedFile, StoreError> {
         let written = read::write_beside(path, |out| out.write_all(contents.as_bytes()));
-        let file = written.map_err(|source| StoreError::write(Some(path), source))?;
+        let file = written.map_err(|source| creation_error(path, source))?;
         Self::place(file, path, durability)
     }
 
@@ -304,7 +304,7 @@ impl FileLog {
     pub(crate) fn place(file: NamedTempFile, path: &Path, durability: Durability) -> Result<OpenedFile, StoreError> {
         read::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { locator: path.into() },
-            _ => StoreError::write(Some(path), source),
+            _ => creation_error(path, source),
         })?;
         Self::open(path).inspect_err(|error| match error {
             // Another program uses it already.
@@ -338,10 +338,20 @@ fn canonical(path: &Path) -> Result<Locator, StoreError> {
 
 /// The error for `source` at a path that a caller named.
 pub(crate) fn file_error(action: &'static str, path: &Path, source: io::Error) -> StoreError {
-    // The path is too long or contains a NUL.
-    if !matches!(source.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename) {
-        return StoreError::io(action, Some(path), source);
-    }
+    if is_refused(&source) { refused(path, &source) } else { StoreError::io(action, Some(path), source) }
+}
+
+/// The same where a file or folder is created.
+pub(crate) fn creation_error(path: &Path, source: io::Error) -> StoreError {
+    if is_refused(&source) { refused(path, &source) } else { StoreError::write(Some(path), source) }
+}
+
+/// Whether the system takes no such path: it is too long or contains a NUL.
+fn is_refused(source: &io::Error) -> bool {
+    matches!(source.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename)
+}
+
+fn refused(path: &Path, source: &io::Error) -> StoreError {
     let text: String = path.display().to_string().chars().take(SHOWN_CHARACTERS).collect();
     let expected = format!("a path that the system takes; {text} is none: {source}");
     StoreError::InvalidLocator { text, expected }
