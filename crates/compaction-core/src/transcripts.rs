@@ -13,6 +13,7 @@ mod markdown;
 mod opencode;
 mod openhands;
 mod records;
+mod shared;
 mod specstory;
 #[cfg(test)]
 mod tests;
@@ -64,18 +65,21 @@ pub enum Agent {
     Aider,
     /// Cursor: an exported chat in Markdown or JSON, or an agent's transcript.
     Cursor,
+    /// Gemini CLI: a chat that it shared, in Markdown.
+    Gemini,
     /// pi: a session file, which is one of ours.
     Pi,
 }
 
 /// Agents and their names.
-const AGENTS: [(Agent, &str); 7] = [
+const AGENTS: [(Agent, &str); 8] = [
     (Agent::ClaudeCode, "claude-code"),
     (Agent::Codex, "codex"),
     (Agent::OpenCode, "opencode"),
     (Agent::OpenHands, "openhands"),
     (Agent::Aider, "aider"),
     (Agent::Cursor, "cursor"),
+    (Agent::Gemini, "gemini"),
     (Agent::Pi, "pi"),
 ];
 
@@ -258,8 +262,8 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Cursor | Agent::ClaudeCode | Agent::Codex
-            if markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
+        Agent::Cursor | Agent::ClaudeCode | Agent::Codex | Agent::OpenCode | Agent::Gemini
+            if agent == Agent::Gemini || markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
         {
             markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
         }
@@ -278,7 +282,7 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
                     Agent::OpenCode => opencode::identify(value),
                     Agent::OpenHands => openhands::identify(value),
                     Agent::Cursor => cursor::identify(value),
-                    Agent::Aider | Agent::Pi => (
+                    Agent::Aider | Agent::Gemini | Agent::Pi => (
                         text_at(value, &["id"]).map(str::to_owned),
                         text_at(value, &["cwd"]).map(str::to_owned),
                         time_of(value.get("timestamp")),
@@ -471,6 +475,7 @@ impl Import {
             (Agent::OpenHands, _) => Box::new(openhands::OpenHands::default()),
             (Agent::Aider, _) => Box::new(markdown::Markdown::aider()),
             (Agent::Cursor, _) => Box::new(cursor::Cursor),
+            (Agent::Gemini, _) => Box::new(markdown::Markdown::exported(source.agent)),
             (Agent::Pi, _) => return None,
         };
         let cut = if source.shape == Shape::Document { Cut::Elements } else { Cut::Lines };

@@ -131,6 +131,8 @@ pub(super) struct SpecStory {
     fence: Fence,
     /// Whether rules separate the calls of a message.
     pub(super) has_parts: bool,
+    /// Whether each call has a message of its own.
+    pub(super) is_early: bool,
 }
 
 impl SpecStory {
@@ -169,7 +171,8 @@ impl SpecStory {
         let call = if is_rest {
             None
         } else {
-            let unmarked = early(whole, self.has_parts, |diff| self.edited(diff)).filter(|_| is_closed);
+            let unmarked =
+                early(whole, self.has_parts || self.is_early, |diff| self.edited(diff)).filter(|_| is_closed);
             unmarked.or_else(|| named(whole))
         };
         let pieces = match call {
