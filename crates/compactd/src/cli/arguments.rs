@@ -318,7 +318,7 @@ pub(crate) struct CompactOptions {
 /// Options of `import`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(
-    long_about = "Reads a transcript of Claude Code, Codex, opencode, OpenHands, aider, Cursor, Gemini CLI or pi,\n\
+    long_about = "Reads a transcript of Claude Code, Codex, opencode, OpenHands, aider, Cursor, Gemini CLI, Cline or pi,\n\
                         or all of a directory, and makes a session of each. The transcript is not changed, and every line\n\
                         of it is kept in the session.",
     after_help = "Examples:\n  \

@@ -307,6 +307,7 @@ impl Markdown {
     fn shared_line(&mut self, form: Form, line: &str, tree: &mut Tree) {
         let Some(heading) = self.shared.line(form, line) else { return self.push(line) };
         self.end_message(tree);
+        self.shared.is_thought = heading.is_thought;
         self.kind = if heading.is_user { Kind::User } else { Kind::Assistant };
         self.has_spoken = true;
         self.model = heading.model.unwrap_or_default();

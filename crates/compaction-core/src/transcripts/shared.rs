@@ -1,11 +1,12 @@
-//! Transcripts that agents themselves export as Markdown: `/export` of opencode and `/chat share` of Gemini CLI.
+//! Transcripts that agents themselves export as Markdown: `/export` of opencode, `/chat share` of Gemini CLI, and the tasks
+//! of Cline and Roo.
 
 use std::collections::{HashMap, VecDeque};
 
 use memchr::memmem::Finder;
 
-use super::Agent;
 use super::tree::{text_at, value_at};
+use super::{Agent, cline};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -27,18 +28,26 @@ const ERROR: &str = "**Error:**";
 const COMMAND: &str = "Command**:\n```json\n";
 const RESPONSE: &str = "Response**:\n```json\n";
 const MARK: &str = "**Tool ";
+/// Headings of Cline and Roo.
+const PERSON: &str = "**User:**";
+const ANSWER: &str = "**Assistant:**";
+const RESULTS: &str = "**Tool:**";
+const REASONING: &str = "**Reasoning:**";
 
 /// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     OpenCode,
     Gemini,
+    Cline,
 }
 
 /// What a heading says about the message below it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) is_user: bool,
+    /// Whether the message is a thought.
+    pub(super) is_thought: bool,
     pub(super) model: Option<String>,
 }
 
@@ -57,6 +66,7 @@ impl Form {
         match agent {
             Agent::OpenCode => Some(Self::OpenCode),
             Agent::Gemini => Some(Self::Gemini),
+            Agent::Cline => Some(Self::Cline),
             _ => None,
         }
     }
@@ -66,7 +76,12 @@ impl Form {
         if session(head).is_some_and(|id| id.starts_with(SESSION_START)) {
             return Some(Agent::OpenCode);
         }
-        let first = head.lines().find(|line| !line.trim().is_empty())?;
+        let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next()?;
+        if first.trim_end() == PERSON {
+            let is_task = lines.next().is_some_and(|line| line.starts_with('<'));
+            return (is_task || lines.any(|line| line.trim_end() == ANSWER)).then_some(Agent::Cline);
+        }
         Self::Gemini.heading(first).map(|_| Agent::Gemini)
     }
 
@@ -74,14 +89,19 @@ impl Form {
     pub(super) fn heading(self, line: &str) -> Option<Heading> {
         let line = line.trim_end();
         match self {
-            Self::OpenCode if line == "## User" => Some(Heading { is_user: true, model: None }),
+            Self::OpenCode if line == "## User" => Some(Heading { is_user: true, ..Heading::default() }),
             Self::OpenCode => {
                 let details = line.strip_prefix("## Assistant")?;
                 let in_brackets = details.strip_prefix(" (").and_then(|details| details.strip_suffix(')'));
                 let details = in_brackets.or_else(|| details.is_empty().then_some(""))?;
                 // The agent, the model and the time that it took.
                 let model = details.split(" \u{b7} ").nth(1).map(str::to_owned);
-                Some(Heading { is_user: false, model })
+                Some(Heading { model, ..Heading::default() })
+            }
+            Self::Cline => {
+                let is_user = matches!(line, PERSON | RESULTS);
+                let is_thought = line == REASONING;
+                (is_user || is_thought || line == ANSWER).then_some(Heading { is_user, is_thought, model: None })
             }
             Self::Gemini => {
                 // Early versions have the sign of the author before the marks of the heading.
@@ -94,7 +114,7 @@ impl Form {
                     "MODEL" => false,
                     _ => return None,
                 };
-                (has_sign && is_sign(before) && is_sign(sign)).then_some(Heading { is_user, model: None })
+                (has_sign && is_sign(before) && is_sign(sign)).then_some(Heading { is_user, ..Heading::default() })
             }
         }
     }
@@ -150,6 +170,10 @@ pub(super) struct Shared {
     calls: u64,
     /// The calls without a result, by their tools.
     open: HashMap<String, VecDeque<String>>,
+    /// The same of calls whose results do not name the tool: ids and tools.
+    pub(super) native: VecDeque<(String, String)>,
+    /// Whether the message is a thought.
+    pub(super) is_thought: bool,
 }
 
 impl Shared {
@@ -186,16 +210,36 @@ impl Shared {
             Form::OpenCode if is_user => vec![Piece::Text(text.to_owned())],
             Form::OpenCode => self.parts(text),
             Form::Gemini => self.marked(text, is_user),
+            Form::Cline if self.is_thought => vec![Piece::Thought(text.to_owned())],
+            Form::Cline if is_user => cline::words(self, text),
+            Form::Cline => cline::answer(self, text),
         }
     }
 
-    fn call(&mut self, pieces: &mut Vec<Piece>, id: Option<&str>, name: &str, arguments: Json<'static>) -> String {
+    /// Adds a call. Without an id, it is counted.
+    pub(super) fn call(
+        &mut self,
+        pieces: &mut Vec<Piece>,
+        id: Option<&str>,
+        name: &str,
+        arguments: Json<'static>,
+    ) -> String {
         let id = id.map(str::to_owned).unwrap_or_else(|| {
             self.calls += 1;
             format!("call-{}", self.calls)
         });
         pieces.push(Piece::Call { id: id.clone(), name: name.to_owned(), arguments: arguments_object(arguments) });
         id
+    }
+
+    /// Records a call that waits for its result.
+    pub(super) fn open(&mut self, name: &str, id: String) {
+        self.open.entry(name.to_owned()).or_default().push_back(id);
+    }
+
+    /// The oldest call of a tool that waits for its result.
+    pub(super) fn close(&mut self, name: &str) -> Option<String> {
+        self.open.get_mut(name)?.pop_front()
     }
 
     /// The parts of an answer of opencode. A blank line precedes each. Nothing tells where a thought ends and a text
@@ -294,7 +338,7 @@ impl Shared {
             if is_call {
                 let arguments = json.get("args").cloned().unwrap_or(Json::Null);
                 let id = self.call(&mut pieces, id, &name, arguments);
-                self.open.entry(name).or_default().push_back(id);
+                self.open(&name, id);
                 continue;
             }
             let id = self.answered(&name, id);
@@ -327,7 +371,7 @@ impl Shared {
 }
 
 /// Adds what the model said or thought, without the blank lines around it.
-fn add_said(pieces: &mut Vec<Piece>, text: &str, is_thought: bool) {
+pub(super) fn add_said(pieces: &mut Vec<Piece>, text: &str, is_thought: bool) {
     let text = text.trim_matches('\n');
     if !text.trim().is_empty() {
         pieces.push(if is_thought { Piece::Thought(text.to_owned()) } else { Piece::Text(text.to_owned()) });
@@ -346,7 +390,7 @@ fn add_marked(pieces: &mut Vec<Piece>, text: &str, is_user: bool) {
 }
 
 /// The line at `at`, with its end.
-fn line_at(text: &str, at: usize) -> &str {
+pub(super) fn line_at(text: &str, at: usize) -> &str {
     let rest = &text[at..];
     &rest[..memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |end| end + 1)]
 }

@@ -229,6 +229,7 @@ fn an_import_may_end_inside_a_call() {
         "cursor-specstory-parts",
         "opencode-shared",
         "gemini",
+        "cline",
     ];
     for name in names {
         let bytes = bytes_of(name);
@@ -257,6 +258,9 @@ fn marks_without_an_end_are_read_once() {
         (opencode, "```\n\ntext\n\n**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
         (opencode, "**Tool: a**\n\n**Input:**\n```json\n{\n\n"),
         (opencode, "_Thinking:_\n\n"),
+        ("**User:**\n\n<task>\n\n---\n\n**Assistant:**\n\n", "<read_file>\n<a_b>\n<path>\n</path>\n"),
+        ("**User:**\n\n<task>\n\n---\n\n**Assistant:**\n\n", "<read_file>\n<content>\n</read_file>\n"),
+        ("**User:**\n\n<task>\n", "[read_file for 'x\n"),
         (gemini, "**Tool Command**:\n```json\n{"),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
     ] {
