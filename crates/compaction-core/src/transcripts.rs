@@ -9,6 +9,7 @@ mod aider;
 mod claude_code;
 mod cline;
 mod codex;
+mod copilot;
 mod cursor;
 mod markdown;
 mod opencode;
@@ -70,12 +71,14 @@ pub enum Agent {
     Gemini,
     /// Cline or Roo: an exported task, in Markdown.
     Cline,
+    /// Copilot CLI: a session that it shared, in Markdown.
+    Copilot,
     /// pi: a session file, which is one of ours.
     Pi,
 }
 
 /// Agents and their names.
-const AGENTS: [(Agent, &str); 9] = [
+const AGENTS: [(Agent, &str); 10] = [
     (Agent::ClaudeCode, "claude-code"),
     (Agent::Codex, "codex"),
     (Agent::OpenCode, "opencode"),
@@ -84,6 +87,7 @@ const AGENTS: [(Agent, &str); 9] = [
     (Agent::Cursor, "cursor"),
     (Agent::Gemini, "gemini"),
     (Agent::Cline, "cline"),
+    (Agent::Copilot, "copilot"),
     (Agent::Pi, "pi"),
 ];
 
@@ -266,8 +270,14 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Cursor | Agent::ClaudeCode | Agent::Codex | Agent::OpenCode | Agent::Gemini | Agent::Cline
-            if matches!(agent, Agent::Gemini | Agent::Cline)
+        Agent::Cursor
+        | Agent::ClaudeCode
+        | Agent::Codex
+        | Agent::OpenCode
+        | Agent::Gemini
+        | Agent::Cline
+        | Agent::Copilot
+            if matches!(agent, Agent::Gemini | Agent::Cline | Agent::Copilot)
                 || markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
         {
             markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
@@ -287,7 +297,7 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
                     Agent::OpenCode => opencode::identify(value),
                     Agent::OpenHands => openhands::identify(value),
                     Agent::Cursor => cursor::identify(value),
-                    Agent::Aider | Agent::Gemini | Agent::Cline | Agent::Pi => (
+                    Agent::Aider | Agent::Gemini | Agent::Cline | Agent::Copilot | Agent::Pi => (
                         text_at(value, &["id"]).map(str::to_owned),
                         text_at(value, &["cwd"]).map(str::to_owned),
                         time_of(value.get("timestamp")),
@@ -480,7 +490,7 @@ impl Import {
             (Agent::OpenHands, _) => Box::new(openhands::OpenHands::default()),
             (Agent::Aider, _) => Box::new(markdown::Markdown::aider()),
             (Agent::Cursor, _) => Box::new(cursor::Cursor),
-            (Agent::Gemini | Agent::Cline, _) => Box::new(markdown::Markdown::exported(source.agent)),
+            (Agent::Gemini | Agent::Cline | Agent::Copilot, _) => Box::new(markdown::Markdown::exported(source.agent)),
             (Agent::Pi, _) => return None,
         };
         let cut = if source.shape == Shape::Document { Cut::Elements } else { Cut::Lines };

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::aider::{Event, Outputs, repeats_choice, words_behind_command};
 use super::records::Record;
-use super::shared::{self, Form, Shared};
+use super::shared::{self, Form, Shared, What};
 use super::specstory::{Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
 use super::{Agent, Reader, Source};
@@ -307,8 +307,15 @@ impl Markdown {
     fn shared_line(&mut self, form: Form, line: &str, tree: &mut Tree) {
         let Some(heading) = self.shared.line(form, line) else { return self.push(line) };
         self.end_message(tree);
-        self.shared.is_thought = heading.is_thought;
-        self.kind = if heading.is_user { Kind::User } else { Kind::Assistant };
+        self.kind = match heading.what {
+            _ if heading.is_user => Kind::User,
+            What::Other => Kind::Other,
+            _ => Kind::Assistant,
+        };
+        self.shared.what = heading.what;
+        if matches!(self.shared.what, What::Tool { .. }) {
+            self.push(line);
+        }
         self.has_spoken = true;
         self.model = heading.model.unwrap_or_default();
     }
@@ -421,6 +428,9 @@ impl Markdown {
                 shared::Piece::Text(text) => blocks.push(text_block(&text)),
                 shared::Piece::Thought(text) => blocks.push(thinking_block(&text, None)),
                 shared::Piece::Call { id, name, arguments } => blocks.push(call_block(&id, &name, arguments)),
+                shared::Piece::Failure(text) => {
+                    self.add_events(vec![Event::Failure { reason: "error", text }], tree);
+                }
                 result @ shared::Piece::Result { .. } => results.push(result),
             }
         }

@@ -1,12 +1,13 @@
-//! Transcripts that agents themselves export as Markdown: `/export` of opencode, `/chat share` of Gemini CLI, and the tasks
-//! of Cline and Roo.
+//! Transcripts that agents themselves export as Markdown: `/export` of opencode, `/chat share` of Gemini CLI, `/share` of
+//! Copilot CLI, and the tasks of Cline and Roo.
 
 use std::collections::{HashMap, VecDeque};
 
 use memchr::memmem::Finder;
 
+use super::specstory::Fence;
 use super::tree::{text_at, value_at};
-use super::{Agent, cline};
+use super::{Agent, cline, copilot};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -28,6 +29,8 @@ const ERROR: &str = "**Error:**";
 const COMMAND: &str = "Command**:\n```json\n";
 const RESPONSE: &str = "Response**:\n```json\n";
 const MARK: &str = "**Tool ";
+/// The title of the sessions of Copilot CLI.
+const COPILOT: &str = "Copilot CLI Session";
 /// Headings of Cline and Roo.
 const PERSON: &str = "**User:**";
 const ANSWER: &str = "**Assistant:**";
@@ -40,14 +43,33 @@ pub(super) enum Form {
     OpenCode,
     Gemini,
     Cline,
+    Copilot,
+}
+
+/// What a message is.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// What the author said.
+    #[default]
+    Said,
+    Thought,
+    /// A call with its result. Without `is_sure`, it may be what the model said.
+    Tool {
+        name: String,
+        is_error: bool,
+        is_sure: bool,
+    },
+    /// An error of the program.
+    Failure,
+    /// A notice of the program.
+    Other,
 }
 
 /// What a heading says about the message below it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) is_user: bool,
-    /// Whether the message is a thought.
-    pub(super) is_thought: bool,
+    pub(super) what: What,
     pub(super) model: Option<String>,
 }
 
@@ -56,8 +78,19 @@ pub(super) struct Heading {
 pub(super) enum Piece {
     Text(String),
     Thought(String),
-    Call { id: String, name: String, arguments: Json<'static> },
-    Result { id: String, name: String, texts: Vec<String>, is_error: bool },
+    /// An error of the program.
+    Failure(String),
+    Call {
+        id: String,
+        name: String,
+        arguments: Json<'static>,
+    },
+    Result {
+        id: String,
+        name: String,
+        texts: Vec<String>,
+        is_error: bool,
+    },
 }
 
 impl Form {
@@ -67,6 +100,7 @@ impl Form {
             Agent::OpenCode => Some(Self::OpenCode),
             Agent::Gemini => Some(Self::Gemini),
             Agent::Cline => Some(Self::Cline),
+            Agent::Copilot => Some(Self::Copilot),
             _ => None,
         }
     }
@@ -78,6 +112,9 @@ impl Form {
         }
         let mut lines = head.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next()?;
+        if first.starts_with("# ") && first.trim_end().ends_with(COPILOT) {
+            return Some(Agent::Copilot);
+        }
         if first.trim_end() == PERSON {
             let is_task = lines.next().is_some_and(|line| line.starts_with('<'));
             return (is_task || lines.any(|line| line.trim_end() == ANSWER)).then_some(Agent::Cline);
@@ -98,10 +135,12 @@ impl Form {
                 let model = details.split(" \u{b7} ").nth(1).map(str::to_owned);
                 Some(Heading { model, ..Heading::default() })
             }
+            Self::Copilot => copilot::heading(line, false),
             Self::Cline => {
                 let is_user = matches!(line, PERSON | RESULTS);
-                let is_thought = line == REASONING;
-                (is_user || is_thought || line == ANSWER).then_some(Heading { is_user, is_thought, model: None })
+                let what = if line == REASONING { What::Thought } else { What::Said };
+                let is_heading = is_user || matches!(line, REASONING | ANSWER);
+                is_heading.then_some(Heading { is_user, what, model: None })
             }
             Self::Gemini => {
                 // Early versions have the sign of the author before the marks of the heading.
@@ -125,7 +164,9 @@ pub(super) fn session(head: &str) -> Option<&str> {
     let lines = head.trim_start_matches('\u{feff}').lines();
     let mut lines = lines.filter(|line| !line.trim().is_empty()).take(FIRST_LINES);
     lines.next().filter(|title| title.starts_with("# "))?;
-    lines.take_while(|line| line.trim_end() != RULE).find_map(|line| line.strip_prefix(SESSION)).map(str::trim)
+    let mut lines = lines.take_while(|line| line.trim_end() != RULE);
+    let id = lines.find_map(|line| line.trim_start_matches(['>', '-', ' ']).strip_prefix(SESSION));
+    id.map(|id| id.trim().trim_matches('`'))
 }
 
 /// A fence around a text that may have fences itself. The exporters make none of them longer.
@@ -165,26 +206,31 @@ pub(super) struct Shared {
     /// The last line that is not blank, and the one before it.
     last: [String; 2],
     /// Both before the last line. The start of a line can seem to be something else than the line.
-    before: (Quote, [String; 2]),
+    before: (Quote, Fence, [String; 2]),
     /// Number of calls so far that have no ids.
     calls: u64,
     /// The calls without a result, by their tools.
     open: HashMap<String, VecDeque<String>>,
     /// The same of calls whose results do not name the tool: ids and tools.
     pub(super) native: VecDeque<(String, String)>,
-    /// Whether the message is a thought.
-    pub(super) is_thought: bool,
+    /// What the message is.
+    pub(super) what: What,
+    /// The fence that is open at the last line of a session of Copilot CLI.
+    fence: Fence,
 }
 
 impl Shared {
     /// Reads a line. Returns what it says if it is a heading.
     pub(super) fn line(&mut self, form: Form, line: &str) -> Option<Heading> {
-        self.before.0 = self.quote;
-        self.before.1.clone_from(&self.last);
+        (self.before.0, self.before.1) = (self.quote, self.fence.clone());
+        self.before.2.clone_from(&self.last);
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
         // The output of a tool can be an export. It ends before the rule.
         let is_inside = matches!(self.quote, Quote::Open | Quote::Nested) && self.last[0] != FENCE;
-        let heading = form.heading(line).filter(|_| is_behind_rule && !is_inside);
+        let heading = match form {
+            Form::Copilot => self.section(line),
+            form => form.heading(line).filter(|_| is_behind_rule && !is_inside),
+        };
         let begins = line.trim_end() == FENCE && matches!(self.last[1].as_str(), OUTPUT | ERROR);
         self.quote = match self.quote {
             _ if heading.is_some() || form != Form::OpenCode => Quote::None,
@@ -198,10 +244,22 @@ impl Shared {
         heading
     }
 
+    /// The same for Copilot CLI, whose fences are longer than those inside in later versions.
+    fn section(&mut self, line: &str) -> Option<Heading> {
+        let is_behind_time = copilot::is_time(&self.last[1]);
+        let is_inside = self.fence.is_open() && (self.fence.is_long() || !is_behind_time);
+        let heading = copilot::heading(line.trim_end(), is_behind_time).filter(|_| !is_inside);
+        match heading {
+            Some(_) => self.fence = Fence::default(),
+            None => self.fence.read(line),
+        }
+        heading
+    }
+
     /// Returns to the state before the last line.
     pub(super) fn go_back(&mut self) {
-        self.quote = self.before.0;
-        self.last.clone_from(&self.before.1);
+        (self.quote, self.fence) = (self.before.0, self.before.1.clone());
+        self.last.clone_from(&self.before.2);
     }
 
     /// The parts of a message.
@@ -210,7 +268,8 @@ impl Shared {
             Form::OpenCode if is_user => vec![Piece::Text(text.to_owned())],
             Form::OpenCode => self.parts(text),
             Form::Gemini => self.marked(text, is_user),
-            Form::Cline if self.is_thought => vec![Piece::Thought(text.to_owned())],
+            Form::Copilot => copilot::section(self, text),
+            Form::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
             Form::Cline if is_user => cline::words(self, text),
             Form::Cline => cline::answer(self, text),
         }
@@ -396,7 +455,7 @@ pub(super) fn line_at(text: &str, at: usize) -> &str {
 }
 
 /// Where the next line that is not blank begins.
-fn behind_blank(text: &str, mut at: usize) -> usize {
+pub(super) fn behind_blank(text: &str, mut at: usize) -> usize {
     while at < text.len() && line_at(text, at).trim().is_empty() {
         at += line_at(text, at).len();
     }

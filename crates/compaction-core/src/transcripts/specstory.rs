@@ -415,14 +415,19 @@ impl Pieces {
 
 /// The fence that is open at a line.
 #[derive(Debug, Default, Clone)]
-struct Fence(usize);
+pub(super) struct Fence(usize);
 
 impl Fence {
-    fn is_open(&self) -> bool {
+    /// Whether it is longer than others, because it is around one.
+    pub(super) fn is_long(&self) -> bool {
+        self.0 > 3
+    }
+
+    pub(super) fn is_open(&self) -> bool {
         self.0 > 0
     }
 
-    fn read(&mut self, line: &str) {
+    pub(super) fn read(&mut self, line: &str) {
         let line = line.trim();
         let marks = line.len() - line.trim_start_matches('`').len();
         let rest = &line[marks..];

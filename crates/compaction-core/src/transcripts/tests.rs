@@ -230,6 +230,7 @@ fn an_import_may_end_inside_a_call() {
         "opencode-shared",
         "gemini",
         "cline",
+        "copilot",
     ];
     for name in names {
         let bytes = bytes_of(name);
@@ -261,6 +262,8 @@ fn marks_without_an_end_are_read_once() {
         ("**User:**\n\n<task>\n\n---\n\n**Assistant:**\n\n", "<read_file>\n<a_b>\n<path>\n</path>\n"),
         ("**User:**\n\n<task>\n\n---\n\n**Assistant:**\n\n", "<read_file>\n<content>\n</read_file>\n"),
         ("**User:**\n\n<task>\n", "[read_file for 'x\n"),
+        ("# Copilot CLI Session\n\n<sub>1s</sub>\n\n### `a`\n\n", "<details>\n<summary>Arguments</summary>\n\n"),
+        ("# Copilot CLI Session\n\n<sub>1s</sub>\n\n### `a`\n\n", "\n---\n\n<sub>1s</sub>\n"),
         (gemini, "**Tool Command**:\n```json\n{"),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
     ] {
