@@ -16,6 +16,7 @@ use crate::message::{BashExecution, Block, Body, Content, Message, System, ToolC
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tokens;
+use crate::transcripts::HARNESS_TYPE;
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
@@ -310,13 +311,20 @@ impl Parts<'_> {
     }
 
     fn add_user(&mut self, what: &str) {
+        self.add_said("User", what);
+    }
+
+    fn add_said(&mut self, speaker: &str, what: &str) {
         if !what.is_empty() {
-            self.add("User", what);
+            self.add(speaker, what);
         }
     }
 
     fn add_body(&mut self, body: &Body, detail: &Detail) {
         match body {
+            Body::Custom { custom_type, content } if custom_type == HARNESS_TYPE => {
+                self.add_said("Harness", &content.text(""));
+            }
             Body::User { content } | Body::Custom { content, .. } => self.add_user(&content.text("")),
             Body::Assistant(assistant) => self.add_answer(&assistant.content, detail),
             Body::ToolResult { content, .. } => {

@@ -7,12 +7,15 @@
 
 mod aider;
 mod claude_code;
+mod cline;
 mod codex;
+mod copilot;
 mod cursor;
 mod markdown;
 mod opencode;
 mod openhands;
 mod records;
+mod shared;
 mod specstory;
 #[cfg(test)]
 mod tests;
@@ -34,6 +37,8 @@ pub use records::{KeptRecord, original};
 pub const RECORD_TYPE: &str = "compactd.transcript";
 /// `customType` of the entry that ends an import.
 pub const IMPORT_TYPE: &str = "compactd.import";
+/// `customType` of messages that the harness of an agent wrote in the name of the person, such as the text of a skill.
+pub const HARNESS_TYPE: &str = "compactd.harness";
 /// Number of bytes at the start of a transcript that [`detect`] and [`identify`] read.
 pub const HEAD_BYTES: usize = 1 << 20;
 /// Maximum bytes of a record.
@@ -62,18 +67,27 @@ pub enum Agent {
     Aider,
     /// Cursor: an exported chat in Markdown or JSON, or an agent's transcript.
     Cursor,
+    /// Gemini CLI: a chat that it shared, in Markdown.
+    Gemini,
+    /// Cline or Roo: an exported task, in Markdown.
+    Cline,
+    /// Copilot CLI: a session that it shared, in Markdown.
+    Copilot,
     /// pi: a session file, which is one of ours.
     Pi,
 }
 
 /// Agents and their names.
-const AGENTS: [(Agent, &str); 7] = [
+const AGENTS: [(Agent, &str); 10] = [
     (Agent::ClaudeCode, "claude-code"),
     (Agent::Codex, "codex"),
     (Agent::OpenCode, "opencode"),
     (Agent::OpenHands, "openhands"),
     (Agent::Aider, "aider"),
     (Agent::Cursor, "cursor"),
+    (Agent::Gemini, "gemini"),
+    (Agent::Cline, "cline"),
+    (Agent::Copilot, "copilot"),
     (Agent::Pi, "pi"),
 ];
 
@@ -256,8 +270,15 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Cursor | Agent::ClaudeCode | Agent::Codex
-            if markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
+        Agent::Cursor
+        | Agent::ClaudeCode
+        | Agent::Codex
+        | Agent::OpenCode
+        | Agent::Gemini
+        | Agent::Cline
+        | Agent::Copilot
+            if matches!(agent, Agent::Gemini | Agent::Cline | Agent::Copilot)
+                || markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
         {
             markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
         }
@@ -276,7 +297,7 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
                     Agent::OpenCode => opencode::identify(value),
                     Agent::OpenHands => openhands::identify(value),
                     Agent::Cursor => cursor::identify(value),
-                    Agent::Aider | Agent::Pi => (
+                    Agent::Aider | Agent::Gemini | Agent::Cline | Agent::Copilot | Agent::Pi => (
                         text_at(value, &["id"]).map(str::to_owned),
                         text_at(value, &["cwd"]).map(str::to_owned),
                         time_of(value.get("timestamp")),
@@ -469,6 +490,7 @@ impl Import {
             (Agent::OpenHands, _) => Box::new(openhands::OpenHands::default()),
             (Agent::Aider, _) => Box::new(markdown::Markdown::aider()),
             (Agent::Cursor, _) => Box::new(cursor::Cursor),
+            (Agent::Gemini | Agent::Cline | Agent::Copilot, _) => Box::new(markdown::Markdown::exported(source.agent)),
             (Agent::Pi, _) => return None,
         };
         let cut = if source.shape == Shape::Document { Cut::Elements } else { Cut::Lines };

@@ -318,9 +318,9 @@ pub(crate) struct CompactOptions {
 /// Options of `import`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(
-    long_about = "Reads a transcript of Claude Code, Codex, opencode, OpenHands, aider, Cursor or pi, or all of a\n\
-                        directory, and makes a session of each. The transcript is not changed, and every line of it is\n\
-                        kept in the session.",
+    long_about = "Reads a transcript of Claude Code, Codex, opencode, OpenHands, aider, Cursor, Gemini CLI, Cline,\n\
+                        Copilot CLI or pi, or all of a directory, and makes a session of each. The transcript is not\n\
+                        changed, and every line of it is kept in the session.",
     after_help = "Examples:\n  \
                   compactd import ~/.claude/projects/-home-me-shop/5f0d6c0e.jsonl\n  \
                   compactd import ~/.codex/sessions --update\n  \

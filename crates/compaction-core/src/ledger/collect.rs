@@ -41,6 +41,7 @@ use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::projection::PreparedMessage;
 use crate::tools::{FileTools, names_path, plan_text};
+use crate::transcripts::HARNESS_TYPE;
 
 /// The command by which a person has aider take back its newest commit.
 const UNDO: &str = "/undo";
@@ -179,11 +180,13 @@ impl<'a> Collector<'a> {
             Body::ToolResult { is_error: true, .. } => self.undoing = None,
             _ => self.take_back(),
         }
-        if !matches!(&*body, Body::User { .. }) {
+        let is_harness = matches!(&*body, Body::Custom { custom_type, .. } if custom_type == HARNESS_TYPE);
+        if !is_harness && !matches!(&*body, Body::User { .. }) {
             self.read_expected(expected.as_ref(), None);
         }
         match &*body {
-            Body::User { content } => self.read_user(place, content, expected),
+            Body::User { content } => self.read_user(place, content, expected, false),
+            Body::Custom { content, .. } if is_harness => self.read_user(place, content, expected, true),
             Body::Custom { content, .. } => {
                 self.dialogue.read_extension(place, &content.text("\n"), &mut self.notes);
                 self.read_names(content, place, Places::ANSWER);
@@ -238,14 +241,25 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Reads a message that has the role of a person's. It may be a prompt that is `expected`.
-    fn read_user(&mut self, place: SourcePosition<'a>, content: &Content, expected: Option<Expected<'a>>) {
+    /// Reads a message that has the role of a person's. It may be a prompt that is `expected`. `is_harness` says that it
+    /// is known to be the harness's; then only words of the person that it delivers are the person's.
+    fn read_user(
+        &mut self,
+        place: SourcePosition<'a>,
+        content: &Content,
+        expected: Option<Expected<'a>>,
+        is_harness: bool,
+    ) {
         let text = content.text("\n");
-        let words = person::words(&text);
+        let words = match is_harness {
+            true => Cow::Owned(person::sent_while_working(&text).unwrap_or_default()),
+            false => person::words(&text),
+        };
         if words.len() < text.len() {
             self.actions.note_notice(&text);
         }
-        if expected.is_some() && slash::is_prompt(&text) && slash::sent_command(&text, &words).is_none() {
+        if expected.is_some() && (is_harness || slash::is_prompt(&text)) && slash::sent_command(&text, &words).is_none()
+        {
             if !self.read_expected(expected.as_ref(), Some(&text)) {
                 self.read_person(place, "", false);
             }
@@ -298,7 +312,7 @@ impl<'a> Collector<'a> {
         // The name of a command is no path.
         match own.len() < words.len() || is_undo {
             true => self.read_prose(without_undo(own), place, Places::PERSON),
-            false => self.read_names(content, place, Places::PERSON),
+            false => self.read_names(content, place, if is_harness { Places::ANSWER } else { Places::PERSON }),
         }
     }
 

@@ -87,6 +87,33 @@ fn check(messages: &[PreparedMessage], expected: Expect) {
     assert_eq!(Ledger::read(&stored(&ledger, STORED_BYTES)), Some(ledger));
 }
 
+/// A transcript can tell that the harness wrote a message. Its rules and requests are nobody's, however it begins. Words
+/// of the person that it delivers are the person's.
+#[test]
+fn what_a_harness_wrote_in_the_name_of_the_person_is_not_theirs() {
+    let harness = |text: &str| {
+        let kind = crate::transcripts::HARNESS_TYPE;
+        message(&format!("{{\"role\":\"custom\",\"customType\":\"{kind}\",\"content\":{}}}", encode_string(text)))
+    };
+    let rule = "Never edit the lock file by hand.";
+    let of =
+        |second: Message| collect(&prepared(vec![user("Add a basket to the shop."), says("It is there."), second]));
+    let typed = of(user(rule));
+    let written = of(harness(rule));
+    assert_eq!(typed.notes_of(NoteKind::Constraint).count(), 1);
+    assert_eq!(written.notes_of(NoteKind::Constraint).count(), 0);
+    assert_eq!(written.requests.len(), 1, "{:?}", written.requests);
+    let sent = of(harness(&format!(
+        "The task list is empty.\n<system-reminder>\nThe user sent a new message while you were working:\n{rule}\n\
+         </system-reminder>"
+    )));
+    assert_eq!(sent.notes_of(NoteKind::Constraint).count(), 1);
+    // The prompt of a command names the command.
+    let command = "<command-message>review</command-message>\n<command-name>/review</command-name>";
+    let prompted = collect(&prepared(vec![user(command), harness("# Review of a branch\n\nRead the diff.")]));
+    expect!["/review (Review of a branch)"].assert_eq(&prompted.requests[0].text);
+}
+
 #[test]
 fn everything_that_matters_is_collected_with_its_entries() {
     check(

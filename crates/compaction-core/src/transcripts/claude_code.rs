@@ -6,9 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::Reader;
 use super::records::Record;
 use super::tree::{Group, Tree, count_at, items, text_at, time_of, value_at};
+use super::{HARNESS_TYPE, Reader};
 use crate::formats::Format;
 use crate::json::{self, Json, RawObject};
 
@@ -227,7 +227,14 @@ impl ClaudeCode {
         if let Some(message) = member(text, "message") {
             let message =
                 format!("{{\"role\":\"user\",\"content\":{}}}", member(&message, "content").unwrap_or_default());
-            tree.add_read(Format::Anthropic, &[&message], |_| ());
+            let is_harness = is_true(line, "isMeta");
+            tree.add_read(Format::Anthropic, &[&message], |message| {
+                if is_harness && message.string("role").as_deref() == Some("user") {
+                    message.set("role", "\"custom\"");
+                    message.set("customType", json::encode_string(HARNESS_TYPE));
+                    message.set("display", "true");
+                }
+            });
         }
     }
 

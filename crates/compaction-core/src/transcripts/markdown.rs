@@ -1,9 +1,10 @@
-//! Transcripts in Markdown: aider's `.aider.chat.history.md`, and chats exported by Cursor or SpecStory.
+//! Transcripts in Markdown: aider's `.aider.chat.history.md`, and chats exported by agents or SpecStory.
 
 use uuid::Uuid;
 
 use super::aider::{Event, Outputs, repeats_choice, words_behind_command};
 use super::records::Record;
+use super::shared::{self, Form, Shared, What};
 use super::specstory::{Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
 use super::{Agent, Reader, Source};
@@ -30,6 +31,9 @@ const RULE: &str = "---";
 /// Finds the agent that wrote a text with this start.
 pub(super) fn detect(head: &str) -> Option<Agent> {
     let head = head.trim_start_matches('\u{feff}');
+    if let Some(agent) = Form::detect(head) {
+        return Some(agent);
+    }
     let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(FIRST_LINES);
     // Other texts may have a section with this name.
     if lines.clone().next().is_some_and(|line| line.trim_end() == EARLY_SPECSTORY)
@@ -55,8 +59,13 @@ pub(super) fn identify_aider(head: &str, directory: &str, source: &mut Source) {
     source.time = started.and_then(started_at);
 }
 
-/// Identifies an export of SpecStory by the session that a comment names. Other exports name none.
+/// Identifies an export by the session that it names: SpecStory in a comment, and opencode below the title. Other exports
+/// name none.
 pub(super) fn identify_export(head: &str, source: &mut Source) {
+    if Form::of(source.agent).is_some() {
+        source.id = shared::session(head).unwrap_or_default().to_owned();
+        return;
+    }
     for line in head.lines() {
         if let Some(speaker) = speaker(line) {
             source.time = speaker.time;
@@ -102,6 +111,7 @@ enum Kind {
 enum Dialect {
     Aider,
     Cursor,
+    Shared(Form),
 }
 
 /// An output of aider whose end has not been read. aider marks its first line only.
@@ -150,6 +160,7 @@ pub(super) struct Markdown {
     /// The model that the export names.
     model: String,
     story: SpecStory,
+    shared: Shared,
     /// Whether an import ended inside the message. The rest of it is no message of its own.
     is_cut: bool,
     outputs: Outputs,
@@ -166,7 +177,7 @@ impl Markdown {
 
     /// Reads an export of a chat of `agent`.
     pub(super) fn exported(agent: Agent) -> Self {
-        Self::new(Dialect::Cursor, agent)
+        Self::new(Form::of(agent).map_or(Dialect::Cursor, Dialect::Shared), agent)
     }
 
     fn new(dialect: Dialect, agent: Agent) -> Self {
@@ -193,6 +204,7 @@ impl Markdown {
             has_spoken,
             model,
             story: SpecStory::default(),
+            shared: Shared::default(),
             is_cut: false,
             outputs: Outputs::default(),
             repeated: None,
@@ -291,13 +303,35 @@ impl Markdown {
         self.push(line);
     }
 
+    /// A heading behind a rule begins a message.
+    fn shared_line(&mut self, form: Form, line: &str, tree: &mut Tree) {
+        let Some(heading) = self.shared.line(form, line) else { return self.push(line) };
+        self.end_message(tree);
+        self.kind = match heading.what {
+            _ if heading.is_user => Kind::User,
+            What::Other => Kind::Other,
+            _ => Kind::Assistant,
+        };
+        self.shared.what = heading.what;
+        if matches!(self.shared.what, What::Tool { .. }) {
+            self.push(line);
+        }
+        self.has_spoken = true;
+        self.model = heading.model.unwrap_or_default();
+    }
+
     fn push(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
+    fn is_heading(&self, line: &str) -> bool {
+        matches!(self.dialect, Dialect::Shared(form) if form.heading(line).is_some())
+    }
+
     /// Returns to the state before the last line, whose start was read.
     fn go_back(&mut self) {
+        self.shared.go_back();
         self.last.clone_from(&self.before.last);
         self.is_blank = self.before.is_blank;
         if self.before.is_in_output {
@@ -325,6 +359,9 @@ impl Markdown {
         let repeated = self.repeated.take_if(|_| kind != Kind::Other && !text.trim().is_empty());
         match kind {
             _ if text.trim().is_empty() => {}
+            Kind::User | Kind::Assistant if let Dialect::Shared(form) = self.dialect => {
+                self.add_shared(form, text, kind == Kind::User, tree);
+            }
             Kind::Other => self.add_output(text, tree),
             Kind::User if is_aider && (text == NOTHING || repeats_choice(text)) => {}
             Kind::User if self.answer.take().is_some_and(|answer| answer == text) => {}
@@ -375,6 +412,39 @@ impl Markdown {
         }
         if !blocks.is_empty() {
             self.add_answer(blocks, tree);
+        }
+    }
+
+    /// Adds a message of an agent's own export. An answer has the calls up to the next text, and their results follow it.
+    fn add_shared(&mut self, form: Form, text: &str, is_user: bool, tree: &mut Tree) {
+        let (mut blocks, mut results) = (Vec::new(), Vec::new());
+        for piece in self.shared.pieces(form, text, is_user) {
+            let is_said = matches!(piece, shared::Piece::Text(_) | shared::Piece::Thought(_));
+            if is_said && !results.is_empty() {
+                self.add_step(&mut blocks, &mut results, tree);
+            }
+            match piece {
+                shared::Piece::Text(text) if is_user => tree.add_user(string(text)),
+                shared::Piece::Text(text) => blocks.push(text_block(&text)),
+                shared::Piece::Thought(text) => blocks.push(thinking_block(&text, None)),
+                shared::Piece::Call { id, name, arguments } => blocks.push(call_block(&id, &name, arguments)),
+                shared::Piece::Failure(text) => {
+                    self.add_events(vec![Event::Failure { reason: "error", text }], tree);
+                }
+                result @ shared::Piece::Result { .. } => results.push(result),
+            }
+        }
+        self.add_step(&mut blocks, &mut results, tree);
+    }
+
+    fn add_step(&self, blocks: &mut Vec<Json<'static>>, results: &mut Vec<shared::Piece>, tree: &mut Tree) {
+        if !blocks.is_empty() {
+            self.add_answer(std::mem::take(blocks), tree);
+        }
+        for result in results.drain(..) {
+            if let shared::Piece::Result { id, name, texts, is_error } = result {
+                tree.add_result(&id, &name, texts.iter().map(|text| text_block(text)).collect(), is_error);
+            }
         }
     }
 
@@ -532,11 +602,13 @@ impl Reader for Markdown {
             let (last, is_in_output) = (self.last.clone(), self.output.is_some());
             self.before = Before { last, kind: self.kind, is_blank: self.is_blank, is_in_output };
         }
-        if !self.has_spoken && line.trim_end() == WITH_PARTS {
-            self.story.has_parts = true;
+        if !self.has_spoken {
+            self.story.has_parts |= line.trim_end() == WITH_PARTS;
+            self.story.is_early |= line.trim_end() == EARLY_SPECSTORY;
         }
-        let may_be_title = self.dialect == Dialect::Cursor && !self.is_named && !self.has_spoken;
-        let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY;
+        let has_title = matches!(self.dialect, Dialect::Cursor | Dialect::Shared(Form::OpenCode));
+        let may_be_title = has_title && !self.is_named && !self.has_spoken;
+        let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY && !self.is_heading(&line);
         if let Some(title) = title_in(&line).filter(|_| may_be_title) {
             self.is_named = true;
             self.end_message(tree);
@@ -547,6 +619,7 @@ impl Reader for Markdown {
         match self.dialect {
             Dialect::Aider => self.aider_line(&line, tree),
             Dialect::Cursor => self.cursor_line(&line, tree),
+            Dialect::Shared(form) => self.shared_line(form, &line, tree),
         }
         // What an output reports is in its whole lines.
         let is_output = self.dialect == Dialect::Aider && self.kind == Kind::Other;

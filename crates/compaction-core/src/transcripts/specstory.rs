@@ -131,6 +131,8 @@ pub(super) struct SpecStory {
     fence: Fence,
     /// Whether rules separate the calls of a message.
     pub(super) has_parts: bool,
+    /// Whether each call has a message of its own.
+    pub(super) is_early: bool,
 }
 
 impl SpecStory {
@@ -169,7 +171,8 @@ impl SpecStory {
         let call = if is_rest {
             None
         } else {
-            let unmarked = early(whole, self.has_parts, |diff| self.edited(diff)).filter(|_| is_closed);
+            let unmarked =
+                early(whole, self.has_parts || self.is_early, |diff| self.edited(diff)).filter(|_| is_closed);
             unmarked.or_else(|| named(whole))
         };
         let pieces = match call {
@@ -412,14 +415,19 @@ impl Pieces {
 
 /// The fence that is open at a line.
 #[derive(Debug, Default, Clone)]
-struct Fence(usize);
+pub(super) struct Fence(usize);
 
 impl Fence {
-    fn is_open(&self) -> bool {
+    /// Whether it is longer than others, because it is around one.
+    pub(super) fn is_long(&self) -> bool {
+        self.0 > 3
+    }
+
+    pub(super) fn is_open(&self) -> bool {
         self.0 > 0
     }
 
-    fn read(&mut self, line: &str) {
+    pub(super) fn read(&mut self, line: &str) {
         let line = line.trim();
         let marks = line.len() - line.trim_start_matches('`').len();
         let rest = &line[marks..];

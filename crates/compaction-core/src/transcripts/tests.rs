@@ -222,8 +222,16 @@ fn a_line_whose_parent_comes_too_late_is_read() {
 /// An import can end inside a call. Its lines are text then. What the person and the model said stays theirs.
 #[test]
 fn an_import_may_end_inside_a_call() {
-    let names =
-        ["cursor-specstory-early-tools", "cursor-specstory-tools", "cursor-specstory-agents", "cursor-specstory-parts"];
+    let names = [
+        "cursor-specstory-early-tools",
+        "cursor-specstory-tools",
+        "cursor-specstory-agents",
+        "cursor-specstory-parts",
+        "opencode-shared",
+        "gemini",
+        "cline",
+        "copilot",
+    ];
     for name in names {
         let bytes = bytes_of(name);
         let once = words_of(&imported(&source_of(name, &bytes), &bytes, Existing::default()).0);
@@ -238,6 +246,37 @@ fn an_import_may_end_inside_a_call() {
                 assert!(*count >= 0, "{name} at {end}: {word}");
             }
         }
+    }
+}
+
+/// What looks like the start of a part does not make the reading of the rest longer.
+#[test]
+fn marks_without_an_end_are_read_once() {
+    let opencode = "# T\n\n**Session ID:** ses_1\n\n---\n\n## Assistant\n\n";
+    let gemini = "## MODEL \u{2728}\n\n";
+    for (start, part) in [
+        (opencode, "**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
+        (opencode, "```\n\ntext\n\n**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
+        (opencode, "**Tool: a**\n\n**Input:**\n```json\n{\n\n"),
+        (opencode, "_Thinking:_\n\n"),
+        ("**User:**\n\n<task>\n\n---\n\n**Assistant:**\n\n", "<read_file>\n<a_b>\n<path>\n</path>\n"),
+        ("**User:**\n\n<task>\n\n---\n\n**Assistant:**\n\n", "<read_file>\n<content>\n</read_file>\n"),
+        ("**User:**\n\n<task>\n", "[read_file for 'x\n"),
+        ("# Copilot CLI Session\n\n<sub>1s</sub>\n\n### `a`\n\n", "<details>\n<summary>Arguments</summary>\n\n"),
+        ("# Copilot CLI Session\n\n<sub>1s</sub>\n\n### `a`\n\n", "\n---\n\n<sub>1s</sub>\n"),
+        (gemini, "**Tool Command**:\n```json\n{"),
+        (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
+    ] {
+        let time = |count: usize| {
+            let text = [start, &part.repeat(count)].concat();
+            let source = source_of("marks", text.as_bytes());
+            let started = std::time::Instant::now();
+            let (entries, ..) = imported(&source, text.as_bytes(), Existing::default());
+            assert_eq!(original_of(&entries), text.as_bytes());
+            started.elapsed().as_secs_f64()
+        };
+        let (short, long) = (time(1_000), time(16_000));
+        assert!(long < 4.0 || long < short * 80.0, "{part:?}: {short} s, {long} s");
     }
 }
 
@@ -320,7 +359,7 @@ fn a_line_that_is_completed_alone_is_an_update() {
 /// Text for people can be read while its last line is written. What follows has the author of the whole line.
 #[test]
 fn a_text_that_was_torn_anywhere_is_continued() {
-    for name in ["aider", "aider-outputs", "cursor", "cursor-specstory", "cursor-specstory-early"] {
+    for name in ["aider", "aider-outputs", "cursor", "cursor-specstory", "cursor-specstory-early", "gemini"] {
         let bytes = bytes_of(name);
         let letters = |entries: &[Imported]| {
             let mut letters = HashMap::<String, String>::new();

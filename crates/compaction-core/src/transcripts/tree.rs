@@ -329,6 +329,10 @@ impl Tree {
             // The record already holds the original.
             message.remove("compactd");
             edit(&mut message);
+            if message.string("role").as_deref() == Some("custom") {
+                self.add_custom(message);
+                continue;
+            }
             if !drop_empty_thoughts(&mut message, format) {
                 continue;
             }
@@ -347,6 +351,14 @@ impl Tree {
             Err(error) => self.problem(error.to_string()),
         }
         self.add("message", &format!("{{\"message\":{message}}}"))
+    }
+
+    /// Adds a message of an extension. The entry has its members and its time.
+    fn add_custom(&mut self, mut message: RawObject<'_>) {
+        self.report.messages += 1;
+        message.remove("role");
+        message.remove("timestamp");
+        self.add("custom_message", &message.to_json());
     }
 
     fn add_json(&mut self, message: Json<'static>) {

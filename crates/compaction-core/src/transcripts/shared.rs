@@ -1,0 +1,504 @@
+//! Transcripts that agents themselves export as Markdown: `/export` of opencode, `/chat share` of Gemini CLI, `/share` of
+//! Copilot CLI, and the tasks of Cline and Roo.
+
+use std::collections::{HashMap, VecDeque};
+
+use memchr::memmem::Finder;
+
+use super::specstory::Fence;
+use super::tree::{text_at, value_at};
+use super::{Agent, cline, copilot};
+use crate::formats::node::arguments_object;
+use crate::json::Json;
+
+/// Number of lines at the start of an export of opencode that may name the session.
+const FIRST_LINES: usize = 8;
+const RULE: &str = "---";
+const FENCE: &str = "```";
+const SESSION: &str = "**Session ID:** ";
+/// Beginning of the ids of opencode's sessions.
+const SESSION_START: &str = "ses_";
+const THINKING: &str = "_Thinking:_";
+const TOOL: &str = "**Tool: ";
+/// The first line of a call in the fence of early versions of opencode.
+const EARLY_TOOL: &str = "Tool: ";
+const INPUT: &str = "**Input:**";
+const OUTPUT: &str = "**Output:**";
+const ERROR: &str = "**Error:**";
+/// What stands before the JSON text of a call and of a result of Gemini CLI.
+const COMMAND: &str = "Command**:\n```json\n";
+const RESPONSE: &str = "Response**:\n```json\n";
+const MARK: &str = "**Tool ";
+/// The title of the sessions of Copilot CLI.
+const COPILOT: &str = "Copilot CLI Session";
+/// Headings of Cline and Roo.
+const PERSON: &str = "**User:**";
+const ANSWER: &str = "**Assistant:**";
+const RESULTS: &str = "**Tool:**";
+const REASONING: &str = "**Reasoning:**";
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    OpenCode,
+    Gemini,
+    Cline,
+    Copilot,
+}
+
+/// What a message is.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// What the author said.
+    #[default]
+    Said,
+    Thought,
+    /// A call with its result. Without `is_sure`, it may be what the model said.
+    Tool {
+        name: String,
+        is_error: bool,
+        is_sure: bool,
+    },
+    /// An error of the program.
+    Failure,
+    /// A notice of the program.
+    Other,
+}
+
+/// What a heading says about the message below it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Heading {
+    pub(super) is_user: bool,
+    pub(super) what: What,
+    pub(super) model: Option<String>,
+}
+
+/// A part of a message.
+#[derive(Debug, PartialEq)]
+pub(super) enum Piece {
+    Text(String),
+    Thought(String),
+    /// An error of the program.
+    Failure(String),
+    Call {
+        id: String,
+        name: String,
+        arguments: Json<'static>,
+    },
+    Result {
+        id: String,
+        name: String,
+        texts: Vec<String>,
+        is_error: bool,
+    },
+}
+
+impl Form {
+    /// The form of the exports of `agent`.
+    pub(super) fn of(agent: Agent) -> Option<Self> {
+        match agent {
+            Agent::OpenCode => Some(Self::OpenCode),
+            Agent::Gemini => Some(Self::Gemini),
+            Agent::Cline => Some(Self::Cline),
+            Agent::Copilot => Some(Self::Copilot),
+            _ => None,
+        }
+    }
+
+    /// The agent that exported a text with this start.
+    pub(super) fn detect(head: &str) -> Option<Agent> {
+        if session(head).is_some_and(|id| id.starts_with(SESSION_START)) {
+            return Some(Agent::OpenCode);
+        }
+        let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next()?;
+        if first.starts_with("# ") && first.trim_end().ends_with(COPILOT) {
+            return Some(Agent::Copilot);
+        }
+        if first.trim_end() == PERSON {
+            let is_task = lines.next().is_some_and(|line| line.starts_with('<'));
+            return (is_task || lines.any(|line| line.trim_end() == ANSWER)).then_some(Agent::Cline);
+        }
+        Self::Gemini.heading(first).map(|_| Agent::Gemini)
+    }
+
+    /// What a line says if it is the heading of a message.
+    pub(super) fn heading(self, line: &str) -> Option<Heading> {
+        let line = line.trim_end();
+        match self {
+            Self::OpenCode if line == "## User" => Some(Heading { is_user: true, ..Heading::default() }),
+            Self::OpenCode => {
+                let details = line.strip_prefix("## Assistant")?;
+                let in_brackets = details.strip_prefix(" (").and_then(|details| details.strip_suffix(')'));
+                let details = in_brackets.or_else(|| details.is_empty().then_some(""))?;
+                // The agent, the model and the time that it took.
+                let model = details.split(" \u{b7} ").nth(1).map(str::to_owned);
+                Some(Heading { model, ..Heading::default() })
+            }
+            Self::Copilot => copilot::heading(line, false),
+            Self::Cline => {
+                let is_user = matches!(line, PERSON | RESULTS);
+                let what = if line == REASONING { What::Thought } else { What::Said };
+                let is_heading = is_user || matches!(line, REASONING | ANSWER);
+                is_heading.then_some(Heading { is_user, what, model: None })
+            }
+            Self::Gemini => {
+                // Early versions have the sign of the author before the marks of the heading.
+                let (before, after) = line.split_once("## ")?;
+                let is_sign = |text: &str| !text.chars().any(|one| one.is_alphanumeric() || one == '#');
+                let (name, sign) = after.split_once(' ').unwrap_or((after, ""));
+                let has_sign = before.is_empty() != sign.is_empty();
+                let is_user = match name {
+                    "USER" => true,
+                    "MODEL" => false,
+                    _ => return None,
+                };
+                (has_sign && is_sign(before) && is_sign(sign)).then_some(Heading { is_user, ..Heading::default() })
+            }
+        }
+    }
+}
+
+/// The id of the session that the start of an export names.
+pub(super) fn session(head: &str) -> Option<&str> {
+    let lines = head.trim_start_matches('\u{feff}').lines();
+    let mut lines = lines.filter(|line| !line.trim().is_empty()).take(FIRST_LINES);
+    lines.next().filter(|title| title.starts_with("# "))?;
+    let mut lines = lines.take_while(|line| line.trim_end() != RULE);
+    let id = lines.find_map(|line| line.trim_start_matches(['>', '-', ' ']).strip_prefix(SESSION));
+    id.map(|id| id.trim().trim_matches('`'))
+}
+
+/// A fence around a text that may have fences itself. The exporters make none of them longer.
+///
+/// A fence inside has an info string or stands directly before a line of text. A blank line follows the end.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    #[default]
+    None,
+    Open,
+    Nested,
+    /// The last line ends the text if a blank one follows.
+    Ending,
+}
+
+impl Quote {
+    fn next(self, line: &str) -> Self {
+        let is_blank = line.trim().is_empty();
+        let begins = line.starts_with(FENCE);
+        match self {
+            Self::Ending if is_blank => Self::None,
+            Self::Ending if begins && line.trim_end() == FENCE => Self::Ending,
+            Self::Ending => Self::Nested,
+            Self::Nested if line.trim_end() == FENCE => Self::Open,
+            Self::Open if line.trim_end() == FENCE => Self::Ending,
+            Self::Open if begins && !line[FENCE.len()..].contains('`') => Self::Nested,
+            same => same,
+        }
+    }
+}
+
+/// What the messages before say about the next one.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// The fence around the output of a tool at the last line.
+    quote: Quote,
+    /// The last line that is not blank, and the one before it.
+    last: [String; 2],
+    /// Both before the last line. The start of a line can seem to be something else than the line.
+    before: (Quote, Fence, [String; 2]),
+    /// Number of calls so far that have no ids.
+    calls: u64,
+    /// The calls without a result, by their tools.
+    open: HashMap<String, VecDeque<String>>,
+    /// The same of calls whose results do not name the tool: ids and tools.
+    pub(super) native: VecDeque<(String, String)>,
+    /// What the message is.
+    pub(super) what: What,
+    /// The fence that is open at the last line of a session of Copilot CLI.
+    fence: Fence,
+}
+
+impl Shared {
+    /// Reads a line. Returns what it says if it is a heading.
+    pub(super) fn line(&mut self, form: Form, line: &str) -> Option<Heading> {
+        (self.before.0, self.before.1) = (self.quote, self.fence.clone());
+        self.before.2.clone_from(&self.last);
+        let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
+        // The output of a tool can be an export. It ends before the rule.
+        let is_inside = matches!(self.quote, Quote::Open | Quote::Nested) && self.last[0] != FENCE;
+        let heading = match form {
+            Form::Copilot => self.section(line),
+            form => form.heading(line).filter(|_| is_behind_rule && !is_inside),
+        };
+        let begins = line.trim_end() == FENCE && matches!(self.last[1].as_str(), OUTPUT | ERROR);
+        self.quote = match self.quote {
+            _ if heading.is_some() || form != Form::OpenCode => Quote::None,
+            Quote::None if begins => Quote::Open,
+            quote => quote.next(line),
+        };
+        if !line.trim().is_empty() {
+            self.last.swap(0, 1);
+            line.trim().clone_into(&mut self.last[1]);
+        }
+        heading
+    }
+
+    /// The same for Copilot CLI, whose fences are longer than those inside in later versions.
+    fn section(&mut self, line: &str) -> Option<Heading> {
+        let is_behind_time = copilot::is_time(&self.last[1]);
+        let is_inside = self.fence.is_open() && (self.fence.is_long() || !is_behind_time);
+        let heading = copilot::heading(line.trim_end(), is_behind_time).filter(|_| !is_inside);
+        match heading {
+            Some(_) => self.fence = Fence::default(),
+            None => self.fence.read(line),
+        }
+        heading
+    }
+
+    /// Returns to the state before the last line.
+    pub(super) fn go_back(&mut self) {
+        (self.quote, self.fence) = (self.before.0, self.before.1.clone());
+        self.last.clone_from(&self.before.2);
+    }
+
+    /// The parts of a message.
+    pub(super) fn pieces(&mut self, form: Form, text: &str, is_user: bool) -> Vec<Piece> {
+        match form {
+            Form::OpenCode if is_user => vec![Piece::Text(text.to_owned())],
+            Form::OpenCode => self.parts(text),
+            Form::Gemini => self.marked(text, is_user),
+            Form::Copilot => copilot::section(self, text),
+            Form::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
+            Form::Cline if is_user => cline::words(self, text),
+            Form::Cline => cline::answer(self, text),
+        }
+    }
+
+    /// Adds a call. Without an id, it is counted.
+    pub(super) fn call(
+        &mut self,
+        pieces: &mut Vec<Piece>,
+        id: Option<&str>,
+        name: &str,
+        arguments: Json<'static>,
+    ) -> String {
+        let id = id.map(str::to_owned).unwrap_or_else(|| {
+            self.calls += 1;
+            format!("call-{}", self.calls)
+        });
+        pieces.push(Piece::Call { id: id.clone(), name: name.to_owned(), arguments: arguments_object(arguments) });
+        id
+    }
+
+    /// Records a call that waits for its result.
+    pub(super) fn open(&mut self, name: &str, id: String) {
+        self.open.entry(name.to_owned()).or_default().push_back(id);
+    }
+
+    /// The oldest call of a tool that waits for its result.
+    pub(super) fn close(&mut self, name: &str) -> Option<String> {
+        self.open.get_mut(name)?.pop_front()
+    }
+
+    /// The parts of an answer of opencode. A blank line precedes each. Nothing tells where a thought ends and a text
+    /// begins. What ends a message stays text, because the answer to the person is in it.
+    fn parts(&mut self, text: &str) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let (mut start, mut at, mut mark) = (0, 0, 0);
+        let (mut is_thought, mut is_blank) = (false, true);
+        while at < text.len() {
+            let line = line_at(text, at);
+            let bare = line.trim_end();
+            let next = at + line.len();
+            let is_behind_blank = std::mem::replace(&mut is_blank, bare.is_empty());
+            if !is_behind_blank {
+                at = next;
+                continue;
+            }
+            let early = || line_at(text, next).strip_prefix(EARLY_TOOL).filter(|_| bare == FENCE).map(str::trim);
+            let now = bare.strip_prefix(TOOL).and_then(|name| name.strip_suffix("**"));
+            if let Some(name) = now.or_else(early) {
+                add_said(&mut pieces, &text[start..at], is_thought);
+                let is_early = now.is_none();
+                let from = if is_early { next + line_at(text, next).len() } else { next };
+                at = self.tool(text, from, name, is_early, &mut pieces);
+                (start, is_thought, is_blank) = (at, false, true);
+                continue;
+            }
+            if bare == THINKING {
+                add_said(&mut pieces, &text[start..at], is_thought);
+                // An empty thought is two blank lines.
+                let is_empty = text[next..].starts_with("\n\n");
+                (start, is_thought, mark) = (next, !is_empty, at);
+            }
+            at = next;
+        }
+        add_said(&mut pieces, &text[if is_thought { mark } else { start }..], false);
+        pieces
+    }
+
+    /// Reads a call of opencode behind its name. Returns where it ends.
+    fn tool(&mut self, text: &str, from: usize, name: &str, is_early: bool, pieces: &mut Vec<Piece>) -> usize {
+        let mut at = from;
+        let (mut arguments, mut texts, mut is_error) = (Json::Null, Vec::new(), false);
+        loop {
+            let next = behind_blank(text, at);
+            let label = line_at(text, next);
+            let fence = next + label.len();
+            let opening = line_at(text, fence);
+            let label = label.trim_end();
+            if !matches!(label, INPUT | OUTPUT | ERROR) || !opening.starts_with(FENCE) {
+                if is_early && label == FENCE && !opening.starts_with(EARLY_TOOL) {
+                    at = fence;
+                }
+                break;
+            }
+            let inside = fence + opening.len();
+            let (end, behind) = if label == INPUT { end_of_json(text, inside) } else { end_of_quote(text, inside) };
+            let body = &text[inside..end];
+            let body = body.strip_suffix('\n').unwrap_or(body);
+            // The fence around the call ends directly behind it.
+            let body = body.strip_suffix("\n```").filter(|_| is_early).unwrap_or(body);
+            if label == INPUT {
+                let Ok(json) = Json::parse(body) else { break };
+                arguments = json.into_owned();
+            } else {
+                texts.push(body.to_owned());
+                is_error |= label == ERROR;
+            }
+            at = behind;
+        }
+        let id = self.call(pieces, None, name, arguments);
+        pieces.push(Piece::Result { id, name: name.to_owned(), texts, is_error });
+        at
+    }
+
+    /// The parts of a message of Gemini CLI.
+    fn marked(&mut self, text: &str, is_user: bool) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let (mut start, mut from) = (0, 0);
+        let mark = Finder::new(MARK);
+        while let Some(found) = mark.find(&text.as_bytes()[from..]) {
+            let at = from + found;
+            let rest = &text[at + MARK.len()..];
+            from = at + MARK.len();
+            let is_call = rest.starts_with(COMMAND);
+            let Some(body) = rest.strip_prefix(if is_call { COMMAND } else { RESPONSE }) else { continue };
+            let inside = text.len() - body.len();
+            // A JSON text has no line that begins so.
+            let Some(length) = memchr::memmem::find(body.as_bytes(), b"\n```") else { break };
+            let Ok(json @ Json::Object(_)) = Json::parse(&body[..length]).map(Json::into_owned) else { continue };
+            let Some(name) = text_at(&json, &["name"]).map(str::to_owned) else { continue };
+            add_marked(&mut pieces, &text[start..at], is_user);
+            from = inside + length + "\n```".len();
+            start = from;
+            let id = text_at(&json, &["id"]).filter(|id| !id.is_empty());
+            if is_call {
+                let arguments = json.get("args").cloned().unwrap_or(Json::Null);
+                let id = self.call(&mut pieces, id, &name, arguments);
+                self.open(&name, id);
+                continue;
+            }
+            let id = self.answered(&name, id);
+            let response = json.get("response").cloned().unwrap_or(Json::Null);
+            let is_error = value_at(&json, &["response", "error"]).is_some();
+            let text = match &response {
+                Json::Null => None,
+                Json::String(text) => Some(text.clone().into_owned()),
+                Json::Object(members) if members.len() == 1 && members[0].1.as_str().is_some() => {
+                    members[0].1.as_str().map(str::to_owned)
+                }
+                other => Some(other.to_compact()),
+            };
+            pieces.push(Piece::Result { id, name, texts: text.into_iter().collect(), is_error });
+        }
+        add_marked(&mut pieces, &text[start..], is_user);
+        pieces
+    }
+
+    /// The id of the call that a result answers. Early versions give ids to results only.
+    fn answered(&mut self, name: &str, id: Option<&str>) -> String {
+        let open = self.open.entry(name.to_owned()).or_default();
+        let first = open.front().filter(|first| id == Some(first.as_str()) || first.starts_with("call-"));
+        let known = first.is_some().then(|| open.pop_front()).flatten();
+        known.or_else(|| id.map(str::to_owned)).unwrap_or_else(|| {
+            self.calls += 1;
+            format!("call-{}", self.calls)
+        })
+    }
+}
+
+/// Adds what the model said or thought, without the blank lines around it.
+pub(super) fn add_said(pieces: &mut Vec<Piece>, text: &str, is_thought: bool) {
+    let text = text.trim_matches('\n');
+    if !text.trim().is_empty() {
+        pieces.push(if is_thought { Piece::Thought(text.to_owned()) } else { Piece::Text(text.to_owned()) });
+    }
+}
+
+/// Adds a text of Gemini CLI. What follows a result in a message of the person belongs to the result, such as the
+/// contents of a file.
+fn add_marked(pieces: &mut Vec<Piece>, text: &str, is_user: bool) {
+    match pieces.last_mut() {
+        Some(Piece::Result { texts, .. }) if is_user && !text.trim().is_empty() => {
+            texts.push(text.trim_matches('\n').to_owned());
+        }
+        _ => add_said(pieces, text, false),
+    }
+}
+
+/// The line at `at`, with its end.
+pub(super) fn line_at(text: &str, at: usize) -> &str {
+    let rest = &text[at..];
+    &rest[..memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |end| end + 1)]
+}
+
+/// Where the next line that is not blank begins.
+pub(super) fn behind_blank(text: &str, mut at: usize) -> usize {
+    while at < text.len() && line_at(text, at).trim().is_empty() {
+        at += line_at(text, at).len();
+    }
+    at
+}
+
+/// Where the JSON text in a fence ends, and where the text behind the fence begins. No line of it begins with a fence.
+fn end_of_json(text: &str, from: usize) -> (usize, usize) {
+    let mut at = from;
+    while at < text.len() {
+        let line = line_at(text, at);
+        if line.starts_with(FENCE) {
+            return (at, at + line.len());
+        }
+        at += line.len();
+    }
+    (at, at)
+}
+
+/// The same for an output. Without an end by the rules of [`Quote`] before the next call, the first fence before a blank
+/// line ends it, or the end of the text.
+fn end_of_quote(text: &str, from: usize) -> (usize, usize) {
+    let (mut at, mut quote, mut last, mut first) = (from, Quote::Open, (from, from), None);
+    while at < text.len() {
+        let line = line_at(text, at);
+        if line.starts_with(TOOL)
+            && let Some(first) = first
+        {
+            return first;
+        }
+        let is_blank = line.trim().is_empty();
+        if is_blank && line_at(text, last.0).trim_end() == FENCE {
+            first = first.or(Some(last));
+        }
+        quote = quote.next(line);
+        if quote == Quote::None {
+            return last;
+        }
+        last = (at, at + line.len());
+        at += line.len();
+    }
+    match quote {
+        Quote::Ending => last,
+        _ => first.unwrap_or((at, at)),
+    }
+}
