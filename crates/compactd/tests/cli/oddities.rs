@@ -85,6 +85,42 @@ fn a_broken_line_is_reported_and_the_rest_is_drawn() {
 }
 
 #[test]
+fn a_broken_line_is_told_on_standard_error() {
+    let mut lines: Vec<&[u8]> = SAMPLE.split_inclusive(|byte| *byte == b'\n').take(30).collect();
+    lines[20] = b"{\"type\":\"message\",\"id\":\"torn\n";
+    let sandbox = Sandbox::new();
+    sandbox.file("torn.jsonl", &lines.concat());
+    for arguments in [
+        &["show", "torn.jsonl"][..],
+        &["export", "torn.jsonl", "--format", "openai"],
+        &["export", "torn.jsonl", "--format", "openai", "--all"],
+        &["search", "alert", "torn.jsonl"],
+        &["tree", "torn.jsonl", "--json"],
+    ] {
+        let finished = sandbox.run(arguments);
+        assert_eq!(finished.code, Some(0), "{arguments:?}");
+        let told: Vec<&str> = finished.stderr.lines().collect();
+        let [line, orphan] = told[..] else { panic!("{arguments:?}: {told:?}") };
+        assert!(line.starts_with("compactd: line 21: ") && orphan.starts_with("compactd: line 22: "), "{told:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_that_is_full_is_told_on_standard_error() {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", SAMPLE);
+    for arguments in [&["show", "work.jsonl", "--json"][..], &["tree", "work.jsonl", "--json"], &["tree", "work.jsonl"]]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+        let output = sandbox.command(arguments).stdout(full).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.starts_with("compactd: write the output: No space left"), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
 fn a_locked_session_names_its_holder() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("work.jsonl", SAMPLE);
