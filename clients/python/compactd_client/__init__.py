@@ -3,7 +3,7 @@
 from .aio import AsyncClient
 from .binary import BinaryNotFound, find_binary
 from .client import Client
-from .errors import CompactdError, NotificationsLost, ServerGone
+from .errors import CompactdError, MessageTooLarge, NotificationsLost, ServerGone
 from .handlers import AsyncHandlers, Handlers
 from .notifications import Notification
 from .pending import Pending
@@ -15,6 +15,7 @@ __all__ = [
     "Client",
     "CompactdError",
     "Handlers",
+    "MessageTooLarge",
     "Notification",
     "NotificationsLost",
     "Pending",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
 from .binary import find_binary
-from .errors import CompactdError, NotificationsLost, ServerGone
+from .errors import TOO_LARGE, CompactdError, MessageTooLarge, NotificationsLost, ServerGone
 from .handlers import Answering, Handlers
 from .notifications import Notification, NotificationQueue
 from .outbox import Outbox
@@ -23,6 +24,8 @@ from .protocol import Calls, InitializeParams, InitializeResult
 
 # Seconds that a server has to end after it has closed its output or its input.
 REST_SECONDS = 5.0
+# Where output that nobody waits for is reported.
+LOG = logging.getLogger("compactd_client")
 # The start of a reply, as the server writes it.
 REPLY_ID = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
 
@@ -56,8 +59,9 @@ class Client(Calls):
         `stderr` is that of subprocess. `on_notification` is called for each notification in order,
         in a thread of its own; without it they wait for `next_notification`. `on_stray` gets output
         that is no protocol, and replies that nobody waits for; it is called by the reader and must
-        not wait. While `max_unsent_bytes` wait for a server that does not read, `start` and `notify`
-        wait, too, and `request` until its time-out.
+        not wait. By default they are warnings of the logger `compactd_client`. While
+        `max_unsent_bytes` wait for a server that does not read, `start` and `notify` wait, too, and
+        `request` until its time-out.
 
         `own_process_group` starts the server in a process group of its own, so that Ctrl-C in a
         terminal does not end it together with this process. It ends with its input all the same,
@@ -70,11 +74,14 @@ class Client(Calls):
         self._outbox = Outbox(max_unsent_bytes)
         self._answering = Answering(handlers or {}, self._send_at_once)
         self._notifications = NotificationQueue(max_notifications)
-        self._on_stray = on_stray or (lambda line: None)
+        self._on_stray = on_stray or log_stray
         self._pending: dict[int, Pending[Any]] = {}
         self._next_id = 1
         self._gone: ServerGone | None = None
-        # Guards the three above.
+        # The request `initialize`, and what its result says of the bytes of a message.
+        self._initialize: Pending[Any] | None = None
+        self._max_message_bytes: int | None = None
+        # Guards the five above.
         self._lock = threading.Lock()
         self._reader = self._spawn(self._read)
         self._spawn(self._write)
@@ -124,8 +131,8 @@ class Client(Calls):
         return self.request("initialize", params, timeout)
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """Sends a notification."""
-        self._outbox.put(encode({"jsonrpc": "2.0", "method": method, "params": params}))
+        """Sends a notification. Raises MessageTooLarge if the server would not read it."""
+        self._outbox.put(self._encode({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def next_notification(self, timeout: float | None = None) -> Notification:
         """Waits for the next notification. All come here, in the order in which they were sent;
@@ -186,12 +193,14 @@ class Client(Calls):
         with self._lock:
             request_id = self._next_id
             self._next_id += 1
-        line = encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
-        pending: Pending[Any] = Pending(request_id, lambda: self._cancel(request_id))
+        line = self._encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+        pending: Pending[Any] = Pending(request_id, message_size(line), lambda: self._cancel(request_id))
         with self._lock:
             if self._gone is not None:
                 raise self._gone
             self._pending[request_id] = pending
+            if method == "initialize":
+                self._initialize = pending
         try:
             self._outbox.put(line, timeout)
         except BaseException:
@@ -204,7 +213,14 @@ class Client(Calls):
         self._send_at_once({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}})
 
     def _send_at_once(self, message: dict[str, Any]) -> None:
-        self._outbox.put_at_once(encode(message))
+        self._outbox.put_at_once(self._encode(message))
+
+    def _encode(self, message: Mapping[str, Any]) -> bytes:
+        """The line of a message. Raises MessageTooLarge for one that the server would not read."""
+        line, limit = encode(message), self._max_message_bytes
+        if limit is not None and message_size(line) > limit:
+            raise MessageTooLarge(message_size(line), limit)
+        return line
 
     def _write(self) -> None:
         pipe = self._process.stdin
@@ -235,7 +251,7 @@ class Client(Calls):
             self._answering.start(request_id, method, message.get("params"))
         elif isinstance(method, str):
             self._receive_notification(method, message.get("params"))
-        elif not self._settle(request_id, message):
+        elif not self._settle(self._refused(message) if request_id is None else request_id, message):
             guard(self._on_stray, line)
 
     def _receive_notification(self, method: str, params: Any) -> None:
@@ -244,9 +260,21 @@ class Client(Calls):
             return
         self._notifications.put(Notification(method, params))
 
+    def _refused(self, message: dict[str, Any]) -> int | None:
+        """The id of the request that the server refused unread, for which its error has none. A message of that length
+        is never answered, so a request of that length is certainly refused."""
+        error = message.get("error")
+        data = error.get("data") if isinstance(error, dict) else None
+        if not isinstance(data, dict) or data.get("reason") != TOO_LARGE:
+            return None
+        with self._lock:
+            return next((key for key, waiting in self._pending.items() if waiting.size == data.get("bytes")), None)
+
     def _settle(self, request_id: Any, message: dict[str, Any]) -> bool:
         with self._lock:
             pending = self._pending.pop(request_id, None) if isinstance(request_id, int) else None
+            if pending is not None and pending is self._initialize:
+                self._max_message_bytes = max_message_bytes(message.get("result"))
         if pending is None:
             return False
         if "error" in message:
@@ -311,6 +339,22 @@ def encode(message: Mapping[str, Any]) -> bytes:
     """The line of a message. Raises ValueError for what JSON cannot say."""
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode() + b"\n"
+
+
+def message_size(line: bytes) -> int:
+    """Bytes of the message of a line, as the server counts them."""
+    return len(line) - 1
+
+
+def max_message_bytes(initialized: Any) -> int | None:
+    """What the result of `initialize` says of the bytes of a message; older servers say nothing."""
+    limit = initialized.get("maxMessageBytes") if isinstance(initialized, dict) else None
+    return limit if isinstance(limit, int) else None
+
+
+def log_stray(line: bytes) -> None:
+    """Reports output that nobody waits for, so that a refusal does not go unseen."""
+    LOG.warning("the server sent what nobody waits for: %s", line[:500].decode(errors="replace").rstrip())
 
 
 def decode(line: bytes) -> dict[str, Any]:

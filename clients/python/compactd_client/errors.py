@@ -28,11 +28,29 @@ class CompactdError(Exception):
         """The error in a reply."""
         if not isinstance(error, dict):
             return cls(-32603, f"the server sent an error that is none: {error!r}")
-        return cls(error.get("code", -32603), str(error.get("message")), error.get("data"))
+        data = error.get("data")
+        if isinstance(data, dict) and data.get("reason") == TOO_LARGE and {"bytes", "limit"} <= data.keys():
+            return MessageTooLarge(data["bytes"], data["limit"])
+        return cls(error.get("code", -32603), str(error.get("message")), data)
 
     def to_json(self) -> dict[str, Any]:
         """The error as a reply holds it."""
         return {"code": self.code, "message": self.message, "data": self.data}
+
+
+# The reason of a message over the limit of the server.
+TOO_LARGE = "messageTooLarge"
+
+
+class MessageTooLarge(CompactdError):
+    """A message of `bytes` bytes is over the `limit` of the server, which did not read it. As a rule it was not even
+    sent, because the result of `initialize` tells the limit."""
+
+    def __init__(self, bytes: int, limit: int) -> None:
+        data = {"kind": "invalidRequest", "reason": TOO_LARGE, "retryable": False, "bytes": bytes, "limit": limit}
+        super().__init__(-32600, f"a message of {bytes} bytes is over the server's limit of {limit} bytes", data)
+        self.bytes = bytes
+        self.limit = limit
 
 
 class ServerGone(Exception):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypedDict, cast
 
-from .errors import CompactdError
+from .errors import CompactdError, MessageTooLarge
 from .protocol import (
     CancelResult,
     SessionBeforeCompact,
@@ -88,7 +88,7 @@ class Answering:
         self._running.pop(request_id, None)
         try:
             self._send({"jsonrpc": "2.0", "id": request_id, **outcome})
-        except (TypeError, ValueError, RecursionError) as error:  # JSON cannot say it.
+        except (TypeError, ValueError, RecursionError, MessageTooLarge) as error:  # JSON cannot say it, or not so much.
             self._send({"jsonrpc": "2.0", "id": request_id, "error": refusal(error, cancelled).to_json()})
 
     def _run(self, method: str, params: Any, cancelled: threading.Event) -> Any:

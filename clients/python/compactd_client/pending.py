@@ -12,8 +12,10 @@ Result = TypeVar("Result")
 class Pending(Generic[Result]):
     """Waits for the result of a request, or cancels it."""
 
-    def __init__(self, request_id: int, cancel: Callable[[], None]) -> None:
+    def __init__(self, request_id: int, size: int, cancel: Callable[[], None]) -> None:
+        """A request whose message has `size` bytes."""
         self.request_id = request_id
+        self.size = size
         self._future: Future[Result] = Future()
         self._cancel = cancel
 

@@ -1074,6 +1074,11 @@ class InitializeResult(TypedDict):
     # member.
     protocolMinorVersion: int
 
+    # Maximum number of bytes of a message of the client, without its framing. A longer one is
+    # refused unread, with an
+    # error whose id is null. 1.0 does not have this member.
+    maxMessageBytes: int
+
     # Who the server is.
     serverInfo: ServerInfo
 
@@ -2495,7 +2500,8 @@ class WindowModel(TypedDict):
 ERROR_CODES: Final[dict[str, int]] = {
     # The message is not JSON. Reading continues at the next frame.
     "parseError": -32700,
-    # The message is JSON, but not a valid request, or it is over the size limit.
+    # The message is JSON, but not a valid request, or it is over the size limit (`reason` is
+    # `messageTooLarge`; `bytes` and `limit`).
     "invalidRequest": -32600,
     # There is no such method.
     "methodNotFound": -32601,

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from compactd_client import Client
@@ -40,13 +41,13 @@ client.shutdown()
 """
 
 
-def start(case: unittest.TestCase, **options: Any) -> Client:
+def start(case: unittest.TestCase, arguments: Sequence[str] = (), **options: Any) -> Client:
     """A client of the built server, with a home of its own, that ends with the test. The test is
     skipped if its model is to write summaries and the server never asks for that."""
     home = tempfile.TemporaryDirectory()
     case.addCleanup(home.cleanup)
     env = {"PATH": os.environ.get("PATH", ""), "HOME": home.name}
-    command = [os.environ.get("COMPACTD_BIN", "compactd")]
+    command = [os.environ.get("COMPACTD_BIN", "compactd"), *arguments]
     client = Client(command, env=env, cwd=home.name, stderr=subprocess.DEVNULL, **options)
     case.addCleanup(client.shutdown)
     summarizers = client.initialize("test", agent_dir=home.name, cwd=home.name, timeout=20)["capabilities"]["summarizers"]

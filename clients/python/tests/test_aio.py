@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from typing import Any
 
-from compactd_client import AsyncClient, CompactdError, NotificationsLost, ServerGone
+from compactd_client import AsyncClient, CompactdError, MessageTooLarge, NotificationsLost, ServerGone
 from compactd_client.aio import _Notifications
 from compactd_client.notifications import Notification
 
@@ -53,6 +53,13 @@ class AsyncClientTest(unittest.IsolatedAsyncioTestCase):
         while not names or names[-1] != "compactionEnd":
             names.append((await asyncio.wait_for(client.next_notification(), 1)).method)
         self.assertIn("compactionStart", names)
+
+    async def test_a_message_over_the_limit_fails_at_once(self) -> None:
+        client = await self.start()
+        with self.assertRaises(MessageTooLarge) as caught:
+            await asyncio.wait_for(client.request("estimateTokens", {"text": "x" * (64 << 20)}), 20)
+        self.assertEqual((caught.exception.limit, caught.exception.bytes - caught.exception.limit), (64 << 20, 71))
+        self.assertEqual(await client.request("estimateTokens", {"text": "12345678"}), {"tokens": 2})
 
     async def test_errors_of_the_server_are_raised(self) -> None:
         client = await self.start()

@@ -14,7 +14,15 @@ from concurrent.futures import Future, wait
 from typing import Any, NoReturn
 from unittest import mock
 
-from compactd_client import Client, CompactdError, Handlers, Notification, NotificationsLost, ServerGone
+from compactd_client import (
+    Client,
+    CompactdError,
+    Handlers,
+    MessageTooLarge,
+    Notification,
+    NotificationsLost,
+    ServerGone,
+)
 from compactd_client.notifications import NotificationQueue
 from compactd_client.outbox import Outbox
 from compactd_client.protocol import ERROR_CODES
@@ -158,6 +166,40 @@ class ServerTest(unittest.TestCase):
             client.request("getTree", {"sessionId": session_id}, WAIT)
         self.assertEqual(client.wait(), -signal.SIGKILL)
 
+    def test_a_message_over_the_limit_fails_at_once(self) -> None:
+        client = start(self, arguments=["--max-message-bytes", "4096"])
+        with self.assertRaises(MessageTooLarge) as raised:
+            client.request("estimateTokens", {"text": "\u00e9" * 2500}, WAIT)
+        error = raised.exception
+        self.assertEqual((error.bytes, error.limit, error.kind), (5071, 4096, "invalidRequest"))
+        self.assertIn("5071 bytes is over the server's limit of 4096 bytes", str(error))
+        with self.assertRaises(MessageTooLarge):
+            client.notify("n", {"text": "x" * 5000})
+        # The id before was 2; this message has exactly 4096 bytes.
+        self.assertEqual(client.request("estimateTokens", {"text": "x" * 4025}, WAIT), {"tokens": 1007})
+
+    def test_a_message_over_the_limit_before_initialize_is_refused_by_the_server(self) -> None:
+        client = Client([os.environ.get("COMPACTD_BIN", "compactd"), "--max-message-bytes", "4096"])
+        self.addCleanup(client.shutdown)
+        waiting = client.start("estimateTokens", {"text": "x" * 6000})
+        with self.assertRaises(MessageTooLarge) as raised:
+            client.request("estimateTokens", {"text": "x" * 5000}, WAIT)
+        self.assertEqual((raised.exception.bytes, raised.exception.limit), (5071, 4096))
+        with self.assertRaises(MessageTooLarge) as raised:
+            waiting.result(WAIT)
+        self.assertEqual(raised.exception.bytes, 6071)
+
+    def test_an_answer_over_the_limit_fails_the_operation(self) -> None:
+        def summarize(params: Any, cancelled: threading.Event) -> Any:
+            return {"text": "x" * 5000, "stopReason": "stop"}
+
+        client = start(self, handlers={"summarize": summarize}, arguments=["--max-message-bytes", "4096"])
+        params: Any = {"sessionId": conversation(client), "settings": SMALL, "summarizer": "host"}
+        with self.assertRaises(CompactdError) as raised:
+            client.request("compact", params, WAIT)
+        self.assertEqual(raised.exception.kind, "summarizerFailed")
+        self.assertIn("over the server's limit of 4096 bytes", str(raised.exception))
+
     def test_shutdown_ends_with_code_0(self) -> None:
         self.assertEqual(start(self).shutdown(), 0)
 
@@ -207,6 +249,19 @@ print('{"jsonrpc":"2.0","id":1,"result":null}')
         self.assertIsNone(client.request("shutdown", {}, WAIT))
         self.assertEqual(client.next_notification(WAIT).method, "fromTheFuture")
         self.assertEqual(strays, [b"log line\n", b'{"jsonrpc":"2.0","id":99,"result":1}\n', b"[]\n"])
+
+    def test_a_refusal_that_belongs_to_no_request_for_certain_is_logged(self) -> None:
+        script = r"""
+input()
+print('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not JSON"}}')
+print('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"reason":"messageTooLarge","bytes":9,"limit":8}}}')
+print('{"jsonrpc":"2.0","id":1,"result":null}')
+"""
+        client = scripted(self, script)
+        with self.assertLogs("compactd_client", "WARNING") as logged:
+            self.assertIsNone(client.request("shutdown", {}, WAIT))
+        self.assertEqual(len(logged.output), 2)
+        self.assertIn('"message":"not JSON"', logged.output[0])
 
     def test_a_reply_that_is_too_deep_fails_its_request(self) -> None:
         script = """

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::MessageTooLarge;
 use crate::protocol::{self, ErrorKind, Hooks};
+use crate::transport::Pending;
 
 /// Answers the requests of the server as they came; [`Hooks`] has a typed function for each of them.
 #[async_trait]
@@ -105,20 +107,21 @@ pub(crate) fn answered<R: Serialize>(result: &R) -> Result<Value, RpcError> {
 pub(crate) struct Answering {
     answers: Option<Arc<dyn Answers>>,
     outgoing: mpsc::WeakSender<String>,
+    pending: Pending,
     running: Arc<Mutex<HashMap<String, AbortHandle>>>,
 }
 
 impl Answering {
-    /// Answers through `answers`; without it every request is refused as unknown.
-    pub(crate) fn new(answers: Option<Arc<dyn Answers>>, outgoing: mpsc::WeakSender<String>) -> Self {
-        Self { answers, outgoing, running: Arc::default() }
+    /// Answers through `answers`; without it every request is refused as unknown. `pending` knows the limit of a message.
+    pub(crate) fn new(answers: Option<Arc<dyn Answers>>, outgoing: mpsc::WeakSender<String>, pending: Pending) -> Self {
+        Self { answers, outgoing, pending, running: Arc::default() }
     }
 
     /// Starts to answer a request; the reply goes out when the answer is there.
     pub(crate) fn start(&self, id: &RawValue, method: &str, params: &RawValue) {
         let (id, method, params) = (id.get().to_owned(), method.to_owned(), params.to_owned());
         let (answers, outgoing, running) = (self.answers.clone(), self.outgoing.clone(), Arc::clone(&self.running));
-        let key = id.clone();
+        let (key, pending) = (id.clone(), self.pending.clone());
         // The entry is made before the task can remove it: the lock is held while the task starts.
         let mut entries = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let task = tokio::spawn(async move {
@@ -126,7 +129,9 @@ impl Answering {
             let entry = running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&id);
             // Whoever takes the entry replies; a cancellation may have been first.
             if entry.is_some() {
-                send(&outgoing, reply(&id, outcome)).await;
+                let text = reply(&id, outcome);
+                let refused = pending.check(text.len() as u64).err();
+                send(&outgoing, refused.map_or(text, |refused| reply(&id, Err(too_large(refused))))).await;
             }
         });
         entries.insert(key, task.abort_handle());
@@ -170,6 +175,11 @@ fn reply(id: &str, outcome: Result<Value, RpcError>) -> String {
         Err(error) => format!("\"error\":{}", json!(error)),
     };
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{body}}}")
+}
+
+/// In the place of an answer that the server would not read.
+fn too_large(refused: MessageTooLarge) -> RpcError {
+    RpcError::new(-32603, format!("client cannot send its answer: {refused}"))
 }
 
 fn kind(name: &str) -> Option<Value> {

@@ -4,6 +4,8 @@ use std::io;
 
 use jsonrpsee::core::client::Error;
 use jsonrpsee::types::ErrorObjectOwned;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::answers::RpcError;
 
@@ -28,6 +30,10 @@ pub enum ClientError {
     /// The parameters are no JSON, or the result is not of the type that was asked for.
     #[error("convert the call: {0}")]
     Convert(#[from] serde_json::Error),
+    /// The message is over the limit of the server. As a rule it was not even sent, because the result of `initialize`
+    /// tells the limit.
+    #[error(transparent)]
+    MessageTooLarge(#[from] MessageTooLarge),
     /// Notifications did not fit the queue of [`crate::Options::notification_limits`].
     #[error("{count} notifications were lost because nobody read them")]
     NotificationsLost {
@@ -49,12 +55,44 @@ impl ClientError {
 impl From<Error> for ClientError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Call(object) => Self::Rpc(rpc_error(&object)),
+            Error::Call(object) => match object.data().and_then(MessageTooLarge::of) {
+                Some(refused) => Self::MessageTooLarge(refused),
+                None => Self::Rpc(rpc_error(&object)),
+            },
+            Error::Transport(cause) => match cause.downcast_ref() {
+                Some(refused) => Self::MessageTooLarge(*refused),
+                None => Self::Closed(cause.to_string()),
+            },
             Error::ParseError(error) => Self::Convert(error),
             Error::RequestTimeout => Self::TimedOut,
             Error::RestartNeeded(cause) => Self::Closed(cause_of_end(&cause)),
             other => Self::Closed(other.to_string()),
         }
+    }
+}
+
+/// A message that the server does not read because it is over its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a message of {bytes} bytes is over the server's limit of {limit} bytes")]
+pub struct MessageTooLarge {
+    /// The bytes of the message, without its framing.
+    pub bytes: u64,
+    /// What the server reads at most.
+    pub limit: u64,
+}
+
+impl MessageTooLarge {
+    /// The server's refusal, from the data of its error. `None` for other errors.
+    pub(crate) fn of(data: &RawValue) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Data<'a> {
+            #[serde(borrow)]
+            reason: &'a str,
+            bytes: u64,
+            limit: u64,
+        }
+        let Data { reason, bytes, limit } = serde_json::from_str(data.get()).ok()?;
+        (reason == "messageTooLarge").then_some(Self { bytes, limit })
     }
 }
 

@@ -32,7 +32,7 @@ mod server;
 mod transport;
 
 pub use answers::{Answers, RpcError};
-pub use error::ClientError;
+pub use error::{ClientError, MessageTooLarge};
 pub use framing::{FrameReader, Framing, FramingError};
 pub use notifications::Notification;
 pub use options::{Direction, Options, Tap};

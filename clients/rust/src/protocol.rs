@@ -1383,6 +1383,10 @@ pub struct InitializeResult {
     /// not have this
     /// member.
     pub protocol_minor_version: u64,
+    /// Maximum number of bytes of a message of the client, without its framing. A longer one is refused
+    /// unread, with an
+    /// error whose id is null. 1.0 does not have this member.
+    pub max_message_bytes: u64,
     /// Who the server is.
     pub server_info: ServerInfo,
     /// What the server offers.
@@ -3172,7 +3176,8 @@ pub enum ErrorKind {
     /// The message is not JSON. Reading continues at the next frame.
     #[serde(rename = "parseError")]
     ParseError,
-    /// The message is JSON, but not a valid request, or it is over the size limit.
+    /// The message is JSON, but not a valid request, or it is over the size limit (`reason` is
+    /// `messageTooLarge`; `bytes` and `limit`).
     #[serde(rename = "invalidRequest")]
     InvalidRequest,
     /// There is no such method.

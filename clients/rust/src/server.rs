@@ -24,7 +24,7 @@ use crate::notifications::{Notification, Queue};
 use crate::options::Options;
 use crate::process::Process;
 use crate::protocol::Event;
-use crate::transport::{Incoming, NoteIds, PendingIds, Receiver, Sender, start_writing, with_slot};
+use crate::transport::{Incoming, NoteIds, Pending, Receiver, Sender, start_writing, with_slot};
 
 /// A running compactd. Calls may be made from many tasks at once.
 ///
@@ -62,8 +62,9 @@ impl Server {
     /// named after methods do the same with typed parameters and results.
     ///
     /// # Errors
-    /// [`ClientError::Rpc`] if the server answers with an error, [`ClientError::Closed`] if it ends
-    /// first, [`ClientError::TimedOut`], or [`ClientError::Convert`].
+    /// [`ClientError::Rpc`] if the server answers with an error, [`ClientError::MessageTooLarge`] if it does not read a
+    /// message of that length, [`ClientError::Closed`] if it ends first, [`ClientError::TimedOut`], or
+    /// [`ClientError::Convert`].
     pub async fn request<P, R>(&self, method: &str, params: &P) -> Result<R, ClientError>
     where
         P: Serialize + ?Sized + Sync,
@@ -80,7 +81,7 @@ impl Server {
     /// Sends a notification.
     ///
     /// # Errors
-    /// [`ClientError::Closed`] if the server is gone, or [`ClientError::Convert`].
+    /// [`ClientError::Closed`] if the server is gone, [`ClientError::MessageTooLarge`], or [`ClientError::Convert`].
     pub async fn notify<P: Serialize + ?Sized + Sync>(&self, method: &str, params: &P) -> Result<(), ClientError> {
         Ok(self.client.notification(method, Params(to_raw_value(params)?)).await?)
     }
@@ -140,7 +141,8 @@ impl Server {
         self.process.pid()
     }
 
-    /// How many lines of output were no protocol, or replies to requests that were never made.
+    /// How many lines of output were no protocol, or replies to requests that were never made. They are warnings of
+    /// `tracing`, too.
     pub fn strays(&self) -> u64 {
         self.strays.load(Ordering::Relaxed)
     }
@@ -165,11 +167,11 @@ impl Server {
     ) -> Self {
         let outgoing = start_writing(input, options.framing, options.tap.clone());
         let notifications = Arc::new(Queue::new(options.max_notifications, options.max_notification_bytes));
-        let (pending, strays) = (PendingIds::default(), Arc::default());
+        let (pending, strays) = (Pending::default(), Arc::default());
         let incoming = Incoming {
             pending: pending.clone(),
             notifications: Arc::clone(&notifications),
-            answering: Answering::new(options.answers.clone(), outgoing.downgrade()),
+            answering: Answering::new(options.answers.clone(), outgoing.downgrade(), pending.clone()),
             strays: Arc::clone(&strays),
         };
         let receiver = Receiver::new(output, options.framing, incoming, options.tap.clone());

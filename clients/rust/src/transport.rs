@@ -2,19 +2,20 @@
 //! notifications, requests, and stray lines), and the ids of the requests under way.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use jsonrpsee::core::client::{ReceivedMessage, TransportReceiverT, TransportSenderT};
+use jsonrpsee::core::client::{Error, ReceivedMessage, TransportReceiverT, TransportSenderT};
 use jsonrpsee::core::middleware::{Batch, Notification as Sent, RpcServiceT};
 use jsonrpsee::types::{Id, Request};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
+use crate::MessageTooLarge;
 use crate::answers::Answering;
 use crate::framing::{FrameReader, Framing, FramingError};
 use crate::notifications::{Notification, Queue};
@@ -22,6 +23,8 @@ use crate::options::{Direction, Tap};
 
 /// Messages that wait for the pipe at most; more make the callers wait.
 const WAITING_MESSAGES: usize = 64;
+/// Bytes of a stray message that the log shows.
+const SHOWN_BYTES: usize = 500;
 /// Bytes per read; pipes hold 64 KiB on Linux.
 const READ_BYTES: usize = 64 << 10;
 
@@ -133,7 +136,7 @@ impl<R> Drop for Receiver<R> {
 
 /// Where the messages of the server go.
 pub(crate) struct Incoming {
-    pub(crate) pending: PendingIds,
+    pub(crate) pending: Pending,
     pub(crate) notifications: Arc<Queue>,
     pub(crate) answering: Answering,
     /// Messages that are neither reply nor notification nor request, blank lines aside.
@@ -158,12 +161,37 @@ impl Incoming {
         if message.iter().all(u8::is_ascii_whitespace) {
             return None;
         }
-        let text = String::from_utf8(without_surrogate_halves(message));
-        let Some(is_reply) = text.as_deref().ok().and_then(|text| self.is_reply(text)) else {
-            self.strays.fetch_add(1, Ordering::Relaxed);
-            return None;
+        let message = without_surrogate_halves(message);
+        let text = str::from_utf8(&message).ok();
+        let Some(is_reply) = text.and_then(|text| self.is_reply(text)) else {
+            let refusal = text.and_then(|text| self.refusal(text));
+            if refusal.is_none() {
+                self.strays.fetch_add(1, Ordering::Relaxed);
+                let start = String::from_utf8_lossy(&message[..message.len().min(SHOWN_BYTES)]);
+                tracing::warn!("the server sent what nobody waits for: {start}");
+            }
+            return refusal;
         };
-        text.ok().filter(|_| is_reply)
+        is_reply.then(|| String::from_utf8(message).ok()).flatten()
+    }
+
+    /// The reply for the request that the server refused unread, for which its error has no id. A message of that
+    /// length is never answered, so a request of that length is certainly refused.
+    fn refusal(&self, text: &str) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Refusal<'a> {
+            #[serde(borrow)]
+            error: &'a RawValue,
+        }
+        #[derive(Deserialize)]
+        struct Body<'a> {
+            #[serde(borrow)]
+            data: &'a RawValue,
+        }
+        let Refusal { error } = serde_json::from_str(text).ok()?;
+        let Body { data } = serde_json::from_str(error.get()).ok()?;
+        let id = self.pending.take_of_length(MessageTooLarge::of(data)?.bytes)?;
+        Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}"))
     }
 
     /// Says that nothing more will come, and why; nobody is left to want our answers.
@@ -179,7 +207,7 @@ impl Incoming {
         match (envelope.method, envelope.id) {
             (Some(method), Some(id)) => self.answering.start(id, &method, params),
             (Some(method), None) => self.notify(method.into_owned(), params),
-            (None, Some(id)) => return id.get().parse().ok().filter(|id| self.pending.take(*id)).map(|_| true),
+            (None, Some(id)) => return id.get().parse().ok().filter(|id| self.pending.take(*id, text)).map(|_| true),
             (None, None) => return None,
         }
         Some(false)
@@ -231,44 +259,126 @@ pub(crate) async fn with_slot<F: Future>(slot: Arc<OnceLock<u64>>, request: F) -
     SLOT.scope(slot, request).await
 }
 
-/// Ids whose replies have not come.
+/// The requests whose replies have not come, and the limit of a message.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct PendingIds(Arc<Mutex<HashSet<u64>>>);
+pub(crate) struct Pending(Arc<Mutex<Waiting>>);
 
-impl PendingIds {
-    /// Takes the id off the list; false if it is not on it.
-    pub(crate) fn take(&self, id: u64) -> bool {
-        self.ids().remove(&id)
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Bytes of the messages, by the ids.
+    bytes: BTreeMap<u64, u64>,
+    /// The id of `initialize`.
+    initialize: Option<u64>,
+    /// What the server reads at most, once `initialize` has told it.
+    limit: Option<u64>,
+}
+
+impl Pending {
+    /// Takes the id off the list; false if it is not on it. The reply to `initialize` tells the limit.
+    fn take(&self, id: u64, reply: &str) -> bool {
+        let mut waiting = self.waiting();
+        if waiting.initialize == Some(id) {
+            waiting.limit = limit_of(reply);
+        }
+        waiting.bytes.remove(&id).is_some()
     }
 
-    fn ids(&self) -> MutexGuard<'_, HashSet<u64>> {
+    /// Takes the first request whose message has so many bytes off the list.
+    fn take_of_length(&self, bytes: u64) -> Option<u64> {
+        let mut waiting = self.waiting();
+        let id = waiting.bytes.iter().find_map(|(id, length)| (*length == bytes).then_some(*id))?;
+        waiting.bytes.remove(&id);
+        Some(id)
+    }
+
+    /// Fails for a message of so many bytes if the server would not read it.
+    pub(crate) fn check(&self, bytes: u64) -> Result<(), MessageTooLarge> {
+        match self.waiting().limit {
+            Some(limit) if bytes > limit => Err(MessageTooLarge { bytes, limit }),
+            _ => Ok(()),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, id: &Id<'_>) {
-        if let Id::Number(id) = *id {
-            self.ids().insert(id);
+    /// The bytes of a message that the server reads.
+    fn checked(&self, message: &impl Serialize) -> Result<u64, Error> {
+        let bytes = length(message)?;
+        self.check(bytes).map_err(|refused| Error::Transport(refused.into()))?;
+        Ok(bytes)
+    }
+
+    fn note(&self, request: &Request<'_>) -> Result<(), Error> {
+        let bytes = self.checked(request)?;
+        if let Id::Number(id) = request.id {
+            let mut waiting = self.waiting();
+            waiting.bytes.insert(id, bytes);
+            if request.method == "initialize" {
+                waiting.initialize = Some(id);
+            }
             // Outside of `with_slot` nobody wants to know.
             let _unwanted = SLOT.try_with(|slot| slot.set(id));
         }
+        Ok(())
     }
 }
 
-/// The layer: jsonrpsee gives out the ids and hides them, so it looks at each request on its way out.
+/// What the reply to `initialize` says of the bytes of a message; older servers say nothing.
+fn limit_of(reply: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Reply {
+        result: Initialized,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Initialized {
+        max_message_bytes: Option<u64>,
+    }
+    serde_json::from_str::<Reply>(reply).ok()?.result.max_message_bytes
+}
+
+/// Bytes of a message as JSON.
+fn length(message: &impl Serialize) -> Result<u64, serde_json::Error> {
+    struct Count(u64);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, message)?;
+    Ok(count.0)
+}
+
+/// The layer: jsonrpsee gives out the ids and hides them, so it looks at each message on its way out.
 #[derive(Debug, Clone)]
 pub(crate) struct NoteIds<S> {
     pub(crate) inner: S,
-    pub(crate) pending: PendingIds,
+    pub(crate) pending: Pending,
 }
 
-impl<S: RpcServiceT> RpcServiceT for NoteIds<S> {
-    type MethodResponse = S::MethodResponse;
-    type NotificationResponse = S::NotificationResponse;
+impl<S, M, N> RpcServiceT for NoteIds<S>
+where
+    S: RpcServiceT<MethodResponse = Result<M, Error>, NotificationResponse = Result<N, Error>>,
+{
+    type MethodResponse = Result<M, Error>;
+    type NotificationResponse = Result<N, Error>;
     type BatchResponse = S::BatchResponse;
 
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = Self::MethodResponse> + Send + 'a {
-        self.pending.note(&request.id);
-        self.inner.call(request)
+        let noted = self.pending.note(&request);
+        let sent = self.inner.call(request);
+        async move {
+            noted?;
+            sent.await
+        }
     }
 
     fn batch<'a>(&self, requests: Batch<'a>) -> impl Future<Output = Self::BatchResponse> + Send + 'a {
@@ -276,6 +386,11 @@ impl<S: RpcServiceT> RpcServiceT for NoteIds<S> {
     }
 
     fn notification<'a>(&self, notification: Sent<'a>) -> impl Future<Output = Self::NotificationResponse> + Send + 'a {
-        self.inner.notification(notification)
+        let checked = self.pending.checked(&notification).map(|_| ());
+        let sent = self.inner.notification(notification);
+        async move {
+            checked?;
+            sent.await
+        }
     }
 }

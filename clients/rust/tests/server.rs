@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use compactd_client::protocol::{ErrorKind, Event};
-use compactd_client::{Answers, ClientError, Direction, Framing, RpcError, Server};
+use compactd_client::{Answers, ClientError, Direction, Framing, MessageTooLarge, RpcError, Server};
 use futures_util::StreamExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -139,6 +139,61 @@ async fn time_out_and_drop_cancel_the_request() {
     wait_for(&sent, r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":0}}"#).await;
     drop(tokio::time::timeout(Duration::from_millis(5), server.request::<_, Value>("slow", &json!({}))).await);
     wait_for(&sent, r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}"#).await; // The notification took id 1.
+}
+
+/// Answers the first request, which is to be `initialize`, with this limit of a message.
+fn limit(bytes: u64) -> String {
+    format!(r#"read -r line; printf '{{"jsonrpc":"2.0","id":0,"result":{{"maxMessageBytes":{bytes}}}}}\n'"#)
+}
+
+fn too_large<T: std::fmt::Debug>(outcome: Result<T, ClientError>) -> MessageTooLarge {
+    match outcome {
+        Err(ClientError::MessageTooLarge(refused)) => refused,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_message_over_the_limit_fails_at_once_and_is_not_sent() {
+    let (sent, tap) = sent();
+    let server = Server::options().tap(tap).spawn(echo(&limit(100))).unwrap();
+    let _: Value = within(server.request("initialize", &json!({}))).await.unwrap();
+    let text = |bytes: usize| json!({ "text": "x".repeat(bytes) });
+    let error = within(server.request::<_, Value>("a", &text(100))).await.unwrap_err();
+    assert_eq!(error.to_string(), "a message of 158 bytes is over the server's limit of 100 bytes");
+    assert_eq!(too_large::<Value>(Err(error)), MessageTooLarge { bytes: 158, limit: 100 });
+    assert_eq!(too_large(within(server.notify("a", &text(60))).await), MessageTooLarge { bytes: 111, limit: 100 });
+    // A message of exactly the limit.
+    let reply: Value = within(server.request("a", &text(42))).await.unwrap();
+    assert_eq!(reply.to_string().len(), 100);
+    let sent = sent.lock().expect("no holder panics");
+    assert_eq!(sent.iter().map(String::len).collect::<Vec<_>>(), [58, 100]);
+}
+
+#[tokio::test]
+async fn a_refusal_without_id_ends_the_request_of_that_length_alone() {
+    let refuse = r#"read -r line; read -r longer
+        refuse='{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"m","data":{"reason":"messageTooLarge","bytes":%s,"limit":50}}}\n'
+        printf "$refuse" ${#longer}
+        printf "$refuse" 7
+        printf '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not JSON"}}\n{"jsonrpc":"2.0","id":0,"result":8}\n'; read -r line"#;
+    let server = Server::spawn(script(refuse)).unwrap();
+    let (short, long) = (json!({}), json!({ "text": "long" }));
+    let calls = async { tokio::join!(server.request::<_, Value>("a", &short), server.request::<_, Value>("a", &long)) };
+    let (short, long) = within(calls).await;
+    assert_eq!(short.unwrap(), 8);
+    assert_eq!(too_large(long), MessageTooLarge { bytes: 62, limit: 50 });
+    assert_eq!(server.strays(), 2);
+}
+
+#[tokio::test]
+async fn an_answer_over_the_limit_is_replaced_by_a_refusal() {
+    let (sent, tap) = sent();
+    let asks = r#"printf '{"jsonrpc":"2.0","id":"s1","method":"summarize","params":{"a":"a long text that comes back in the answer"}}\n'"#;
+    let server = Server::options().tap(tap).answers(Host).spawn(echo(&format!("{}\n{asks}", limit(70)))).unwrap();
+    let _: Value = within(server.request("initialize", &json!({}))).await.unwrap();
+    let refusal = r#"{"jsonrpc":"2.0","id":"s1","error":{"code":-32603,"message":"client cannot send its answer: a message of 101 bytes is over the server's limit of 70 bytes"}}"#;
+    wait_for(&sent, refusal).await;
 }
 
 struct Host;

@@ -1,5 +1,5 @@
 import { Answering } from "./answering.js";
-import { CompactdError, type ErrorObject, ServerGoneError, cancelled, isObject } from "./errors.js";
+import { CompactdError, type ErrorObject, MessageTooLargeError, ServerGoneError, cancelled, isObject } from "./errors.js";
 import { type ExitStatus, LineProcess, type ProcessOptions } from "./process.js";
 import type { InitializeParams, InitializeResult, Methods, Notifications } from "./protocol.js";
 import type { Handlers } from "./requests.js";
@@ -10,7 +10,10 @@ export interface ClientOptions extends ProcessOptions {
   handlers?: Handlers;
   /** Gets what a listener throws. By default it is thrown on, outside of the client. */
   onError?: (error: unknown) => void;
-  /** Gets output that is no protocol, and replies that nobody waits for. Ignored by default. */
+  /**
+   * Gets output that is no protocol, and replies that nobody waits for. By default they are warnings of the console,
+   * unless `stderr` is `ignore`.
+   */
   onStray?: (line: string) => void;
 }
 
@@ -25,6 +28,8 @@ export interface RequestOptions {
 }
 
 interface Pending {
+  /** Bytes of the message. */
+  bytes: number;
   resolve: (result: never) => void;
   reject: (error: Error) => void;
 }
@@ -41,6 +46,9 @@ export class Client {
   readonly #exited: Promise<ExitStatus | undefined>;
   #gone: ServerGoneError | undefined;
   #nextId = 1;
+  /** Id of the request `initialize`, and what its result says of the bytes of a message. */
+  #initializeId: number | undefined;
+  #maxMessageBytes = Infinity;
 
   /** Starts a server. A program that cannot be started rejects the first request. */
   constructor(options: ClientOptions = {}) {
@@ -71,7 +79,10 @@ export class Client {
     return this.request("initialize", { processId: process.pid, ...params, protocolVersion: 1, capabilities }, options);
   }
 
-  /** Sends a request and gives its result; rejects with {@link CompactdError} or {@link ServerGoneError}. */
+  /**
+   * Sends a request and gives its result; rejects with {@link CompactdError}, which is a {@link MessageTooLargeError}
+   * for a request that the server would not read, or with {@link ServerGoneError}.
+   */
   async request<M extends keyof Methods>(
     method: M,
     params: Methods[M]["params"],
@@ -89,7 +100,7 @@ export class Client {
     }
   }
 
-  /** Sends a notification. */
+  /** Sends a notification. Throws {@link MessageTooLargeError} if the server would not read it. */
   notify(method: string, params: object): void {
     this.#send({ jsonrpc: "2.0", method, params });
   }
@@ -131,14 +142,23 @@ export class Client {
 
   #call<Result>(id: number, method: string, params: unknown): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-      this.#pending.set(id, { resolve, reject });
+      const { text, bytes } = this.#encode({ jsonrpc: "2.0", id, method, params });
+      this.#pending.set(id, { bytes, resolve, reject });
+      if (method === "initialize") this.#initializeId = id;
       this.#process.write(text);
     });
   }
 
   #send(message: object): void {
-    if (this.#gone === undefined) this.#process.write(JSON.stringify(message));
+    if (this.#gone === undefined) this.#process.write(this.#encode(message).text);
+  }
+
+  /** The text of a message. Throws for one that the server would not read. */
+  #encode(message: object): { text: string; bytes: number } {
+    const text = JSON.stringify(message);
+    const bytes = Buffer.byteLength(text);
+    if (bytes > this.#maxMessageBytes) throw new MessageTooLargeError(bytes, this.#maxMessageBytes);
+    return { text, bytes };
   }
 
   #listen(name: string, listener: Listener): () => void {
@@ -153,9 +173,15 @@ export class Client {
     if (message !== undefined && typeof message.method === "string") {
       this.#receiveCall(message, message.method);
     } else if (!this.#settle(message)) {
-      this.#guard(() => this.#options.onStray?.(line));
+      this.#guard(() => (this.#options.onStray ?? this.#logStray)(line));
     }
   }
+
+  /** Reports output that nobody waits for, so that a refusal does not go unseen. */
+  readonly #logStray = (line: string): void => {
+    if (this.#options.stderr === "ignore") return;
+    console.warn(`compactd-client: the server sent what nobody waits for: ${line.slice(0, 500)}`);
+  };
 
   #receiveCall(message: { [member: string]: unknown }, method: string): void {
     if (message.id !== undefined) return void this.#answering.answer(message.id, method, message.params);
@@ -165,12 +191,30 @@ export class Client {
   }
 
   #settle(message: { [member: string]: unknown } | undefined): boolean {
-    const pending = this.#pending.get(message?.id as number);
-    if (message === undefined || pending === undefined) return false;
-    this.#pending.delete(message.id as number);
-    if (isObject(message.error)) pending.reject(new CompactdError(message.error as unknown as ErrorObject));
+    if (message === undefined) return false;
+    const refused = MessageTooLargeError.of(message.error);
+    const id = refused !== undefined && message.id === null ? this.#idOf(refused.bytes) : (message.id as number);
+    const pending = this.#pending.get(id as number);
+    if (pending === undefined) return false;
+    this.#pending.delete(id as number);
+    if (id === this.#initializeId) this.#learn(message.result);
+    if (isObject(message.error)) pending.reject(refused ?? new CompactdError(message.error as unknown as ErrorObject));
     else pending.resolve(message.result as never);
     return true;
+  }
+
+  /**
+   * The request of a message that the server refused unread, for which its error has no id. A message of that length is
+   * never answered, so a request of that length is certainly refused.
+   */
+  #idOf(bytes: number): number | undefined {
+    for (const [id, pending] of this.#pending) if (pending.bytes === bytes) return id;
+    return undefined;
+  }
+
+  /** Takes the limit from the result of `initialize`; older servers tell none. */
+  #learn(result: unknown): void {
+    if (isObject(result) && typeof result.maxMessageBytes === "number") this.#maxMessageBytes = result.maxMessageBytes;
   }
 
   /** Keeps a listener that throws from stopping the client. */

@@ -10,7 +10,7 @@ export interface ErrorObject {
 
 /** The server refused a request, or a handler of ours refuses one of the server. */
 export class CompactdError extends Error {
-  override readonly name = "CompactdError";
+  override readonly name: string = "CompactdError";
   /** Number of the error; `errorCodes` lists them. */
   readonly code: number;
   /** The ids and numbers needed to act. */
@@ -25,6 +25,33 @@ export class CompactdError extends Error {
   /** Name of the error; a newer server may have others than those listed. */
   get kind(): ErrorKind | (string & {}) | undefined {
     return typeof this.data.kind === "string" ? this.data.kind : undefined;
+  }
+}
+
+const TOO_LARGE = "messageTooLarge";
+
+/**
+ * A message is over the limit of the server, which did not read it. As a rule it was not even sent, because the
+ * result of `initialize` tells the limit.
+ */
+export class MessageTooLargeError extends CompactdError {
+  override readonly name = "MessageTooLargeError";
+
+  /** `bytes` of the message, without its line end, and `limit` of the server. */
+  constructor(
+    readonly bytes: number,
+    readonly limit: number,
+  ) {
+    const message = `a message of ${bytes} bytes is over the server's limit of ${limit} bytes`;
+    const data = { kind: "invalidRequest", reason: TOO_LARGE, retryable: false, bytes, limit };
+    super({ code: -32600, message, data });
+  }
+
+  /** The refusal of a message that the server did not read; undefined for other errors. */
+  static of(error: unknown): MessageTooLargeError | undefined {
+    const data = isObject(error) && isObject(error.data) ? error.data : {};
+    if (data.reason !== TOO_LARGE || typeof data.bytes !== "number" || typeof data.limit !== "number") return undefined;
+    return new MessageTooLargeError(data.bytes, data.limit);
   }
 }
 

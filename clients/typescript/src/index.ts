@@ -7,7 +7,7 @@ export {
   type Codec,
   ContextTooLargeError,
 } from "./bounded-history.js";
-export { CompactdError, ServerGoneError } from "./errors.js";
+export { CompactdError, MessageTooLargeError, ServerGoneError } from "./errors.js";
 export type { ExitStatus } from "./process.js";
 export type * from "./requests.js";
 export * from "./protocol.js";

@@ -898,6 +898,12 @@ export interface InitializeResult {
    * member.
    */
   protocolMinorVersion: number;
+  /**
+   * Maximum number of bytes of a message of the client, without its framing. A longer one is refused
+   * unread, with an
+   * error whose id is null. 1.0 does not have this member.
+   */
+  maxMessageBytes: number;
   /** Who the server is. */
   serverInfo: ServerInfo;
   /** What the server offers. */
@@ -2180,7 +2186,10 @@ export interface Notifications {
 export const errorCodes = {
   /** The message is not JSON. Reading continues at the next frame. */
   parseError: -32700,
-  /** The message is JSON, but not a valid request, or it is over the size limit. */
+  /**
+   * The message is JSON, but not a valid request, or it is over the size limit (`reason` is
+   * `messageTooLarge`; `bytes` and `limit`).
+   */
   invalidRequest: -32600,
   /** There is no such method. */
   methodNotFound: -32601,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Client, CompactdError, type InitializeParams, ServerGoneError, errorCodes } from "../src/index.js";
+import { type Client, CompactdError, type InitializeParams, MessageTooLargeError, ServerGoneError, errorCodes } from "../src/index.js";
 import { conversation, scripted, small, start, startHost, user } from "./support.js";
 
 const hanging = (_: unknown, signal: AbortSignal) =>
@@ -85,6 +85,51 @@ test("a message of eight megabytes passes", async (context) => {
   const { entryId } = await client.request("appendMessage", { sessionId, message });
   const { entry } = await client.request("getEntry", { sessionId, entryId });
   assert.deepEqual(entry.message, message);
+});
+
+const shortMessages = ["--max-message-bytes", "4096"];
+
+test("a message over the limit fails at once", { timeout: 20_000 }, async (context) => {
+  const client = await start(context, { args: shortMessages });
+  const refused = client.request("estimateTokens", { text: "é".repeat(2500) });
+  const expected = { name: "MessageTooLargeError", kind: "invalidRequest", bytes: 5071, limit: 4096 };
+  await assert.rejects(refused, expected);
+  await assert.rejects(refused, /5071 bytes is over the server's limit of 4096 bytes/);
+  assert.throws(() => client.notify("n", { text: "x".repeat(5000) }), MessageTooLargeError);
+  // The id before was 2; this message has exactly 4096 bytes.
+  assert.deepEqual(await client.request("estimateTokens", { text: "x".repeat(4025) }), { tokens: 1007 });
+});
+
+test("a message over the limit before initialize is refused by the server", { timeout: 20_000 }, async (context) => {
+  const command = process.env.COMPACTD_BIN ?? "compactd";
+  const client = scripted(context, "", { command, args: shortMessages });
+  const [long, longer] = [5000, 6000].map((length) => client.request("estimateTokens", { text: "x".repeat(length) }));
+  await assert.rejects(longer!, { name: "MessageTooLargeError", bytes: 6071, limit: 4096 });
+  await assert.rejects(long!, { name: "MessageTooLargeError", bytes: 5071, limit: 4096 });
+});
+
+test("an answer over the limit fails the operation", { timeout: 20_000 }, async (context) => {
+  const summarize = () => ({ text: "x".repeat(5000), stopReason: "stop" });
+  const client = await startHost(context, summarize, { args: shortMessages });
+  if (client === undefined) return;
+  const { sessionId } = await conversation(client);
+  await assert.rejects(client.request("compact", { sessionId, settings: small, summarizer: "host" }), {
+    kind: "summarizerFailed",
+    message: /over the server's limit of 4096 bytes/,
+  });
+});
+
+test("a refusal that belongs to no request for certain is logged", { timeout: 20_000 }, async (context) => {
+  const warned = context.mock.method(console, "warn", () => {});
+  const script = `
+    const refusals = [{ code: -32700, message: "not JSON" }, { code: -32600, data: { reason: "messageTooLarge", bytes: 9, limit: 8 } }];
+    process.stdin.on("data", () => {
+      for (const error of refusals) console.log(JSON.stringify({ jsonrpc: "2.0", id: null, error }));
+      console.log('{"jsonrpc":"2.0","id":1,"result":null}');
+    });`;
+  assert.equal(await scripted(context, script).request("shutdown", {}), null);
+  assert.equal(warned.mock.callCount(), 2);
+  assert.match(String(warned.mock.calls[0]?.arguments[0]), /"message":"not JSON"/);
 });
 
 test("two requests run at once", async (context) => {

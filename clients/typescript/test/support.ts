@@ -11,8 +11,12 @@ export async function start(context: TestContext, options: ClientOptions = {}): 
 }
 
 /** The same, whose own model writes summaries; undefined, and the test skipped, if the server never asks it. */
-export async function startHost(context: TestContext, summarize: Handlers["summarize"]): Promise<Client | undefined> {
-  const { client, capabilities } = await startAndAsk(context, { handlers: { summarize } });
+export async function startHost(
+  context: TestContext,
+  summarize: Handlers["summarize"],
+  options: ClientOptions = {},
+): Promise<Client | undefined> {
+  const { client, capabilities } = await startAndAsk(context, { handlers: { summarize }, ...options });
   if (capabilities.summarizers.includes("host")) return client;
   context.skip("this server has no summarizer named host");
   return undefined;

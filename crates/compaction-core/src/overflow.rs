@@ -84,13 +84,17 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
         return Err(Some(ErrorClass::Quota));
     }
     let numbers = Reported::of_plain(text);
-    let is_known = || matches_any(text, OVERFLOW) && !limits_characters(text);
+    let is_known = || {
+        let is_sentence = || matches_any(text, SENTENCES) && !names_other_thing(text);
+        (matches_any(text, OVERFLOW) || is_sentence()) && !limits_characters(text)
+    };
     let names_size = || is_known() || names_size(text) || is_over(text, numbers);
     let has_any_code = || has_code(text, &[CODE_CONTEXTS, CODE_WINDOWS]);
+    let is_upload = || UPLOADS.iter().any(|words| text.contains(words));
     let is_overflow = || !is_about_output_alone(text) && names_size() || has_any_code() || matches_any(text, NO_ROOM);
     match is_overflow() || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
-        true => Ok(numbers),
-        false => Err(None),
+        true if !is_upload() => Ok(numbers),
+        _ => Err(None),
     }
 }
 
@@ -552,11 +556,22 @@ fn says_too_large(sentence: &str) -> bool {
     let sentence = introduction.map_or(sentence, |(_, rest)| rest);
     let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
     let is_limited = || has(LIMITS) || numbers(sentence).any(|number| number.follows(EXCESS));
-    let is_of_window = has(WINDOW) || has(CONVERSATION) && has(OF_MODELS) || has(TOKENS) && is_limited();
+    let is_of_window = has_too_many_tokens(sentence)
+        || has(WINDOW)
+        || has(CONVERSATION) && has(OF_MODELS)
+        || has(TOKENS) && is_limited();
     let is_about_output = has(OUTPUT_PARAMETERS) && !has(INPUT_WORDS);
     // In Chinese, a comma ends what is as long as a sentence.
     let is_of_other = |clause: &str| EXCESS.iter().any(|word| clause.contains(word)) && names_other_thing(clause);
     has(EXCESS) && is_of_window && !is_about_output && !sentence.split('\u{ff0c}').any(is_of_other)
+}
+
+/// Whether there are too many tokens for a model. What tokens are in or for tells those of a parser or of a chain.
+fn has_too_many_tokens(sentence: &str) -> bool {
+    sentence.split_once("too many tokens").is_some_and(|(_, rest)| {
+        let is_of_other = [" in ", " for "].iter().any(|word| rest.starts_with(word));
+        !is_of_other || [INPUT_WORDS, OF_MODELS].into_iter().flatten().any(|word| rest.contains(word))
+    })
 }
 
 const TEXTS: [Table; 1] = [table!("overflow/table.txt")];
@@ -574,6 +589,12 @@ fn is_hard_quota(text: &str) -> bool {
 
 /// Texts of any provider that mean that a context is too large.
 const OVERFLOW: &[&str] = listed!(TEXTS, "overflow");
+
+/// The same in the words of a language: what applications tell their users.
+const SENTENCES: &[&str] = listed!(EVERY, "overflow: sentences");
+
+/// Words of programs that send files.
+const UPLOADS: &[&str] = listed!(TEXTS, "uploads");
 
 /// Texts about an output for which the input leaves no room.
 const NO_ROOM: &[&str] = listed!(TEXTS, "no room");

@@ -226,7 +226,8 @@ mod tests {
             let again: Vec<&str> = table.lines().filter(|line| line.starts_with('[') && !names.insert(*line)).collect();
             // A constraint can be negated in several ways, each with its lists.
             let may_repeat = table.contains("\n[negation]\n");
-            assert!(wrong.is_empty(), "lines {wrong:?} are wrong or of unused lists");
+            let start = table.lines().next().unwrap_or_default();
+            assert!(wrong.is_empty(), "lines {wrong:?} of the table \"{start}\" are wrong or of unused lists");
             assert!(again.is_empty() || may_repeat, "{again:?}");
         }
     }

@@ -18,6 +18,8 @@ pub enum RpcError {
     Parse { message: String },
     #[error("{message}")]
     InvalidRequest { message: String },
+    #[error("a message of {bytes} bytes is over the limit of {limit} bytes")]
+    MessageTooLarge { bytes: u64, limit: usize },
     #[error("there is no method {method}{}", .nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default())]
     MethodNotFound { method: String, nearest: Option<&'static str> },
     #[error("protocol version {version} is not supported; supported: 1")]
@@ -89,7 +91,7 @@ kinds! {
     ParseError -32700 "parseError"
         "The message is not JSON. Reading continues at the next frame.";
     InvalidRequest -32600 "invalidRequest"
-        "The message is JSON, but not a valid request, or it is over the size limit.";
+        "The message is JSON, but not a valid request, or it is over the size limit (`reason` is `messageTooLarge`; `bytes` and `limit`).";
     MethodNotFound -32601 "methodNotFound"
         "There is no such method.";
     InvalidParams -32602 "invalidParams"
@@ -184,6 +186,9 @@ impl RpcError {
         let (kind, reason, is_retryable, details) = match self {
             Self::Parse { .. } => (Kind::ParseError, "notJson", false, json!({})),
             Self::InvalidRequest { .. } => (Kind::InvalidRequest, "invalidRequest", false, json!({})),
+            Self::MessageTooLarge { bytes, limit } => {
+                (Kind::InvalidRequest, "messageTooLarge", false, json!({ "bytes": bytes, "limit": limit }))
+            }
             Self::MethodNotFound { method, nearest: None } => {
                 (Kind::MethodNotFound, "unknownMethod", false, json!({ "method": method }))
             }

@@ -83,7 +83,7 @@ async fn run(
 ) -> anyhow::Result<ExitCode> {
     let outbound = Outbound::spawn(output)?;
     let _closing = Closing(outbound.clone());
-    let server = Arc::new(Server::new(outbound.clone(), CATALOG, store));
+    let server = Arc::new(Server::new(outbound.clone(), CATALOG, options.max_message_bytes, store));
     let dispatcher = Arc::new(Dispatcher::new(Arc::clone(&server), outbound.clone())?);
     let ended = CancellationToken::new();
     let inputs = read_messages(&input, options.framing, options.max_message_bytes, outbound.clone(), ended.clone())?;

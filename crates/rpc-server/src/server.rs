@@ -49,6 +49,8 @@ pub struct Server {
     pub client_calls: Arc<ClientCalls>,
     /// What the server offers.
     pub(crate) catalog: Catalog,
+    /// Maximum number of bytes of a message of the client.
+    pub(crate) max_message_bytes: usize,
     /// When the server started.
     pub(crate) started: Instant,
     /// Unknown names that were reported to the client.
@@ -107,8 +109,14 @@ pub struct Configuration {
 }
 
 impl Server {
-    /// A server that talks to its client through `outbound` and keeps sessions in `store`, or else as files.
-    pub fn new(outbound: Outbound, catalog: Catalog, store: Option<Arc<dyn SessionStore>>) -> Self {
+    /// A server that talks to its client through `outbound`, takes messages of at most `max_message_bytes`, and
+    /// keeps sessions in `store`, or else as files.
+    pub fn new(
+        outbound: Outbound,
+        catalog: Catalog,
+        max_message_bytes: usize,
+        store: Option<Arc<dyn SessionStore>>,
+    ) -> Self {
         let end = CancellationToken::new();
         Self {
             sessions: Sessions::default(),
@@ -119,6 +127,7 @@ impl Server {
             pending_operations: Arc::default(),
             client_calls: Arc::default(),
             catalog,
+            max_message_bytes,
             started: Instant::now(),
             reported: ReportedNames::default(),
             outbound,

@@ -110,6 +110,7 @@ impl Failure {
             Self::File { .. } => "file",
             Self::Refused(_) => "refused",
             Self::Arguments(_) => "invalidArguments",
+            Self::Call { source: ClientError::MessageTooLarge(_), .. } => "messageTooLarge",
             Self::Call { .. } => "serverGone",
             Self::Answered { data, .. } | Self::NothingToDo { data, .. } | Self::Transcript { data, .. } => {
                 ["kind", "reason"].iter().find_map(|name| data[*name].as_str()).unwrap_or("nothingToDo")

@@ -18,8 +18,11 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 use tracing_subscriber::filter::LevelFilter;
 
-use super::ServerOptions;
 use crate::log::{self, Log};
+
+/// Maximum number of bytes of a message to such a server. Its client is this process, which holds the message anyway: a
+/// batch of long messages of a session may be longer than what a server takes from another program.
+const MAX_MESSAGE_BYTES: usize = u32::MAX as usize;
 
 /// Starts a server on a thread of this process. It logs errors to standard error.
 ///
@@ -35,8 +38,8 @@ pub(super) fn start(options: Options) -> io::Result<Server> {
         (Sender::from_owned_fd(to_server.into())?, Receiver::from_owned_fd(from_server.into())?);
     let (sender, ended) = oneshot::channel();
     let serve = move || {
-        let max_message_bytes = ServerOptions::default().max_message_bytes;
-        let served = run::serve(input, output, run::Options { framing: Some(Framing::Lines), max_message_bytes });
+        let options = run::Options { framing: Some(Framing::Lines), max_message_bytes: MAX_MESSAGE_BYTES };
+        let served = run::serve(input, output, options);
         let code = served.unwrap_or_else(|error| {
             tracing::error!("{error:#}");
             ExitCode::FAILURE

@@ -376,6 +376,20 @@ fn the_whole_branch_has_the_messages_of_extensions() {
 }
 
 #[test]
+fn the_whole_branch_has_a_message_longer_than_a_server_takes_from_other_programs() {
+    let sandbox = Sandbox::new();
+    let long = json!({
+        "type": "message", "id": "abcdef01", "parentId": null, "timestamp": "2025-01-01T00:00:01.000Z",
+        "message": { "role": "user", "content": "x".repeat(68_000_000) }
+    });
+    let header =
+        json!({ "type": "session", "version": 3, "id": "long", "timestamp": "2025-01-01T00:00:00.000Z", "cwd": "/" });
+    let file = sandbox.file("long.jsonl", format!("{header}\n{long}\n").as_bytes());
+    let exported = read(&sandbox.run(&["export", text(&file), "--format", "openai", "--all"]).ok());
+    assert_eq!(exported["messages"][0]["content"].as_str().map(str::len), Some(68_000_000));
+}
+
+#[test]
 fn a_file_beside_the_storage_of_opencode_stops_nothing() {
     let sandbox = Sandbox::new();
     let at = sandbox.path().join("agents");

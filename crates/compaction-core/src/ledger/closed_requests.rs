@@ -7,8 +7,9 @@ use super::conclusions::is_at_it;
 use super::constraints::objects;
 use super::cues::{is_substantive, typed};
 use super::frames::OPTION;
-use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER};
+use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED};
 use super::problems::{is_word_of_problem, reports};
+use super::proposals::is_proposal;
 use super::statements::{Statement, Voice, is_prose, sentences};
 use super::terms::TextHashing;
 use super::text::{
@@ -214,7 +215,8 @@ fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u6
     let telling = said.clone().filter(|one| tells(&one.text));
     // What the person is asked to do is no result.
     let tasks = tasks_in(&own);
-    let result = telling.clone().filter(|one| !introduces(&one.text) && !tasks.contains(&std::ptr::from_ref(*one)));
+    let result = telling.clone().filter(|one| !introduces(&one.text) && !agrees_only(&one.text));
+    let result = result.filter(|one| !tasks.contains(&std::ptr::from_ref(*one)));
     let is_about = |one: &&Statement| !asked.is_disjoint(&subjects(&one.text));
     let first = joined(result.clone());
     let is_of_it = first.as_ref().is_none_or(|said| !asked.is_disjoint(&subjects(&said.text)));
@@ -316,12 +318,16 @@ pub(super) fn is_statement(sentence: &str) -> bool {
     !is_question && (!leads(sentence) || utf16_len(sentence) >= LEADING) && is_substantive(sentence)
 }
 
+/// Beginnings of the marks by which harnesses say that something was left out.
+const CUT_OFF: [&str; 2] = ["...[", "\u{2026}["];
+
 /// Whether such a sentence says what came of the work.
 fn tells(sentence: &str) -> bool {
     if sentence.starts_with(OPTION)
         || sentence.contains('|')
         || sentence.contains("</")
         || sentence.starts_with(['[', '<', '"'])
+        || CUT_OFF.iter().any(|mark| sentence.starts_with(mark))
     {
         return false;
     }
@@ -337,11 +343,46 @@ pub(crate) fn is_filler(sentence: &str) -> bool {
         || FILLERS_UNSPACED.iter().chain(&YES).any(|word| sentence.starts_with(word))
 }
 
+/// Whether a sentence agrees in a few words and only takes note behind them: `You're right, I apologize for that.`
+fn agrees_only(sentence: &str) -> bool {
+    let parts = sentence.split_once([',', '\u{ff0c}', '\u{3001}']);
+    parts.is_some_and(|(first, rest)| {
+        first.split_whitespace().count() <= FILLER_WORDS
+            && utf16_len(first) <= ENOUGH / 2
+            && is_filler(rest.trim_start())
+    })
+}
+
 /// The item of a request that was answered. `has_changed` says whether files changed for it.
 pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> String {
     let start = answered_start(request, has_changed);
     let answer = answer.trim_end_matches([':', '\u{ff1a}', ' ']);
     format!("{start}{}", clip_sentences(answer, LONGEST_ANSWER))
+}
+
+/// The same of an answer without any call that only shows what could be done.
+pub(crate) fn proposed_item(request: &str, answer: &str) -> String {
+    answered_item(request, answer, false).replacen(ANSWER, ONLY_PROPOSED, 1)
+}
+
+/// Begins a block of an answer that is an edit by itself.
+const EDIT_BLOCK: &str = "<<<<<<< SEARCH";
+/// Fewest lines of code in an answer that shows what it would change.
+const FEWEST_SHOWN: usize = 5;
+
+/// Whether an answer to a request for work, for which nothing was changed, only shows what could be done: a plan, or code.
+/// `is_text_only` says that nothing was called for it, in a conversation in which edits are calls.
+pub(crate) fn only_proposes(answer: &str, is_text_only: bool) -> bool {
+    // A program may apply the blocks of an answer without a call.
+    is_proposal(answer)
+        || is_text_only && !answer.contains(EDIT_BLOCK) && {
+            let mut is_code = false;
+            let shown = answer.lines().filter(|line| {
+                is_code ^= line.trim_start().starts_with("```");
+                is_code
+            });
+            shown.count() > FEWEST_SHOWN
+        }
 }
 
 /// The same with what the person objects to the answer.

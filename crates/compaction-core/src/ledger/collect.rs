@@ -8,7 +8,7 @@ use super::actions::{ActionKind, Subject};
 use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, Reopened, accepts, answered_item, answered_start, is_claim, is_settled_by_answer, objected_item, objection,
-    rejects, reopens, said_first, said_of, shows,
+    only_proposes, proposed_item, rejects, reopens, said_first, said_of, shows,
 };
 use super::cues::is_substantive;
 use super::errors::Errors;
@@ -459,6 +459,20 @@ impl<'a> Collector<'a> {
         self.asked.answers().iter().for_each(|answer| self.statements.refute(*answer, is_claim));
     }
 
+    /// Whether the newest answer only shows what could be done for the open request: a plan before anything was made, or
+    /// code without any call.
+    fn only_proposes(&self) -> bool {
+        let asked_at = self.asked.position;
+        let own = self.statements.list().iter().rev().take_while(|one| one.position > asked_at);
+        self.asked.answers().len() == 1
+            && self.actions.changed_at() <= asked_at
+            && only_proposes(
+                self.dialogue.newest_text(),
+                self.actions.changed_at() > 0 && self.actions.last_call() < asked_at,
+            )
+            && own.clone().all(|one| one.voice != Voice::Milestone)
+    }
+
     /// Records that the open request was answered, if it was. `next` is the request that follows it. Returns the request
     /// that `next` reopens.
     fn end_request(&mut self, next: &str) -> Option<Reopened> {
@@ -468,6 +482,7 @@ impl<'a> Collector<'a> {
             self.refute();
         }
         let objection = objection(next, self.dialogue.newest_text());
+        let only_proposes = self.only_proposes();
         let mut asked = std::mem::take(&mut self.asked);
         let reopened = asked.reopened();
         let mut requests = self.dialogue.requests.iter_mut().rev();
@@ -483,6 +498,7 @@ impl<'a> Collector<'a> {
             return reopened;
         }
         request.is_answered = true;
+        let is_proposed = only_proposes && request.asks_for_work() && !request.text.contains(['?', '\u{ff1f}']);
         // An answer that is accepted settles what the request reported, too.
         let own = Some((&request.text, asked.answers())).filter(|(text, _)| is_settled_by_answer(text));
         let reopened = reopened.as_ref().filter(|one| is_settled_by_answer(&one.text));
@@ -497,6 +513,7 @@ impl<'a> Collector<'a> {
             let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
             let item = match objection.filter(|_| has_changed) {
                 Some(objection) => objected_item(text, &said.text, has_changed, &objection),
+                None if is_proposed => proposed_item(text, &said.text),
                 None => answered_item(text, &said.text, has_changed),
             };
             self.notes.add(NoteKind::Done, &item, place, true);

@@ -37,7 +37,11 @@ pub(crate) fn only_looks(command: &str) -> bool {
         // What a script does with such a word is not known.
         let runs_file = || step.split_whitespace().nth(1).is_some_and(|word| word.contains(['/', '.']));
         let looks_up = || step.split_whitespace().take(3).any(|word| LOOKING.has(word)) && !runs_file();
-        is_look && !edits && program != "tee" || WITH_SUBCOMMAND.has(program) && looks_up()
+        let is_purpose = || purpose(step).is_some_and(|purpose| self::looks_up(&purpose));
+        is_look && !edits && program != "tee"
+            || WITH_SUBCOMMAND.has(program) && (looks_up() || is_purpose())
+            || is_activation(step)
+            || step.split_whitespace().nth(1).is_some_and(|word| ABOUT_ITSELF.contains(&word))
     };
     steps.peek().is_some() && steps.all(looks)
 }
@@ -197,6 +201,7 @@ fn first_step(command: &str) -> Option<(&str, &str)> {
 fn is_activation(step: &str) -> bool {
     let name = step.trim().rsplit(['/', '\\', ' ']).next().unwrap_or_default();
     name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("activate"))
+        || step.split_whitespace().nth(1) == Some("activate")
 }
 
 /// The steps of a chain, which have succeeded if the chain has: each in the directory that the chain
@@ -226,6 +231,8 @@ static PREPARING: WordList = word_list!(PROGRAMS, "commands: preparing");
 static SETTING_UP: WordList = word_list!(PROGRAMS, "commands: setting up");
 /// Programs whose next word is a subcommand.
 static WITH_SUBCOMMAND: WordList = word_list!(PROGRAMS, "commands: with subcommands");
+/// Their options that have a value behind them and may stand before the subcommand.
+const WITH_VALUES: &[&str] = listed!(PROGRAMS, "commands: options with values");
 /// Programs that launch another one, each with the words behind it.
 const LAUNCHERS: &[(&str, &str)] = &[
     ("python", "-m "),
@@ -341,6 +348,9 @@ fn purpose(step: &str) -> Option<String> {
     if !WITH_SUBCOMMAND.has(program) && !WITH_SUBCOMMAND.has(first) {
         return Some(program.to_owned());
     }
+    // The value of an option stands before the subcommand: `docker compose -f compose.yml logs`.
+    let mut is_value = false;
+    let words = words.filter(move |word| !std::mem::replace(&mut is_value, WITH_VALUES.contains(word)));
     let words = words.filter(|word| !word.starts_with('-') || RUNNING.has(word));
     // What is cleaned is built again behind it.
     let mut words = words.peekable();
@@ -636,12 +646,19 @@ mod tests {
         for command in ["sed -n 1,5p 'a b' | head", "cd a && git remote -v 2>&1; gh repo view x", "git log | grep a"] {
             assert!(only_looks(command), "{command}");
         }
+        for command in ["python --version", "conda info --envs", "conda activate a", "docker compose -f a.yml logs b"] {
+            assert!(only_looks(command), "{command}");
+        }
         for command in ["sed -Ei s/a/b/ c", "sed --in-place s/a/b/ c", "python ./tools/a.py status | cat"] {
             assert!(!only_looks(command), "{command}");
         }
         for command in ["sed -i s/a/b/ c", "git push", "cat a | python run.py", "sudo make install", "rm a", ""] {
             assert!(!only_looks(command), "{command}");
         }
+        assert_eq!(
+            purposes("docker compose -f a.yml logs b && make --directory c build"),
+            ["docker compose logs", "make build"]
+        );
         assert_eq!(removed_files("cd a && rm -f 'b.py' c/d.py; ls"), ["b.py", "c/d.py"]);
         assert!(removed_files("cargo run rm a.py").is_empty());
     }

@@ -113,6 +113,14 @@ pub(super) fn begins_with_ban(sentence: &str) -> bool {
     begins_with_demand(sentence) && FORBIDDING.is_in(&start)
 }
 
+/// Whether a sentence begins with an order about the name of what is made: `name it app[version]`.
+pub(super) fn names_it(sentence: &str) -> bool {
+    NAMING.starts(&first_words(sentence, DEMAND_WORDS))
+}
+
+/// Beginnings of such orders.
+static NAMING: WordList = word_list!(SPACED, "constraints: naming");
+
 /// Whether a sentence refuses an answer and says which thing to take for this one step: `no, use the old files`. The
 /// `normalised` words are those behind the refusal.
 fn corrects(sentence: &str, words: &str) -> bool {
@@ -226,6 +234,21 @@ pub(crate) fn lasts(demand: &str) -> bool {
     FORBIDDING.is_in(&words) && !gives_task(own)
 }
 
+/// Words for all that a request does not name.
+static OTHERS: WordList = word_list!(SPACED, "constraints: others");
+const OTHERS_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: others");
+
+/// Whether a demand only forbids what is beside its own request: `touch no other file`. It is over with the next one.
+pub(crate) fn is_bound(demand: &str) -> bool {
+    let words = normalised(demand);
+    // A name of its own, or a word for how long it holds, makes it a rule.
+    let holds = || LASTING.found_in(&words).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED);
+    (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS_UNSPACED)) && !holds()
+}
+
+/// Words for how long a demand holds.
+static HOLDING: WordList = word_list!(SPACED, "constraints: holding");
+
 /// The clauses of a sentence.
 fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     sentence.split([',', ';', '\u{ff0c}', '\u{ff1b}', '\u{3001}']).map(str::trim)
@@ -268,6 +291,7 @@ fn orders(sentence: &str, languages: Languages) -> bool {
         let whole = Clause::of(part);
         let mut clauses = part.split(',').map(Clause::of);
         begins(whole.words(), languages & whole.languages)
+            || each_of(languages & whole.languages).any(|language| language.enumerates(whole.words()))
             || match part.contains(',') {
                 false => is_order(whole.words(), languages & whole.languages),
                 true => clauses.any(|clause| is_order(clause.words(), languages & clause.languages)),
@@ -325,7 +349,7 @@ impl Clause {
 }
 
 /// The tables of languages with spaces between words.
-const LANGUAGE_TABLES: [Table; 8] = [
+const LANGUAGE_TABLES: [Table; 12] = [
     table!("constraints/english.txt"),
     table!("constraints/german.txt"),
     table!("constraints/french.txt"),
@@ -334,11 +358,15 @@ const LANGUAGE_TABLES: [Table; 8] = [
     table!("constraints/italian.txt"),
     table!("constraints/russian.txt"),
     table!("constraints/arabic.txt"),
+    table!("constraints/dutch.txt"),
+    table!("constraints/turkish.txt"),
+    table!("constraints/vietnamese.txt"),
+    table!("constraints/polish.txt"),
 ];
 
 const _: () = assert!(LANGUAGE_TABLES.len() <= Languages::BITS as usize);
 
-static LANGUAGES: LazyLock<[Language; 8]> = LazyLock::new(|| LANGUAGE_TABLES.map(|table| read(table, Language::list)));
+static LANGUAGES: LazyLock<[Language; 12]> = LazyLock::new(|| LANGUAGE_TABLES.map(|table| read(table, Language::list)));
 
 /// The tables of languages without spaces between words, or with long endings. Cues are searched for as pieces of text.
 const SCRIPT_TABLES: [Table; 3] =
@@ -431,13 +459,20 @@ impl Language {
         })
     }
 
+    /// Whether the last word of a part of a sentence is an order and the first one limits it, whatever stands between
+    /// them: `hiçbir tablo, görünüm veya dizin ekleme`.
+    fn enumerates(&self, part: &str) -> bool {
+        self.ends_with_order(part) && starts_with_any(part, &self.limits)
+    }
+
+    fn ends_with_order(&self, part: &str) -> bool {
+        let is_last = || part.split_whitespace().next_back().is_some_and(|last| self.infinitives.contains(&last));
+        !self.infinitives.is_empty() && is_last() && !has_any(part, &self.subjects)
+    }
+
     /// Whether a part of a sentence is an order with a limit.
     fn orders(&self, clause: &str) -> bool {
-        let ends = || {
-            let is_last = || clause.split_whitespace().next_back().is_some_and(|last| self.infinitives.contains(&last));
-            !self.infinitives.is_empty() && is_last() && !has_any(clause, &self.subjects)
-        };
-        let is_order = starts_with_any(clause, &self.commands) || ends();
+        let is_order = starts_with_any(clause, &self.commands) || self.ends_with_order(clause);
         is_order && has_any(clause, &self.limits) || self.negations.iter().any(|negation| negation.begins(clause))
     }
 }
@@ -498,7 +533,7 @@ impl Script {
 }
 
 /// A set of languages: one bit for each row of [`LANGUAGES`].
-type Languages = u8;
+type Languages = u16;
 
 /// The languages in which a sentence demands or reports.
 #[derive(Debug, Clone, Copy, Default)]
@@ -704,6 +739,32 @@ mod tests {
     }
 
     #[test]
+    fn what_else_not_to_do_is_bound_to_its_request() {
+        for demand in [
+            "Touch no other file.",
+            "Don't change anything else.",
+            "Fass sonst nichts an, keine anderen Dateien.",
+            "Ne touche à aucun autre fichier, pas un seul.",
+            "No toques ningún otro archivo.",
+            "Não mexa em outros arquivos.",
+            "Non toccare altri file.",
+            "Не трогай другие файлы.",
+            "Raak geen andere bestanden aan.",
+            "Başka hiçbir dosyaya dokunma.",
+            "不要改其他文件。",
+            "他のファイルは変更しないでください。",
+            "다른 파일은 수정하지 마세요.",
+        ] {
+            assert!(is_bound(demand), "{demand}");
+        }
+        for rule in
+            ["Never touch any other file.", "Don't touch `vendor`.", "Fass vendor nicht an.", "不要改这个文件。"]
+        {
+            assert!(!is_bound(rule), "{rule}");
+        }
+    }
+
+    #[test]
     fn a_demand_begins_a_sentence() {
         for sentence in ["Never touch the log.", "Please don't touch it.", "Make sure it is small.", "不要改这个文件。"]
         {
@@ -830,6 +891,30 @@ mod tests {
         "Всегда используй UTC.",
         "Файлы не удалять!",
         "Не пиши комментарии на английском.",
+        // Dutch.
+        "Raak de map vendor niet aan.",
+        "Geen nieuwe tabellen, kolommen of indexen toevoegen.",
+        "Gebruik altijd UTC in de logboeken.",
+        "Zorg ervoor dat de tests snel blijven.",
+        "De poort 48213 mag niet gebruikt worden.",
+        // Turkish.
+        "Başka hiçbir dosyaya dokunma.",
+        "orders.js dosyasına KESİNLİKLE DOKUNMA.",
+        "Hiçbir tablo, görünüm veya dizin ekleme; sadece sorguyu yaz.",
+        "Lütfen bu klasörü asla silme.",
+        "Sakın ana dala gönderme!",
+        "vendor klasörünü değiştirmeyin.",
+        "Her zaman UTC kullan.",
+        // Vietnamese.
+        "Đừng sửa thư mục vendor.",
+        "Tuyệt đối không xóa nhật ký.",
+        "Không được thay đổi tệp `luong.cfg`.",
+        "Luôn luôn dùng UTC.",
+        // Polish.
+        "Nie ruszaj katalogu vendor.",
+        "Nigdy nie usuwaj dzienników.",
+        "Pod żadnym pozorem nie wdrażaj w piątek.",
+        "Zawsze używaj UTC.",
         // Arabic.
         "لا تحذف الملف `بيانات/سجل.txt` أبدا.",
         // Chinese.
@@ -899,6 +984,17 @@ mod tests {
         "Я никогда не видел этой ошибки.",
         "Должно быть, это ошибка в кэше.",
         "Добавь тесты для парсера.",
+        "Het werkt niet op mijn computer.",
+        "Ik kan het bestand niet openen.",
+        "Geen wijzigingen nodig.",
+        "Hiçbir şey çalışmıyor.",
+        "Sayfa hiç açılmıyor, bunu düzelt.",
+        "Neden hep aynı hatayı veriyor?",
+        "Kayıtları silme düğmesini ekle.",
+        "Máy chủ không chạy.",
+        "Tôi không biết tại sao nó lỗi.",
+        "Nie działa na moim komputerze.",
+        "Nie wiem, dlaczego pada.",
         "修复解析器中的错误并添加测试",
         "要不要加一个缓存？",
         "我不知道为什么会失败。",

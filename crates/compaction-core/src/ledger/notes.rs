@@ -398,6 +398,8 @@ pub(crate) const SHOWN: &str = "The last step shows: ";
 pub(crate) const NOTHING_YET: &str = "nothing was done for it yet";
 /// Starts what a complete answer to the latest request says first.
 pub(crate) const ANSWER: &str = "Answered: ";
+/// The same of a request for work whose answer only shows what could be done.
+pub(crate) const ONLY_PROPOSED: &str = "Proposed: ";
 /// Starts the item of a request for which files were changed and whose answer is complete.
 pub(crate) const FINISHED: &str = "Done: ";
 /// Stands between a request and what its answer says first.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::constraints::is_constraint;
 use super::errors::{error_line, is_cause, lines_with_causes};
 use super::statements::{is_prose, sentences};
-use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
+use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -218,6 +218,18 @@ pub(crate) fn is_about(later: &str, waiting: &str) -> bool {
 
 const FEWEST_SHARED: usize = 2;
 const SHORTEST_WORD: usize = 5;
+
+/// First words by which a person gives up what they asked for.
+static GIVING_UP: WordList = word_list!(SPACED, "problems: giving up");
+const GIVING_UP_UNSPACED: &[&str] = listed!(UNSPACED, "problems: giving up");
+
+/// Whether a message gives up what was asked for before it: `never mind, keep the old list`.
+pub(crate) fn gives_up(message: &str) -> bool {
+    GIVING_UP.starts(&first_words(message, FIRST_WORDS)) || starts_with_piece(message.trim_start(), GIVING_UP_UNSPACED)
+}
+
+/// Words of a message among which it says so.
+const FIRST_WORDS: usize = 4;
 
 /// Whether a sentence of a model says that something is not achieved.
 pub(crate) fn is_unsolved(sentence: &str) -> bool {

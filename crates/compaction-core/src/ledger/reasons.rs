@@ -20,6 +20,8 @@ const PRONOUNS_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: pronouns");
 /// Words of sentences in which the model changes its plan.
 static SWITCHING: WordList = word_list!(SPACED, "reasons: switching");
 const SWITCHING_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: switching");
+/// Words that only have the characters of these.
+const NO_SWITCHING: &[&str] = listed!(UNSPACED, "reasons: no switching");
 /// Finds a piece of each of these words. Most sentences have none.
 pub(super) static SWITCHING_PIECES: LazyLock<Phrases> = LazyLock::new(|| {
     let pieces = [
@@ -41,6 +43,13 @@ pub(super) static SWITCHING_PIECES: LazyLock<Phrases> = LazyLock::new(|| {
     ];
     Phrases::of(pieces.iter().chain(SWITCHING_UNSPACED).copied())
 });
+/// What does not go, as the reason for another way, and the first words of that way.
+static NOT_POSSIBLE: WordList = word_list!(SPACED, "reasons: not possible");
+static OTHER_WAY: WordList = word_list!(SPACED, "reasons: other way");
+/// Words among which such a way begins.
+const WAY_WORDS: usize = 4;
+/// Fewest words of such a way. A shorter one does not say which.
+const FEWEST_OF_WAY: usize = 3;
 /// Words of such sentences that do not say what the new plan is.
 static VAGUE: WordList = word_list!(SPACED, "reasons: vague");
 
@@ -69,8 +78,12 @@ const FEWEST_WORDS: usize = 4;
 
 /// Whether a sentence has enough words for a reason. Two characters of a script without spaces count as a word.
 fn says_something(sentence: &str) -> bool {
+    says_enough(sentence, FEWEST_WORDS)
+}
+
+fn says_enough(sentence: &str, fewest: usize) -> bool {
     let unspaced = sentence.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
-    sentence.split_whitespace().count().max(unspaced / 2) >= FEWEST_WORDS
+    sentence.split_whitespace().count().max(unspaced / 2) >= fewest
 }
 
 /// The decision in a sentence of the model that changes its plan, with the sentence before it as the reason.
@@ -83,7 +96,7 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     let own = |head: &str| is_announcement(head.split_once(", ").map_or(head, |(_, behind)| behind));
     let before = dash.filter(|(head, _)| own(head) || is_announcement(head)).map_or(before, |(_, reason)| reason);
     let words = normalised(sentence);
-    let is_wide = has_piece(sentence, SWITCHING_UNSPACED);
+    let is_wide = has_piece(sentence, SWITCHING_UNSPACED) && !has_piece(sentence, NO_SWITCHING);
     let switches = is_wide || SWITCHING.is_in(&words) && (has_agent(&words) || chooses(&words)) && !VAGUE.is_in(&words);
     let is_reason = is_sized(before)
         && says_something(before)
@@ -100,6 +113,27 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     let plan = without_bold(&plan);
     let plan = plan.trim_end_matches(['.', ':', '\u{3002}', '\u{ff1a}']);
     Some(format!("**{plan}**: {}", clip(&without_bold(&one_line(before)), LONGEST_BEFORE)))
+}
+
+/// The decision for another way, of a sentence that says before a dash or a semicolon what does not go, or behind a
+/// sentence that does: `Port 80 is in use \u{2014} switching to 8081`.
+pub(super) fn other_way(sentence: &str, before: Option<&str>) -> Option<String> {
+    let dash = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}", "; "].iter().find_map(|dash| sentence.split_once(dash));
+    let (reason, way) = dash.or_else(|| Some((before?, sentence)))?;
+    let way = way.trim();
+    let is_way = OTHER_WAY.may_start(way)
+        && OTHER_WAY.starts(&first_words(way, WAY_WORDS))
+        && says_enough(way, FEWEST_OF_WAY)
+        && !way.ends_with(['?', '\u{ff1f}']);
+    let is_reason = || {
+        let words = normalised(reason);
+        is_sized(reason) && !is_announcement(reason) && !begins_with_pronoun(reason) && NOT_POSSIBLE.is_in(&words)
+    };
+    if !is_way || VAGUE.is_in(&normalised(way)) || !is_sized(way) || !is_reason() {
+        return None;
+    }
+    let plain = |text: &str| without_bold(&one_line(text)).trim_end_matches(['.', ':', ' ']).to_owned();
+    Some(format!("**{}**: {}", plain(way), clip(&plain(reason), LONGEST_BEFORE)))
 }
 
 #[cfg(test)]
@@ -120,6 +154,41 @@ mod tests {
         for sentence in ["Das ist besser.", "C'est plus simple.", "Isso é melhor.", "这更快。", "それは速い。"]
         {
             assert!(begins_with_pronoun(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn another_way_has_what_does_not_go_as_its_reason() {
+        for (sentence, before, expected) in [
+            (
+                "Port 8080 is already in use \u{2014} switching to 8081:",
+                None,
+                "**switching to 8081**: Port 8080 is already in use",
+            ),
+            (
+                "Falling back to a lock file.",
+                Some("The runner doesn't support shared memory."),
+                "**Falling back to a lock file**: The runner doesn't support shared memory",
+            ),
+            ("Đổi sang cổng 8081:", Some("Cổng 8080 bị chiếm."), "**Đổi sang cổng 8081**: Cổng 8080 bị chiếm"),
+            ("Der Port ist belegt; ich nehme die 8081.", None, "**ich nehme die 8081**: Der Port ist belegt"),
+            (
+                "Le port est déjà pris \u{2014} je passe au port 8081.",
+                None,
+                "**je passe au port 8081**: Le port est déjà pris",
+            ),
+        ] {
+            assert_eq!(other_way(sentence, before).unwrap_or_default(), expected, "{sentence}");
+        }
+        for (sentence, before) in [
+            ("Switching to the next task.", Some("The tests pass.")),
+            ("Switching to another approach.", Some("The runner doesn't support shared memory.")),
+            ("Switching now.", Some("The runner doesn't support shared memory.")),
+            ("Port 8080 is in use \u{2014} should I use 8081?", None),
+            ("Switching to 8081.", Some("It doesn't work.")),
+            ("Let me look at the port.", Some("The runner doesn't support shared memory.")),
+        ] {
+            assert_eq!(other_way(sentence, before), None, "{sentence}");
         }
     }
 

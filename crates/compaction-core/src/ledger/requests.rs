@@ -7,12 +7,12 @@ use std::collections::{HashSet, VecDeque};
 use super::answers::{agrees, answered, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
-use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint};
+use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
 use super::cues::{choice, goal_line, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
 use super::problems::reports;
-use super::reasons::{change_of_plan, with_subject};
+use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
 use super::rulings::{ruled, rules};
 use super::slash::RESETS;
@@ -184,7 +184,7 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     // A few words between names are said, too: `don't use A_B, use c.d_e`.
     let is_short = utf16_len(text) <= LONGEST_TYPED && !text.trim().contains('\n');
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
-        let is_prose = is_prose || is_short && begins_with_ban(sentence);
+        let is_prose = is_prose || is_short && (begins_with_ban(sentence) || names_it(sentence));
         let demands = || !is_review || begins_with_demand(sentence);
         !is_between(at) && is_prose && !is_report(sentence) && !is_data(sentence) && demands()
     };
@@ -238,7 +238,12 @@ fn without_quotes(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'>', text.as_bytes()).is_none() || !text.lines().any(|line| is_quote(&line)) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.lines().filter(|line| !is_quote(line)).collect::<Vec<_>>().join("\n"))
+    let mut lines = text.lines().peekable();
+    // The prompt of a terminal stands behind the files of the conversation.
+    let files = lines.next_if(|first| first.split_whitespace().all(|word| word.contains('.')) && !first.is_empty());
+    let own = files.and_then(|_| lines.next_if(is_quote)).map(|line| line.trim_start().trim_start_matches(['>', ' ']));
+    let first = own.or(files).into_iter();
+    Cow::Owned(first.chain(lines.filter(|line| !is_quote(line))).collect::<Vec<_>>().join("\n"))
 }
 
 /// Whether a text before a message is a command such as `/ask`, or nothing.
@@ -475,7 +480,10 @@ impl<'a> Dialogue<'a> {
         let mut before: Option<&str> = None;
         for part in parts {
             for sentence in part.sentences() {
-                let plan = || before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
+                let plan = || {
+                    let planned = before.filter(|_| !is_final).and_then(|before| change_of_plan(sentence, before));
+                    planned.or_else(|| other_way(sentence, before).filter(|_| !is_final))
+                };
                 let chosen = choice(sentence);
                 let is_open = chosen.as_ref().is_none_or(|choice| !choice.is_made);
                 let choice = Some(()).filter(|()| is_open).and_then(|()| stated(sentence, told)).or(chosen);
@@ -584,6 +592,33 @@ mod tests {
         read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
         let texts: Vec<String> = notes.finish().into_iter().map(|note| note.text).collect();
         assert_eq!(texts, ["Never touch the store."]);
+    }
+
+    #[test]
+    fn the_prompt_behind_the_files_of_a_terminal_is_no_quote() {
+        for (text, own) in [
+            ("src/a.rs src/b.rs\n> Never touch the store.\n> It is new.", "Never touch the store."),
+            ("src/a.rs\n> Never touch the store.\nPort it.", "Never touch the store.\nPort it."),
+            ("See src/a.rs\n> Never touch the store.", "See src/a.rs"),
+            ("> src/a.rs\n> Never touch the store.\nPort it.", "Port it."),
+        ] {
+            assert_eq!(without_quotes(text), own, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_order_about_a_name_is_a_demand_whatever_marks_it_has() {
+        let found = |text: &str| {
+            let mut notes = NoteList::default();
+            read_constraints(SourcePosition { position: 1, entry: None }, text, false, &mut notes);
+            notes.finish().into_iter().map(|note| note.text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found("make a folder. name it job[xxx]_[yyy], [xxx] is the day"),
+            ["name it job[xxx]_[yyy], [xxx] is the day"]
+        );
+        assert_eq!(found("call it `[job]`, then see [a] = b[0], c[1] = d").len(), 1);
+        assert_eq!(found("rows[0] = use[1]; keep[2] = [3]"), Vec::<String>::new());
     }
 
     /// The decisions of a person after an answer and other messages.

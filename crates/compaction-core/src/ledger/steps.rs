@@ -1,6 +1,7 @@
 //! The plan of the newest task list, and the next steps that an answer names.
 
 use super::bold::without_bold;
+use super::closed_requests::instructs;
 use super::coverage::{Coverage, Sums, Target};
 use super::cues::{is_announcement, is_sized, is_substantive};
 use super::names::ending;
@@ -18,6 +19,8 @@ static LEFT: WordList = word_list!(SPACED, "steps: left");
 /// The same in other languages.
 static LEFT_ELSEWHERE: WordList = word_list!(SPACED, "steps: left elsewhere");
 const LEFT_UNSPACED: &[&str] = listed!(UNSPACED, "steps: left");
+/// Phrases of steps that are the person's, in languages without spaces.
+const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "steps: of the person");
 /// Words behind `next` where it tells of a step.
 static NEXT_WHAT: WordList = word_list!(SPACED, "steps: next what");
 /// Words behind `next` at the beginning of a sentence where it does not.
@@ -78,6 +81,11 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
         }
     }
     steps
+}
+
+/// Whether a step is what the person was told to do.
+pub(crate) fn is_of_person(step: &str) -> bool {
+    instructs(step) || has_piece(step, OF_PERSON_UNSPACED)
 }
 
 /// What a sentence names that a call may have: text in backticks, paths and names of files.

@@ -323,7 +323,8 @@ pub(crate) fn first_words(text: &str, most: usize) -> String {
             match character {
                 '\u{2019}' => out.push(b'\''),
                 _ if character.is_alphanumeric() => {
-                    for lower in character.to_lowercase() {
+                    // The dotted capital of Turkish becomes two characters, of which words have the first one.
+                    for lower in character.to_lowercase().filter(|lower| *lower != '\u{307}') {
                         out.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
                     }
                 }

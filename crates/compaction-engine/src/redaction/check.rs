@@ -189,7 +189,8 @@ impl Check {
                 is_variable(found)
                     && (names_secret(found) || names_variable_key(found))
                     && (is_generated(secret)
-                        || is_value() && (looks_random(secret) || is_dense(secret) || is_chosen(secret)))
+                        || is_value()
+                            && (looks_random(secret) || is_dense(secret) || is_mixed(secret) || is_chosen(secret)))
             }
             Self::LinePassword => {
                 is_password() && is_word_of_name(found) && begins_line(found) && ends_value(after, secret)
@@ -374,6 +375,14 @@ fn is_dense(secret: &str) -> bool {
 fn is_described(secret: &str) -> bool {
     let is_known = |word: &str| word.ends_with(|end: char| end.is_ascii_digit()) && NO_PASSWORDS.contains(&word);
     secret.contains('-') && secret.split('-').any(is_known)
+}
+
+/// Whether a value mixes letters of both cases as no name does, even with few digits.
+fn is_mixed(secret: &str) -> bool {
+    let longest_lower = secret.split(|character: char| !character.is_ascii_lowercase()).map(str::len).max();
+    longest_run(secret) >= 16
+        && is_encoded(secret)
+        && (count(secret, |byte| byte.is_ascii_digit()) >= 1 || longest_lower.unwrap_or(0) <= 3)
 }
 
 /// Whether a value in a sentence can be nothing but a password: it has small letters and digits, and capitals, signs or

@@ -23,6 +23,8 @@ const KEYS: &[&str] = listed!(TABLES, "service keys");
 const CALLS: &[&str] = listed!(TABLES, "service calls");
 /// Words for values that are no keys.
 const OPEN_VALUES: &[&str] = listed!(TABLES, "open values");
+/// Names of blocks of which each value is secret.
+const SECRET_BLOCKS: &[&str] = listed!(TABLES, "secret blocks");
 
 /// Minimum and maximum bytes of a key.
 const MIN_KEY: usize = 20;
@@ -106,14 +108,20 @@ fn named_before(before: &str) -> Option<Drawn> {
     let open = unquoted.trim_end();
     let is_quoted = unquoted.len() < line.len();
     if let Some(name) = assigned(open) {
+        let name = value_of(before, name).unwrap_or(name);
         let own = Named::read(&name[name.len() - name_length(name)..]);
         let is_assigned = !open.ends_with(',');
         return match own.service {
             _ if own.is_open => None,
             Some(_) if own.is_key => Some(Drawn::Short),
             Some(false) if is_assigned => Some(if is_quoted && own.words == 1 { Drawn::Short } else { Drawn::Hex }),
+            // A word of other meanings, alone before a value of no other meaning.
+            Some(true) if is_assigned && own.words == 1 => Some(Drawn::Letters),
             None if own.is_key && Named::read(name).service.is_some() => Some(Drawn::Short),
-            None if own.is_key && is_quoted && own.words > 1 => Some(Drawn::Mixed),
+            None if own.is_key && own.words == 1 && is_block_of_service(before, line) => Some(Drawn::Short),
+            None if own.is_key && own.words == 1 && is_quoted && !Named::read(name).is_open => Some(Drawn::Letters),
+            None if own.is_key => Some(Drawn::Mixed),
+            None if is_block_of_secrets(before, line) => Some(Drawn::Hex),
             _ => None,
         };
     }
@@ -121,6 +129,35 @@ fn named_before(before: &str) -> Option<Drawn> {
         return is_call(open).then_some(Drawn::Hex);
     }
     (open.len() < unquoted.len() && is_said(open)).then_some(Drawn::Short)
+}
+
+/// The name of a pair of a name and a value whose value follows: `- name: PLIVO`, `value: `.
+fn value_of<'t>(before: &'t str, own: &str) -> Option<&'t str> {
+    let is_value = own.trim_end_matches(QUOTES).ends_with("value");
+    let start = before.rfind("value").filter(|_| is_value)?;
+    let pair = before[..start].trim_end_matches(QUOTES).trim_end().trim_end_matches(',');
+    let name = pair.trim_end_matches(QUOTES);
+    let (introduction, _) = name.rsplit_once([':', '=']).filter(|(_, name)| !name.contains('\n'))?;
+    introduction.trim_end_matches(QUOTES).ends_with("name").then_some(name)
+}
+
+/// Whether `line`, the last one of `before`, belongs to a block that has the name of a service: `plivo:` above `  token: `.
+fn is_block_of_service(before: &str, line: &str) -> bool {
+    block(before, line).is_some_and(|name| Named::read(name).service.is_some())
+}
+
+/// Whether it belongs to a block of secrets.
+fn is_block_of_secrets(before: &str, line: &str) -> bool {
+    block(before, line).is_some_and(|name| SECRET_BLOCKS.contains(&name))
+}
+
+/// The name of the block of YAML that `line`, the last one of `before`, belongs to.
+fn block<'t>(before: &'t str, line: &str) -> Option<&'t str> {
+    let indentation = |line: &str| line.len() - line.trim_ascii_start().len();
+    let own = indentation(line);
+    let mut above = before.lines().rev().skip_while(|above| above.trim_ascii().is_empty()).skip(1);
+    let owner = above.find(|above| !above.trim_ascii().is_empty() && indentation(above) < own)?;
+    owner.trim_ascii().strip_suffix(':')
 }
 
 /// What stands before the operator at the end of `text`, if there is one. A comma is one behind a name in quotes or in a

@@ -47,6 +47,7 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
         protocol_minor_version: PROTOCOL_MINOR_VERSION,
+        max_message_bytes: call.server.max_message_bytes as u64,
         server_info: server_info(),
         capabilities: capabilities(call.server.catalog, &settings),
         settings: convert::free_object(settings.as_json()),

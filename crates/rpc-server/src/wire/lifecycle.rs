@@ -73,6 +73,9 @@ pub struct InitializeResult {
     /// Minor version of the protocol: 1. Each minor version serves clients of the earlier ones. 1.0 does not have this
     /// member.
     pub protocol_minor_version: u64,
+    /// Maximum number of bytes of a message of the client, without its framing. A longer one is refused unread, with an
+    /// error whose id is null. 1.0 does not have this member.
+    pub max_message_bytes: u64,
     /// Who the server is.
     pub server_info: ServerInfo,
     /// What the server offers.

@@ -1,6 +1,8 @@
 //! What blocks the work: what failed and was not made up for, what a person reported and nobody worked on since, and
 //! what the model says it did not achieve.
 
+use std::ops::Range;
+
 use super::Builder;
 use super::next_steps::is_document;
 use crate::extractive::pool::{Origin, Rank};
@@ -9,7 +11,7 @@ use crate::ledger::closed_requests::repeats;
 use crate::ledger::commands::{clip_command, has_inline_code};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
-use crate::ledger::problems::{is_about, is_denied, is_unsolved, is_waiting, reported};
+use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported};
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{ErrorRecord, Ledger, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
@@ -40,7 +42,8 @@ impl Builder<'_> {
         let saved = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
         let saved_at = saved.clone().find(|one| one.text.starts_with(COMMITTED) || one.text.starts_with(PUSHED));
         let saved_at = saved_at.map_or(0, |one| one.position);
-        for error in ledger.unresolved_errors() {
+        let given_up = self.given_up();
+        for error in ledger.unresolved_errors().filter(|error| !given_up.contains(&error.position)) {
             // Who commits behind a failed look at something went on without it.
             if error.position < saved_at && error.subject.as_deref().is_some_and(has_inline_code) {
                 continue;
@@ -76,6 +79,13 @@ impl Builder<'_> {
         }
     }
 
+    /// The positions of what a person gave up with the newest request: from the request for work before it on.
+    fn given_up(&self) -> Range<u64> {
+        let mut requests = self.with_turn.requests.iter().rev().filter(|request| is_substantive(&request.text));
+        let newest = requests.next().filter(|newest| gives_up(&newest.text));
+        newest.map_or(0..0, |newest| requests.next().map_or(1, |before| before.position)..newest.position)
+    }
+
     /// Whether no answer and no words of a person came after the last step of the newest ledger.
     pub(super) fn is_step_open(&self, newest: &Ledger) -> bool {
         let asked_at = newest.last_request().map_or(0, |request| request.position);
@@ -109,7 +119,9 @@ impl Builder<'_> {
             let next = ledger.requests.partition_point(|request| request.position <= since);
             ledger.requests.get(next).is_some_and(|next| next.position >= since + FEWEST_MESSAGES)
         };
+        let given_up = self.given_up();
         let requests = ledger.requests.iter().rev().filter(|request| is_substantive(&request.text));
+        let requests = requests.filter(|request| !given_up.contains(&request.position));
         let newest = requests.clone().next().map_or(0, |request| request.position);
         for (at, request) in requests.take(REPORTS).enumerate() {
             // The words of a person stand at the ends of a long document.

@@ -1,5 +1,6 @@
 //! What was done: milestones, the state of the repository, files and commands.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -117,7 +118,11 @@ impl Builder<'_> {
             let done: Vec<&FileRecord> = done.filter(|file| !self.states.is_file_taken_back(file)).collect();
             let name = |file: &FileRecord| quote(&shown(&self.states.name(file)));
             if let Some(newest) = done.last().filter(|_| done.len() >= FILES_OF_ONE_LINE) {
-                let named: Vec<String> = done.iter().rev().take(MOST_CHANGED).map(|file| name(file)).collect();
+                // What lies in hidden directories, such as the notes of an agent, is named last.
+                let mut ordered: Vec<&FileRecord> = done.iter().rev().copied().collect();
+                let is_hidden = |part: &str| part.starts_with('.') && part.len() > "..".len();
+                ordered.sort_by_key(|file| file.path.split(['/', '\\']).any(is_hidden));
+                let named: Vec<String> = ordered.into_iter().take(MOST_CHANGED).map(&name).collect();
                 let more = done.len() - named.len();
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 let item = format!("{verb} {} files: {}{more}", done.len(), named.join(", "));
@@ -135,7 +140,13 @@ impl Builder<'_> {
         let changed_at = self.ledger.code_changed_at();
         // Edits without a file say nothing where the files are told.
         let has_changes = self.ledger.files.iter().any(|file| file.written + file.edited > 0);
-        let is_told = |command: &&CommandRecord| has_changes && command.is_call && edits_files(&command.command);
+        // A commit or a push has a line of its own.
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let milestones: HashSet<u64> = milestones.map(|one| one.position).collect();
+        let is_told = |command: &&CommandRecord| {
+            has_changes && command.is_call && edits_files(&command.command)
+                || milestones.contains(&command.position) && !command.is_call && !is_check(&command.command)
+        };
         for command in commands().filter(|command| command.position >= oldest && !is_told(command)) {
             let name = match command.is_call {
                 true => quote(&shown(&command.command)),

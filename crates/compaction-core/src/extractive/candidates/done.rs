@@ -7,13 +7,14 @@ use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::FileRecord;
 use crate::ledger::closed_requests::{
-    answered_item, is_claim, is_settled_by_answer, objected_item, objection, rejects, said_of, shows,
+    answered_item, is_claim, is_settled_by_answer, objected_item, objection, only_proposes, proposed_item, rejects,
+    said_of, shows,
 };
 use crate::ledger::commands::purposes;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
-    KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO, REVERT,
-    SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
+    KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO,
+    REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
 };
 use crate::ledger::problems::pasted_error;
 use crate::ledger::repository::{is_named, renaming};
@@ -98,7 +99,8 @@ impl<'a> FileStates<'a> {
 
 /// Whether a note is the item of a request that was answered.
 pub(super) fn is_answered_item(note: &Note) -> bool {
-    [ANSWER, FINISHED].iter().any(|start| note.text.starts_with(start)) && note.text.contains(ANSWERED_BY)
+    [ANSWER, FINISHED, ONLY_PROPOSED].iter().any(|start| note.text.starts_with(start))
+        && note.text.contains(ANSWERED_BY)
 }
 
 impl<'a> Builder<'a> {
@@ -216,8 +218,14 @@ impl<'a> Builder<'a> {
                 return;
             }
             let objection = self.turn_request.and_then(|turn| objection(turn, &ledger.newest_answer.text));
+            let no_calls = ledger.last_step.position < request.position;
+            let is_proposed = !has_changed
+                && !request.text.contains(['?', '\u{ff1f}'])
+                && only_proposes(&ledger.newest_answer.text, ledger.changed_at() > 0 && no_calls)
+                && !self.standing.iter().any(|one| one.position > request.position);
             let item = match objection.filter(|_| has_changed) {
                 Some(objection) => objected_item(&request.text, &said.text, has_changed, &objection),
+                None if is_proposed => proposed_item(&request.text, &said.text),
                 None => answered_item(&request.text, &said.text, has_changed),
             };
             let origin = Origin { position: ledger.answered, times: 1, sources: Some(&said.first.sources) };

@@ -3,9 +3,11 @@
 use super::next_steps::ROOM_FOR_TWO;
 use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::closed_requests::instructs;
 use crate::ledger::conclusions::{concluded, recommended};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{IDLE, NOTHING_LEFT, RECOMMENDED};
+use crate::ledger::steps::names_in;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{NoteKind, Request, Voice};
 use crate::summary::{Section, SummaryKind};
@@ -14,6 +16,8 @@ use crate::tools::PlanStatus;
 /// Most UTF-16 units of what the answer reports, and the part of a summary that it may take.
 const LONGEST_REPORT: usize = 600;
 const REPORT_PART: usize = 24;
+/// Starts what the answer tells the person to do.
+const FOR_THE_USER: &str = "Left to the user: ";
 /// Most UTF-16 units of what it recommends.
 const LONGEST_ADVICE: usize = 420;
 
@@ -92,9 +96,11 @@ impl Builder<'_> {
         if !self.pool.has(Section::NextSteps) {
             let next = "The next message of the user decides";
             // What stands in the way may be left to do.
-            let item = match self.pool.has(Section::Blocked) {
-                true => next.to_owned(),
-                false => format!("{NOTHING_LEFT}. {next}"),
+            let last = self.newest_of_model().next().filter(|last| instructs(&last.text));
+            let item = match last.filter(|last| names_in(&last.text).next().is_some()) {
+                Some(last) => format!("{FOR_THE_USER}{}", last.text),
+                None if self.pool.has(Section::Blocked) => next.to_owned(),
+                None => format!("{NOTHING_LEFT}. {next}"),
             };
             self.pool.add(Section::NextSteps, &item, Origin::at(newest.position), Rank::Normal);
         }

@@ -44,6 +44,8 @@ const ANNOUNCED_LAST: &str = "announced last: ";
 const AGAIN: &str = "send again: ";
 /// Starts the cause that the model named and did nothing about yet.
 const CAUSE: &str = "the cause, as last found: ";
+/// The step while a command goes on in the background.
+const SEE_THE_END: &str = "See how the command ended that runs in the background";
 /// Starts the files that are left.
 const FILES_LEFT: &str = "Not changed yet, unlike files of the same kind: ";
 /// UTF-16 units of a sentence that only says that the cause is found.
@@ -81,6 +83,11 @@ impl Builder<'_> {
         let is_alone = self.turn.is_none() && !self.goes_on;
         let task = self.task_in_progress(latest.position).filter(|_| self.is_open());
         if is_alone && task.is_none() && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
+            return;
+        }
+        // The answer to a failure waits for the end of what runs since.
+        if is_alone && !self.is_open() && !self.ledger.last_step.jobs.is_empty() {
+            self.pool.add(Section::NextSteps, SEE_THE_END, Origin::at(u64::MAX), Rank::Focus);
             return;
         }
         if self.is_open() && self.answer_is_left(&latest.text, latest.position) {
@@ -158,7 +165,8 @@ impl Builder<'_> {
     fn inside(&self, request: &str, open: &str) -> Option<String> {
         let ahead = self.ahead()?;
         let whole = one_line(request);
-        let told = if utf16_len(&whole) <= SHORT_ENOUGH { &whole } else { THE_LATEST };
+        let is_told = utf16_len(&whole) <= SHORT_ENOUGH && is_prose(&whole);
+        let told = if is_told { &whole } else { THE_LATEST };
         Some(format!("{told}{open}{ahead}"))
     }
 
@@ -206,7 +214,8 @@ impl Builder<'_> {
         };
         let cause = cause.map(|cause| told(CAUSE, cause));
         let announced = announced.map(|announced| told(ANNOUNCED_LAST, announced));
-        let all = [cause, announced].into_iter().flatten().collect::<String>();
+        let unrun = self.unrun_file().map(|file| format!("; run {file}, which was written and not run yet"));
+        let all = [cause, announced, unrun].into_iter().flatten().collect::<String>();
         (!all.is_empty()).then_some(all)
     }
 

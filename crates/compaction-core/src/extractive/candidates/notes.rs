@@ -11,11 +11,12 @@ use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
 use crate::ledger::choices::is_process;
-use crate::ledger::constraints::lasts;
+use crate::ledger::constraints::{is_bound, lasts};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     CHOSE, DECIDED, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN, answered_with,
 };
+use crate::ledger::steps::is_of_person;
 use crate::ledger::text::{first_words, one_line};
 use crate::ledger::{Note, NoteKind};
 use crate::summary::{Section, SummaryKind};
@@ -59,6 +60,8 @@ impl<'a> Builder<'a> {
                 NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
                 // It was for a conversation that the person ended.
                 NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
+                // It said what else not to do for a request that is over.
+                NoteKind::Constraint if is_bound(&note.text) && self.requests_since(note) > 0 => continue,
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
                 // The history before the turn tells them.
@@ -75,6 +78,8 @@ impl<'a> Builder<'a> {
                 // The request of the turn answers it, or the model went on without an answer.
                 NoteKind::Step if (self.turn.is_some() || self.goes_on) && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
+                // The person has read what they were told to do, and wrote what comes instead.
+                NoteKind::Step if is_of_person(&note.text) && self.is_replied_to(note) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
                 NoteKind::Step if is_proposing && self.is_proposed(note) => continue,
@@ -194,22 +199,30 @@ impl<'a> Builder<'a> {
         first.is_some_and(|first| others.any(|other| words(&other.text) == words(first)))
     }
 
+    /// Whether the person wrote again after a step that an answer named.
+    fn is_replied_to(&self, step: &Note) -> bool {
+        step.position > 0
+            && (self.turn_request.is_some()
+                || self.ledger.last_request().is_some_and(|last| last.position > step.position))
+    }
+
     /// Whether [`OVERTAKEN_BY`] requests for work came after a step that an answer named. The first one usually asks
     /// for it.
     pub(super) fn is_overtaken(&self, step: &Note) -> bool {
-        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > step.position);
+        step.position > 0 && self.requests_since(step) >= OVERTAKEN_BY
+    }
+
+    /// The number of requests for work behind a note.
+    fn requests_since(&self, note: &Note) -> usize {
+        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > note.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
-        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
-        step.position > 0 && later + of_turn >= OVERTAKEN_BY
+        later + self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count()
     }
 
     /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does
     /// not say that it holds for more than that one.
     fn is_met(&self, demand: &Note) -> bool {
-        let later = self.ledger.requests.iter().rev().take_while(|request| request.position > demand.position);
-        let later = later.filter(|request| is_substantive(&request.text)).count();
-        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).into_iter().count();
-        demand.position > 0 && later + of_turn >= MET_AFTER && !lasts(&demand.text)
+        demand.position > 0 && self.requests_since(demand) >= MET_AFTER && !lasts(&demand.text)
     }
 
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.

@@ -9,6 +9,7 @@ use crate::ledger::actions::shown;
 use crate::ledger::commands::{
     clip_command, core_command, has_inline_code, is_check, only_looks, purposes, without_preparation,
 };
+use crate::ledger::names::ending;
 use crate::ledger::notes::{TO_FIX, TO_RUN};
 use crate::ledger::outcomes::failed_count;
 use crate::ledger::text::{clip, one_line, quote};
@@ -21,6 +22,8 @@ const MOST_FAILED: usize = 2;
 /// Most UTF-16 units of a command, of the line that says why it failed, and of the names of what fails.
 const LONGEST_RUN: usize = 80;
 const LONGEST_REASON: usize = 120;
+/// Newest runs in which the files are looked for that the model runs.
+const MOST_COMPARED: usize = 200;
 /// Parts of a path that name a file.
 const PARTS: usize = 2;
 
@@ -75,6 +78,29 @@ impl Builder<'_> {
             self.pool.add(Section::NextSteps, step, Origin::at(u64::MAX), Rank::Focus);
         }
         !steps.is_empty()
+    }
+
+    /// The file that the newest change wrote anew, if the model runs files of its kind beside it and did not run this one.
+    pub(super) fn unrun_file(&self) -> Option<String> {
+        let ledger = self.turn.unwrap_or(self.ledger);
+        let newest = ledger.files.iter().max_by_key(|file| file.changed_at)?;
+        let is_new = newest.written == 1 && newest.edited == 0;
+        let kind = ending(&newest.path).filter(|_| is_new)?;
+        let place = |path: &str| shown(path)[..shown(path).len() - end_of(&shown(path), 1).len()].to_owned();
+        let is_like = |file: &FileRecord| ending(&file.path) == Some(kind) && place(&file.path) == place(&newest.path);
+        let others = self.with_turn.files.iter().filter(|file| file.written > 0 && is_like(file));
+        let others: HashSet<&str> = others.map(|file| end_of(&file.path, 1)).collect();
+        let is_run = |run: &&CommandRecord| !run.is_call && !is_check(&run.command);
+        let runs = self.with_turn.commands.iter().rev().filter(is_run).take(MOST_COMPARED);
+        let mut has_run = false;
+        for run in runs {
+            let names = programs(&run.command);
+            if names.iter().any(|one| one == end_of(&newest.path, 1)) || run.position > newest.changed_at {
+                return None;
+            }
+            has_run |= names.iter().any(|one| others.contains(one.as_str()));
+        }
+        has_run.then(|| name(newest))
     }
 
     /// The newest run after the request at `since` of a file that was changed after it.

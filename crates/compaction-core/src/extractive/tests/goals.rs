@@ -13,7 +13,7 @@ fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
     items.iter().map(|item| item.as_str().expect("an item is a text").to_owned()).collect()
 }
 
-/// The messages of a case: what a person or the model says, a file that the model edits or fails to edit, a
+/// The messages of a case: what a person or the model says, a file that the model edits, writes or fails to edit, a
 /// command that it runs, words behind which it reads a
 /// file, a plan, a skill that it starts.
 fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
@@ -29,6 +29,10 @@ fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
             "works" => {
                 let arguments = format!("{{\"path\":\"{text}\",\"oldText\":\"a\",\"newText\":\"b{number}\"}}");
                 messages.extend([calls(&id, "edit", &arguments), returns(&id, "ok", false)]);
+            }
+            "writes" => {
+                let arguments = format!("{{\"path\":\"{text}\",\"content\":\"a = {number}\"}}");
+                messages.extend([calls(&id, "write", &arguments), returns(&id, "ok", false)]);
             }
             "fails" => {
                 let arguments = format!("{{\"path\":\"{text}\"}}");

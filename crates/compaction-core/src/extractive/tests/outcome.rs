@@ -170,3 +170,34 @@ fn few_milestones_leave_room_for_what_was_answered() {
     }
     assert!(!done.contains("Sorry"), "{done}");
 }
+
+#[test]
+fn what_a_person_gives_up_blocks_nothing() {
+    for (request, is_given_up) in [
+        ("never mind, let the list take the old rows again", true),
+        ("Vergiss es, nimm wieder die alten Zeilen", true),
+        ("laisse tomber, reprends les anciennes lignes", true),
+        ("olvídalo, usa las filas de antes", true),
+        ("算了，列表用之前的数据吧", true),
+        ("then let the list take the old rows again", false),
+    ] {
+        let messages = [
+            user("The list of the orders hangs and shows nothing"),
+            runs("1", "make list"),
+            returns("1", "error: the list is empty\nexit code 2", true),
+            user(request),
+        ];
+        let blocked = section(&messages, Section::Blocked);
+        assert_eq!(blocked.is_empty(), is_given_up, "{request}: {blocked}");
+    }
+}
+
+#[test]
+fn what_else_not_to_do_ends_with_its_request() {
+    let demand = "Do only these two things. Touch no other file.";
+    let first = [user(demand), says("Both of them are done.", "stop")];
+    let constraints = |messages: &[Arc<Message>]| section(messages, Section::Constraints);
+    assert_eq!(constraints(&first), "Touch no other file.");
+    let later = [&first[..], &[user("Now write the manual of the list"), says("It is written.", "stop")]].concat();
+    assert_eq!(constraints(&later), "");
+}
