@@ -241,8 +241,13 @@ fn an_interrupted_import_is_completed_by_the_next_one() {
         std::fs::write(&session, &whole[..end]).expect("writable");
         let outcome = import(&sandbox, &[text(&file)]);
         assert_eq!((outcome["status"].as_str(), path_of(&outcome)), (Some("imported"), session.clone()), "{end}");
-        let exported = sandbox.run(&["export", text(&session), "--format", "transcript"]).ok();
-        assert_eq!(exported.into_bytes(), bytes, "{end}");
+        let exported = sandbox.run(&["export", text(&session), "--format", "transcript"]);
+        assert_eq!((exported.code, exported.stdout.as_bytes()), (Some(0), &bytes[..]), "{end}");
+        // A cut-off line stays in the file, and is told.
+        let is_torn = !ends.contains(&end);
+        let first = exported.stderr.lines().next().unwrap_or_default();
+        let tells = first.ends_with("is broken") || first.ends_with("is no JSON object");
+        assert_eq!((tells, first.is_empty()), (is_torn, !is_torn), "{end}: {first}");
         assert_eq!(messages(), expected, "{end}");
         assert_eq!(refused(&sandbox, &["import", text(&file), "--json"])["kind"], "alreadyImported");
     }
