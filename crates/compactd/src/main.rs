@@ -5,9 +5,11 @@ mod log;
 
 use std::io::{IsTerminal as _, Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
+use signal_hook::consts::SIGXFSZ;
 
 use cli::{FramingOption, Invocation, ServerOptions};
 
@@ -16,6 +18,10 @@ const TERMINAL_HINT: &str = "compactd is a server and waits for JSON-RPC message
                              End it with Ctrl-D; `compactd --help` shows the commands for people.";
 
 fn main() -> ExitCode {
+    // A file that reaches the limit of its size is an error of the write then, as one on a full disk is.
+    if let Err(error) = signal_hook::flag::register(SIGXFSZ, Arc::default()) {
+        let _ = writeln!(stderr(), "compactd: handle the signal of a file that is too large: {error}");
+    }
     match Invocation::read(std::env::args_os()) {
         Ok(Invocation::Serve(options)) => {
             if stdin().is_terminal() && stderr().is_terminal() {

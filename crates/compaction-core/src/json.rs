@@ -51,6 +51,56 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
     Ok(())
 }
 
+/// The start of a JSON text, with what is open at its end closed.
+fn closed(text: &str) -> String {
+    let bytes = text.as_bytes();
+    // The ends of what is open, and where the last complete value ends or the last object or list begins.
+    let (mut ends, mut complete): (Vec<u8>, usize) = (Vec::new(), 0);
+    let (mut is_name, mut string, mut at) = (false, "", 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => {
+                let (end, is_ended) = end_of_string(bytes, at);
+                if !is_name {
+                    (complete, string) = (end, if is_ended { "" } else { "\"" });
+                }
+                at = if is_ended { end } else { bytes.len() };
+            }
+            b'{' | b'[' => {
+                is_name = *byte == b'{';
+                ends.push(if is_name { b'}' } else { b']' });
+                complete = at;
+            }
+            b'}' | b']' => {
+                ends.pop();
+                complete = at;
+            }
+            b':' => is_name = false,
+            b',' => (complete, is_name) = (at - 1, ends.last() == Some(&b'}')),
+            _ => {}
+        }
+    }
+    let ends: String = ends.iter().rev().map(|end| char::from(*end)).collect();
+    format!("{}{string}{ends}", &text[..complete])
+}
+
+/// Where the string ends that goes on at `at`, and whether it ends there. If it does not, the whole characters and
+/// escapes end there.
+fn end_of_string(bytes: &[u8], mut at: usize) -> (usize, bool) {
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        let escape = at + found;
+        if bytes[escape] == b'"' {
+            return (escape + 1, true);
+        }
+        at = escape + if bytes.get(escape + 1) == Some(&b'u') { 6 } else { 2 };
+        if at > bytes.len() {
+            return (escape, false);
+        }
+    }
+    (bytes.len(), false)
+}
+
 /// The bytes after the end of a string. `rest` starts inside the string.
 fn after_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
@@ -100,6 +150,12 @@ impl<'a> Json<'a> {
             Cow::Borrowed(_) => Err(error),
             Cow::Owned(text) => Json::parse_well_formed(&text).map(Json::into_owned),
         }
+    }
+
+    /// Parses the start of a text that was cut off: what is open at its end counts as closed there. A member whose value
+    /// has not begun is left out, and so is a number or a word that the cut may have shortened.
+    pub fn parse_start(text: &str) -> Result<Json<'static>, serde_json::Error> {
+        Json::parse(&closed(text)).map(Json::into_owned)
     }
 
     fn parse_well_formed(text: &'a str) -> Result<Self, serde_json::Error> {
@@ -677,6 +733,39 @@ impl NotAnObject {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_start_of_a_text_is_read_as_far_as_it_goes() {
+        let check = |text: &str, expected: &str| {
+            let found = Json::parse_start(text).map(|json| json.to_compact()).ok();
+            assert_eq!(found.as_deref(), Some(expected).filter(|text| !text.is_empty()), "{text}");
+        };
+        check(r#"{"a":1,"b":{"c":["x","yz"#, r#"{"a":1,"b":{"c":["x","yz"]}}"#);
+        check(r#"{"a":{"b":1},"c"#, r#"{"a":{"b":1}}"#);
+        check(r#"{"a":"x","c":"#, r#"{"a":"x"}"#);
+        check(r#"{"a":12,"b":12"#, r#"{"a":12}"#);
+        check(r#"[{"a":"\\\"}"#, r#"[{"a":"\\\"}"}]"#);
+        check(r#"{"a":"x\"#, r#"{"a":"x"}"#);
+        check(r#"{"a":"x\u00e"#, r#"{"a":"x"}"#);
+        check(r#"{"a":"x\u00e9"#, r#"{"a":"xé"}"#);
+        check(r#"{"a":"[{,"}"#, r#"{"a":"[{,"}"#);
+        check(r#"{"a":[],"b":[1,2,"#, r#"{"a":[],"b":[1,2]}"#);
+        check(r#"{"a" "b"#, "{}");
+        check("not JSON", "");
+        check("", "");
+        let deep = "[".repeat(100_000);
+        assert!(Json::parse_start(&deep).is_ok());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_start_of_a_text_never_fails_on_valid_json(cut in 1_usize..90) {
+            let text = r#"{"aé":"x\"\\ü\ud83d\ude00","b":[1.5e3,true,null,{"c":{}},[]],"d":{"e":"","f":-0},"g":"end"}"#;
+            let start = &text[..text.floor_char_boundary(cut)];
+            let json = Json::parse_start(start);
+            proptest::prop_assert!(json.is_ok(), "{start}");
+        }
+    }
 
     #[test]
     fn plain_objects_are_split_as_by_the_reader_of_all_objects() {

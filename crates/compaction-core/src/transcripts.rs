@@ -28,7 +28,7 @@ use uuid::Uuid;
 use crate::entry::EntryId;
 use crate::hash;
 use crate::json::{self, Json};
-use records::{Cut, Cutter, Record, without_mark};
+use records::{Cut, Cutter, LISTS, Record, without_mark};
 use tree::{Tree, count_at, text_at, time_of};
 
 pub use records::{KeptRecord, original};
@@ -168,20 +168,35 @@ struct Head {
 
 impl Head {
     fn of(head: &[u8]) -> Self {
+        // The first value may go on beyond the head. Where the transcript itself ends, an incomplete one tells nothing:
+        // its id may still be missing.
+        let is_cut_off = |record: &Record| record.is_partial && head.len() >= HEAD_BYTES;
+        let start_of = |record: &Record| if is_cut_off(record) { start_of(&record.content) } else { None };
         let lines = first_records(head, Cut::Lines);
-        let values: Vec<Json<'static>> = lines.iter().filter_map(object_of).collect();
+        let mut values: Vec<Json<'static>> = lines.iter().filter_map(object_of).collect();
         let elements = first_records(head, Cut::Elements);
         let complete = elements.iter().filter(|record| !record.is_partial);
         let in_lists: Vec<Json<'static>> = complete.filter_map(object_of).collect();
         let mut filled = lines.iter().filter(|line| !line.content.trim_ascii().is_empty());
         let records = filled.clone().count();
-        let first_line = filled.next();
-        let begins_with_object = first_line.and_then(object_of).is_some_and(|value| !has_lists(&value));
+        let cut_off = lines.last().and_then(start_of).filter(|value| value.as_object().is_some());
+        let first_line =
+            filled.next().and_then(|line| object_of(line).or_else(|| cut_off.clone().filter(|_| is_cut_off(line))));
+        let begins_with_object = first_line.is_some_and(|value| !has_lists(&value));
         // A document can have one element on each line, and the last one is then a line of its own.
         if begins_with_object || values.len() > in_lists.len() {
+            values.extend(cut_off);
             return Self { values, document: None, is_list: false, shape: Shape::Lines, records };
         }
-        let (values, records) = (in_lists, elements.len());
+        let records = elements.len();
+        if let Some(start) = elements.first().and_then(start_of) {
+            let is_list = matches!(start, Json::Array(_));
+            let list = if is_list { Some(&start) } else { LISTS.iter().find_map(|name| start.get(name)) };
+            let values = if let Some(Json::Array(items)) = list { items.clone() } else { Vec::new() };
+            let document = Some(start).filter(|_| !is_list);
+            return Self { values, document, is_list, shape: Shape::Document, records };
+        }
+        let values = in_lists;
         let first = elements.into_iter().next().filter(|record| !record.is_partial);
         let document = first.and_then(|record| String::from_utf8(without_mark(&record.before).to_vec()).ok());
         let is_list = document.as_ref().is_some_and(|before| before.trim() == "[");
@@ -210,6 +225,12 @@ fn first_records(head: &[u8], cut: Cut) -> Vec<Record> {
 
 fn parse(text: &str) -> Option<Json<'static>> {
     Json::parse(text).ok().map(Json::into_owned)
+}
+
+/// The value that `bytes` begin with, as far as they go.
+fn start_of(bytes: &[u8]) -> Option<Json<'static>> {
+    let text = without_mark(bytes).utf8_chunks().next()?.valid();
+    Json::parse_start(text).ok()
 }
 
 fn object_of(record: &Record) -> Option<Json<'static>> {

@@ -251,7 +251,7 @@ impl Settings {
 
     /// Maximum bytes of the ledger that a compaction stores (`compactd.ledger: {maxBytes}`).
     pub fn ledger_bytes(&self) -> usize {
-        usize::try_from(self.number("compactd.ledger.maxBytes").max(MIN_LEDGER_BYTES)).unwrap_or(usize::MAX)
+        usize::try_from(self.number("compactd.ledger.maxBytes")).unwrap_or(usize::MAX)
     }
 
     /// Maximum tokens of facts that are added to a summary (`compactd.repair: {enabled, maxTokens}`); `None` where
@@ -395,7 +395,7 @@ static SETTINGS: &[Setting] = &[
     own("compactd.summarize.contextWindow", Kind::Tokens(Some(128_000))),
     own("compactd.summarize.timeoutMs", Kind::Milliseconds(300_000)),
     own("compactd.ledger", Kind::Object),
-    own("compactd.ledger.maxBytes", Kind::Bytes(STORED_BYTES, 0)),
+    own("compactd.ledger.maxBytes", Kind::Bytes(STORED_BYTES, MIN_LEDGER_BYTES)),
     own("compactd.summarizeThinking", Kind::Flag(false)),
     own("compactd.summaryRequest", Kind::Choice("auto", &["auto", "continue", "transcript"])),
     own("compactd.maxLineBytes", Kind::Bytes(256 << 20, MIN_LINE_BYTES)),
@@ -628,7 +628,7 @@ mod tests {
             ("compactd.summarize.contextWindow", numbers),
             ("compactd.summarize.timeoutMs", numbers),
             ("compactd.ledger", objects),
-            ("compactd.ledger.maxBytes", numbers),
+            ("compactd.ledger.maxBytes", "1024"),
             ("compactd.summarizeThinking", flags),
             ("compactd.summaryRequest", "\"continue\""),
             ("compactd.maxLineBytes", "1048576"),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use compaction_core::transcripts::Agent;
+use session_store::SearchQuery;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::failure::Failure;
@@ -233,7 +234,7 @@ pub(crate) struct ListOptions {
     #[arg(long)]
     pub(crate) all: bool,
     /// Maximum number of sessions
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
     pub(crate) limit: u64,
     /// Print the result as one JSON object
     #[arg(long)]
@@ -244,13 +245,13 @@ pub(crate) struct ListOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct SearchOptions {
     /// Words that must all occur; a phrase in double quotes counts as one
-    #[arg(value_name = "QUERY")]
+    #[arg(value_name = "QUERY", value_parser = parse_query)]
     pub(crate) query: String,
     /// The session file, or - for standard input; all sessions without it
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Maximum number of hits
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
     pub(crate) limit: u64,
     /// Print the result as one JSON object
     #[arg(long)]
@@ -264,10 +265,10 @@ pub(crate) struct RecallOptions {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The question
-    #[arg(value_name = "QUERY")]
+    #[arg(value_name = "QUERY", value_parser = parse_query)]
     pub(crate) query: String,
     /// Maximum tokens of the passages
-    #[arg(long, value_name = "TOKENS", default_value_t = 2000)]
+    #[arg(long, value_name = "TOKENS", default_value_t = 2000, value_parser = at_least_one())]
     pub(crate) max_tokens: u64,
     /// Print the result as one JSON object
     #[arg(long)]
@@ -387,6 +388,17 @@ pub(crate) struct ExportOptions {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// Reads a number that is not 0.
+fn at_least_one() -> impl TypedValueParser<Value = u64> {
+    clap::value_parser!(u64).range(1..)
+}
+
+/// Reads the words to search for.
+fn parse_query(text: &str) -> Result<String, String> {
+    let has_words = SearchQuery::parse(text).is_some();
+    if has_words { Ok(text.to_owned()) } else { Err("it needs at least one word".to_owned()) }
+}
+
 /// Reads the name of an agent.
 fn parse_agent(text: &str) -> Result<Agent, String> {
     Agent::from_name(text).ok_or_else(|| format!("one of {}", Agent::names().collect::<Vec<_>>().join(", ")))
@@ -481,7 +493,7 @@ pub(super) fn manual(options: &ManOptions, output: &mut dyn Write) -> Result<(),
         None => program,
         Some(name) => match program.find_subcommand(name) {
             Some(command) => command.clone(),
-            None => return Err(Failure::Refused(unknown_command(name, &program))),
+            None => return Err(Failure::Arguments(unknown_command(name, &program))),
         },
     };
     let version = concat!("compactd ", env!("CARGO_PKG_VERSION"));
@@ -563,5 +575,10 @@ mod tests {
         check(&["--max-message-bytes", "0"], 2);
         check(&["--framing", "lines", "demo"], 2);
         check(&["demos"], 2);
+        check(&["list", "--limit", "0"], 2);
+        check(&["search", "x", "--limit", "0"], 2);
+        check(&["search", " ", "a.jsonl"], 2);
+        check(&["recall", "a.jsonl", ""], 2);
+        check(&["recall", "a.jsonl", "x", "--max-tokens", "0"], 2);
     }
 }

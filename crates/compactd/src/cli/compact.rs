@@ -14,9 +14,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::arguments::{CompactOptions, UndoOptions};
-use super::connection::{Connection, Source, length, list, number};
+use super::connection::{Connection, Source, diagnostic_lines, length, list, number, warn};
 use super::failure::{Failure, already_compacted, nothing_to_compact};
-use super::inspect::{diagnostic_line, last_compaction, print};
+use super::inspect::{last_compaction, print};
 use super::terminal::{
     Terminal, change, count, cut, line_of_member, one_line, safe_lines, thousands, time, wrapped, wrapped_lines,
 };
@@ -37,6 +37,9 @@ pub(super) async fn run(options: &CompactOptions, terminal: Terminal, output: &m
     let progress = std::io::stderr().is_terminal();
     let capabilities = json!({ "entryBodies": false, "ledgers": options.json, "progress": progress });
     let (connection, session) = source.open_with(options.dry_run, capabilities).await?;
+    if options.json {
+        warn(diagnostic_lines(list(&session["diagnostics"])));
+    }
     let report = report(&connection, &session, source.name(), options, terminal).await;
     print(&connection.finish(report).await?, output)
 }
@@ -294,7 +297,7 @@ fn has_id(line: &[u8], entry_id: &str, finder: &Finder<'_>) -> bool {
     may_hold && serde_json::from_slice::<Entry>(line).is_ok_and(|entry| entry.id == entry_id)
 }
 
-/// Maximum number of files, and of diagnostics, that a report names. The rest is counted.
+/// Maximum number of files that a report names. The rest is counted.
 const SHOWN_FILES: usize = 6;
 
 /// What a compaction would do, in numbers.
@@ -417,6 +420,10 @@ fn compacted(plan: &Plan, result: &Value, took: Duration, terminal: Terminal) ->
     report.files(&texts(&details["readFiles"]), &texts(&details["modifiedFiles"]));
     report.line("summary", &format!("entry {}", place(&text(&result["entryId"]), result["line"].as_u64())));
     report.line("written by", &author(result));
+    for failure in list(&result["failures"]) {
+        let cause = format!("{}: {}", line_of_member(failure, "summarizer"), line_of_member(failure, "cause"));
+        report.line("failed", &terminal.yellow(&cause));
+    }
     let headings = headings(&text(&result["summary"])).join(", ");
     report.line("headings", &cut(&headings, terminal.columns().saturating_sub(14)));
     if let Some(retained) = retained(&result["retention"]) {
@@ -515,14 +522,7 @@ fn file_list(files: &[String], columns: usize) -> String {
 }
 
 fn diagnostics(session: &Value, context: &Value) -> Vec<String> {
-    let all = list(&session["diagnostics"]).iter().chain(list(&context["diagnostics"]));
-    let mut lines: Vec<String> = all.map(diagnostic_line).collect();
-    let more = lines.len().saturating_sub(SHOWN_FILES);
-    lines.truncate(SHOWN_FILES);
-    if more > 0 {
-        lines.push(format!("and {more} more"));
-    }
-    lines
+    diagnostic_lines(list(&session["diagnostics"]).iter().chain(list(&context["diagnostics"])))
 }
 
 fn union(left: &[String], right: &[String]) -> Vec<String> {

@@ -1,9 +1,10 @@
 //! The server that a command starts, and the session that it opens there.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use compactd_client::{Direction, Notification, Server};
@@ -14,12 +15,20 @@ use tempfile::TempDir;
 
 use super::failure::Failure;
 use super::in_process;
+use super::inspect::diagnostic_line;
+use super::terminal::one_line;
 
 /// The file name that means standard input.
 const STANDARD_INPUT: &str = "-";
 
 /// The name in errors that concern no single session file.
 pub(super) const ALL_SESSIONS: &str = "sessions";
+
+/// Maximum number of diagnostics that a command tells. The rest is counted.
+const SHOWN_DIAGNOSTICS: usize = 6;
+
+/// Whether this process has told what the settings lack.
+static ARE_SETTINGS_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// A message and its direction.
 pub(super) type Frame = (Direction, String);
@@ -70,7 +79,12 @@ impl Connection {
     }
 
     async fn initialized(self, more: Value) -> Result<Self, Failure> {
-        self.call("initialize", &initialize_params(more)).await?;
+        let started = self.call("initialize", &initialize_params(more)).await?;
+        // `mcp` starts a server for each call.
+        if !ARE_SETTINGS_TOLD.swap(true, Ordering::Relaxed) {
+            let told = list(&started["diagnostics"]).iter().filter_map(Value::as_str);
+            warn(told.map(one_line));
+        }
         Ok(self)
     }
 
@@ -159,6 +173,25 @@ pub(super) fn with_members(mut value: Value, more: Value) -> Value {
     value
 }
 
+/// The diagnostics of a session file as lines, the first of them if there are many.
+pub(super) fn diagnostic_lines<'a>(diagnostics: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
+    let mut lines: Vec<String> = diagnostics.into_iter().map(diagnostic_line).collect();
+    let more = lines.len().saturating_sub(SHOWN_DIAGNOSTICS);
+    lines.truncate(SHOWN_DIAGNOSTICS);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines
+}
+
+/// Writes lines to standard error.
+pub(super) fn warn(lines: impl IntoIterator<Item = String>) {
+    for line in lines {
+        // Without standard error, nobody reads it.
+        let _written = writeln!(io::stderr(), "compactd: {line}");
+    }
+}
+
 /// The path as text. The protocol is JSON, which holds no other bytes than UTF-8.
 pub(super) fn utf8(path: &Path) -> Result<&str, Failure> {
     let refused = || Failure::Refused(format!("{}: the protocol takes only file names in UTF-8", path.display()));
@@ -231,12 +264,15 @@ impl Source {
         &self.name
     }
 
-    /// Starts a server and opens the session there. Returns the result of `openSession` too.
+    /// Starts a server and opens the session there. Returns the result of `openSession` too, and writes its diagnostics
+    /// to standard error.
     pub(super) async fn open(&self, read_only: bool) -> Result<(Connection, Value), Failure> {
-        self.open_with(read_only, json!({ "entryBodies": false })).await
+        let (connection, session) = self.open_with(read_only, json!({ "entryBodies": false })).await?;
+        warn(diagnostic_lines(list(&session["diagnostics"])));
+        Ok((connection, session))
     }
 
-    /// As [`Source::open`], with the capabilities that `initialize` names.
+    /// As [`Source::open`], with the capabilities that `initialize` names. The caller tells the diagnostics.
     pub(super) async fn open_with(&self, read_only: bool, capabilities: Value) -> Result<(Connection, Value), Failure> {
         let connection = Connection::start(&self.name, json!({ "capabilities": capabilities })).await?;
         let params = json!({ "path": utf8(&self.path)?, "readOnly": read_only });

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use session_store::{Durability, FileStore, Locator, OpenOptions, Session, SessionStore as _, StoreError};
 
 use super::arguments::{ExportFormat, ExportOptions};
-use super::connection::{Connection, Source};
+use super::connection::{Connection, Source, diagnostic_lines, warn};
 use super::failure::Failure;
 
 /// Messages of one call of `appendMessages`.
@@ -174,6 +174,8 @@ fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> 
     let store = FileStore::new(PathBuf::new(), Durability::None);
     let options = OpenOptions { read_only: true, ..OpenOptions::default() };
     let session = store.open(&Locator::from(&path.to_owned()), &options).map_err(|error| failed(&error))?;
+    let told = session.diagnostics().iter().map(|found| json!({ "line": found.line, "message": found.message }));
+    warn(diagnostic_lines(&told.collect::<Vec<_>>()));
     let mut before = None;
     each_record(&session, path, "\"again\":true", |record| {
         if record.is_again {

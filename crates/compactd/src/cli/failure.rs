@@ -33,7 +33,7 @@ pub(super) enum Failure {
     /// The command cannot do what it should. The text says why.
     #[error("{0}")]
     Refused(String),
-    /// A tool does not take these arguments.
+    /// A tool or a command does not take these arguments.
     #[error("{0}")]
     Arguments(String),
     /// The server refused a call.
@@ -97,6 +97,7 @@ impl Failure {
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::NothingToDo { .. } => 3,
+            Self::Arguments(_) => 2,
             _ => 1,
         }
     }

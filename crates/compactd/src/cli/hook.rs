@@ -59,7 +59,10 @@ async fn archive(input: &Input) -> Result<String, Failure> {
     let system = |doing| move |source| Failure::System { doing, source };
     let program = std::env::current_exe().map_err(system("find this program"))?;
     let mut import = Command::new(program);
-    import.args(["import", "--update", "--json", "--", transcript]).stdin(Stdio::null()).kill_on_drop(true);
+    import
+        .args(["import", "--format", "claude-code", "--update", "--json", "--", transcript])
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
     let finished = import.output().await.map_err(system("start the import"))?;
     let result: Value = serde_json::from_slice(&finished.stdout).unwrap_or_default();
     let error = &result["error"]["message"];

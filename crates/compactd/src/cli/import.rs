@@ -35,8 +35,12 @@ const CHUNK: usize = 256 << 10;
 const BATCH: usize = 4 << 20;
 /// Number of unreadable records that the text report describes.
 const SHOWN_PROBLEMS: usize = 3;
+/// Maximum number of files that were passed over and that the text report names.
+const SHOWN_FILES: usize = 10;
+/// The same for the report as JSON.
+const NAMED_FILES: usize = 100;
 /// Files that hold transcripts of agents in a form that is not read: what they are, their first bytes, and what to do.
-const CONTAINERS: [(&str, &[u8], &str); 3] = [
+const CONTAINERS: [(&str, &[u8], &str); 5] = [
     (
         "an SQLite database",
         b"SQLite format 3\0",
@@ -44,6 +48,8 @@ const CONTAINERS: [(&str, &[u8], &str); 3] = [
     ),
     ("zstd data", b"\x28\xb5\x2f\xfd", "Import what `zstd --decompress FILE` writes"),
     ("gzip data", b"\x1f\x8b", "Import what `gunzip --keep FILE` writes"),
+    ("text in UTF-16", b"\xff\xfe", "Import what `iconv -f UTF-16 -t UTF-8 FILE` writes"),
+    ("text in UTF-16", b"\xfe\xff", "Import what `iconv -f UTF-16 -t UTF-8 FILE` writes"),
 ];
 /// Maximum bytes of a file, for a transcript of many files.
 const MAX_FILE: u64 = 192 << 20;
@@ -57,13 +63,20 @@ pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mu
     let path = std::path::absolute(&options.path);
     let path = path.map_err(|source| Failure::File { path: options.path.clone(), source })?;
     let metadata = std::fs::metadata(&path).map_err(|source| Failure::File { path: path.clone(), source })?;
-    let (found, skipped) = if metadata.is_dir() { transcripts_in(&path)? } else { (vec![transcript_at(&path)], 0) };
+    let (found, others) =
+        if metadata.is_dir() { transcripts_in(&path)? } else { (vec![transcript_at(&path)], Vec::new()) };
+    if let Some(out) = options.out.as_ref().filter(|out| is_new_directory(out, &found, &path)) {
+        std::fs::create_dir_all(out).map_err(|source| Failure::File { path: out.clone(), source })?;
+    }
     let connection = Connection::start(&options.path, json!({})).await?;
     let outcome = import_all(&connection, &found, options, metadata.is_dir()).await;
     // A killed server leaves its locks behind, so it is shut down after a failure too.
     let ended = connection.shutdown().await;
     let outcomes = outcome?;
-    let skipped = skipped + outcomes.iter().filter(|outcome| outcome["status"] == "skipped").count();
+    // Those that were read come first: one of them may be a transcript all the same.
+    let read =
+        outcomes.iter().filter(|outcome| outcome["status"] == "skipped").map(|outcome| outcome["source"].clone());
+    let passed_over: Vec<Value> = read.chain(others.iter().map(|path| json!(path))).collect();
     let sessions: Vec<&Value> = outcomes.iter().filter(|outcome| outcome["status"] != "skipped").collect();
     let failed = outcomes.iter().filter(|outcome| outcome["status"] == "failed").count();
     let failure = |data| {
@@ -71,7 +84,8 @@ pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mu
         Failure::Transcript { text, data }
     };
     let text = if options.json {
-        let report = json!({ "sessions": sessions, "skipped": skipped });
+        let named = &passed_over[..passed_over.len().min(NAMED_FILES)];
+        let report = json!({ "sessions": sessions, "skipped": passed_over.len(), "skippedFiles": named });
         if failed > 0 {
             return Err(failure(report));
         }
@@ -80,7 +94,7 @@ pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mu
         let mut parts: Vec<String> = sessions.iter().map(|outcome| described(outcome, terminal)).collect();
         if metadata.is_dir() {
             let transcripts = count(sessions.len() as u64, "transcript");
-            parts.push(format!("{transcripts}; {} passed over", count(skipped as u64, "other file")));
+            parts.push(format!("{transcripts}; {}", described_files(&passed_over)));
         }
         parts.join("\n")
     };
@@ -105,6 +119,24 @@ async fn import_all(
         }
     }
     Ok(outcomes)
+}
+
+/// Whether `out` does not exist yet and has to be a directory: its name says so, or the source is a directory that is
+/// not one transcript itself.
+fn is_new_directory(out: &Path, found: &[Transcript], source: &Path) -> bool {
+    let is_named_so = out.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
+    let is_one = matches!(found, [transcript] if transcript.path == source);
+    !found.is_empty() && (is_named_so || !is_one) && out.symlink_metadata().is_err()
+}
+
+/// The number of files that were passed over, and the names of some.
+fn described_files(files: &[Value]) -> String {
+    let name = |file: &Value| format!("\n  {}", one_line(file.as_str().unwrap_or_default()));
+    let names: String = files.iter().take(SHOWN_FILES).map(name).collect();
+    let more = files.len().saturating_sub(SHOWN_FILES);
+    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+    let colon = if files.is_empty() { "" } else { ":" };
+    format!("{} passed over{colon}{names}{more}", count(files.len() as u64, "other file"))
 }
 
 /// The directory of a file. Every path to it gives the same directory, because conversations without an id have it in
@@ -178,7 +210,7 @@ async fn import_one(
         }
         None => write_session(&target, &source, &file, transcript, time)?,
     };
-    let status = if target.is_new {
+    let status = if target.is_new || target.is_unfinished {
         "imported"
     } else if added > 0 {
         "updated"
@@ -212,7 +244,10 @@ async fn import_one(
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
+    /// Whether it holds nothing yet.
     is_new: bool,
+    /// Whether it holds a part of the transcript, because an import was interrupted.
+    is_unfinished: bool,
 }
 
 /// Creates the session, or finds the session of an earlier import.
@@ -227,8 +262,9 @@ async fn target(
     if let Some(cwd) = source.cwd.as_ref().filter(|cwd| Path::new(cwd).is_absolute()) {
         params["cwd"] = json!(cwd);
     }
-    let out = options.out.as_ref().map(std::path::absolute).transpose();
-    match out.map_err(|source| Failure::File { path: transcript.path.clone(), source })? {
+    let absolute =
+        |out: &PathBuf| std::path::absolute(out).map_err(|source| Failure::File { path: out.clone(), source });
+    match options.out.as_ref().map(absolute).transpose()? {
         Some(out) if out.is_dir() => params["sessionDir"] = json!(out),
         Some(out) if out.symlink_metadata().is_ok() => return existing(out, transcript, id, options),
         Some(out) => params["path"] = json!(out),
@@ -238,7 +274,7 @@ async fn target(
         Ok(session) => {
             connection.call("closeSession", &json!({ "sessionId": id })).await?;
             let path = PathBuf::from(session["path"].as_str().unwrap_or_default());
-            Ok(Target { path, is_new: true })
+            Ok(Target { path, is_new: true, is_unfinished: false })
         }
         Err(Failure::Answered { data, .. }) if data["kind"] == "sessionIdInUse" && data["path"].is_string() => {
             existing(PathBuf::from(data["path"].as_str().unwrap_or_default()), transcript, id, options)
@@ -264,7 +300,8 @@ async fn update_earlier(
         for session in page["sessions"].as_array().into_iter().flatten() {
             let (id, path) = (session["sessionId"].as_str().unwrap_or_default(), session["path"].as_str());
             let Some(source) = earlier.iter().find(|source| source.session_id() == id) else { continue };
-            let found = Target { path: PathBuf::from(path.unwrap_or_default()), is_new: false };
+            let path = PathBuf::from(path.unwrap_or_default());
+            let found = Target { path, is_new: false, is_unfinished: false };
             let mut file = file;
             file.rewind().map_err(|source| Failure::File { path: transcript.path.clone(), source })?;
             match write_session(&found, source, file, transcript, time) {
@@ -288,14 +325,45 @@ async fn update_earlier(
     Ok(None)
 }
 
-/// Accepts an existing session with `--update` only.
+/// Accepts an existing session with `--update`, or to go on where an interrupted import ended.
 fn existing(path: PathBuf, transcript: &Transcript, id: &str, options: &ImportOptions) -> Result<Target, Failure> {
     if options.update {
-        return Ok(Target { path, is_new: false });
+        return Ok(Target { path, is_new: false, is_unfinished: false });
+    }
+    let (is_new, is_unfinished) = what_is_missing(&path, transcript, id)?;
+    if is_new || is_unfinished {
+        return Ok(Target { path, is_new, is_unfinished });
     }
     let text = format!("{} exists; --update adds what is new to it", shown(&path));
     let data = json!({ "kind": "alreadyImported", "file": transcript.path, "sessionId": id, "path": path });
     Err(Failure::Transcript { text: format!("{}: {text}", shown(&transcript.path)), data })
+}
+
+/// Whether an existing session has no entries, and whether it has entries of an import but not the one that ends it.
+fn what_is_missing(path: &Path, transcript: &Transcript, id: &str) -> Result<(bool, bool), Failure> {
+    let failed = |error: StoreError| failure_of_store(path, &error);
+    if path.canonicalize().is_ok_and(|path| transcript.path.canonicalize().is_ok_and(|source| source == path)) {
+        return Ok((false, false));
+    }
+    let options = OpenOptions { read_only: true, ..OpenOptions::default() };
+    let store = FileStore::new(PathBuf::new(), Durability::None);
+    let session = store.open(&Locator::from(path.to_owned()), &options).map_err(failed)?;
+    check_id(&session, id, transcript)?;
+    let ends_import =
+        |id: &EntryId| is_imported(id) && session.entry(id).is_ok_and(|entry| import_of(&entry).is_some());
+    if session.leaf_id().is_some_and(ends_import) {
+        // Most sessions end so. The store reads only their end.
+        return Ok((false, false));
+    }
+    let (mut is_empty, mut is_unfinished) = (true, false);
+    let visit = |entry: Result<&Entry, &StoreError>| {
+        is_empty = false;
+        let Some(entry) = entry.ok().filter(|entry| is_imported(entry.id())) else { return ControlFlow::Continue(()) };
+        is_unfinished = import_of(entry).is_none();
+        if is_unfinished { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    session.for_each_entry(visit).map_err(failed)?;
+    Ok((is_empty, is_unfinished))
 }
 
 /// Writes the session and syncs it. Returns the counts and the number of added entries.
@@ -549,7 +617,7 @@ fn copy(mut file: std::fs::File, target: &Target, transcript: &Transcript) -> Re
     let mut log = waiting_for_lock(|| FileLog::open(&target.path)).map_err(failed_store)?.log;
     let added = if target.is_new && lines_of(&log).map_err(failed)? == 1 {
         // The created file has a header of its own, so the copy replaces it.
-        let copied = copy_whole(&mut file, &target.path).map_err(failed);
+        let copied = copy_whole(&mut file, target, transcript);
         if copied.is_err() {
             // The lock is held, so nobody else has written to the session.
             let _removed = std::fs::remove_file(&target.path);
@@ -562,18 +630,20 @@ fn copy(mut file: std::fs::File, target: &Target, transcript: &Transcript) -> Re
     added
 }
 
-/// Replaces the file at `path` by the lines of `file`. Returns their number.
-fn copy_whole(file: &mut std::fs::File, path: &Path) -> io::Result<u64> {
-    let mut beside = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
+/// Replaces the file of `target` by the lines of `file`. Returns their number.
+fn copy_whole(file: &mut std::fs::File, target: &Target, transcript: &Transcript) -> Result<u64, Failure> {
+    let failed = |source| Failure::File { path: transcript.path.clone(), source };
+    let unwritten = |source| Failure::File { path: target.path.clone(), source };
+    let directory = target.path.parent().unwrap_or(Path::new("/"));
+    let mut beside = tempfile::NamedTempFile::new_in(directory).map_err(unwritten)?;
     let mut reader = io::BufReader::with_capacity(CHUNK, file);
     let (mut lines, mut line) = (0, Vec::new());
-    while let Some(complete) = next_line(&mut reader, &mut line)? {
-        beside.write_all(complete)?;
-        beside.write_all(b"\n")?;
+    while let Some(complete) = next_line(&mut reader, &mut line).map_err(failed)? {
+        beside.write_all(complete).and_then(|()| beside.write_all(b"\n")).map_err(unwritten)?;
         lines += 1;
     }
-    beside.as_file().sync_all()?;
-    beside.persist(path).map_err(|error| error.error)?;
+    beside.as_file().sync_all().map_err(unwritten)?;
+    beside.persist(&target.path).map_err(|error| unwritten(error.error))?;
     Ok(lines)
 }
 
@@ -585,7 +655,8 @@ fn continue_copy(
     transcript: &Transcript,
 ) -> Result<u64, Failure> {
     let failed = |source| Failure::File { path: transcript.path.clone(), source };
-    let failed_log = |error: LogError| failed(io::Error::other(error));
+    let unwritten = |source| Failure::File { path: target.path.clone(), source };
+    let failed_log = |error: LogError| unwritten(io::Error::other(error));
     let mut reader = io::BufReader::with_capacity(CHUNK, file);
     let Some(end) = start_of_rest(&mut reader, log).map_err(failed)? else {
         let text = format!("{}: the session at {} is no start of it", shown(&transcript.path), shown(&target.path));
@@ -602,8 +673,7 @@ fn continue_copy(
     if !is_text {
         // A log appends text only.
         reader.rewind().map_err(failed)?;
-        copy_whole(reader.get_mut(), &target.path).map_err(failed)?;
-        return Ok(lines);
+        return copy_whole(reader.get_mut(), target, transcript).map(|_| lines);
     }
     if end < log.length() {
         // The transcript has the bytes of the incomplete line.
@@ -616,7 +686,7 @@ fn continue_copy(
         log.append(batch).map_err(failed_log)?;
         added += 1;
     }
-    log.sync().map_err(failed)?;
+    log.sync().map_err(unwritten)?;
     Ok(added)
 }
 

@@ -9,12 +9,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{ListOptions, RecallOptions, SearchOptions, ShowOptions, Shown, TreeOptions};
-use super::connection::{ALL_SESSIONS, Connection, Source, length, list as items, number};
+use super::connection::{ALL_SESSIONS, Connection, Source, diagnostic_lines, length, list as items, number, warn};
 use super::failure::Failure;
 use super::terminal::{Terminal, count, cut, line_of_member, one_line, safe_lines, thousands, width, wrapped_lines};
 
 /// Shows the context, the last summary or one entry of a session.
 pub(super) async fn show(options: &ShowOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(id) = options.entry.as_ref().filter(|_| options.what != Shown::Entry) {
+        let id = one_line(id);
+        return Err(Failure::Arguments(format!("only `entry` takes an id: show FILE entry {id}")));
+    }
     let source = Source::of(&options.file, false)?;
     let (connection, session) = source.open(true).await?;
     let found = connection.finish(shown_value(&connection, &session, options).await).await?;
@@ -187,7 +191,10 @@ const KIND_COLUMNS: usize = 10;
 /// Draws the tree of a session to `output`.
 pub(super) async fn run(options: &TreeOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
     let source = Source::of(&options.file, false)?;
-    let (connection, session) = source.open(true).await?;
+    let (connection, session) = source.open_with(true, json!({ "entryBodies": false })).await?;
+    if options.json {
+        warn(diagnostic_lines(items(&session["diagnostics"])));
+    }
     let tree = connection.call("getTree", &json!({ "sessionId": session["sessionId"] })).await;
     let tree = connection.finish(tree).await?;
     let text = if options.json { tree.to_string() } else { drawing(&session, &tree, options.all, terminal) };

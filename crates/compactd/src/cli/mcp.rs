@@ -33,7 +33,8 @@ const COLUMNS: usize = 160;
 const INSTRUCTIONS: &str = "\
 compactd keeps the whole conversation of an agent on disk, also what a compaction took out of the context. Use `recall` \
 when something from earlier in this conversation is missing: a decision, an error text, a file's content, what the user \
-asked for. Use `search` for exact words, also in other sessions. Tools that name no session use the default one.";
+asked for. Use `search` for exact words, with `all` also in other sessions. Tools that name no \
+session use the default one.";
 
 /// Serves the tools until the client closes standard input.
 pub(super) async fn run(options: &McpOptions) -> Result<(), Failure> {
@@ -93,8 +94,12 @@ struct Recall {
 struct Search {
     /// Words that must all occur, whatever their case. A phrase in double quotes counts as one word.
     query: String,
-    /// Path of the only session file to search; all sessions of all directories without it.
+    /// Path of the only session file to search; without it the session that this server was started for, else all
+    /// sessions of all directories.
     session: Option<String>,
+    /// Whether to search all sessions of all directories.
+    #[serde(default)]
+    all: bool,
     /// Hits at most; 20 by default.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u64>,
@@ -238,7 +243,17 @@ impl Tools {
                 let session = self.open(connection, call.session.as_deref(), true).await?;
                 recall(connection, &session, call).await
             }
-            Call::Search(call) => search(connection, call).await,
+            Call::Search(call) => {
+                let session = match (&call.session, &self.options.session, call.all) {
+                    (Some(_), _, true) => {
+                        let text = "the arguments of search: `session` names one session, `all` asks for all of them";
+                        return Err(Failure::Arguments(text.to_owned()));
+                    }
+                    (None, _, true) | (None, None, false) => None,
+                    (named, _, false) => Some(self.open(connection, named.as_deref(), true).await?),
+                };
+                search(connection, session.as_ref(), call).await
+            }
             Call::ListSessions(call) => {
                 let params = json!({ "all": call.all, "limit": call.limit.unwrap_or(20) });
                 let found = connection.call("listSessions", &params).await?;
@@ -337,13 +352,10 @@ async fn recall(connection: &Connection, session: &Session, call: &Recall) -> Re
     Ok(session.titled(&text))
 }
 
-async fn search(connection: &mut Connection, call: &Search) -> Result<String, Failure> {
+async fn search(connection: &Connection, session: Option<&Session>, call: &Search) -> Result<String, Failure> {
     let mut params = json!({ "query": call.query, "limit": call.limit.unwrap_or(20) });
-    match &call.session {
-        Some(file) => {
-            let opened = connection.open_session(Source::file(Path::new(file))?.path(), true).await?;
-            params["sessionId"] = opened["sessionId"].clone();
-        }
+    match session {
+        Some(session) => params["sessionId"] = session.id().clone(),
         None => params["all"] = json!(true),
     }
     let found = connection.call("searchSession", &params).await?;
@@ -422,7 +434,7 @@ fn tools() -> Vec<Tool> {
         ),
         tool::<Search>(
             "search",
-            "Find entries by their words in all sessions on this machine, or in one. Returns a preview, the id and the \
+            "Find entries by their words in one session, or in all of this machine. Returns a preview, the id and the \
              session of each hit, newest first; `recall` with entryIds returns their whole text.",
             reading(),
         ),

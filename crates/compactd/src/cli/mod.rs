@@ -34,11 +34,14 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         // A reader such as `head` that closes the pipe has read enough.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
-            // If the failure cannot be written, the exit code still reports it.
-            let _written = match command.is_for_programs() {
-                true => writeln!(output, "{}", failure.to_json()).and_then(|()| output.flush()),
-                false => writeln!(io::stderr(), "compactd: {failure}"),
+            let written = match command.is_for_programs() {
+                true => writeln!(output, "{}", failure.to_json()).and_then(|()| output.flush()).is_ok(),
+                false => false,
             };
+            if !written {
+                // If the failure cannot be written, the exit code still reports it.
+                let _written = writeln!(io::stderr(), "compactd: {failure}");
+            }
             ExitCode::from(failure.exit_code())
         }
     }

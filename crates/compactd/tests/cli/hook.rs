@@ -70,6 +70,15 @@ fn a_conversation_is_archived_silently() {
     }
 }
 
+/// The first message may be a pasted screenshot.
+#[test]
+fn a_conversation_with_a_long_first_message_is_archived() {
+    let sandbox = Sandbox::new();
+    say(&sandbox, 1, "user", &"A heron, in pixels. ".repeat(100_000));
+    assert_eq!(hook(&sandbox, PRE_COMPACT).ok(), "");
+    assert_eq!(sessions(&sandbox).len(), 1);
+}
+
 #[test]
 fn a_reminder_after_a_compaction_names_the_session_with_what_is_new() {
     let sandbox = Sandbox::new();

@@ -153,6 +153,25 @@ fn the_most_recent_session_of_the_directory_is_the_default() {
 }
 
 #[test]
+fn a_search_reads_the_session_that_the_server_was_started_for() {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", SAMPLE);
+    sandbox.file("short.jsonl", &SAMPLE.split_inclusive(|byte| *byte == b'\n').take(3).collect::<Vec<_>>().concat());
+    let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
+    let mut count = |arguments: Value| {
+        let found = client.text("search", &arguments);
+        found.split(' ').next().expect("a number").parse::<u64>().expect("a number")
+    };
+    assert!(count(json!({ "query": "hysteresis" })) > 0);
+    assert_eq!(count(json!({ "query": "hysteresis", "session": "short.jsonl" })), 0);
+    // No session is in the directory of sessions.
+    assert_eq!(count(json!({ "query": "hysteresis", "all": true })), 0);
+    let (kind, _) = client.failure("search", &json!({ "query": "x", "session": "work.jsonl", "all": true }));
+    assert_eq!(kind, "invalidArguments");
+    client.end();
+}
+
+#[test]
 fn failures_are_results_with_a_kind_and_the_numbers() {
     let sandbox = Sandbox::new();
     sandbox.file("work.jsonl", SAMPLE);

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use expect_test::{Expect, expect};
 
-use crate::harness::{SAMPLE, Sandbox, masked, wait_for};
+use crate::harness::{Finished, SAMPLE, Sandbox, masked, wait_for};
 
 const FIRST_VERSION: &str = concat!(
     r#"{"type":"session","id":"old","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/home/ines"}"#,
@@ -82,6 +82,70 @@ fn a_broken_line_is_reported_and_the_rest_is_drawn() {
     assert!(drawn.starts_with("torn.jsonl: 28 entries, 2 branches\n"), "{drawn}");
     assert!(drawn.contains("\n! line 21: "), "{drawn}");
     assert_eq!(std::fs::read(&file).expect("readable"), lines.concat());
+}
+
+#[test]
+fn a_broken_line_is_told_on_standard_error() {
+    let mut lines: Vec<&[u8]> = SAMPLE.split_inclusive(|byte| *byte == b'\n').take(30).collect();
+    lines[20] = b"{\"type\":\"message\",\"id\":\"torn\n";
+    let sandbox = Sandbox::new();
+    sandbox.file("torn.jsonl", &lines.concat());
+    for arguments in [
+        &["show", "torn.jsonl"][..],
+        &["export", "torn.jsonl", "--format", "openai"],
+        &["export", "torn.jsonl", "--format", "openai", "--all"],
+        &["search", "alert", "torn.jsonl"],
+        &["tree", "torn.jsonl", "--json"],
+    ] {
+        let finished = sandbox.run(arguments);
+        assert_eq!(finished.code, Some(0), "{arguments:?}");
+        let told: Vec<&str> = finished.stderr.lines().collect();
+        let [line, orphan] = told[..] else { panic!("{arguments:?}: {told:?}") };
+        assert!(line.starts_with("compactd: line 21: ") && orphan.starts_with("compactd: line 22: "), "{told:?}");
+    }
+}
+
+/// The limit of the size of files is an error, as a full disk is, and no end of the program.
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let sandbox = Sandbox::new();
+    // A write that begins at the limit raises a signal.
+    let note = |length: usize| {
+        let members = r#""id":"abcdef01","parentId":null,"timestamp":"2026-02-16T08:00:00.000Z","customType":"note""#;
+        format!("{{\"type\":\"custom\",{members},\"data\":\"{}\"}}\n", "x".repeat(length))
+    };
+    let header = SAMPLE.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
+    let length = 1024 - (SAMPLE.len() + note(0).len()) % 1024;
+    let session = [&SAMPLE[..header], note(length).as_bytes(), &SAMPLE[header..]].concat();
+    let file = sandbox.file("work.jsonl", &session);
+    let kibibytes = session.len() / 1024;
+    let script = format!("ulimit -f {kibibytes} && exec \"$0\" compact work.jsonl --keep-recent 4000 --json");
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_compactd")]).current_dir(sandbox.path()).env("HOME", sandbox.path());
+    let finished = Finished::new(&shell.output().expect("bash runs"));
+    assert_eq!(finished.code, Some(1), "{} {}", finished.stdout, finished.stderr);
+    assert!(
+        finished.stdout.contains("writeFailed") && finished.stdout.contains("File too large"),
+        "{}",
+        finished.stdout
+    );
+    assert_eq!(std::fs::read(&file).expect("readable"), session);
+    assert_eq!(sandbox.names(), ["work.jsonl"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_that_is_full_is_told_on_standard_error() {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", SAMPLE);
+    for arguments in [&["show", "work.jsonl", "--json"][..], &["tree", "work.jsonl", "--json"], &["tree", "work.jsonl"]]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+        let output = sandbox.command(arguments).stdout(full).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.starts_with("compactd: write the output: No space left"), "{arguments:?}: {stderr}");
+    }
 }
 
 #[test]

@@ -100,6 +100,6 @@ fn the_manual_has_a_page_for_the_program_and_for_every_command() {
 
 #[test]
 fn a_manual_page_of_no_command_is_refused_with_those_that_exist() {
-    let stderr = Sandbox::new().run(&["man", "compress"]).failed(1);
+    let stderr = Sandbox::new().run(&["man", "compress"]).failed(2);
     assert!(stderr.contains("compress") && stderr.contains("compact, "), "{stderr}");
 }

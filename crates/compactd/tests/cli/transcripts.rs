@@ -226,6 +226,63 @@ fn transcripts_of_the_same_name_in_two_directories_are_two_sessions() {
     assert_eq!(refused(&sandbox, &["import", text(&around), "--json"])["kind"], "alreadyImported");
 }
 
+/// An import that is interrupted leaves a part of the session, whose last line may be cut off.
+#[test]
+fn an_interrupted_import_is_completed_by_the_next_one() {
+    let sandbox = Sandbox::new();
+    let bytes = fixture("claude-code.in");
+    let file = sandbox.file("5f0d6c0e.jsonl", &bytes);
+    let session = path_of(&import(&sandbox, &[text(&file)]));
+    let whole = std::fs::read_to_string(&session).expect("readable");
+    let ends: Vec<usize> = whole.match_indices('\n').map(|(end, _)| end + 1).collect();
+    let messages = || read(&sandbox.run(&["show", text(&session), "--json"]).stdout)["messages"].clone();
+    let expected = messages();
+    for end in [ends[0], ends[0] + 1, ends[5], ends[5] + 40, ends[20] - 3, ends[ends.len() - 2], whole.len() - 30] {
+        std::fs::write(&session, &whole[..end]).expect("writable");
+        let outcome = import(&sandbox, &[text(&file)]);
+        assert_eq!((outcome["status"].as_str(), path_of(&outcome)), (Some("imported"), session.clone()), "{end}");
+        let exported = sandbox.run(&["export", text(&session), "--format", "transcript"]);
+        assert_eq!((exported.code, exported.stdout.as_bytes()), (Some(0), &bytes[..]), "{end}");
+        // A cut-off line stays in the file, and is told.
+        let is_torn = !ends.contains(&end);
+        let first = exported.stderr.lines().next().unwrap_or_default();
+        let tells = first.ends_with("is broken") || first.ends_with("is no JSON object");
+        assert_eq!((tells, first.is_empty()), (is_torn, !is_torn), "{end}: {first}");
+        assert_eq!(messages(), expected, "{end}");
+        assert_eq!(refused(&sandbox, &["import", text(&file), "--json"])["kind"], "alreadyImported");
+    }
+}
+
+/// What is in the way may be another conversation.
+#[test]
+fn a_session_file_of_another_transcript_is_not_taken_for_that_of_this_one() {
+    let sandbox = Sandbox::new();
+    let [claude, codex] = ["claude-code", "codex"].map(|name| sandbox.file(name, &fixture(&format!("{name}.in"))));
+    import(&sandbox, &[text(&claude), "--out", "out.jsonl"]);
+    let data = refused(&sandbox, &["import", text(&codex), "--out", "out.jsonl", "--json"]);
+    assert_eq!(data["kind"], "otherSession");
+}
+
+#[test]
+fn a_directory_goes_into_a_new_directory() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().join("agents");
+    std::fs::create_dir(&at).expect("a directory");
+    for name in ["claude-code", "codex"] {
+        std::fs::write(at.join(format!("{name}.jsonl")), fixture(&format!("{name}.in"))).expect("writable");
+    }
+    std::fs::write(at.join("notes.md"), "# Notes\n").expect("writable");
+    let report = sandbox.run(&["import", text(&at), "--out", "archive/all"]).ok();
+    let notes = format!("; 1 other file passed over:\n  {}\n", text(&at.join("notes.md")));
+    assert!(report.ends_with(&notes), "{report}");
+    assert_eq!(std::fs::read_dir(sandbox.path().join("archive/all")).expect("a directory").count(), 2);
+    let again = read(&sandbox.run(&["import", text(&at), "--out", "archive/all", "--json"]).ok());
+    assert_eq!(again["skippedFiles"], json!([at.join("notes.md")]));
+    // A name that ends as those of directories do is one, also for one transcript.
+    let outcome = import(&sandbox, &[text(&at.join("codex.jsonl")), "--out", "one/"]);
+    assert_eq!(path_of(&outcome).parent(), Some(&*sandbox.path().join("one")));
+}
+
 /// Writes `content` as a list of events, and the session that an earlier version made of it. Returns both files.
 fn earlier_session(at: &Path, content: &str) -> (PathBuf, PathBuf) {
     let directory = at.join("a");
@@ -418,6 +475,18 @@ fn a_session_of_pi_is_copied_and_continued() {
     assert_eq!(data["kind"], "transcriptChanged");
 }
 
+#[test]
+fn a_copy_that_cannot_be_written_names_the_file_that_was_written() {
+    let sandbox = Sandbox::new();
+    sandbox.file("pi.jsonl", SAMPLE);
+    let mut shell = Command::new("bash");
+    let script = "ulimit -f 8 && exec \"$0\" import pi.jsonl --out copy.jsonl";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_compactd")]).current_dir(sandbox.path()).env("HOME", sandbox.path());
+    let said = Finished::new(&shell.output().expect("bash runs")).failed(1);
+    assert!(said.contains("copy.jsonl: File too large"), "{said}");
+    assert_eq!(sandbox.names(), ["pi.jsonl"]);
+}
+
 /// pi may be writing a line while its session is imported.
 #[test]
 fn a_session_of_pi_with_an_incomplete_line_is_continued() {
@@ -468,7 +537,7 @@ fn what_is_no_transcript_is_refused_with_a_reason() {
 
 /// The page names the same way out.
 #[test]
-fn databases_and_compressed_transcripts_are_refused_with_advice() {
+fn databases_and_other_encodings_are_refused_with_advice() {
     let sandbox = Sandbox::new();
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/transcripts.md");
     let page = std::fs::read_to_string(page).expect("the page is there");
@@ -476,6 +545,7 @@ fn databases_and_compressed_transcripts_are_refused_with_advice() {
         ("opencode.db", &b"SQLite format 3\0"[..], "opencode export SESSION"),
         ("rollout.jsonl.zst", b"\x28\xb5\x2f\xfd\x04", "zstd --decompress"),
         ("old.jsonl.gz", b"\x1f\x8b\x08", "gunzip --keep"),
+        ("export.jsonl", b"\xff\xfe{\0", "iconv -f UTF-16"),
     ] {
         let file = sandbox.file(name, start);
         let said = sandbox.run(&["import", text(&file)]).failed(1);

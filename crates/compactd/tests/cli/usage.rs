@@ -51,6 +51,12 @@ fn wrong_usage_ends_with_2_and_a_hint() {
     check(&["tree", "a.jsonl", "b.jsonl"], "'b.jsonl'");
     check(&["--framing", "morse"], "headers");
     check(&["--max-message-bytes", "0"], "at least 1");
+    check(&["search", "words", "--limit", "0"], "'0'");
+    check(&["recall", "a.jsonl", "words", "--max-tokens", "0"], "'0'");
+    check(&["search", " "], "at least one word");
+    check(&["recall", "a.jsonl", ""], "at least one word");
+    check(&["man", "nope"], "there are demo, compact,");
+    check(&["show", "a.jsonl", "summary", "0a1b2c3d"], "show FILE entry 0a1b2c3d");
 }
 
 #[test]
@@ -60,6 +66,44 @@ fn a_summarizer_that_does_not_exist_is_refused_with_those_that_do() {
     let stderr = sandbox.run(&["compact", file.to_str().expect("UTF-8"), "--summarizer", "oracle"]).failed(1);
     assert!(stderr.contains("summarizer") && stderr.contains("extractive"), "{stderr}");
     assert_eq!(std::fs::read(&file).expect("readable"), crate::harness::SAMPLE);
+}
+
+/// A sandbox with the sample session and these settings.
+fn with_settings(settings: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", crate::harness::SAMPLE);
+    std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("directories can be made");
+    sandbox.file(".pi/agent/settings.json", settings.as_bytes());
+    sandbox
+}
+
+#[test]
+fn settings_that_are_passed_over_are_told() {
+    let check = |settings: &str, hint: &str| {
+        let sandbox = with_settings(settings);
+        let commands = [
+            &["compact", "work.jsonl", "--dry-run"][..],
+            &["show", "work.jsonl", "--json"],
+            &["list", "--all", "--json"],
+        ];
+        for arguments in commands {
+            let finished = sandbox.run(arguments);
+            assert_eq!(finished.code, Some(0), "{arguments:?}");
+            assert_eq!(finished.stderr.matches(hint).count(), 1, "{arguments:?}: {}", finished.stderr);
+        }
+    };
+    check(r#"{"compaction":{"keepRecentTokens":5000},}"#, "trailing comma");
+    check(r#"{"compaction":{"keepRecentToken":5000}}"#, "did you mean keepRecentTokens?");
+}
+
+#[test]
+fn a_summarizer_that_failed_is_named_with_its_cause() {
+    let sandbox = with_settings(
+        r#"{"retry":{"enabled":false},"compactd":{"summarizer":["command","extractive"],"summarizers":{"command":{"command":["false"]}}}}"#,
+    );
+    let report = sandbox.run(&["compact", "work.jsonl"]).ok();
+    assert!(report.contains("\n  written by  extractive"), "{report}");
+    assert!(report.contains("\n  failed      command: "), "{report}");
 }
 
 #[test]

@@ -61,7 +61,9 @@ const MAX_WAITING: usize = 8 << 20;
 /// Whether a line is from Claude Code.
 pub(super) fn is_line(value: &Json<'_>) -> bool {
     let kind = text_at(value, &["type"]).unwrap_or_default();
-    let is_message = matches!(kind, "user" | "assistant" | "system") && value.get("uuid").is_some();
+    // The id follows the message, and the line may be known only in part.
+    let is_line = value.get("uuid").is_some() || value.get("parentUuid").is_some();
+    let is_message = matches!(kind, "user" | "assistant" | "system") && is_line;
     is_message || (WITHOUT_MESSAGE.contains(&kind) && (value.get("sessionId").is_some() || kind == "summary"))
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::json::{self, Json, RawObject, check_value_count};
 
 /// Names of the lists of a document whose elements are records.
-const LISTS: [&str; 6] = ["messages", "conversation", "bubbles", "trajectory", "history", "events"];
+pub(super) const LISTS: [&str; 6] = ["messages", "conversation", "bubbles", "trajectory", "history", "events"];
 /// Maximum length of a member name that is compared with [`LISTS`].
 const LONGEST_NAME: usize = 16;
 /// End of a record that stores no end.

@@ -599,6 +599,56 @@ fn what_is_cut_off_is_kept_and_told() {
     check("openhands", 3000);
 }
 
+/// A pasted image can fill more than the bytes that detection reads.
+#[test]
+fn a_first_value_that_goes_on_beyond_the_head_is_judged_by_its_start() {
+    let long = "x".repeat(2 * HEAD_BYTES);
+    let check = |text: &str, agent: Agent, shape: Shape, id: &str| {
+        let text = text.replace("LONG", &long);
+        let head = &text.as_bytes()[..HEAD_BYTES];
+        assert_eq!(detect(head), Some(agent), "{}", &text[..80]);
+        let source = identify(agent, head, "t", "/d");
+        assert_eq!((source.shape, source.id.as_str()), (shape, id));
+    };
+    let claude = r#"{"parentUuid":null,"cwd":"/w","sessionId":"s1","type":"user","message":{"role":"user","content":"LONG"},"uuid":"1"}"#;
+    check(claude, Agent::ClaudeCode, Shape::Lines, "s1");
+    let snapshot = r#"{"type":"file-history-snapshot","messageId":"x","snapshot":{},"isSnapshotUpdate":false}"#;
+    check(&format!("{snapshot}\n{claude}\n"), Agent::ClaudeCode, Shape::Lines, "s1");
+    check(&format!("\u{feff}{claude}\n"), Agent::ClaudeCode, Shape::Lines, "s1");
+    let codex = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"c1","cwd":"/w","instructions":"LONG"}}"#;
+    check(codex, Agent::Codex, Shape::Lines, "c1");
+    check(
+        r#"{"role":"user","message":{"content":[{"type":"text","text":"LONG"}]}}"#,
+        Agent::Cursor,
+        Shape::Lines,
+        "/d/t",
+    );
+    for space in ["", "\n  "] {
+        let event = r#"{"id":0,"source":"user","action":"message","args":{"content":"LONG"}}"#;
+        check(&format!("[{space}{event}{space}]"), Agent::OpenHands, Shape::Document, "/d/t");
+        let opencode =
+            r#"{"info":{"id":"ses_1"},SPACE"messages":[SPACE{"info":{"id":"msg_1"},"parts":[{"text":"LONG"}]}]}"#;
+        check(&opencode.replace("SPACE", space), Agent::OpenCode, Shape::Document, "ses_1");
+        let cursor = r#"{SPACE"composerId":"c1",SPACE"conversation":[SPACE{"bubbleId":"b1","type":1,"text":"LONG"}]}"#;
+        check(&cursor.replace("SPACE", space), Agent::Cursor, Shape::Document, "c1");
+    }
+    for text in [
+        r#"{"type":"user","message":{"content":"LONG"}}"#,
+        r#"{"data":[{"id":"msg_1","text":"LONG"}]}"#,
+        r#"{"a":{"type":"user","uuid":"1"},"b":"LONG"}"#,
+        r#"["LONG"]"#,
+        r#""LONG""#,
+        "LONG",
+        &"[".repeat(2 * HEAD_BYTES),
+        &"{\"messages\":[".repeat(HEAD_BYTES / 8),
+    ] {
+        let text = text.replace("LONG", &long);
+        assert_eq!(detect(&text.as_bytes()[..HEAD_BYTES]), None, "{}", &text[..40]);
+    }
+    // The end of a transcript that is still being written tells nothing yet.
+    assert_eq!(detect(&claude.as_bytes()[..100]), None);
+}
+
 #[test]
 fn what_is_no_transcript_is_not_detected() {
     for text in [

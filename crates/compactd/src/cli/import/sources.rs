@@ -29,27 +29,24 @@ pub(super) fn transcript_at(path: &Path) -> Transcript {
     Transcript { path: path.to_owned(), files }
 }
 
-/// Finds the files below a directory that may be transcripts. Also returns the number of other files and of
+/// Finds the files below a directory that may be transcripts. Also returns the other files, and the
 /// subdirectories that cannot be read.
-pub(super) fn transcripts_in(directory: &Path) -> Result<(Vec<Transcript>, usize), Failure> {
-    let (mut found, mut skipped) = (Vec::new(), 0);
+pub(super) fn transcripts_in(directory: &Path) -> Result<(Vec<Transcript>, Vec<PathBuf>), Failure> {
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
     let mut waiting = vec![(directory.to_owned(), 0)];
     while let Some((directory, depth)) = waiting.pop() {
-        let names = match sorted(&directory) {
-            Err(failure) if depth == 0 => return Err(failure),
-            names => readable(names, &mut skipped),
-        };
+        let names = if depth == 0 { sorted(&directory)? } else { listed(&directory, &mut skipped) };
         let has = |name: &str| is_directory(&directory.join(name));
         if has("session") && has("message") {
-            let projects = readable(sorted(&directory.join("session")), &mut skipped);
+            let projects = listed(&directory.join("session"), &mut skipped);
             for project in projects.iter().filter(|path| is_directory(path)) {
-                let sessions = readable(sorted(project), &mut skipped);
+                let sessions = listed(project, &mut skipped);
                 found.extend(sessions.iter().map(|path| transcript_at(path)));
             }
             continue;
         }
         let events = directory.join("events");
-        let events = if is_directory(&events) { &readable(sorted(&events), &mut skipped) } else { &names };
+        let events = if is_directory(&events) { &listed(&events, &mut skipped) } else { &names };
         if let Some(files) = events_in(events) {
             found.push(Transcript { path: directory, files: Some((Agent::OpenHands, files)) });
             continue;
@@ -63,11 +60,12 @@ pub(super) fn transcripts_in(directory: &Path) -> Result<(Vec<Transcript>, usize
             } else if matches!(extension, "jsonl" | "json" | "md") {
                 found.push(Transcript { path, files: None });
             } else {
-                skipped += 1;
+                skipped.push(path);
             }
         }
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
+    skipped.sort();
     Ok((found, skipped))
 }
 
@@ -84,10 +82,10 @@ fn sorted(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// The paths in a directory, or none if it cannot be read. Such a directory is counted.
-fn readable(paths: Result<Vec<PathBuf>, Failure>, skipped: &mut usize) -> Vec<PathBuf> {
-    paths.unwrap_or_else(|_| {
-        *skipped += 1;
+/// The paths in a directory, or none if it cannot be read. Such a directory is added to `skipped`.
+fn listed(directory: &Path, skipped: &mut Vec<PathBuf>) -> Vec<PathBuf> {
+    sorted(directory).unwrap_or_else(|_| {
+        skipped.push(directory.to_owned());
         Vec::new()
     })
 }
