@@ -288,9 +288,13 @@ impl SummaryOperation {
         job_context: &JobContext,
     ) -> Result<Vec<SummaryText>, EngineError> {
         let mut summaries = Vec::new();
+        // Where both together may not take what they were given, each gets its share of that.
+        let given: u64 = jobs.iter().map(|job| job.local_tokens).fold(0, u64::saturating_add);
+        let most = jobs.first().map_or(0, SummaryJob::most_local_tokens);
+        let share = |tokens: u64| (u128::from(tokens) * u128::from(most.min(given)) / u128::from(given.max(1))) as u64;
         let (mut room, mut written) = (0u64, 0);
         for job in jobs.iter().rev() {
-            room = room.saturating_add(job.local_tokens);
+            room = room.saturating_add(share(job.local_tokens));
             let room = room.min(job.most_local_tokens());
             let job = SummaryJob { local_tokens: room.saturating_sub(written), ..job.clone() };
             let summary = self.unless_cancelled(summarizer.summarize(job, job_context)).await?;
