@@ -285,11 +285,7 @@ impl Builder<'_> {
             return THE_LATEST.to_owned();
         }
         let units = (self.units / TOLD_PART).clamp(fewest, most);
-        let is_pasted = || {
-            let is_log = shown_error(request).is_some() && !is_typed(request);
-            is_log || !sentences(request).any(|one| is_said(one) && is_substantive(one))
-        };
-        match reported(request).filter(|_| is_pasted()) {
+        match reported(request).filter(|_| is_pasted(request)) {
             Some(problem) => clip(&problem, units),
             None => told_in(request, units),
         }
@@ -415,6 +411,12 @@ fn told_in(request: &str, units: usize) -> String {
         is_cut = sentence.is_empty();
     }
     out.trim().to_owned()
+}
+
+/// Whether a request only shows something, such as a log.
+pub(super) fn is_pasted(request: &str) -> bool {
+    let is_log = shown_error(request).is_some() && !is_typed(request);
+    is_log || !sentences(request).any(|one| is_said(one) && is_substantive(one))
 }
 
 /// Whether a sentence is one of words. A word in capitals alone, such as `GET`, begins a line of a log.
