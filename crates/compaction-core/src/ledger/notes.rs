@@ -303,6 +303,8 @@ pub(crate) const TO_RUN: &str = "Run again: ";
 /// Starts the item of a latest request that is answered, and its next step.
 pub(crate) const IDLE: &str = "Nothing is in progress";
 pub(crate) const NOTHING_LEFT: &str = "Nothing is left of the latest request";
+/// Starts what an answer tells the person to do.
+pub(crate) const FOR_THE_USER: &str = "Left to the user: ";
 /// Starts the step of an answer that offers options.
 pub(crate) const OFFERED: &str = "The assistant offered: ";
 /// Starts the decision of a person who took one of them.

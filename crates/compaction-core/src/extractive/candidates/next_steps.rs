@@ -7,7 +7,7 @@ use super::{Builder, LONGEST_REPEAT};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
-use crate::ledger::answers::is_assent;
+use crate::ledger::answers::{agrees_with_person, is_assent};
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, typed};
@@ -202,7 +202,7 @@ impl Builder<'_> {
             let next = behind.replace(one);
             let is_short = utf16_len(&one.text) < SHORT_CAUSE;
             let cause = if is_short { next.filter(|next| next.position == one.position) } else { Some(one) };
-            cause.filter(|cause| is_theory(&one.text) && is_cause(cause))
+            cause.filter(|cause| is_theory(&one.text) && is_cause(cause) && !agrees_with_person(&cause.text))
         });
         // What was announced before several steps is done.
         let mut own = of_turn().take_while(|one| one.position == newest.position && step.calls_since_words <= 1);
