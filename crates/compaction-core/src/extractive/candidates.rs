@@ -123,7 +123,7 @@ impl Candidates {
             pool,
         };
         builder.requests();
-        let has_failed_runs = builder.failed_runs();
+        let failed = builder.failed_runs();
         builder.notes();
         builder.milestones();
         builder.repository();
@@ -136,7 +136,8 @@ impl Candidates {
             builder.last_step();
             builder.blocked();
         }
-        builder.go_on(has_failed_runs);
+        builder.go_on(failed.is_some());
+        builder.add_runs(failed.unwrap_or_default());
         builder.finished();
         Self { pool: builder.pool, checks: builder.checks }
     }

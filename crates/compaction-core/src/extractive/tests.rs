@@ -201,8 +201,8 @@ fn fills_every_section() {
             InProgress: Ran `cargo build`: no result yet
             Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
             Decisions: **I'll use `nom::bytes`**: it is faster.
-            NextSteps: Fix the failure of `cargo test -p parser` (error[E0308]: mismatched types), then run it again
             NextSteps: Go on with: now fix the test
+            NextSteps: Still open from before the latest request: the failure of `cargo test -p parser` (error[E0308]: mismatched types)
             CriticalContext: Assistant: I'll use `nom::bytes` because it is faster.
         "#]],
     );
@@ -270,8 +270,8 @@ fn merges_the_previous_summary_item_by_item() {
             InProgress: Working on: the latest request (nothing was done for it yet)
             Blocked: `lint` failed: E2 (files changed since, not run again)
             Decisions: **Use nom**: speed
-            NextSteps: Run again: `lint`, which failed before `a.rs` was changed (E2)
             NextSteps: Go on with: Never panic. Now release it
+            NextSteps: Run again: `lint`, which failed before `a.rs` was changed (E2)
             NextSteps: Publish
             CriticalContext: Earlier: Port 8080; Risks: none that; Risks: we know
             CriticalContext: Assistant: All done.

@@ -11,7 +11,8 @@ use super::problems::reports;
 use super::requests::WORK;
 use super::statements::sentences;
 use super::text::{
-    WordList, clip_middle, clip_sentences, has_any, has_piece, normalised, one_line, starts_with_piece, word_list,
+    WordList, clip_middle, clip_sentences, first_words, has_any, has_piece, normalised, one_line, starts_with_piece,
+    word_list,
 };
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
@@ -71,6 +72,7 @@ const MEANT_UNSPACED: &[&str] = listed!(UNSPACED, "answers: meant");
 const MEANT_WITHIN: usize = 6;
 /// Words that only praise what the person said.
 static PRAISE: WordList = word_list!(SPACED, "answers: praise");
+const PRAISE_UNSPACED: &[&str] = listed!(UNSPACED, "answers: praise");
 /// Most words, and characters of a script without spaces, of a message that only agrees: `ok, try that`.
 const ASSENT_WORDS: usize = 4;
 const ASSENT_CHARACTERS: usize = 8;
@@ -296,6 +298,11 @@ fn is_plain_assent(message: &str) -> bool {
 pub(super) fn is_praise(sentence: &str) -> bool {
     let words = normalised(sentence);
     words.split_whitespace().count() <= ASSENT_WORDS && PRAISE.words.iter().any(|praise| words.contains(praise))
+}
+
+/// Whether a sentence of the model begins with a praise of what the person said, and so agrees with it.
+pub(crate) fn agrees_with_person(sentence: &str) -> bool {
+    PRAISE.starts(&first_words(sentence, ASSENT_WORDS)) || starts_with_piece(sentence, PRAISE_UNSPACED)
 }
 
 /// A sentence of the model without the few words before a dash that only praise what the person said.

@@ -112,7 +112,9 @@ pub(crate) fn is_announcement(sentence: &str) -> bool {
 fn is_unspaced_announcement(sentence: &str) -> bool {
     let (starts, ends) = UNSPACED_ANNOUNCEMENTS;
     let bare = sentence.trim_end_matches(['\u{3002}', '.', ':', '\u{ff1a}', '!', '\u{ff01}']);
-    starts.iter().any(|start| bare.starts_with(start)) || ends.iter().any(|end| bare.ends_with(end))
+    // `What comes next?` begins with the same words.
+    !bare.ends_with(['?', '\u{ff1f}'])
+        && (starts.iter().any(|start| bare.starts_with(start)) || ends.iter().any(|end| bare.ends_with(end)))
 }
 
 /// Whether a person's message can be understood without the messages before it.

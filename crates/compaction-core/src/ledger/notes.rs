@@ -295,12 +295,16 @@ pub(crate) const CHANGED_SINCE: &str = "files changed since";
 pub(crate) const GO_ON: &str = "Go on with: ";
 /// Starts the parts of that request for which nothing was said or done yet.
 pub(crate) const OPEN_PARTS: &str = "the rest of the latest request, for which nothing is seen yet: ";
-/// Start the step of a run that failed, and of one that came before the newest change of a file.
+/// Start the step of a run that failed, of one that failed before the newest request, and of one that came before the
+/// newest change of a file.
 pub(crate) const TO_FIX: &str = "Fix the failure of ";
+pub(crate) const STILL_FAILS: &str = "Still open from before the latest request: the failure of ";
 pub(crate) const TO_RUN: &str = "Run again: ";
 /// Starts the item of a latest request that is answered, and its next step.
 pub(crate) const IDLE: &str = "Nothing is in progress";
 pub(crate) const NOTHING_LEFT: &str = "Nothing is left of the latest request";
+/// Starts what an answer tells the person to do.
+pub(crate) const FOR_THE_USER: &str = "Left to the user: ";
 /// Starts the step of an answer that offers options.
 pub(crate) const OFFERED: &str = "The assistant offered: ";
 /// Starts the decision of a person who took one of them.

@@ -1,5 +1,6 @@
 //! The plan of the newest task list, and the next steps that an answer names.
 
+use super::answers::is_courtesy;
 use super::bold::without_bold;
 use super::closed_requests::instructs;
 use super::coverage::{Coverage, Sums, Target};
@@ -19,7 +20,8 @@ static LEFT: WordList = word_list!(SPACED, "steps: left");
 /// The same in other languages.
 static LEFT_ELSEWHERE: WordList = word_list!(SPACED, "steps: left elsewhere");
 const LEFT_UNSPACED: &[&str] = listed!(UNSPACED, "steps: left");
-/// Phrases of steps that are the person's, in languages without spaces.
+/// Phrases of steps that are the person's.
+static OF_PERSON: WordList = word_list!(SPACED, "steps: of the person");
 const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "steps: of the person");
 /// Words behind `next` where it tells of a step.
 static NEXT_WHAT: WordList = word_list!(SPACED, "steps: next what");
@@ -85,7 +87,12 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
 
 /// Whether a step is what the person was told to do.
 pub(crate) fn is_of_person(step: &str) -> bool {
-    instructs(step) || has_piece(step, OF_PERSON_UNSPACED)
+    instructs(step) || addresses(step)
+}
+
+/// Whether a step says, in words to the person, what they have to do.
+pub(crate) fn addresses(step: &str) -> bool {
+    has_piece(step, OF_PERSON_UNSPACED) || OF_PERSON.is_in(&normalised(step))
 }
 
 /// What a sentence names that a call may have: text in backticks, paths and names of files.
@@ -198,6 +205,7 @@ pub(crate) fn names_work(sentence: &str) -> bool {
     let is_data = ESCAPES.iter().any(|mark| sentence.contains(mark));
     is_sized(sentence)
         && !is_data
+        && !is_courtesy(sentence)
         && !sentence.ends_with([':', '\u{ff1a}'])
         // What is ticked off is done or right.
         && !sentence.trim_end().trim_end_matches('\u{fe0f}').ends_with(TICKS)

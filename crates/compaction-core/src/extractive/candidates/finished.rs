@@ -6,7 +6,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::closed_requests::instructs;
 use crate::ledger::conclusions::{concluded, recommended};
 use crate::ledger::cues::is_substantive;
-use crate::ledger::notes::{IDLE, NOTHING_LEFT, RECOMMENDED};
+use crate::ledger::notes::{FOR_THE_USER, IDLE, NOTHING_LEFT, RECOMMENDED};
 use crate::ledger::steps::names_in;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{NoteKind, Request, Voice};
@@ -16,8 +16,6 @@ use crate::tools::PlanStatus;
 /// Most UTF-16 units of what the answer reports, and the part of a summary that it may take.
 const LONGEST_REPORT: usize = 600;
 const REPORT_PART: usize = 24;
-/// Starts what the answer tells the person to do.
-const FOR_THE_USER: &str = "Left to the user: ";
 /// Most UTF-16 units of what it recommends.
 const LONGEST_ADVICE: usize = 420;
 

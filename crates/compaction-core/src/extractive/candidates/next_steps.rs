@@ -7,7 +7,7 @@ use super::{Builder, LONGEST_REPEAT};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
-use crate::ledger::answers::is_assent;
+use crate::ledger::answers::{agrees_with_person, is_assent};
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
 use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, typed};
@@ -202,7 +202,7 @@ impl Builder<'_> {
             let next = behind.replace(one);
             let is_short = utf16_len(&one.text) < SHORT_CAUSE;
             let cause = if is_short { next.filter(|next| next.position == one.position) } else { Some(one) };
-            cause.filter(|cause| is_theory(&one.text) && is_cause(cause))
+            cause.filter(|cause| is_theory(&one.text) && is_cause(cause) && !agrees_with_person(&cause.text))
         });
         // What was announced before several steps is done.
         let mut own = of_turn().take_while(|one| one.position == newest.position && step.calls_since_words <= 1);
@@ -285,11 +285,7 @@ impl Builder<'_> {
             return THE_LATEST.to_owned();
         }
         let units = (self.units / TOLD_PART).clamp(fewest, most);
-        let is_pasted = || {
-            let is_log = shown_error(request).is_some() && !is_typed(request);
-            is_log || !sentences(request).any(|one| is_said(one) && is_substantive(one))
-        };
-        match reported(request).filter(|_| is_pasted()) {
+        match reported(request).filter(|_| is_pasted(request)) {
             Some(problem) => clip(&problem, units),
             None => told_in(request, units),
         }
@@ -415,6 +411,12 @@ fn told_in(request: &str, units: usize) -> String {
         is_cut = sentence.is_empty();
     }
     out.trim().to_owned()
+}
+
+/// Whether a request only shows something, such as a log.
+pub(super) fn is_pasted(request: &str) -> bool {
+    let is_log = shown_error(request).is_some() && !is_typed(request);
+    is_log || !sentences(request).any(|one| is_said(one) && is_substantive(one))
 }
 
 /// Whether a sentence is one of words. A word in capitals alone, such as `GET`, begins a line of a log.

@@ -14,9 +14,10 @@ use crate::ledger::choices::is_process;
 use crate::ledger::constraints::{is_bound, lasts};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
-    CHOSE, DECIDED, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN, answered_with,
+    CHOSE, DECIDED, FOR_THE_USER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN,
+    answered_with,
 };
-use crate::ledger::steps::is_of_person;
+use crate::ledger::steps::{addresses, is_of_person};
 use crate::ledger::text::{first_words, one_line};
 use crate::ledger::{Note, NoteKind};
 use crate::summary::{Section, SummaryKind};
@@ -110,7 +111,10 @@ impl<'a> Builder<'a> {
             };
             // How the work goes on is said by the name of the option.
             let text = if chooses_process(note) { option_name(&note.text) } else { &note.text };
-            self.pool.add(section, text, origin, rank);
+            let is_told = || ![FOR_THE_USER, OFFERED].iter().any(|start| text.starts_with(start)) && !is_asking(text);
+            let for_user = note.kind == NoteKind::Step && is_told() && addresses(text);
+            let start = if for_user { FOR_THE_USER } else { "" };
+            self.pool.add(section, &format!("{start}{text}"), origin, rank);
         }
         for note in self.decisions_of_turn().filter(|note| told.contains_key(&std::ptr::from_ref(*note))) {
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };

@@ -3,18 +3,21 @@
 use std::collections::HashSet;
 
 use super::Builder;
+use super::next_steps::is_pasted;
 use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::commands::{
     clip_command, core_command, has_inline_code, is_check, only_looks, purposes, without_preparation,
 };
+use crate::ledger::cues::is_substantive;
 use crate::ledger::names::ending;
-use crate::ledger::notes::{TO_FIX, TO_RUN};
+use crate::ledger::notes::{STILL_FAILS, TO_FIX, TO_RUN};
 use crate::ledger::outcomes::failed_count;
+use crate::ledger::rules::only_sets_rules;
 use crate::ledger::text::{clip, one_line, quote};
-use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome};
-use crate::summary::Section;
+use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome, Request, RequestWeight};
+use crate::summary::{Section, SummaryKind};
 use crate::tools::edits_files;
 
 /// Most failed runs that are steps: the newest ones.
@@ -28,23 +31,24 @@ const MOST_COMPARED: usize = 200;
 const PARTS: usize = 2;
 
 impl Builder<'_> {
-    /// The failed runs that nothing made up for: checks, and runs of files that were changed since. Returns whether
-    /// there are any.
-    pub(super) fn failed_runs(&mut self) -> bool {
+    /// The failed runs that nothing made up for: checks, and runs of files that were changed since. Returns the steps of
+    /// those that are older than an open request, which comes first; `None` if nothing failed.
+    pub(super) fn failed_runs(&mut self) -> Option<Vec<String>> {
         if !self.tells_state {
-            return false;
+            return None;
         }
         let ledger = self.with_turn;
         let newest = ledger.files.iter().max_by_key(|file| file.changed_at).filter(|file| file.changed_at > 0);
         let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().collect();
         if errors.is_empty() {
-            return false;
+            return None;
         }
         let paths: HashSet<String> = ledger.files.iter().map(|file| shown(&file.path)).collect();
         let is_run = |subject: &str| !subject.contains("({") && !paths.contains(subject);
         // A run that failed for a finished request is not made up for by anything that follows.
         let asked_at = self.latest().map_or(0, |latest| latest.position);
         let is_over = self.is_finished();
+        let ordered_at = self.ordered_at();
         let step = |error: &ErrorRecord| {
             let subject = error.subject.as_deref().filter(|subject| is_run(subject) && !only_looks(subject))?;
             let is_meant = is_check(subject)
@@ -66,18 +70,43 @@ impl Builder<'_> {
                     .rev()
                     .take_while(|one| one.position > error.position)
                     .any(|one| is_edit(&one));
-            Some(match changed {
+            let is_before = error.position < ordered_at;
+            let step = match changed {
                 None if is_edited => format!("{TO_RUN}{command}, which failed before the latest edits ({reason})"),
                 Some(file) => format!("{TO_RUN}{command}, which failed before {} was changed ({reason})", name(file)),
+                None if is_before => format!("{STILL_FAILS}{command} ({reason})"),
                 None => format!("{TO_FIX}{command} ({reason}), then run it again"),
-            })
+            };
+            Some((is_before, step))
         };
         errors.sort_by_key(|error| error.position);
-        let steps: Vec<String> = errors.into_iter().rev().filter_map(step).take(MOST_FAILED).collect();
-        for step in &steps {
-            self.pool.add(Section::NextSteps, step, Origin::at(u64::MAX), Rank::Focus);
+        let steps: Vec<(bool, String)> = errors.into_iter().rev().filter_map(step).take(MOST_FAILED).collect();
+        if steps.is_empty() {
+            return None;
         }
-        !steps.is_empty()
+        let (behind, first): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(is_before, _)| *is_before);
+        self.add_runs(first.into_iter().map(|(_, step)| step));
+        Some(behind.into_iter().map(|(_, step)| step).collect())
+    }
+
+    /// Adds steps of failed runs behind those that are there.
+    pub(super) fn add_runs(&mut self, steps: impl IntoIterator<Item = String>) {
+        for step in steps {
+            self.pool.add(Section::NextSteps, &step, Origin::at(u64::MAX), Rank::Focus);
+        }
+    }
+
+    /// The position of the newest request if it is open and asks for something by itself; 0 otherwise. A word such as
+    /// `continue` goes on with what failed, and so does what a person only shows.
+    fn ordered_at(&self) -> u64 {
+        let newest = self.with_turn.last_request().filter(|_| self.kind == SummaryKind::History && self.is_open());
+        let asks = |one: &&Request| {
+            one.weight != RequestWeight::Answer
+                && is_substantive(&one.text)
+                && !only_sets_rules(&one.text)
+                && !is_pasted(&one.text)
+        };
+        newest.filter(asks).map_or(0, |newest| newest.position)
     }
 
     /// The file that the newest change wrote anew, if the model runs files of its kind beside it and did not run this one.

@@ -209,6 +209,50 @@ fn a_check_before_edits_that_name_no_file_is_run_again() {
 }
 
 #[test]
+fn a_newer_order_comes_before_what_failed() {
+    let failed = [user("Add a menu to the shop"), runs("1", "npm test"), returns("1", "error: no menu", true)];
+    let fix = "Fix the failure of `npm test` (error: no menu), then run it again";
+    assert!(after(Section::NextSteps, &failed).starts_with(fix));
+    let ordered = |words: &str| {
+        let stopped = [says("One test of the menu still fails, as it was before.", "stop"), user(words)];
+        [&failed[..], &stopped].concat()
+    };
+    let messages = ordered("Leave the tests for a while and start the program instead");
+    let next = after(Section::NextSteps, &messages);
+    let open = "Still open from before the latest request: the failure of `npm test` (error: no menu)";
+    assert!(next.starts_with("Go on with: Leave the tests") && next.ends_with(open), "{next}");
+    assert!(after(Section::Blocked, &messages).contains("`npm test` failed"));
+    // Who only says to go on means what failed.
+    assert!(after(Section::NextSteps, &ordered("continue")).starts_with(fix));
+    // A run behind the order counts for it.
+    let again = [runs("2", "npm test"), returns("2", "error: no menu", true)];
+    assert!(after(Section::NextSteps, &[&messages[..], &again].concat()).starts_with(fix));
+}
+
+#[test]
+fn speech_to_the_person_is_no_step() {
+    let answered = |words: &str| after(Section::NextSteps, &[user("Write scripts for the rooms"), says(words, "stop")]);
+    let told =
+        "The scripts are written. Since you run the server yourself, you'll need to start them in your terminal.";
+    let next = answered(told);
+    assert!(next.starts_with("Left to the user: Since you run the server yourself"), "{next}");
+    for closing in ["What would you like to do next?", "Was möchtest du als nächstes machen?", "接下来想做什么？"]
+    {
+        let next = answered(&format!("The scripts work as they should.\n\n{closing}"));
+        assert_eq!(next, "Nothing is left of the latest request. The next message of the user decides", "{closing}");
+    }
+    let cause = |words: &str| {
+        let edit = calls("1", "read", r#"{"path":"src/app.ts"}"#);
+        let messages = [user("The page of the shop is empty again"), says(words, "toolUse"), edit];
+        after(Section::NextSteps, &messages)
+    };
+    let found = "I see the problem. The route of the shop is declared behind the one for all other pages.";
+    assert!(cause(found).contains("the cause, as last found: The route of the shop"), "{}", cause(found));
+    let agreed = "I see the problem. You're right - the page of the shop should not be empty for anyone.";
+    assert!(!cause(agreed).contains("the cause"), "{}", cause(agreed));
+}
+
+#[test]
 fn a_script_that_runs_tests_fails_with_them() {
     let noise = "a line of the manual\n".repeat(100);
     let status = |count: u32| format!("== {count} failed, 60 passed in 17s ==\n{noise}");
