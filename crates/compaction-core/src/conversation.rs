@@ -12,11 +12,10 @@ use std::sync::Arc;
 
 use crate::entry::EntryId;
 use crate::json::{Json, RawObject};
-use crate::message::{BashExecution, Block, Body, Content, Message, System, ToolCall, blocks_text};
+use crate::message::{BashExecution, Block, Body, Content, HARNESS_TYPE, Message, System, ToolCall, blocks_text};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tokens;
-use crate::transcripts::HARNESS_TYPE;
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {

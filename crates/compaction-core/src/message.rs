@@ -31,6 +31,9 @@ pub struct Message {
     tokens: OnceLock<u64>,
 }
 
+/// `customType` of messages that the harness of an agent wrote in the name of the person, such as the text of a skill.
+pub const HARNESS_TYPE: &str = "compactd.harness";
+
 /// Maximum bytes of a message whose body is not kept when only its tokens are computed. Such a body takes more memory
 /// than the text and is quickly read again.
 const SHORT_BYTES: usize = 1024;

@@ -37,8 +37,6 @@ pub use records::{KeptRecord, original};
 pub const RECORD_TYPE: &str = "compactd.transcript";
 /// `customType` of the entry that ends an import.
 pub const IMPORT_TYPE: &str = "compactd.import";
-/// `customType` of messages that the harness of an agent wrote in the name of the person, such as the text of a skill.
-pub const HARNESS_TYPE: &str = "compactd.harness";
 /// Number of bytes at the start of a transcript that [`detect`] and [`identify`] read.
 pub const HEAD_BYTES: usize = 1 << 20;
 /// Maximum bytes of a record.

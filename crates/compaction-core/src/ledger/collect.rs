@@ -38,10 +38,9 @@ use super::text::{clip_middle, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
-use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
+use crate::message::{Assistant, Block, Body, Content, HARNESS_TYPE, Message, ToolCall, blocks_text};
 use crate::projection::PreparedMessage;
 use crate::tools::{FileTools, names_path, plan_text};
-use crate::transcripts::HARNESS_TYPE;
 
 /// The command by which a person has aider take back its newest commit.
 const UNDO: &str = "/undo";

@@ -92,7 +92,7 @@ fn check(messages: &[PreparedMessage], expected: Expect) {
 #[test]
 fn what_a_harness_wrote_in_the_name_of_the_person_is_not_theirs() {
     let harness = |text: &str| {
-        let kind = crate::transcripts::HARNESS_TYPE;
+        let kind = crate::message::HARNESS_TYPE;
         message(&format!("{{\"role\":\"custom\",\"customType\":\"{kind}\",\"content\":{}}}", encode_string(text)))
     };
     let rule = "Never edit the lock file by hand.";

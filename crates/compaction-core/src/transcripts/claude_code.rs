@@ -6,11 +6,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use super::Reader;
 use super::records::Record;
 use super::tree::{Group, Tree, count_at, items, text_at, time_of, value_at};
-use super::{HARNESS_TYPE, Reader};
 use crate::formats::Format;
 use crate::json::{self, Json, RawObject};
+use crate::message::HARNESS_TYPE;
 
 /// Types of lines without a message.
 const WITHOUT_MESSAGE: [&str; 31] = [
