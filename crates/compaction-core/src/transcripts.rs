@@ -289,15 +289,12 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Cursor
-        | Agent::ClaudeCode
-        | Agent::Codex
-        | Agent::OpenCode
-        | Agent::Gemini
-        | Agent::Cline
-        | Agent::Copilot
-            if matches!(agent, Agent::Gemini | Agent::Cline | Agent::Copilot)
-                || markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
+        Agent::Gemini | Agent::Cline | Agent::Copilot => {
+            markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
+        }
+        // These have transcripts of their own, too.
+        Agent::Cursor | Agent::ClaudeCode | Agent::Codex | Agent::OpenCode
+            if markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
         {
             markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
         }

@@ -689,13 +689,13 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Position of the latest change of a file; 0 for none.
     /// The files that were changed behind a position.
     pub(super) fn changed_since(&self, position: u64) -> Vec<&str> {
         let changed = self.files.values().filter(|file| file.changed_at > position);
         changed.map(|file| file.path.as_str()).collect()
     }
 
+    /// Position of the latest change of a file; 0 for none.
     pub(super) fn changed_at(&self) -> u64 {
         self.changed_at
     }

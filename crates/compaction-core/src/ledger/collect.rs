@@ -476,14 +476,14 @@ impl<'a> Collector<'a> {
     /// code without any call.
     fn only_proposes(&self) -> bool {
         let asked_at = self.asked.position;
-        let own = self.statements.list().iter().rev().take_while(|one| one.position > asked_at);
+        let mut own = self.statements.list().iter().rev().take_while(|one| one.position > asked_at);
         self.asked.answers().len() == 1
             && self.actions.changed_at() <= asked_at
             && only_proposes(
                 self.dialogue.newest_text(),
                 self.actions.changed_at() > 0 && self.actions.last_call() < asked_at,
             )
-            && own.clone().all(|one| one.voice != Voice::Milestone)
+            && own.all(|one| one.voice != Voice::Milestone)
     }
 
     /// Records that the open request was answered, if it was. `next` is the request that follows it. Returns the request

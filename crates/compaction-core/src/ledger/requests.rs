@@ -10,6 +10,7 @@ use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_
 use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
 use super::cues::{choice, goal_line, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
+use super::names::ending;
 use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
 use super::problems::reports;
 use super::reasons::{change_of_plan, other_way, with_subject};
@@ -240,7 +241,9 @@ fn without_quotes(text: &str) -> Cow<'_, str> {
     }
     let mut lines = text.lines().peekable();
     // The prompt of a terminal stands behind the files of the conversation.
-    let files = lines.next_if(|first| first.split_whitespace().all(|word| word.contains('.')) && !first.is_empty());
+    let names_files =
+        |first: &&str| !first.trim().is_empty() && first.split_whitespace().all(|word| ending(word).is_some());
+    let files = lines.next_if(names_files);
     let own = files.and_then(|_| lines.next_if(is_quote)).map(|line| line.trim_start().trim_start_matches(['>', ' ']));
     let first = own.or(files).into_iter();
     Cow::Owned(first.chain(lines.filter(|line| !is_quote(line))).collect::<Vec<_>>().join("\n"))
@@ -600,6 +603,8 @@ mod tests {
             ("src/a.rs src/b.rs\n> Never touch the store.\n> It is new.", "Never touch the store."),
             ("src/a.rs\n> Never touch the store.\nPort it.", "Never touch the store.\nPort it."),
             ("See src/a.rs\n> Never touch the store.", "See src/a.rs"),
+            ("No.\n> Never touch the store.", "No."),
+            ("   \n> Never touch the store.\nPort it.", "   \nPort it."),
             ("> src/a.rs\n> Never touch the store.\nPort it.", "Port it."),
         ] {
             assert_eq!(without_quotes(text), own, "{text}");

@@ -355,7 +355,8 @@ impl Shared {
                 break;
             }
             let inside = fence + opening.len();
-            let (end, behind) = if label == INPUT { end_of_json(text, inside) } else { end_of_quote(text, inside) };
+            let (end, behind) =
+                if label == INPUT { end_of_json(text, inside) } else { end_of_quote(text, inside, is_early) };
             let body = &text[inside..end];
             let body = body.strip_suffix('\n').unwrap_or(body);
             // The fence around the call ends directly behind it.
@@ -476,14 +477,17 @@ fn end_of_json(text: &str, from: usize) -> (usize, usize) {
 }
 
 /// The same for an output. Without an end by the rules of [`Quote`] before the next call, the first fence before a blank
-/// line ends it, or the end of the text.
-fn end_of_quote(text: &str, from: usize) -> (usize, usize) {
+/// line ends it, or the end of the text. `is_early` says that calls are in fences, as in early versions.
+fn end_of_quote(text: &str, from: usize, is_early: bool) -> (usize, usize) {
     let (mut at, mut quote, mut last, mut first) = (from, Quote::Open, (from, from), None);
     while at < text.len() {
         let line = line_at(text, at);
-        if line.starts_with(TOOL)
-            && let Some(first) = first
-        {
+        let next = at + line.len();
+        let is_call = || match is_early {
+            true => line.trim_end() == FENCE && line_at(text, next).starts_with(EARLY_TOOL),
+            false => line.starts_with(TOOL),
+        };
+        if let Some(first) = first.filter(|_| is_call()) {
             return first;
         }
         let is_blank = line.trim().is_empty();
@@ -494,8 +498,8 @@ fn end_of_quote(text: &str, from: usize) -> (usize, usize) {
         if quote == Quote::None {
             return last;
         }
-        last = (at, at + line.len());
-        at += line.len();
+        last = (at, next);
+        at = next;
     }
     match quote {
         Quote::Ending => last,

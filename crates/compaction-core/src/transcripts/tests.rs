@@ -251,13 +251,14 @@ fn an_import_may_end_inside_a_call() {
 
 /// What looks like the start of a part does not make the reading of the rest longer.
 #[test]
-fn marks_without_an_end_are_read_once() {
+fn marks_without_an_end_lose_nothing() {
     let opencode = "# T\n\n**Session ID:** ses_1\n\n---\n\n## Assistant\n\n";
     let gemini = "## MODEL \u{2728}\n\n";
     for (start, part) in [
         (opencode, "**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
         (opencode, "```\n\ntext\n\n**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
         (opencode, "**Tool: a**\n\n**Input:**\n```json\n{\n\n"),
+        (opencode, "```\nTool: a\n\n**Output:**\n```\ntext\n```x\ntext\n```\n\n"),
         (opencode, "_Thinking:_\n\n"),
         ("**User:**\n\n<task>\n\n---\n\n**Assistant:**\n\n", "<read_file>\n<a_b>\n<path>\n</path>\n"),
         ("**User:**\n\n<task>\n\n---\n\n**Assistant:**\n\n", "<read_file>\n<content>\n</read_file>\n"),
@@ -267,16 +268,11 @@ fn marks_without_an_end_are_read_once() {
         (gemini, "**Tool Command**:\n```json\n{"),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
     ] {
-        let time = |count: usize| {
-            let text = [start, &part.repeat(count)].concat();
-            let source = source_of("marks", text.as_bytes());
-            let started = std::time::Instant::now();
-            let (entries, ..) = imported(&source, text.as_bytes(), Existing::default());
-            assert_eq!(original_of(&entries), text.as_bytes());
-            started.elapsed().as_secs_f64()
-        };
-        let (short, long) = (time(1_000), time(16_000));
-        assert!(long < 4.0 || long < short * 80.0, "{part:?}: {short} s, {long} s");
+        // So many that reading the rest again for each of them would take minutes.
+        let text = [start, &part.repeat(16_000)].concat();
+        let source = source_of("marks", text.as_bytes());
+        let (entries, ..) = imported(&source, text.as_bytes(), Existing::default());
+        assert_eq!(original_of(&entries), text.as_bytes(), "{part:?}");
     }
 }
 

@@ -223,10 +223,15 @@ pub(crate) async fn compact_messages(
     let format = Format::from(params.format.unwrap_or_default());
     let (messages, previous) = (params.messages, params.previous);
     let cwd = call.server.configuration()?.cwd.display().to_string();
-    let owned = blocking(move || MessageSession::of(messages, format, previous.as_ref(), cwd)).await?;
-    let MessageSession { session, instructions, ids, sources } = owned;
-    let model = params.model.map(AgentModel::from);
-    let model = model.map(|model| beside_instructions(model, &instructions, format, &settings)).transpose()?;
+    let (model, of_call) = (params.model.map(AgentModel::from), settings.clone());
+    // Reading the messages takes as long as they are.
+    let read = move || {
+        let owned = MessageSession::of(messages, format, previous.as_ref(), cwd)?;
+        let beside = |model| beside_instructions(model, &owned.instructions, format, &of_call);
+        let model = model.map(beside).transpose()?;
+        Ok((owned, model))
+    };
+    let (MessageSession { session, instructions, ids, sources }, model) = blocking(read).await?;
     let mut request = CompactionRequest::default();
     request.custom_instructions = params.instructions;
     request.force = params.force;
