@@ -143,9 +143,12 @@ impl Session {
         let mut found = index.diagnostics.clone();
         // Each compaction would walk its path to its first kept entry. With this, all of them take one walk of the tree.
         let ancestry = (!index.has_cycle).then(|| Ancestry::of(index));
-        for record in index.current() {
+        // An entry that a later one of its id replaces may be broken, too.
+        for slot in 0..index.record_count() {
+            let record = index.record(slot);
             self.check_encoding(&record)?.into_iter().for_each(|diagnostic| found.add(diagnostic));
             let diagnostic = match self.parse(&record) {
+                Ok(_) if index.is_superseded(slot) => None,
                 Ok(entry) => self.check_first_kept(&record, &entry, ancestry.as_ref())?,
                 Err(StoreError::BrokenEntry { id, line, source }) => {
                     let message = match source {
