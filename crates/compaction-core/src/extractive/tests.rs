@@ -1144,6 +1144,30 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
 }
 
 #[test]
+fn an_interrupted_call_and_a_failed_request_are_told_as_what_they_are() {
+    let failed = "API Error: 429 {\"error\":{\"message\":\"at most 120 requests in 60 minutes\"}}";
+    let messages = [
+        user("Finish the open points of the list"),
+        says("I write the controller first.", "toolUse"),
+        says(failed, "stop"),
+    ];
+    let text = text_of(&history(&prepared(&messages)));
+    assert!(!text.contains("Assistant: API Error") && !text.contains("said: API Error"), "{text}");
+    let blocked = SummaryDocument::parse(&text).body[Section::Blocked].join("\n");
+    assert!(blocked.contains("at most 120 requests in 60 minutes"), "{text}");
+    let more = [
+        user("Finish the open points of the list, and keep notes"),
+        runs("1", "cargo run --bin import"),
+        returns("1", "Interrupted by user", true),
+        user("[Request interrupted by user]"),
+    ];
+    let text = text_of(&history(&prepared(&[&messages[..], &more[..]].concat())));
+    assert!(!text.contains("refused"), "{text}");
+    let blocked = SummaryDocument::parse(&text).body[Section::Blocked].join("\n");
+    assert_eq!(blocked, "`cargo run --bin import` failed: the user interrupted it");
+}
+
+#[test]
 fn the_request_of_a_split_turn_leads_the_history() {
     let messages = [
         user("Rename the widgets to panels in all of the sources"),

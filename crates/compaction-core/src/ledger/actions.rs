@@ -14,7 +14,7 @@ use super::names::ending;
 use super::notes::{COMMITTED, FAILED, LOOKED_UP, MOVED_BACK, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcomes, sentences_of};
-use super::person::{is_refusal, words_in_result};
+use super::person::is_refusal;
 use super::repository::{is_named, renaming};
 use super::results::{Results, ShownResult, without_frame};
 use super::terms::TextHashing;
@@ -371,8 +371,7 @@ impl<'a> Actions<'a> {
         }
         let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {
-            let said = words_in_result(output, false);
-            errors.refuse(&shown(&core_of(subject.0, &subject.1)), said.as_deref(), place);
+            errors.refuse(&shown(&core_of(subject.0, &subject.1)), output, place);
             return Vec::new();
         }
         let known = || -> Box<dyn Iterator<Item = &str>> { Box::new(self.files.keys().map(String::as_str)) };

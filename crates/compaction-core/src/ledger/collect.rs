@@ -11,7 +11,7 @@ use super::closed_requests::{
     only_proposes, proposed_item, rejects, reopens, said_first, said_of, shows,
 };
 use super::cues::is_substantive;
-use super::errors::Errors;
+use super::errors::{Errors, is_failed_request};
 use super::frames::frames;
 use super::last_step::{LastStep, NewestCalls};
 use super::names::NameKind;
@@ -557,6 +557,10 @@ impl<'a> Collector<'a> {
 
     fn read_answer(&mut self, assistant: &Assistant, place: SourcePosition<'a>, message: &'a Message) {
         let text = without_thinking(blocks_text(&assistant.content, "\n"));
+        if assistant.tool_calls().next().is_none() && is_failed_request(&text) {
+            self.errors.add(None, &super::error_line(&text), place, false);
+            return;
+        }
         let is_final = assistant.stop_reason.as_deref() == Some("stop");
         let parts: Vec<Part<'_>> = parts(&text).collect();
         self.statements.add_model(place, &parts, &frames(&text, &parts), is_final);

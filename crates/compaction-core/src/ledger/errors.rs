@@ -13,6 +13,7 @@ use super::commands::{is_goal, purposes};
 use super::failing::Failing;
 use super::finder::Phrases;
 use super::notes::SourcePosition;
+use super::person::{is_interruption, words_in_result};
 use super::terms::TextHashing;
 use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours, word_list};
 use crate::phrases::{HARNESSES, PROGRAMS, SPACED, UNSPACED, listed};
@@ -30,10 +31,14 @@ const NO_PROGRAM: &[&str] =
     &["command not found", ": not found", "is not recognized as an internal or external command"];
 /// Words of errors about a tool or a skill that is not there, in lower case.
 const NO_TOOLS: &[&str] = listed!(HARNESSES, "errors: no tools");
+/// Beginnings of messages in the name of the model that tell why a request to it failed.
+const FAILED_REQUESTS: &[&str] = listed!(HARNESSES, "errors: failed requests");
 /// Words of errors about a file that is not there, in lower case.
 const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such file", "cannot find the file"];
 /// Why a refused call blocks the work.
 const REFUSED: &str = "the user refused it";
+/// The error of a call that a person ended without a word.
+const INTERRUPTED: &str = "the user interrupted it";
 /// Most errors that are kept. The oldest resolved ones are dropped first.
 const MOST_ERRORS: usize = 400;
 
@@ -89,7 +94,7 @@ impl Errors {
             if !error.is_resolved {
                 self.wait(self.list.len(), error.subject.as_deref());
                 self.newest = self.newest.max(error.position);
-                let is_refusal = error.line.starts_with(REFUSED);
+                let is_refusal = error.line.starts_with(REFUSED) || error.line == INTERRUPTED;
                 self.refused.extend(error.subject.clone().filter(|_| is_refusal));
             }
             self.list.push(error.clone());
@@ -217,15 +222,16 @@ impl Errors {
         }
     }
 
-    /// Records that a person refused a call, and what they said. What failed before and was not tried again for that
+    /// Records that a person refused a call with this result, and what they said in it. What failed before and was not tried again for that
     /// reason stays as it is.
-    pub(super) fn refuse(&mut self, subject: &str, said: Option<&str>, place: SourcePosition<'_>) {
+    pub(super) fn refuse(&mut self, subject: &str, refusal: &str, place: SourcePosition<'_>) {
         let mut known = self.by_subject.get(subject_key(Some(subject))).into_iter().flatten();
         if known.any(|index| self.open.contains_key(index)) {
             return;
         }
-        let line = match said {
-            Some(said) => clip(&format!("{REFUSED} and said: {}", one_line(said)), LONGEST_TEXT),
+        let line = match words_in_result(refusal, false) {
+            Some(said) => clip(&format!("{REFUSED} and said: {}", one_line(&said)), LONGEST_TEXT),
+            None if is_interruption(refusal) => INTERRUPTED.to_owned(),
             None => format!("{REFUSED} and did not say what to do instead"),
         };
         self.add(Some(subject), &line, place, false);
@@ -294,6 +300,11 @@ impl Errors {
         let excess = self.list.len().saturating_sub(MOST_ERRORS);
         self.list.split_off(excess)
     }
+}
+
+/// Whether a harness tells in the name of the model why a request to it failed.
+pub(super) fn is_failed_request(answer: &str) -> bool {
+    FAILED_REQUESTS.iter().any(|start| answer.starts_with(start))
 }
 
 /// The purposes of an error's subject: the programs of a command, or the tool of a call.

@@ -9,7 +9,7 @@ use super::errors::{NO_OUTPUT, Worth, error_line, is_cause, is_trailer, lines_wi
 use super::logs::{findings, without_prefixes};
 use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
-use super::person::is_refusal;
+use super::person::{is_interruption, is_refusal};
 use super::problems::is_unsolved;
 use super::results::{SEPARATOR, without_frame};
 use super::statements::sentences;
@@ -409,7 +409,8 @@ fn few_lines(printed: &str) -> Option<String> {
 fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool) -> Option<String> {
     let kind = subject_of(call, action).0;
     if has_failed && is_refusal(output) {
-        return Some(" (the user refused it)".to_owned());
+        let what = if is_interruption(output) { "interrupted" } else { "refused" };
+        return Some(format!(" (the user {what} it)"));
     }
     let printed = printed_text(output);
     let log = without_frame(&printed);

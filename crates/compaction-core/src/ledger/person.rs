@@ -48,7 +48,9 @@ const REMINDER: &str = "system-reminder";
 static SENT_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("The user sent "));
 /// Texts of refused calls, in lower case.
 const REFUSALS: &[&str] = listed!(HARNESSES, "person: refusals");
-/// Each refusal has one of these words.
+/// The same of calls that a person ended while they ran.
+const INTERRUPTIONS: &[&str] = listed!(HARNESSES, "person: interruptions");
+/// Each of both has one of these words.
 const REFUSAL_WORDS: &[&str] = &["user", "aborted", "(y)es/(n)o"];
 /// Leading bytes of a result that are searched for a refusal.
 const REFUSAL_BYTES: usize = 400;
@@ -380,17 +382,29 @@ pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
     (!words.is_empty()).then(|| words.to_owned())
 }
 
-/// Whether a result says that a person refused or stopped the call.
+/// Whether a result says that a person refused or interrupted the call.
 pub(super) fn is_refusal(text: &str) -> bool {
+    let start = start_of_refusal(text);
+    if ["cancelled", "canceled", "rejected", "denied", "skipped"].contains(&start.trim_end_matches('.')) {
+        return true;
+    }
+    let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| start.contains(phrase));
+    has_one(REFUSAL_WORDS) && (has_one(REFUSALS) || has_one(INTERRUPTIONS))
+}
+
+/// Whether a refusal only interrupts the call: nobody judged what it was to do.
+pub(super) fn is_interruption(refusal: &str) -> bool {
+    let start = start_of_refusal(refusal);
+    let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| start.contains(phrase));
+    has_one(INTERRUPTIONS) && !has_one(REFUSALS)
+}
+
+fn start_of_refusal(text: &str) -> String {
     let mut end = text.len().min(REFUSAL_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let start = text[..end].trim().to_ascii_lowercase();
-    if ["cancelled", "canceled", "rejected", "denied", "skipped"].contains(&start.trim_end_matches('.')) {
-        return true;
-    }
-    REFUSAL_WORDS.iter().any(|word| start.contains(word)) && REFUSALS.iter().any(|refusal| start.contains(refusal))
+    text[..end].trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -513,7 +527,8 @@ mod tests {
                        edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse tabs";
         assert_eq!(words_in_result(refused, false).as_deref(), Some("use tabs"));
         assert!(is_refusal(refused));
-        assert!(REFUSALS.iter().all(|refusal| is_refusal(refusal)));
+        assert!(REFUSALS.iter().all(|refusal| is_refusal(refusal) && !is_interruption(refusal)));
+        assert!(INTERRUPTIONS.iter().all(|refusal| is_refusal(refusal) && is_interruption(refusal)));
         let denied =
             "The user denied this operation and provided the following feedback:\n<feedback>\nnot in main\n</feedback>";
         assert_eq!(words_in_result(denied, false).as_deref(), Some("not in main"));
