@@ -9,6 +9,7 @@ pub(crate) mod actions;
 pub(crate) mod answers;
 pub(crate) mod bold;
 mod causes;
+mod changes;
 pub(crate) mod choices;
 mod claims;
 pub(crate) mod closed_requests;
@@ -110,8 +111,10 @@ pub struct Ledger {
     pub plan: LatestPlan,
     /// Files that tools read or changed.
     pub files: Vec<FileRecord>,
-    /// What the newest calls showed or changed.
+    /// What the newest calls showed.
     pub(crate) results: Vec<results::ShownResult>,
+    /// What the newest changes of each file did, the file that was changed last as the last one.
+    pub(crate) changes: Vec<results::ShownResult>,
     /// Commands that ran.
     pub commands: Vec<CommandRecord>,
     /// The directory in which commands run, if one changed into it.

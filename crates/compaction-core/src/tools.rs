@@ -33,7 +33,9 @@ use crate::message::ToolCall;
 
 pub use outcome::{failed, files_done, has_failed, printed_text, unapplied};
 pub(crate) use outcome::{files_of_run, printed_and_failed, running};
-pub use patch::{added_lines, failed_edits, proposed_edits, removed_lines, reported_edits};
+pub use patch::{
+    FileChange, added_lines, changes_in_text, failed_edits, proposed_edits, removed_lines, reported_edits,
+};
 
 /// The command tool of the format's own agent. That agent counts no files of command lines, and the
 /// lists of its sessions must not depend on the program that compacts them.

@@ -28,6 +28,8 @@ const MOST_QUOTES: usize = 2;
 const NAMES_PERCENT: usize = 5;
 /// Percent of the budget for actions if the statements leave room.
 const ACTIONS_PERCENT: usize = 15;
+/// Percent of the budget for what was changed in each file, beside the share of its section.
+const CHANGES_PERCENT: usize = 12;
 /// Percent of the budget that must be left for a conversation to count as quiet.
 const QUIET_PERCENT: usize = 30;
 /// UTF-16 units for actions if little else is known: a fifth of it, between these two.
@@ -181,6 +183,13 @@ impl List {
         let candidate = self.candidates.get(self.looked_at)?;
         Some(candidate.cut_to(clipped(self.section, &candidate.text, self.units, clip)))
     }
+
+    /// UTF-16 units of the items about the changes of files.
+    fn changes(&self) -> usize {
+        let changes =
+            self.candidates.iter().filter(|one| self.section == Section::Done && one.text.starts_with(CHANGED));
+        changes.map(|one| cost(self.section, &one.text)).sum()
+    }
 }
 
 struct Chooser<'a> {
@@ -226,7 +235,8 @@ impl Chooser<'_> {
             let (budget, part) = if is_state { (room, STATE_PART) } else { (self.budget, PART_OF_ONE) };
             list.units = (budget / part).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
             let least = if list.section == Section::InProgress { LEAST_STATE.min(room / LEAST_STATE_PART) } else { 0 };
-            let mut share = (budget / 100 * share(self.kind, list.section).percent).max(least).min(self.left);
+            let own = budget / 100 * share(self.kind, list.section).percent;
+            let mut share = (own + list.changes().min(budget / 100 * CHANGES_PERCENT)).max(least).min(self.left);
             while let Some(candidate) = list.next().filter(|candidate| candidate.rank < Rank::Least) {
                 let cost = cost(list.section, &candidate.item());
                 if cost > share {
@@ -302,17 +312,16 @@ impl Chooser<'_> {
         identifiers.take(&texts, NAMES_PERCENT, budget, &mut self.left);
     }
 
-    /// Takes what the newest calls showed or changed, where statements leave room, unless another item says it.
+    /// Takes what the newest calls showed, where statements leave room, unless another item says it.
     fn take_results(&mut self, ledger: &Ledger) {
         let mut results = Vec::new();
         let mut checks: HashSet<String> = HashSet::new();
         for result in ledger.results.iter().rev() {
             // Only the newest run of a check tells what stands.
-            if !result.is_change && checks::key_of(&result.target).is_some_and(|key| !checks.insert(key)) {
+            if checks::key_of(&result.target).is_some_and(|key| !checks.insert(key)) {
                 continue;
             }
-            let label = if result.is_change { CHANGED } else { SHOWED };
-            let item = format!("{label}{}: {}", quote(&result.target), result.text);
+            let item = format!("{SHOWED}{}: {}", quote(&result.target), result.text);
             let cost = cost(Section::CriticalContext, &item);
             if cost > self.left {
                 continue;

@@ -126,6 +126,7 @@ impl Candidates {
         let failed = builder.failed_runs();
         builder.notes();
         builder.milestones();
+        builder.changes();
         builder.repository();
         builder.plan();
         builder.result();

@@ -136,7 +136,7 @@ fn calls_are_told_with_what_they_showed_where_little_is_said() {
     let results = |messages: &[Arc<Message>], max_tokens: u64| -> Vec<String> {
         let prepared = prepared(messages);
         let text = text_of(&ExtractiveInput { style: style(max_tokens), ..history(&prepared) });
-        let lines = text.lines().filter(|line| line.starts_with("- Result of ") || line.starts_with("- Changed "));
+        let lines = text.lines().filter(|line| line.starts_with("- Result of "));
         lines.map(str::to_owned).collect()
     };
     assert_eq!(
@@ -144,8 +144,11 @@ fn calls_are_told_with_what_they_showed_where_little_is_said() {
         [
             "- Result of `curl -s https://releases.example/latest`: NEWEST=4.17.2 | OLDER=4.16.0 | listed by the mirror in the south",
             "- Result of `grep({\"pattern\":\"port\",\"path\":\".\"})`: app.toml:3:port = 80 | README.md:9:the port | docs/z.md:7:ports",
-            "- Changed `app.toml`: port = 8080",
         ]
+    );
+    assert!(
+        text_of(&history(&prepared(&messages)))
+            .contains("- [x] Changed `app.toml`: `port = 80` \u{2192} `port = 8080`")
     );
     // They are stored, and a result of the same call replaces the older one.
     let first = Ledger::collect(&prepared(&messages), None, tools());
@@ -165,10 +168,11 @@ fn calls_are_told_with_what_they_showed_where_little_is_said() {
         texts,
         [
             "app.toml:3:port = 80 | README.md:9:the port | docs/z.md:7:ports",
-            "port = 8080",
             "NEWEST=4.18.0 | OLDER=4.17.2 | listed by the mirror in the east",
         ]
     );
+    let changes: Vec<&str> = again.changes.iter().map(|change| change.text.as_str()).collect();
+    assert_eq!(changes, ["`port = 80` \u{2192} `port = 8080`"]);
     // What is said goes first: a summary without room for all of it has no results.
     let talk =
         (0..40).map(|n| says(&format!("Finding {n}: the module part{n} reads its limit{n} from table{n}."), "stop"));
@@ -808,10 +812,7 @@ fn a_real_session_folds_into_the_next_summary() {
     assert!(document.body[Section::Goal][0].contains("read packages/coding-agent/docs/theme.md"), "{text}");
     let latest = |item: &&String| item.starts_with(crate::ledger::notes::LATEST);
     assert_eq!(document.body[Section::Goal].iter().filter(latest).count(), 1, "{text}");
-    assert!(
-        document.body[Section::CriticalContext].iter().any(|item| item.contains("user-message-selector")),
-        "{text}"
-    );
+    assert!(text.contains("user-message-selector"), "{text}");
 }
 
 #[test]

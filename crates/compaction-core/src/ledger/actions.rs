@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
+use super::changes::Changes;
 use super::commands::{core_command, is_goal, is_lookup, only_looks, purposes, removed_files, steps_of, without_way};
 use super::errors::Errors;
 use super::errors::is_trailer;
@@ -26,8 +27,7 @@ use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::FileTools;
 use crate::tools::{
     FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
-    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, removed_lines, reported_edits, running,
-    unapplied,
+    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits, running, unapplied,
 };
 
 /// Most files among which the one that a call means is sought by its name.
@@ -52,9 +52,9 @@ const SWITCHED: &[&str] = &["Switched to ", "HEAD is now at "];
 /// The tool, or the command of a tool, that takes back the last change of a file.
 const UNDO: &str = "undo_edit";
 /// Arguments with the text that an edit replaces.
-const REPLACED: &[&str] = &["old", "search", "find", "path", "file"];
+pub(super) const REPLACED: &[&str] = &["old", "search", "find", "path", "file"];
 /// Arguments about an edit, unless they have several lines.
-const ABOUT: &[&str] = &["command", "description", "explanation", "instruction", "toolsummary"];
+pub(super) const ABOUT: &[&str] = &["command", "description", "explanation", "instruction", "toolsummary"];
 
 /// What the arguments of a call hold.
 pub(super) struct CallContent {
@@ -96,8 +96,9 @@ pub(super) struct Actions<'a> {
     failed_edits: HashMap<String, FailedEdit, TextHashing>,
     /// What the calls of the message add that was read last. Many calls of one message may fail.
     added_lines: Option<AddedLines<'a>>,
-    /// What the newest calls showed or changed.
+    /// What the newest calls showed, and what they changed.
     results: Results<'a>,
+    changes: Changes<'a>,
     /// Files whose edits appear in answers.
     proposed: Vec<(SourcePosition<'a>, String)>,
     /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
@@ -191,6 +192,7 @@ impl<'a> Actions<'a> {
         self.files.extend(previous.files.iter().map(|file| (file.path.clone(), file.clone())));
         self.commands.extend(previous.commands.iter().map(|command| (command.command.clone(), command.clone())));
         self.results.restore(&previous.results);
+        self.changes.restore(&previous.changes);
         self.directory.clone_from(&previous.directory);
     }
 
@@ -390,10 +392,15 @@ impl<'a> Actions<'a> {
         self.tells_failures |= is_error && is_run;
         let is_told = has_failed || is_run && (self.tells_failures || told.is_some());
         if !has_failed {
-            let is_shown = matches!(action, ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other);
+            let is_shown = match action {
+                ToolAction::Run { .. } | ToolAction::Other => true,
+                // That something was found says nothing without what it is.
+                ToolAction::Search => output.trim().contains('\n'),
+                _ => false,
+            };
             match (added, of_files.first(), message) {
                 (Some(added), Some((_, path)), _) => {
-                    self.results.note_change(path, added.message, call_id);
+                    self.changes.note(path, added.message, Some(call_id));
                 }
                 // A file can be read again, and an environment has secrets that no rule knows.
                 (None, None, Some(message)) if is_shown && !prints_environment(&subject.1) => {
@@ -646,7 +653,13 @@ impl<'a> Actions<'a> {
     }
 
     /// Records the edits that an answer reports, as done or failed, or contains.
-    pub(super) fn note_edits(&mut self, text: &str, place: SourcePosition<'a>, errors: &mut Errors) {
+    pub(super) fn note_edits(
+        &mut self,
+        text: &str,
+        place: SourcePosition<'a>,
+        message: &'a Message,
+        errors: &mut Errors,
+    ) {
         for (path, line) in failed_edits(text) {
             self.fail_edit(place, (ActionKind::Edit, path.to_owned()), line, &[], errors);
         }
@@ -654,6 +667,7 @@ impl<'a> Actions<'a> {
             self.has_calls = true;
             self.retry(ActionKind::Edit, path, &[], errors);
             self.note_listed(ActionKind::Edit, path, place);
+            self.changes.note(path, message, None);
         }
         self.proposed.extend(proposed_edits(text).into_iter().map(|path| (place, path.to_owned())));
     }
@@ -795,7 +809,12 @@ impl<'a> Actions<'a> {
         (files.split_off(excess), commands)
     }
 
-    /// What the newest calls showed or changed.
+    /// What the newest changes of each file did.
+    pub(super) fn take_changes(&mut self) -> Vec<ShownResult> {
+        std::mem::take(&mut self.changes).finish()
+    }
+
+    /// What the newest calls showed.
     pub(super) fn take_results(&mut self) -> Vec<ShownResult> {
         std::mem::take(&mut self.results).finish()
     }
@@ -826,35 +845,8 @@ pub(super) fn added_by(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnM
     added_within(arguments, DEEPEST, units, on_line);
 }
 
-/// As [`added_by`], without the lines that the edit only replaces by themselves.
-pub(super) fn new_in(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnMut(&str)) {
-    let mut old: HashMap<&str, usize, TextHashing> = HashMap::default();
-    replaced_within(arguments, DEEPEST, &mut |line| *old.entry(line).or_default() += 1);
-    added_by(arguments, units, &mut |line| match old.get_mut(line) {
-        Some(left) if *left > 0 => *left -= 1,
-        _ => on_line(line),
-    });
-}
-
-/// The lines that an edit replaces, without the space around them.
-fn replaced_within<'j>(value: &'j Json<'_>, depth: usize, on_line: &mut dyn FnMut(&'j str)) {
-    match value {
-        Json::String(text) => removed_lines(text).into_iter().for_each(on_line),
-        Json::Array(items) if depth > 0 => items.iter().for_each(|item| replaced_within(item, depth - 1, on_line)),
-        Json::Object(members) if depth > 0 => {
-            for (name, value) in members {
-                match value.as_str().filter(|_| begins_with(name, REPLACED)) {
-                    Some(text) => text.lines().map(str::trim).for_each(&mut *on_line),
-                    None => replaced_within(value, depth - 1, on_line),
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Whether the name of an argument begins with one of `starts`.
-fn begins_with(name: &str, starts: &[&str]) -> bool {
+pub(super) fn begins_with(name: &str, starts: &[&str]) -> bool {
     let name = name.to_lowercase();
     starts.iter().any(|start| name.starts_with(start))
 }

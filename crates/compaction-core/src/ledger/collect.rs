@@ -568,7 +568,7 @@ impl<'a> Collector<'a> {
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
-                self.actions.note_edits(text, place, &mut self.errors);
+                self.actions.note_edits(text, place, message, &mut self.errors);
                 for commit in reported_commits(text) {
                     self.statements.add_line(Voice::Milestone, place, &commit);
                 }
@@ -698,6 +698,7 @@ impl<'a> Collector<'a> {
         let statements = self.statements.finish();
         let is_quiet = statements.iter().map(|one| one.text.len()).sum::<usize>() < TALKATIVE;
         let results = if is_quiet { self.actions.take_results() } else { Vec::new() };
+        let changes = self.actions.take_changes();
         let jobs = self.actions.take_jobs();
         let directory = self.actions.take_directory();
         let (files, commands) = self.actions.finish();
@@ -710,6 +711,7 @@ impl<'a> Collector<'a> {
             requests: self.dialogue.finish(),
             statements,
             results,
+            changes,
             vocabulary: SharedVocabulary::since(self.first),
             notes: self.notes.finish(),
             plan: self.plan,

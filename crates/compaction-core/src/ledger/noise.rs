@@ -58,6 +58,10 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
         }
     }
     let mut is_noise = Vec::with_capacity(statements.len());
+    // A complete answer leads to its own lists, and any other one to calls.
+    let reports = statements.iter().filter(|one| one.voice == Voice::Report);
+    let is_complete: HashSet<u64, TextHashing> = reports.map(|one| one.position).collect();
+    let newest = statements.iter().rev().find(|one| one.is_of_model()).map(|one| one.position);
     let mut before: Option<&Statement> = None;
     for (index, one) in statements.iter().enumerate() {
         is_noise.push(match one.voice {
@@ -71,6 +75,14 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
                     || is_typed_for_interface(&one.text)
                     || !is_answer && praises(&one.text)
             }
+            // The calls behind it are told by what they did.
+            Voice::Announcement
+                if newest.is_some_and(|newest| one.position < newest)
+                    && !is_complete.contains(&one.position)
+                    && (ends_in_colon(&one.text) || !has_name(&one.text)) =>
+            {
+                true
+            }
             Voice::Report | Voice::Remark | Voice::Announcement => {
                 (offers(&one.text) || leads(&one.text) || is_filler(&one.text)) && !has_name(&one.text)
             }
@@ -80,6 +92,11 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
         before = Some(one);
     }
     is_noise
+}
+
+/// Whether a sentence leads to the call behind it, which tells more than its announcement.
+fn ends_in_colon(text: &str) -> bool {
+    text.ends_with([':', '\u{ff1a}'])
 }
 
 fn asks(text: &str) -> bool {

@@ -1,9 +1,9 @@
-//! What the newest calls showed or changed, a line for each. Summaries of conversations in which little is said have room
+//! What the newest calls showed, a line for each. Summaries of conversations in which little is said have room
 //! for it. A stored ledger has those that its other lists leave room for; recall finds the results themselves.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
-use super::actions::{new_in, shown};
+use super::actions::shown;
 use super::last_step::is_notice;
 use super::logs::{findings, without_prefixes};
 use super::text::{WordList, clip, one_line, word_list};
@@ -13,14 +13,15 @@ use crate::tools::printed_text;
 
 /// Most calls that are told: the newest ones.
 const MOST_CALLS: usize = 48;
-/// Most UTF-16 units of the call, of a line that it printed or added, and of all these lines.
+/// Most UTF-16 units of the call, of a line that it printed, and of all these lines.
 const LONGEST_CALL: usize = 80;
 const LONGEST_LINE: usize = 120;
 const LONGEST: usize = 240;
-/// Most lines: the first ones and the last one of an output, the first ones of a change.
+/// Most lines: the first ones and the last one of an output.
 const MOST_LINES: usize = 3;
-/// UTF-16 units of a change that are read.
-const MOST_READ: usize = 4_000;
+/// The most of a stored item, which may be about a file.
+const LONGEST_TARGET: usize = 240;
+const LONGEST_STORED: usize = 320;
 /// Fewest bytes of an output without a digit that says more than that the call is done.
 const FEWEST_BYTES: usize = 16;
 /// Fewest bytes of statements that leave no room in any summary of usual size.
@@ -78,21 +79,19 @@ fn is_prompt(line: &str) -> bool {
         && line.split_whitespace().count() <= PROMPT_WORDS
 }
 
-/// What a call showed or changed.
+/// What a call showed, or what a file's changes did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShownResult {
     /// The command, the call or the path.
     pub(crate) target: String,
-    /// Whether the call changed a file.
-    pub(crate) is_change: bool,
-    /// The lines that it printed or added, cut.
+    /// The lines that it printed, or what it changed, cut.
     pub(crate) text: String,
 }
 
 impl ShownResult {
     /// A stored one. Any program may have stored it.
-    pub(super) fn restored(target: &str, text: &str, is_change: bool) -> Self {
-        Self { target: clip(&shown(target), LONGEST_CALL), text: clip(&one_line(text), LONGEST), is_change }
+    pub(super) fn restored(target: &str, text: &str) -> Self {
+        Self { target: clip(&shown(target), LONGEST_TARGET), text: clip(&one_line(text), LONGEST_STORED) }
     }
 }
 
@@ -107,15 +106,13 @@ pub(super) struct Results<'a> {
 #[derive(Debug, Clone)]
 struct Call<'a> {
     target: String,
-    /// The result, or the answer with the call that changed a file.
+    /// The result.
     message: &'a Message,
-    /// The id of the call that changed a file.
-    change: Option<String>,
 }
 
-/// How much an added line says, most first.
+/// How much a line that is added to a file says, most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum LineRank {
+pub(super) enum LineRank {
     /// It defines something or is a heading.
     Definition,
     Other,
@@ -123,8 +120,6 @@ enum LineRank {
     Import,
 }
 
-/// Most added lines of a change that are ranked.
-const MOST_RANKED: usize = 100;
 /// Fewest letters of a line that says something.
 const FEWEST_LETTERS: usize = 8;
 /// First words of definitions, after words such as `pub`, and of imports.
@@ -132,8 +127,18 @@ static DEFINING: WordList = word_list!(PROGRAMS, "results: defining");
 static BEFORE_DEFINING: WordList = word_list!(PROGRAMS, "results: before defining");
 static IMPORTING: WordList = word_list!(PROGRAMS, "results: importing");
 
+/// Whether a word begins a definition.
+pub(super) fn is_defining(word: &str) -> bool {
+    DEFINING.has(word)
+}
+
+/// Whether a word may stand before one that begins a definition.
+pub(super) fn is_before_defining(word: &str) -> bool {
+    BEFORE_DEFINING.has(word)
+}
+
 impl LineRank {
-    fn of(line: &str) -> Self {
+    pub(super) fn of(line: &str) -> Self {
         let mut words = line.split_whitespace().filter_map(|word| word.split(['(', ':']).next());
         let first = words.clone().next().unwrap_or_default();
         let is_heading = first.starts_with('#') && first.trim_start_matches('#').is_empty();
@@ -149,16 +154,6 @@ impl LineRank {
     }
 }
 
-/// The most telling of some added lines, in their order.
-fn most_telling(added: Vec<(LineRank, String)>) -> String {
-    let mut ranked: Vec<usize> = (0..added.len()).collect();
-    ranked.sort_by_key(|at| added[*at].0);
-    ranked.truncate(MOST_LINES);
-    ranked.sort_unstable();
-    let lines: Vec<&str> = ranked.into_iter().map(|at| added[at].1.as_str()).collect();
-    clip(&lines.join(SEPARATOR), LONGEST)
-}
-
 impl<'a> Results<'a> {
     pub(super) fn restore(&mut self, earlier: &[ShownResult]) {
         self.earlier = earlier.to_vec();
@@ -166,60 +161,33 @@ impl<'a> Results<'a> {
 
     /// Records a result that arrived.
     pub(super) fn note_output(&mut self, target: &str, message: &'a Message) {
-        self.note(Call { target: shown(target), message, change: None });
-    }
-
-    /// Records that the call `id` in `message` changed the file `path`.
-    pub(super) fn note_change(&mut self, path: &str, message: &'a Message, id: &str) {
-        self.note(Call { target: shown(path), message, change: Some(id.to_owned()) });
-    }
-
-    fn note(&mut self, call: Call<'a>) {
+        let target = shown(target);
         // The same call shows the newest state.
-        self.newest.retain(|known| known.target != call.target || known.change.is_some());
+        self.newest.retain(|known| known.target != target);
         if self.newest.len() >= MOST_CALLS {
             self.newest.pop_front();
         }
-        self.newest.push_back(call);
+        self.newest.push_back(Call { target, message });
     }
 
     /// What the newest calls showed, in order, without those that showed nothing.
     pub(super) fn finish(self) -> Vec<ShownResult> {
-        let results = self.newest.into_iter().map(|call| ShownResult {
-            text: call.text(),
-            target: clip(&call.target, LONGEST_CALL),
-            is_change: call.change.is_some(),
-        });
+        let results = self
+            .newest
+            .into_iter()
+            .map(|call| ShownResult { text: call.text(), target: clip(&call.target, LONGEST_CALL) });
         let mut newest: Vec<ShownResult> = results.filter(|result| !result.text.is_empty()).collect();
-        let is_newer = |known: &ShownResult| newest.iter().any(|one| one.target == known.target && !known.is_change);
+        let is_newer = |known: &ShownResult| newest.iter().any(|one| one.target == known.target);
         let mut all: Vec<ShownResult> = self.earlier.into_iter().filter(|known| !is_newer(known)).collect();
         all.append(&mut newest);
-        // What was changed in two places alike is told once.
-        let mut seen = HashSet::new();
-        let is_first: Vec<bool> = all.iter().map(|one| seen.insert((one.target.clone(), one.text.clone()))).collect();
-        let mut is_first = is_first.into_iter();
-        all.retain(|_| is_first.next().unwrap_or(true));
         all.split_off(all.len().saturating_sub(MOST_CALLS))
     }
 }
 
 impl Call<'_> {
     fn text(&self) -> String {
-        match (&*self.message.read_body(), &self.change) {
-            (Body::Assistant(answer), Some(id)) => {
-                let call = answer.tool_calls().find(|call| call.id == *id);
-                let mut added: Vec<(LineRank, String)> = Vec::new();
-                if let Some(arguments) = call.and_then(|call| call.arguments.as_ref()) {
-                    new_in(arguments, MOST_READ, &mut |line| {
-                        if added.len() < MOST_RANKED {
-                            let line = clip(&one_line(line), LONGEST_LINE);
-                            added.push((LineRank::of(&line), line));
-                        }
-                    });
-                }
-                most_telling(added)
-            }
-            (Body::ToolResult { content, .. }, None) => telling(without_frame(&printed_text(&content.text("\n")))),
+        match &*self.message.read_body() {
+            Body::ToolResult { content, .. } => telling(without_frame(&printed_text(&content.text("\n")))),
             _ => String::new(),
         }
     }
@@ -278,15 +246,13 @@ mod tests {
     }
 
     #[test]
-    fn definitions_are_told_before_imports() {
-        let ranked =
-            |lines: &[&str]| most_telling(lines.iter().map(|line| (LineRank::of(line), (*line).into())).collect());
-        let lines =
-            ["import os", "limit = 3 * size", "if not found:", "    )", "def read_blocks(path):", "# Blocks of a shop"];
-        assert_eq!(ranked(&lines), "limit = 3 * size | def read_blocks(path): | # Blocks of a shop");
-        assert_eq!(ranked(&["use a;", "use b;"]), "use a; | use b;");
-        assert_eq!(LineRank::of("pub(crate) async fn write() {"), LineRank::Definition);
-        assert_eq!(LineRank::of("export default function Page() {"), LineRank::Definition);
-        assert_eq!(LineRank::of("from a import b"), LineRank::Import);
+    fn definitions_are_told_apart_from_imports() {
+        let ranks = ["import os", "limit = 3 * size", "    )", "def read_blocks(path):", "# Blocks of a shop"]
+            .map(LineRank::of);
+        use LineRank::{Definition, Import, Other};
+        assert_eq!(ranks, [Import, Other, Import, Definition, Definition]);
+        assert_eq!(LineRank::of("pub(crate) async fn write() {"), Definition);
+        assert_eq!(LineRank::of("export default function Page() {"), Definition);
+        assert_eq!(LineRank::of("from a import b"), Import);
     }
 }

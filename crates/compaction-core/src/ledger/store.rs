@@ -31,15 +31,16 @@ const PINNED_BYTES: usize = 64 * 16;
 
 /// Percent of the bytes that each list may use at first. The remaining bytes are then given out in this
 /// order.
-pub(super) const SHARES: [(&str, usize); 15] = [
+pub(super) const SHARES: [(&str, usize); 16] = [
     ("requests", 8),
     ("statements", 58),
     ("errors", 4),
     ("constraints", 8),
-    ("files", 8),
+    ("files", 6),
+    ("changes", 3),
     ("identifiers", 3),
     ("paths", 2),
-    ("commands", 2),
+    ("commands", 1),
     ("decisions", 3),
     ("steps", 1),
     ("open", 1),
@@ -235,10 +236,11 @@ impl Ledger {
                 "identifiers" => (each(&self.identifiers, name_item), first(self.identifiers.len())),
                 "paths" => (each(&self.paths, name_item), first(self.paths.len())),
                 "commands" => (each(&self.commands, command), newest(self.commands.len())),
-                "results" => {
-                    // The calls themselves are among the files and commands.
-                    list.idle = first(self.results.len());
-                    (each(&self.results, result), newest(self.results.len()))
+                // The calls themselves are among the files and commands.
+                "results" | "changes" => {
+                    let own = if *name == "results" { &self.results } else { &self.changes };
+                    list.idle = first(own.len());
+                    (each(own, result), newest(own.len()))
                 }
                 name => {
                     let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
@@ -367,7 +369,7 @@ fn command(command: &CommandRecord) -> String {
 
 fn result(result: &ShownResult) -> String {
     let members = Members::default().text("of", &result.target).text("text", &result.text);
-    members.flag("isChange", result.is_change).open() + "}"
+    members.open() + "}"
 }
 
 fn error(error: &ErrorRecord) -> String {
@@ -507,6 +509,7 @@ impl Ledger {
             pinned: ids(json, "pinned"),
             statements: read_statements(json),
             results: list(json, "results", read_result),
+            changes: list(json, "changes", read_result),
             vocabulary: SharedVocabulary::default(),
             newest_answer: NewestAnswer::default(),
             last_step: LastStep::default(),
@@ -626,7 +629,9 @@ fn read_command(json: &Json<'_>) -> Option<CommandRecord> {
 }
 
 fn read_result(json: &Json<'_>) -> Option<ShownResult> {
-    Some(ShownResult::restored(&text(json, "of")?, &text(json, "text")?, flag(json, "isChange")))
+    // Earlier versions kept a line of each change among them.
+    let is_change = flag(json, "isChange");
+    Some(ShownResult::restored(&text(json, "of")?, &text(json, "text")?)).filter(|_| !is_change)
 }
 
 fn read_error(json: &Json<'_>) -> Option<ErrorRecord> {

@@ -135,6 +135,73 @@ pub fn removed_lines(text: &str) -> Vec<&str> {
     lines
 }
 
+/// A change of a file in a text: the lines that it takes out and adds, without the space around them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FileChange<'t> {
+    /// The file, if the text names it.
+    pub path: Option<&'t str>,
+    /// The lines that it takes out.
+    pub removed: Vec<&'t str>,
+    /// The lines that it adds.
+    pub added: Vec<&'t str>,
+}
+
+/// The changes in a patch, a diff, or the blocks of an edit, file by file. Any other text has none.
+pub fn changes_in_text(text: &str) -> Vec<FileChange<'_>> {
+    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) {
+        return in_patch(text);
+    }
+    if has(SEARCH) && has(REPLACE) { in_blocks(text) } else { Vec::new() }
+}
+
+fn in_patch(text: &str) -> Vec<FileChange<'_>> {
+    let mut found = vec![FileChange::default()];
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let named = HEADERS.iter().find_map(|(header, _)| line.strip_prefix(header)).map(str::trim);
+        let is_pair = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        let new = if is_pair { lines.next().and_then(|next| next.strip_prefix("+++ ")) } else { None };
+        let new = new.map(|path| path.split('\t').next().unwrap_or_default().trim());
+        let path = named.or(new.map(|path| path.strip_prefix("b/").unwrap_or(path)));
+        if let Some(path) = path {
+            found.push(FileChange { path: Some(path), ..FileChange::default() });
+        } else if let Some(file) = found.last_mut() {
+            match line.split_at_checked(1) {
+                Some(("+", added)) => file.added.push(added.trim()),
+                Some(("-", removed)) => file.removed.push(removed.trim()),
+                _ => {}
+            }
+        }
+    }
+    found.retain(|file| !file.added.is_empty() || !file.removed.is_empty());
+    found
+}
+
+fn in_blocks(text: &str) -> Vec<FileChange<'_>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found: Vec<FileChange<'_>> = Vec::new();
+    let mut path = None;
+    // Whether the lines are those that the block takes out, or adds.
+    let mut is_added = None;
+    for (at, line) in lines.iter().enumerate() {
+        if line.starts_with(SEARCH) {
+            path = lines[at.saturating_sub(PATH_LINES)..at].iter().rev().find_map(|line| path_line(line)).or(path);
+            if found.last().is_none_or(|last| last.path != path) {
+                found.push(FileChange { path, ..FileChange::default() });
+            }
+            is_added = Some(false);
+        } else if line.starts_with("=======") && is_added.is_some() {
+            is_added = Some(true);
+        } else if line.starts_with(REPLACE) {
+            is_added = None;
+        } else if let (Some(is_added), Some(file)) = (is_added, found.last_mut()) {
+            if is_added { &mut file.added } else { &mut file.removed }.push(line.trim());
+        }
+    }
+    found
+}
+
 /// Files of edits in the text of an answer, in the form of aider's models: a line with the path, and
 /// below it, usually in a fence, a block with `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`.
 ///

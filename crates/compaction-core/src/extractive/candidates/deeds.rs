@@ -1,6 +1,6 @@
 //! What was done: milestones, the state of the repository, files and commands.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -11,7 +11,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::commands::{clip_command, is_check, only_formats, only_looks, purposes};
 use crate::ledger::finder::automaton;
-use crate::ledger::notes::{CHANGED_SINCE, COMMITTED, RESET_TO, TOOK_BACK};
+use crate::ledger::notes::{CHANGED, CHANGED_SINCE, COMMITTED, RESET_TO, TOOK_BACK};
 use crate::ledger::outcomes::told_command;
 use crate::ledger::text::quote;
 use crate::ledger::{CommandRecord, FileRecord, Statement, Voice};
@@ -24,6 +24,8 @@ const MOST_ACTIONS: usize = 1024;
 pub(super) const MOST_CHANGED: usize = 8;
 /// Fewest files that were changed in the same way that are told in one line.
 const FILES_OF_ONE_LINE: usize = 3;
+/// Most files whose changes are told.
+const MOST_FILES_CHANGED: usize = 64;
 /// Most UTF-16 units of a command that is told as done.
 const LONGEST_COMMAND: usize = 100;
 /// Texts in the address of a pull request, and before its number.
@@ -32,6 +34,11 @@ const NUMBER_MARKS: [&str; 7] =
     ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
 static PULL_REQUEST_MARKS: LazyLock<AhoCorasick> =
     LazyLock::new(|| automaton(ADDRESS_MARKS.into_iter().chain(NUMBER_MARKS), false));
+
+/// The last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
 
 impl Builder<'_> {
     /// Commits, pushes, pull requests, and the last outcome of each kind of test.
@@ -98,6 +105,24 @@ impl Builder<'_> {
         if let Some((name, statement)) = named {
             let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             self.pool.add(Section::CriticalContext, &format!("Pull request named last: {name}"), origin, Rank::Normal);
+        }
+    }
+
+    /// What the newest changes of each file did, as far as they stand.
+    pub(super) fn changes(&mut self) {
+        let files: HashMap<String, &FileRecord> =
+            self.ledger.files.iter().map(|file| (shown(&file.path), file)).collect();
+        let names = || self.ledger.changes.iter().map(|change| file_name(&change.target));
+        for change in self.ledger.changes.iter().rev().take(MOST_FILES_CHANGED) {
+            let Some(file) = files.get(&change.target).filter(|file| !self.states.is_file_taken_back(file)) else {
+                continue;
+            };
+            let name = self.states.name(file);
+            let own = file_name(&name);
+            let is_only = names().filter(|other| *other == own).count() == 1;
+            let told = if is_only { quote(&shown(own)) } else { quote(&shown(&name)) };
+            let origin = Origin { position: file.changed_at, times: 1, sources: Some(&file.sources) };
+            self.pool.add(Section::Done, &format!("{CHANGED}{told}: {}", change.text), origin, Rank::Low);
         }
     }
 

@@ -1,0 +1,572 @@
+//! What the newest changes of each file added and replaced, as far as later changes left it: names of definitions, values
+//! with those that they replace, and the most telling lines of all else.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::actions::{ABOUT, REPLACED, begins_with, shown};
+use super::names::ending;
+use super::results::{LineRank, ShownResult, is_before_defining, is_defining};
+use super::terms::TextHashing;
+use super::text::{clip, one_line};
+use crate::json::Json;
+use crate::message::{Body, Message};
+use crate::text::{prefix_utf16, utf16_len};
+use crate::tools::{FileChange, changes_in_text};
+
+/// Most changes that are read: the newest ones. Most of one file, and most lines of one of them.
+const MOST_CALLS: usize = 96;
+const MOST_OF_FILE: usize = 24;
+const MOST_LINES: usize = 400;
+/// UTF-16 units of a change that are read.
+const MOST_READ: usize = 16_000;
+/// Levels of the arguments of a call that are searched for texts.
+const DEEPEST: usize = 6;
+/// Most lines of a change that are compared with those that they may replace, and bytes of such a line.
+const MOST_COMPARED: usize = 24;
+const LONGEST_COMPARED: usize = 400;
+/// Percent of the longer one of two lines that both have at their ends, if one replaces the other.
+const SAME_PERCENT: usize = 35;
+/// Most UTF-16 units of each side of a replacement, of the words before it, of a line, and of all that is told of a file.
+const LONGEST_SIDE: usize = 60;
+const LONGEST_BEFORE: usize = 16;
+const LONGEST_LINE: usize = 80;
+const LONGEST: usize = 300;
+/// Most UTF-16 units of the names of definitions, and most other lines of a file.
+const LONGEST_NAMES: usize = 160;
+const MOST_OTHER: usize = 2;
+/// Fewest bytes of a line that says something.
+const SHORTEST_LINE: usize = 4;
+/// Starts the names of definitions and the lines that were taken out.
+const ADDS: &str = "adds ";
+const TAKES_OUT: &str = "takes out ";
+/// Stands between what was there and what replaces it.
+const BECAME: &str = " \u{2192} ";
+const SEPARATOR: &str = "; ";
+
+/// A change of a file that succeeded.
+#[derive(Debug, Clone)]
+struct Change<'a> {
+    /// The first file that it names.
+    path: String,
+    /// The answer that holds it.
+    message: &'a Message,
+    /// The id of the call; `None` for blocks in the text of the answer.
+    call: Option<String>,
+}
+
+/// The newest changes, with the messages that hold them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Changes<'a> {
+    newest: VecDeque<Change<'a>>,
+    /// Those of earlier compactions.
+    earlier: Vec<ShownResult>,
+}
+
+impl<'a> Changes<'a> {
+    pub(super) fn restore(&mut self, earlier: &[ShownResult]) {
+        self.earlier = earlier.to_vec();
+    }
+
+    /// Records that `message` changed the file `path`, by the call with the id `call` or else by blocks in its text.
+    pub(super) fn note(&mut self, path: &str, message: &'a Message, call: Option<&str>) {
+        if self.newest.len() >= MOST_CALLS {
+            self.newest.pop_front();
+        }
+        self.newest.push_back(Change { path: path.to_owned(), message, call: call.map(str::to_owned) });
+    }
+
+    /// What stands of the changes, an item for each file, the file that was changed last as the last one.
+    pub(super) fn finish(self) -> Vec<ShownResult> {
+        let mut files: Vec<(String, Vec<Fragment>)> = Vec::new();
+        for change in &self.newest {
+            for file in change.read() {
+                let path = shown(file.path.as_deref().unwrap_or(&change.path));
+                let known = files.iter().position(|(known, _)| are_one(known, &path));
+                let mut fragments = known.map(|at| files.remove(at).1).unwrap_or_default();
+                let new = file.fragments(Some(&path));
+                fragments.retain(|one| !file.takes_out(&one.line));
+                fragments.retain(|one| new.iter().all(|new| new.text != one.text));
+                fragments.extend(new);
+                let excess = fragments.len().saturating_sub(MOST_OF_FILE);
+                fragments.drain(..excess);
+                files.push((path, fragments));
+            }
+        }
+        let mut all = self.earlier;
+        for (path, fragments) in files {
+            let mut text = told(&fragments);
+            if let Some(at) = all.iter().position(|known| are_one(&known.target, &path)) {
+                let known = all.remove(at).text;
+                let older = known.split(SEPARATOR).filter(|one| !text.contains(one));
+                let older = older.collect::<Vec<_>>().join(SEPARATOR);
+                let room = LONGEST.saturating_sub(utf16_len(&text) + SEPARATOR.len());
+                if room >= LONGEST_LINE && !older.is_empty() {
+                    text = joined(&[text, clip(&older, room)]);
+                }
+            }
+            if !text.is_empty() {
+                all.push(ShownResult { target: path, text });
+            }
+        }
+        all
+    }
+}
+
+impl Change<'_> {
+    fn read(&self) -> Vec<ReadChange> {
+        let body = self.message.read_body();
+        let Body::Assistant(answer) = &*body else { return Vec::new() };
+        let mut found = Vec::new();
+        match &self.call {
+            Some(id) => {
+                let call = answer.tool_calls().find(|call| call.id == *id);
+                if let Some(arguments) = call.and_then(|call| call.arguments.as_ref()) {
+                    in_arguments(arguments, DEEPEST, &mut found);
+                }
+            }
+            None => {
+                let text = crate::message::blocks_text(&answer.content, "\n");
+                let own = changes_in_text(prefix_utf16(&text, MOST_READ)).into_iter();
+                found.extend(own.filter(|one| one.path == Some(&self.path)).map(ReadChange::of));
+            }
+        }
+        found
+    }
+}
+
+/// Reads the changes in the arguments of a call: the texts beside those that they replace, whole texts, and patches.
+fn in_arguments(value: &Json<'_>, depth: usize, found: &mut Vec<ReadChange>) {
+    let text = |value: &Json<'_>| value.as_str().map(|text| prefix_utf16(text, MOST_READ).to_owned());
+    match value {
+        Json::Object(members) if depth > 0 => {
+            let is_old = |name: &str| begins_with(name, REPLACED);
+            let is_about = |name: &str, text: &str| begins_with(name, ABOUT) && !text.contains('\n');
+            let old = members.iter().filter(|(name, _)| is_old(name)).filter_map(|(_, value)| text(value));
+            let old: Vec<String> = old.filter(|text| text.contains('\n') || !is_path(text)).collect();
+            for (name, value) in members {
+                match text(value) {
+                    Some(_) if is_old(name) => {}
+                    Some(new) if is_about(name, &new) || old.is_empty() && !new.contains('\n') && is_path(&new) => {}
+                    Some(new) => found.extend(in_text(&new, &old)),
+                    None => in_arguments(value, depth - 1, found),
+                }
+            }
+        }
+        Json::Array(items) if depth > 0 => items.iter().for_each(|item| match text(item) {
+            Some(text) if text.contains('\n') => found.extend(in_text(&text, &[])),
+            Some(_) => {}
+            None => in_arguments(item, depth - 1, found),
+        }),
+        Json::String(_) => found.extend(text(value).iter().flat_map(|text| in_text(text, &[]))),
+        _ => {}
+    }
+}
+
+/// Whether a text is the name of a file.
+fn is_path(text: &str) -> bool {
+    !text.contains(char::is_whitespace) && ending(text).is_some()
+}
+
+fn in_text(text: &str, old: &[String]) -> Vec<ReadChange> {
+    let marked = changes_in_text(text);
+    if !marked.is_empty() {
+        return marked.into_iter().map(ReadChange::of).collect();
+    }
+    let removed = old.iter().flat_map(|text| text.lines()).take(MOST_LINES);
+    vec![ReadChange::between(None, removed, text.lines().take(MOST_LINES))]
+}
+
+/// The lines of a change, without the space around them and without those that stay.
+#[derive(Debug, Default)]
+struct ReadChange {
+    path: Option<String>,
+    removed: Vec<String>,
+    added: Vec<String>,
+}
+
+impl ReadChange {
+    fn of(change: FileChange<'_>) -> Self {
+        let FileChange { path, removed, added } = change;
+        let lines = |lines: Vec<&'_ str>| lines.into_iter().take(MOST_LINES).map(str::to_owned).collect::<Vec<_>>();
+        let (removed, added) = (lines(removed), lines(added));
+        Self::between(path, removed.iter().map(String::as_str), added.iter().map(String::as_str))
+    }
+
+    fn between<'t>(
+        path: Option<&str>,
+        removed: impl Iterator<Item = &'t str>,
+        added: impl Iterator<Item = &'t str>,
+    ) -> Self {
+        let is_long = |line: &&str| line.len() >= SHORTEST_LINE;
+        let removed: Vec<&str> = removed.map(str::trim).filter(is_long).collect();
+        let mut added: Vec<&str> = added.map(str::trim).filter(is_long).collect();
+        let mut counts: HashMap<&str, usize, TextHashing> = HashMap::default();
+        added.iter().for_each(|line| *counts.entry(line).or_default() += 1);
+        let mut stays: HashMap<&str, usize, TextHashing> = HashMap::default();
+        let mut gone = removed;
+        gone.retain(|line| match counts.get_mut(line).filter(|count| **count > 0) {
+            Some(count) => {
+                *count -= 1;
+                *stays.entry(line).or_default() += 1;
+                false
+            }
+            None => true,
+        });
+        added.retain(|line| match stays.get_mut(line).filter(|count| **count > 0) {
+            Some(count) => {
+                *count -= 1;
+                false
+            }
+            None => true,
+        });
+        let owned = |lines: Vec<&str>| lines.into_iter().map(str::to_owned).collect();
+        Self { path: path.map(str::to_owned), removed: owned(gone), added: owned(added) }
+    }
+
+    fn takes_out(&self, line: &str) -> bool {
+        self.removed.iter().any(|one| one == line)
+    }
+
+    /// What the change did, in the order of its lines.
+    fn fragments(&self, path: Option<&str>) -> Vec<Fragment> {
+        let mut found = Vec::new();
+        let mut is_paired = vec![false; self.removed.len()];
+        let few = self.removed.len() <= MOST_COMPARED && self.added.len() <= MOST_COMPARED;
+        let mut others: Vec<(LineRank, usize)> = Vec::new();
+        let language = Language::of(path.unwrap_or_default());
+        let telling = |line: &str| language == Language::Prose || !is_comment(line);
+        let mut is_fenced = false;
+        for (at, line) in self.added.iter().enumerate().filter(|(_, line)| telling(line)) {
+            is_fenced ^= line.starts_with("```");
+            let mut olds = self.removed.iter().enumerate().filter(|(old, _)| few && !is_paired[*old]);
+            let pair = olds.find_map(|(old, text)| Some((old, replacement(text, line)?)));
+            if let Some((old, text)) = pair {
+                is_paired[old] = true;
+                // Of other words in a text, nobody needs to know.
+                if language == Language::Prose && !text.contains(|one: char| one.is_ascii_digit()) {
+                    continue;
+                }
+                found.push(Fragment { kind: FragmentKind::Replaced, text, line: line.clone() });
+                continue;
+            }
+            match defined(line, language).filter(|_| !is_fenced) {
+                Some(name) => found.push(Fragment { kind: FragmentKind::Defined, text: name, line: line.clone() }),
+                None => others.push((LineRank::of(line), at)),
+            }
+        }
+        // A few lines of a long text say nothing about the others.
+        if found.is_empty() && self.added.len() <= MOST_COMPARED {
+            others.sort();
+            let telling = others.iter().filter(|(rank, _)| *rank < LineRank::Import).take(MOST_OTHER);
+            let telling = telling.map(|(_, at)| &self.added[*at]);
+            found.extend(telling.map(|line| Fragment {
+                kind: FragmentKind::Line,
+                text: quoted(&clip(&one_line(line), LONGEST_LINE)),
+                line: line.clone(),
+            }));
+        }
+        if self.added.is_empty()
+            && let Some(line) = self.removed.iter().find(|line| telling(line) && LineRank::of(line) < LineRank::Import)
+        {
+            let text = format!("{TAKES_OUT}{}", quoted(&clip(&one_line(line), LONGEST_LINE)));
+            found.push(Fragment { kind: FragmentKind::Line, text, line: String::new() });
+        }
+        found
+    }
+}
+
+/// Whether two paths are of one file, of which one is told from a directory above it.
+fn are_one(one: &str, other: &str) -> bool {
+    let (long, short) = if one.len() < other.len() { (other, one) } else { (one, other) };
+    let short = short.trim_start_matches("./");
+    long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
+}
+
+/// What the lines of a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Code,
+    Prose,
+    Styles,
+}
+
+impl Language {
+    fn of(path: &str) -> Self {
+        let ending = path.rsplit(['/', '\\', '.']).next().unwrap_or_default();
+        let is_one = |endings: &[&str]| endings.iter().any(|own| ending.eq_ignore_ascii_case(own));
+        match () {
+            () if is_one(&["md", "mdx", "markdown", "rst", "adoc", "txt"]) => Self::Prose,
+            () if is_one(&["css", "scss", "sass", "less"]) => Self::Styles,
+            () => Self::Code,
+        }
+    }
+}
+
+/// Whether a line of code is a comment or the mark by which a transcript says that lines are left out.
+fn is_comment(line: &str) -> bool {
+    let is_shell = line.starts_with("# ") || line == "#" || line.starts_with("#!");
+    is_shell || COMMENTS.iter().any(|mark| line.starts_with(mark)) || line.contains("[truncated]")
+}
+
+/// Beginnings of comments.
+const COMMENTS: [&str; 10] = ["//", "/*", "*", "<!--", "--", ";;", "{/*", "\"\"\"", "...", "\u{2026}"];
+
+fn quoted(text: &str) -> String {
+    format!("`{}`", text.replace('`', "'"))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FragmentKind {
+    Defined,
+    Replaced,
+    Line,
+}
+
+/// A part of a change that may be told.
+#[derive(Debug)]
+struct Fragment {
+    kind: FragmentKind,
+    text: String,
+    /// The line that it stands for. Who takes out this line takes back this part.
+    line: String,
+}
+
+/// The parts of a file's changes, the newest ones first: names, then values, then other lines.
+fn told(fragments: &[Fragment]) -> String {
+    let of = |kind: FragmentKind| fragments.iter().rev().filter(move |one| one.kind == kind);
+    let mut parts: Vec<String> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
+    let (mut units, mut more) = (ADDS.len(), 0);
+    let mut seen = HashSet::new();
+    for one in of(FragmentKind::Defined).filter(|one| seen.insert(one.text.as_str())) {
+        let cost = utf16_len(&one.text) + 2;
+        if units + cost <= LONGEST_NAMES && more == 0 {
+            units += cost;
+            names.push(&one.text);
+        } else {
+            more += 1;
+        }
+    }
+    if !names.is_empty() {
+        names.reverse();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        parts.push(format!("{ADDS}{}{more}", names.join(", ")));
+    }
+    let mut left = LONGEST.saturating_sub(parts.iter().map(|part| utf16_len(part)).sum());
+    let lines = of(FragmentKind::Line).take(MOST_OTHER);
+    // A number or a text is a value that nobody could guess.
+    let is_value = |one: &&Fragment| one.text.contains(|one: char| one.is_ascii_digit() || one == '"');
+    let values = of(FragmentKind::Replaced).filter(is_value);
+    for one in values.chain(of(FragmentKind::Replaced).filter(|one| !is_value(one))).chain(lines) {
+        let cost = utf16_len(&one.text) + SEPARATOR.len();
+        if cost <= left && !parts.contains(&one.text) {
+            left -= cost;
+            parts.push(one.text.clone());
+        }
+    }
+    parts.join(SEPARATOR)
+}
+
+fn joined(texts: &[String]) -> String {
+    texts.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join(SEPARATOR)
+}
+
+/// How a line replaces another one, if both are nearly alike: what differs, with a word before it.
+fn replacement(old: &str, new: &str) -> Option<String> {
+    if old.len() > LONGEST_COMPARED || new.len() > LONGEST_COMPARED {
+        return None;
+    }
+    let same_start: usize =
+        old.chars().zip(new.chars()).take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum();
+    let (old_rest, new_rest) = (&old[same_start..], &new[same_start..]);
+    let same_end: usize = old_rest
+        .chars()
+        .rev()
+        .zip(new_rest.chars().rev())
+        .take_while(|(one, other)| one == other)
+        .map(|(one, _)| one.len_utf8())
+        .sum();
+    if (same_start + same_end) * 100 < old.len().max(new.len()) * SAME_PERCENT {
+        return None;
+    }
+    // A half word tells nothing, and a value needs the word before it.
+    let start = word_start(old, same_start);
+    let before = old[..start].trim_end_matches(|one: char| !one.is_alphanumeric());
+    let before = word_start(old, before.len());
+    let start = if start - before <= LONGEST_BEFORE { before } else { start };
+    let end = |text: &str| word_end(text, text.len() - same_end);
+    let sides = [&old[start..end(old)], &new[start..end(new)]].map(|side| one_line(side.trim()));
+    let says = |side: &String| side.contains(char::is_alphanumeric) && utf16_len(side) <= LONGEST_SIDE;
+    let is_same = sides[0].eq_ignore_ascii_case(&sides[1]);
+    (!is_same && sides.iter().all(says)).then(|| sides.map(|side| quoted(&side)).join(BECAME))
+}
+
+fn is_of_word(one: char) -> bool {
+    one.is_alphanumeric() || matches!(one, '_' | '.' | '-' | '$' | '"' | '\'' | '@' | '/' | '\\' | '[' | ']' | '%')
+}
+
+/// Where the word begins in which `at` lies or which ends there.
+fn word_start(text: &str, at: usize) -> usize {
+    at - text[..at].chars().rev().take_while(|one| is_of_word(*one)).map(char::len_utf8).sum::<usize>()
+}
+
+/// Where the word ends in which `at` lies or which begins there.
+fn word_end(text: &str, at: usize) -> usize {
+    at + text[at..].chars().take_while(|one| is_of_word(*one)).map(char::len_utf8).sum::<usize>()
+}
+
+/// Most UTF-16 units of a name that is told.
+const LONGEST_NAME: usize = 48;
+/// First words of lines that run something.
+const CONTROL: [&str; 14] = [
+    "if", "for", "while", "switch", "catch", "else", "return", "match", "elif", "with", "until", "when", "case",
+    "await",
+];
+
+/// The name that an added line defines: a function, a type, a field, an option, a route, a heading.
+fn defined(line: &str, language: Language) -> Option<String> {
+    let name = match language {
+        Language::Prose => heading(line)?,
+        // What a rule is for.
+        Language::Styles => line.strip_suffix('{')?.trim_end().to_owned(),
+        Language::Code => route(line).or_else(|| by_keyword(line)).or_else(|| method(line))?,
+    };
+    (utf16_len(&name) <= LONGEST_NAME && name.contains(char::is_alphabetic)).then_some(name)
+}
+
+fn heading(line: &str) -> Option<String> {
+    let title = line.trim_start_matches('#');
+    let level = line.len() - title.len();
+    ((1..=4).contains(&level) && title.starts_with(' ')).then(|| format!("\"{}\"", one_line(title.trim())))
+}
+
+/// The path of a route: `@PostMapping("/orders")`, `app.get('/orders', …`.
+fn route(line: &str) -> Option<String> {
+    let (before, rest) = line.split_once("(\"/").or_else(|| line.split_once("('/"))?;
+    let is_call = before.starts_with('@') || before.split('.').next_back().is_some_and(|verb| VERBS.contains(&verb));
+    let path = &rest[..rest.find(['"', '\''])?];
+    (is_call && !before.contains(' ') && !path.contains(' ')).then(|| format!("/{path}"))
+}
+
+/// Methods of HTTP, as routers name them.
+const VERBS: [&str; 8] = ["get", "post", "put", "patch", "delete", "route", "all", "use"];
+
+/// The name behind a word such as `fn`, and what kind of thing it is if the word says more than that it is code.
+fn by_keyword(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    let keyword = words.by_ref().find(|word| !is_before_defining(word))?;
+    if !is_defining(keyword.trim_end_matches('(')) {
+        return None;
+    }
+    let name = identifier(words.next()?)?;
+    let behind = line.split_once(name)?.1;
+    let is_called =
+        behind.starts_with(['(', '<']) || behind.split_once('=').is_some_and(|(_, value)| is_function(value));
+    // Values within a function are nothing that others use.
+    let is_value = VALUES.contains(&keyword);
+    let is_used = line.starts_with("export") || line.starts_with("pub") || !name.contains(char::is_lowercase);
+    match is_called {
+        true => Some(format!("{name}()")),
+        false => (!is_value || is_used).then(|| name.to_owned()),
+    }
+}
+
+/// Whether a value begins as a function does: `(row) => …`, `async row => …`, `function (row) {`.
+fn is_function(value: &str) -> bool {
+    let value = value.trim_start();
+    let value = value.strip_prefix("async").map_or(value, str::trim_start);
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|one| one.is_alphanumeric() || "_$".contains(one));
+    value.starts_with("function")
+        || value.split_once("=>").is_some_and(|(before, _)| before.starts_with('(') || is_name(before.trim_end()))
+}
+
+/// Words that define values.
+const VALUES: [&str; 4] = ["const", "let", "var", "val"];
+
+/// The name of a method without such a word: `public List<Row> rows(int from) {`, `async remove(row) {`. Of a field, what
+/// stands before its value: `private Long id;`.
+fn method(line: &str) -> Option<String> {
+    let first = line.split(|one: char| !one.is_alphanumeric()).next().unwrap_or_default();
+    if CONTROL.contains(&first) || line.starts_with(['}', '/', '*', '<', '#']) {
+        return None;
+    }
+    let has_modifier = line.split_whitespace().next().is_some_and(is_before_defining);
+    if let Some((before, rest)) = line.split_once('(') {
+        let is_body = line.ends_with('{') && rest.contains(')') && !before.contains(['=', '.', '"', '\'']);
+        let name = before.split_whitespace().next_back().and_then(identifier)?;
+        return (is_body && (has_modifier || !before.contains(' ')) && before.ends_with(name))
+            .then(|| format!("{name}()"));
+    }
+    let declared = line.strip_suffix(';').filter(|_| has_modifier)?;
+    let declared = declared.split('=').next().unwrap_or(declared);
+    declared.split_whitespace().next_back().and_then(identifier).map(str::to_owned)
+}
+
+/// The identifier with which a word begins.
+fn identifier(word: &str) -> Option<&str> {
+    let word = word.trim_start_matches(['*', '&', '"', '\'']);
+    let end =
+        word.find(|one: char| !one.is_alphanumeric() && !matches!(one, '_' | '$' | '!' | '?')).unwrap_or(word.len());
+    Some(&word[..end])
+        .filter(|name| name.chars().next().is_some_and(|first| first.is_alphabetic() || "_$".contains(first)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn added_names_are_those_that_lines_define() {
+        for (line, name) in [
+            ("pub(crate) async fn write(rows: &[Row]) -> Result<()> {", Some("write()")),
+            ("def read_blocks(path):", Some("read_blocks()")),
+            ("export const getRows = (tableId) => request.get(`/rows/${tableId}`)", Some("getRows()")),
+            ("class FallbackContext:", Some("FallbackContext")),
+            ("public static final String BUILD_TAG = \"b32\";", Some("BUILD_TAG")),
+            ("private Long repositoryMethodId;", Some("repositoryMethodId")),
+            ("public ResponseEntity<List<Row>> rows(@PathVariable Long id) {", Some("rows()")),
+            ("async removeServiceMethod(row) {", Some("removeServiceMethod()")),
+            ("@PostMapping(\"/tables/{id}/service-methods\")", Some("/tables/{id}/service-methods")),
+            ("app.get('/rows', (request, reply) => {", Some("/rows")),
+            ("const response = await load();", None),
+            ("#[derive(Debug)]", None),
+            ("if (rows.length > 3) {", None),
+            ("return rows(3);", None),
+            ("log.info(\"/rows\")", None),
+            ("rows.push(row);", None),
+            ("} else if (a(b)) {", None),
+            ("## Installation", None),
+        ] {
+            assert_eq!(defined(line, Language::Code).as_deref(), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_replaced_value_is_told_with_the_old_one() {
+        let old = "motion = (float) Math.min(1.0, pd / 0.5 + yd / 8.0 + pdd / 8.0);";
+        let new = "motion = (float) Math.min(1.0, pd / 0.12 + yd / 15.0 + pdd / 15.0);";
+        assert_eq!(defined("## Installation", Language::Prose).as_deref(), Some("\"Installation\""));
+        let told = "`pd / 0.5 + yd / 8.0 + pdd / 8.0` \u{2192} `pd / 0.12 + yd / 15.0 + pdd / 15.0`";
+        assert_eq!(replacement(old, new).as_deref(), Some(told));
+        assert_eq!(
+            replacement("\"version\": \"2.1.9\",", "\"version\": \"2.1.10\",").as_deref(),
+            Some("`\"version\": \"2.1.9\"` \u{2192} `\"version\": \"2.1.10\"`")
+        );
+        assert_eq!(
+            replacement("let größe = 3;", "let größe = 4;").as_deref(),
+            Some("`größe = 3` \u{2192} `größe = 4`")
+        );
+        assert_eq!(replacement("a line of its own", "something else entirely"), None);
+    }
+
+    #[test]
+    fn what_a_later_change_takes_out_is_not_told() {
+        let first = ReadChange::between(None, ["limit = 3"].into_iter(), ["limit = 4", "def read(path):"].into_iter());
+        let mut fragments = first.fragments(None);
+        assert_eq!(told(&fragments), "adds read(); `limit = 3` \u{2192} `limit = 4`");
+        let second = ReadChange::between(None, ["def read(path):"].into_iter(), ["def load(path):"].into_iter());
+        fragments.retain(|one| !second.takes_out(&one.line));
+        fragments.extend(second.fragments(None));
+        assert_eq!(told(&fragments), "`limit = 3` \u{2192} `limit = 4`; `def read` \u{2192} `def load`");
+    }
+}
