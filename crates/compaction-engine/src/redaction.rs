@@ -1,14 +1,16 @@
 //! Removes secrets from what goes to a summarizer and from what comes back, because a summary lives longer and
 //! travels further than its conversation.
 //!
-//! Secrets are recognised by form: the formats that issuers document, and values that are assigned to names like
-//! `password` (`patterns`). A secret without a known form is not found. Only summaries are changed; entries keep what
-//! they hold. Rules read a text without its JSON escapes, however often it was escaped.
+//! Secrets are recognised by form: the formats that issuers document, values that are assigned to names like `password`
+//! (`rules.txt`), values that look drawn by chance where words speak of a key (`drawn`), and what stands below the word
+//! for a password in a table (`columns`). A hash or a UUID without a word for a key beside it is not found. Only summaries
+//! are changed; entries keep what they hold. Rules read a text without its JSON escapes, however often it was escaped.
 
 mod check;
+mod columns;
+mod drawn;
 mod keys;
 mod rules;
-mod services;
 mod texts;
 mod values;
 
@@ -59,8 +61,10 @@ struct Forms {
     trials: Vec<usize>,
     /// The rule for private keys, if it is enabled.
     private_keys: Option<usize>,
-    /// The rule for keys behind the name of a service, if it is enabled.
-    service_keys: Option<usize>,
+    /// The rule for keys that look drawn, if it is enabled.
+    drawn_keys: Option<usize>,
+    /// The rule for passwords, if it is enabled.
+    passwords: Option<usize>,
     states: SearchStates,
 }
 
@@ -124,10 +128,11 @@ impl Redactor {
             compiled.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));
         }
         let private_keys = compiled.iter().position(|rule| rule.check == Check::PrivateKey);
-        let service_keys = compiled.iter().rposition(|rule| rule.name == services::RULE);
+        let drawn_keys = compiled.iter().rposition(|rule| rule.name == drawn::RULE);
+        let passwords = compiled.iter().rposition(|rule| rule.name == columns::RULE);
         let keywords = Keywords::new(keywords);
         let states = SearchStates::default();
-        let forms = Forms { rules: compiled, keywords, groups, trials, private_keys, service_keys, states };
+        let forms = Forms { rules: compiled, keywords, groups, trials, private_keys, drawn_keys, passwords, states };
         Self { forms: Arc::new(forms), values: Values::Ignored, spared_cores: 0 }
     }
 
@@ -193,8 +198,11 @@ impl Redactor {
         if let Some(rule) = forms.private_keys {
             found.extend(keys::unmarked(&plain.text).into_iter().map(|range| (rule, range)));
         }
-        if let Some(rule) = forms.service_keys {
-            found.extend(services::keys(&plain.text).into_iter().map(|range| (rule, range)));
+        if let Some(rule) = forms.drawn_keys {
+            found.extend(drawn::keys(&plain.text).into_iter().map(|range| (rule, range)));
+        }
+        if let Some(rule) = forms.passwords {
+            found.extend(columns::passwords(&plain.text).into_iter().map(|range| (rule, range)));
         }
         if let Values::Sought(values) = &self.values {
             values.find(&plain.text, cancel, &mut found);

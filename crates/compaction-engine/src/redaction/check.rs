@@ -116,7 +116,7 @@ const PASSWORD_OWNERS: &[&str] = listed!(TABLES, "password owners");
 /// Words of sentences, which are no part of a password of several words.
 const SENTENCE_WORDS: &[&str] = listed!(TABLES, "sentence words");
 /// Verbs between a name and its value.
-const VERBS: &[&str] = listed!(TABLES, "verbs");
+pub(super) const VERBS: &[&str] = listed!(TABLES, "verbs");
 /// Words before the name of a user.
 const USERS: &[&str] = listed!(TABLES, "users");
 /// Words before `token` in names of tokens that are not secret, such as positions in a list.
@@ -167,7 +167,12 @@ impl Check {
     pub(super) fn passes(self, found: &Found<'_>, is_cut: bool) -> bool {
         let (secret, after) = (&found.text[found.secret.clone()], &found.text[found.secret.end..]);
         let is_value = || !is_placeholder(secret);
-        let is_password = || is_value() && !is_code(secret, after) && is_unlike_words(secret);
+        let is_password = || {
+            is_value()
+                && !is_code(secret, after)
+                && (is_unlike_words(secret)
+                    || secret.len() >= 16 && longest_run(secret) == secret.len() && !is_name(secret))
+        };
         let is_random = || is_value() && !is_code(secret, after) && looks_random(secret);
         match self {
             Self::None | Self::PrivateKey => true,
@@ -219,6 +224,7 @@ impl Check {
                 let is_quoted = found.text[..found.secret.start].ends_with(['"', '\'']);
                 names_secret(found)
                     && (is_quoted && is_generated(secret)
+                        || is_value() && !is_code(secret, after) && is_mixed(secret)
                         || (is_quoted || ends_value(after, secret)) && is_value() && replacing_digits(secret) >= 2
                         || is_random())
             }
@@ -236,16 +242,22 @@ impl Check {
             Self::PhrasePassword => {
                 (8..=64).contains(&secret.len())
                     && is_value()
-                    && (is_phrase(secret) && names_phrase(found, secret) || is_variable_phrase(found, secret))
+                    && (is_phrase(secret) && names_phrase(found, secret)
+                        || is_variable_phrase(found, secret)
+                        || is_word_phrase(found, secret))
             }
             Self::CommandSecret => is_random() && ends_command(found, after),
             Self::Arguments => {
                 // Behind the name of a server or of a user, a password is expected.
-                let may_be_chosen = found.text[found.keyword..found.secret.start].contains(['"', '\'']);
+                let may_be_chosen =
+                    found.text[found.keyword..found.secret.start].contains(['"', '\'', '$']) || secret.contains(',');
                 secret.split(['"', '\'']).any(|text| {
                     !is_placeholder(text)
                         && !is_code(text, "")
-                        && (looks_random(text) && !is_hyphenated(text) || may_be_chosen && is_chosen(text))
+                        && (looks_random(text) && !is_hyphenated(text)
+                            || may_be_chosen
+                                && (is_chosen(text)
+                                    || text.len() >= 10 && is_unlike_words(text) && !has_no_password(text)))
                 })
             }
             Self::Prefixed => is_whole_behind(found) && !is_hex(secret) && is_random(),
@@ -265,6 +277,7 @@ impl Check {
                     && !secret.to_ascii_lowercase().contains("secret")
                     && count(secret, |byte| byte.is_ascii_digit()) >= 2
                     && (signs > 0
+                        || numbers(secret) >= 3
                         || replacing_digits(secret) >= 2
                         || count(secret, |byte| byte.is_ascii_uppercase()) > 0)
             }
@@ -345,19 +358,51 @@ pub(super) enum Drawn {
 /// The form of a value, if it may be a key that a service draws, and no name of a program.
 pub(super) fn drawn_key(value: &str) -> Option<Drawn> {
     let digits = count(value, |byte| byte.is_ascii_digit());
-    if digits < 2 || digits == value.len() || is_placeholder(value) || is_made_up(value) {
+    if digits == value.len() {
         return None;
     }
-    if is_hyphenated(value) && value.split('-').all(is_hex) {
+    // UUIDs, and ids of traces.
+    if value.contains('-') && value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
         return Some(Drawn::Short);
     }
-    if is_hex(value) {
+    if is_hex(value.strip_prefix("0x").unwrap_or(value)) {
         return Some(if value.len() >= 32 { Drawn::Hex } else { Drawn::Short });
     }
-    let is_one_word = || value.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    let is_dense = || is_one_word() || longest_run(value) >= 16 && digits * 8 >= value.len();
-    let is_random = looks_random(value) && (is_encoded(value) || is_dense());
-    is_random.then(|| if is_encoded(value) { Drawn::Mixed } else { Drawn::Letters })
+    // Words before a hash: `cache-linux-9fceb02d…`.
+    let mut words = value.rsplit(['-', '_']);
+    if words.next().is_some_and(|last| last.len() >= 32 && is_hex(last)) && words.count() >= 2 {
+        return Some(Drawn::Hex);
+    }
+    if digits < 2 {
+        return (!is_name(value) && is_mixed(value)).then_some(Drawn::Mixed);
+    }
+    // A name has its number at one place.
+    let numbers = numbers(value);
+    if numbers < 2 && is_name(value) && !is_one_case(value) || !looks_random(value) {
+        return None;
+    }
+    if is_encoded(value) {
+        return Some(Drawn::Mixed);
+    }
+    let has_words = || value.contains(|character: char| character.is_ascii_uppercase()) && longest_small(value) > 7;
+    let is_dense = is_one_case(value)
+        || numbers >= 2 && !has_words() && longest_run(value) >= 16 && digits * 8 >= longest_run(value);
+    is_dense.then_some(Drawn::Letters)
+}
+
+/// Whether a word is one of those of which sentences are made.
+pub(super) fn is_sentence_word(word: &str) -> bool {
+    SENTENCE_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Whether a value is written for a document, in place of a key.
+pub(super) fn is_for_show(value: &str) -> bool {
+    is_placeholder(value) || is_made_up(value)
+}
+
+/// Whether a value is a word of small letters and digits.
+fn is_one_case(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
 /// Whether there is a letter, and a digit or a symbol that words do not have.
@@ -379,10 +424,30 @@ fn is_described(secret: &str) -> bool {
 
 /// Whether a value mixes letters of both cases as no name does, even with few digits.
 fn is_mixed(secret: &str) -> bool {
-    let longest_lower = secret.split(|character: char| !character.is_ascii_lowercase()).map(str::len).max();
+    let digits = count(secret, |byte| byte.is_ascii_digit());
+    let has_case = |is_case: fn(u8) -> bool| count(secret, is_case) >= 4;
     longest_run(secret) >= 16
-        && is_encoded(secret)
-        && (count(secret, |byte| byte.is_ascii_digit()) >= 1 || longest_lower.unwrap_or(0) <= 3)
+        && (is_encoded(secret) && (digits >= 1 || longest_small(secret) <= 3)
+            || digits >= 1
+                && has_case(|byte| byte.is_ascii_lowercase())
+                && has_case(|byte| byte.is_ascii_uppercase())
+                && !is_name(secret))
+}
+
+/// Whether the letters of a value may be those of a name: it has words of small letters, and its capitals stand apart.
+fn is_name(value: &str) -> bool {
+    let capitals = value.as_bytes().windows(2).filter(|pair| pair.iter().all(u8::is_ascii_uppercase)).count();
+    longest_small(value) > 5 || capitals < 2
+}
+
+/// Length of the longest run of small letters.
+fn longest_small(value: &str) -> usize {
+    value.split(|character: char| !character.is_ascii_lowercase()).map(str::len).max().unwrap_or(0)
+}
+
+/// The number of numbers in a value.
+fn numbers(value: &str) -> usize {
+    value.split(|character: char| !character.is_ascii_digit()).filter(|number| !number.is_empty()).count()
 }
 
 /// Whether a value in a sentence can be nothing but a password: it has small letters and digits, and capitals, signs or
@@ -397,7 +462,9 @@ fn is_chosen(secret: &str) -> bool {
     let replacing = replacing_digits(secret);
     (8..=64).contains(&secret.len())
         && has(|byte| byte.is_ascii_lowercase())
-        && (digits >= 2 || digits == 1 && signs + replacing > 0)
+        && (digits >= 2
+            || digits == 1
+                && (signs + replacing > 0 || has(|byte| byte.is_ascii_uppercase()) && has(|byte| byte == b'_')))
         && (signs > 0 || has_parts || has(|byte| byte.is_ascii_uppercase()))
         && !has(|byte| matches!(byte, b'/' | b'=' | b':'))
         && (signs + replacing > 0 || !secret.trim_end_matches('.').contains('.') || is_word_and_number(secret))
@@ -480,6 +547,20 @@ fn is_variable_phrase(found: &Found<'_>, secret: &str) -> bool {
         && !LABELS.iter().any(|label| owner.ends_with(label))
 }
 
+/// Whether a text of several words is the value in quotes of a name that says that it is one: `passphrase`.
+fn is_word_phrase(found: &Found<'_>, secret: &str) -> bool {
+    let is_named = found
+        .text
+        .get(found.keyword..)
+        .is_some_and(|text| text.get(.."passphrase".len()).is_some_and(|name| name.eq_ignore_ascii_case("passphrase")));
+    let is_word = |word: &str| word.len() >= 3 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    is_named
+        && found.text[..found.secret.start].ends_with(['"', '\''])
+        && secret.split(' ').count() >= 3
+        && secret.split(' ').all(is_word)
+        && other_words(secret, &[NO_PASSWORDS, WORDS, SENTENCE_WORDS]) == 0
+}
+
 /// Whether the name before a text of several words is that of a password or, if the text is written like one, of a
 /// secret. Without quotes, the name is `passphrase`.
 fn names_phrase(found: &Found<'_>, secret: &str) -> bool {
@@ -507,7 +588,7 @@ fn is_expected(found: &Found<'_>, secret: &str) -> bool {
     let last = before.rsplit([' ', '\t']).next().unwrap_or_default();
     let has = |is_one: fn(u8) -> bool| count(secret, is_one) > 0;
     let mut words = secret.split(|character: char| !character.is_ascii_alphabetic());
-    (before.ends_with(':') || VERBS.contains(&last))
+    (before.ends_with(':') || VERBS.contains(&last) || !before.contains([' ', '\t']))
         && secret.len() >= 8
         && has(|byte| byte.is_ascii_lowercase())
         && has(|byte| byte.is_ascii_uppercase())
@@ -523,6 +604,15 @@ fn follows_user(found: &Found<'_>) -> bool {
         before.split([' ', '\t', ',', ':', '"', '\'', '`']).filter(|word| !word.is_empty()).collect();
     let last = &words[words.len().saturating_sub(3)..];
     last.iter().any(|word| USERS.iter().any(|known| known.eq_ignore_ascii_case(word)))
+}
+
+/// Whether the cell of a table below the word for a password holds one.
+pub(super) fn is_password_cell(cell: &str) -> bool {
+    (4..=MAX_PASSWORD).contains(&cell.len())
+        && !cell.contains([' ', '"', '\''])
+        && !is_placeholder(cell)
+        && !is_code(cell, "")
+        && (is_chosen(cell) || is_unlike_words(cell) && !has_no_password(cell))
 }
 
 /// Whether a value ends a command that begins with a program and has few words before the value.

@@ -281,6 +281,38 @@ fn secrets_of_public_sources_are_found() {
 }
 
 #[test]
+fn secrets_of_other_services_are_found_in_all_places() {
+    let samples = samples::unseen_secrets();
+    for place in ["shell", "config", "json", "net", "code", "prose", "output"] {
+        let samples: Vec<Sample> = samples.iter().filter(|sample| sample.form == place).cloned().collect();
+        assert!(samples.len() >= 100, "{place}");
+        check_found(&samples);
+    }
+}
+
+#[test]
+fn passwords_below_the_name_of_their_column_are_found() {
+    for (text, expected) in [
+        (
+            "name,password\nbob,Zephyr_4k1\namy,Falcon-88x\n",
+            "name,password\nbob,[redacted:password]\namy,[redacted:password]\n",
+        ),
+        ("| password | id |\n|---|---|\n| Mole!Tin7 | 1 |\n", "| [redacted:password] | 1 |\n"),
+        (" id | password\n----+----------\n  1 | Heron#42a\n(1 row)\n", "1 | [redacted:password]\n(1 row)\n"),
+    ] {
+        let redacted = Redactor::shared().redact(text).text.into_owned();
+        assert!(redacted.ends_with(expected), "{redacted}");
+    }
+    for text in [
+        "field,type,password\nname,text,no\nid,uuid,optional\n",
+        "user, email, password\nare, all, required2\n",
+        "| password | string |\n| token | string |\n",
+    ] {
+        assert_eq!(Redactor::shared().redact(text).text, text);
+    }
+}
+
+#[test]
 fn what_only_looks_like_a_secret_stays() {
     let samples: Vec<Sample> = samples::harmless().into_iter().chain(samples::later_harmless()).collect();
     assert!(samples.len() >= 240);
@@ -874,6 +906,10 @@ fn a_text_that_repeats_itself_is_read_in_proportion_to_its_length() {
         "curl -u ",
         "cookie: a=",
         "|password=qwertzuiop",
+        "password|a\n",
+        "| aB3dE5gH7jK9mN1pQ3sT |\n",
+        "key aB3dE5gH7jK9mN1pQ3sT ",
+        "\n  k: aB3dE5gH7jK9mN1pQ3sT",
     ];
     for unit in units {
         let text = unit.repeat((1 << 18) / unit.len());
