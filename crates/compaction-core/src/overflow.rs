@@ -269,7 +269,7 @@ impl Reported {
         }
         found.input = inputs.or(found.input);
         if let Some((counted, limit)) =
-            compared(text).filter(|(_, limit)| found.limit.is_none_or(|found| found == *limit))
+            compared(text, found).filter(|(_, limit)| found.limit.is_none_or(|found| found == *limit))
         {
             found.limit = Some(limit);
             found.input = found.input.or(found.total.is_none().then_some(counted));
@@ -309,8 +309,11 @@ fn is_limit(number: &Number<'_>) -> bool {
         || number.follows(&[">"]) && number.follows_number_before(">")
 }
 
-/// The first count of a sentence about tokens that is larger than the limit before or after it, and this limit.
-fn compared(text: &str) -> Option<(u64, u64)> {
+/// The first count of a sentence about tokens that is larger than the limit before or after it, and this limit. Where
+/// the text names the size of its request, in `known`, no other number is the count.
+fn compared(text: &str, known: Reported) -> Option<(u64, u64)> {
+    let both = known.input.zip(known.output).map(|(input, output)| input.saturating_add(output));
+    let is_size = |count: u64| known.input.is_none() || [known.input, known.total, both].contains(&Some(count));
     let counts_tokens = |sentence: &&str| [TOKENS, WINDOW].into_iter().flatten().any(|word| sentence.contains(word));
     sentences(text).into_iter().filter(counts_tokens).find_map(|sentence| {
         let is_count = |number: &Number<'_>| {
@@ -322,10 +325,11 @@ fn compared(text: &str) -> Option<(u64, u64)> {
             let is_sum = between.contains('+') || OUTPUT_PARAMETERS.iter().any(|name| between.contains(name));
             let has = |words: &[&str]| !is_sum && words.iter().any(|words| between.contains(words));
             let (first, second) = (pair[0].value, pair[1].value);
-            match first > second {
+            let found = match first > second {
                 true => has(COMPARISONS).then_some((first, second)),
                 false => (has(FINDINGS) && first < second && !names_output(sentence)).then_some((second, first)),
-            }
+            };
+            found.filter(|(count, _)| is_size(*count))
         })
     })
 }
