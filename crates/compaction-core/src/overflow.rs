@@ -86,9 +86,10 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
     let numbers = Reported::of_plain(text);
     let is_known = || {
         let is_sentence = || matches_any(text, SENTENCES) && !names_other_thing(text);
-        (matches_any(text, OVERFLOW) || is_sentence()) && !limits_characters(text)
+        (matches_any(text, OVERFLOW) || is_sentence() || is_dialogue_too_long(text)) && !limits_characters(text)
     };
-    let names_size = || is_known() || names_size(text) || is_over(text, numbers);
+    let names_size =
+        || is_known() || names_size(text) || is_over(text, numbers) || is_body_too_large(text) || advises_less(text);
     let has_any_code = || has_code(text, &[CODE_CONTEXTS, CODE_WINDOWS]);
     let is_upload = || UPLOADS.iter().any(|words| text.contains(words));
     let is_overflow = || !is_about_output_alone(text) && names_size() || has_any_code() || matches_any(text, NO_ROOM);
@@ -102,7 +103,37 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
 fn is_over(text: &str, numbers: Reported) -> bool {
     let counted = numbers.counted().unwrap_or(0).saturating_add(numbers.output.unwrap_or(0));
     let is_of_tokens = || [TOKENS, WINDOW].into_iter().flatten().any(|word| text.contains(word));
-    numbers.limit.is_some_and(|limit| counted > limit) && is_of_tokens() && !names_other_thing(text)
+    // An output whose number stands beside that of the input is no other thing.
+    let counts_both = numbers.input.is_some() && numbers.output.is_some();
+    numbers.limit.is_some_and(|limit| counted > limit) && is_of_tokens() && (counts_both || !names_other_thing(text))
+}
+
+/// Whether the text asks for less of a conversation with a model, and names nothing else that failed.
+fn advises_less(text: &str) -> bool {
+    let advises = |sentence: &&str| {
+        let (_, object) = REDUCTIONS.iter().find_map(|word| sentence.split_once(word)).unwrap_or_default();
+        let object = &object[..object.floor_char_boundary(NEAR_OBJECT)];
+        REDUCED.iter().any(|thing| object.contains(thing))
+    };
+    sentences(text).iter().any(advises) && !names_other_thing(text) && !matches_any(text, OVERLOADED)
+}
+
+/// Whether a sentence of the text says that a conversation or a prompt is too long, of whatever model.
+fn is_dialogue_too_long(text: &str) -> bool {
+    let is_too_long = |sentence: &&str| {
+        let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
+        has(LENGTHS) && has(DIALOGUES) && !is_of_output(sentence)
+    };
+    sentences(text).iter().any(is_too_long) && !names_other_thing(text)
+}
+
+/// Whether a sentence of the text says that the body of the request has too many bytes or messages.
+fn is_body_too_large(text: &str) -> bool {
+    let is_too_large = |sentence: &&str| {
+        let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
+        has(EXCESS) && has(BODIES) && !names_other_thing(sentence)
+    };
+    sentences(text).iter().any(is_too_large)
 }
 
 /// Whether a word of the text is a code that means an overflow of one of `windows`, such as
@@ -155,9 +186,17 @@ fn is_provider_overflow(provider: Option<&str>, text: &str, status: Status) -> b
 /// Whether the text complains about the requested output and does not mention the input. A smaller
 /// context would be refused too (docs/field-reports.md, "Overflow texts").
 fn is_about_output_alone(text: &str) -> bool {
-    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let input_words = || INTRODUCTIONS.iter().fold(text.to_owned(), |text, words| text.replace(words, ""));
-    has(OUTPUT_PARAMETERS) && !INPUT_WORDS.iter().any(|word| input_words().contains(word))
+    let without_introductions = || INTRODUCTIONS.iter().fold(text.to_owned(), |text, words| text.replace(words, ""));
+    names_output(text) && is_of_output(&without_introductions())
+}
+
+/// Whether `text` names a parameter of the output and not the input.
+fn is_of_output(text: &str) -> bool {
+    names_output(text) && !INPUT_WORDS.iter().any(|word| text.contains(word))
+}
+
+fn names_output(text: &str) -> bool {
+    OUTPUT_PARAMETERS.iter().any(|name| text.contains(name))
 }
 
 fn classify_rest(text: &str, status: Status) -> ErrorClass {
@@ -218,7 +257,7 @@ impl Reported {
                 inputs = Some(inputs.unwrap_or(0).saturating_add(number.value));
             } else if number.is_followed_by(OUTPUT_COUNTS) || number.follows(BEFORE_OUTPUT) {
                 found.output.get_or_insert(number.value);
-            } else if number.exceeds() {
+            } else if number.exceeds() && number.value >= LEAST_LIMIT {
                 found.input = found.input.or((!has_sum).then_some(number.value));
             } else if is_limit(&number) {
                 found.limit = found.limit.or(Some(number.value).filter(|limit| *limit >= LEAST_LIMIT));
@@ -230,7 +269,7 @@ impl Reported {
         }
         found.input = inputs.or(found.input);
         if let Some((counted, limit)) =
-            compared(text).filter(|(_, limit)| found.limit.is_none_or(|found| found == *limit))
+            compared(text, found).filter(|(_, limit)| found.limit.is_none_or(|found| found == *limit))
         {
             found.limit = Some(limit);
             found.input = found.input.or(found.total.is_none().then_some(counted));
@@ -270,17 +309,27 @@ fn is_limit(number: &Number<'_>) -> bool {
         || number.follows(&[">"]) && number.follows_number_before(">")
 }
 
-/// The first count of a sentence about tokens that is larger than the limit after it, and this limit.
-fn compared(text: &str) -> Option<(u64, u64)> {
+/// The first count of a sentence about tokens that is larger than the limit before or after it, and this limit. Where
+/// the text names the size of its request, in `known`, no other number is the count.
+fn compared(text: &str, known: Reported) -> Option<(u64, u64)> {
+    let both = known.input.zip(known.output).map(|(input, output)| input.saturating_add(output));
+    let is_size = |count: u64| known.input.is_none() || [known.input, known.total, both].contains(&Some(count));
     let counts_tokens = |sentence: &&str| [TOKENS, WINDOW].into_iter().flatten().any(|word| sentence.contains(word));
     sentences(text).into_iter().filter(counts_tokens).find_map(|sentence| {
-        let is_count = |number: &Number<'_>| number.value >= LEAST_LIMIT && !number.is_followed_by(OTHER_UNITS);
+        let is_count = |number: &Number<'_>| {
+            number.value >= LEAST_LIMIT && !number.is_followed_by(OTHER_UNITS) && !number.is_in_word()
+        };
         let counts: Vec<Number<'_>> = numbers(sentence).filter(is_count).collect();
         counts.windows(2).find_map(|pair| {
             let between = sentence.get(sentence.len() - pair[0].after.len()..pair[1].before.len())?;
             let is_sum = between.contains('+') || OUTPUT_PARAMETERS.iter().any(|name| between.contains(name));
-            let is_comparison = !is_sum && COMPARISONS.iter().any(|words| between.contains(words));
-            (is_comparison && pair[0].value > pair[1].value).then_some((pair[0].value, pair[1].value))
+            let has = |words: &[&str]| !is_sum && words.iter().any(|words| between.contains(words));
+            let (first, second) = (pair[0].value, pair[1].value);
+            let found = match first > second {
+                true => has(COMPARISONS).then_some((first, second)),
+                false => (has(FINDINGS) && first < second && !names_output(sentence)).then_some((second, first)),
+            };
+            found.filter(|(count, _)| is_size(*count))
         })
     })
 }
@@ -560,10 +609,9 @@ fn says_too_large(sentence: &str) -> bool {
         || has(WINDOW)
         || has(CONVERSATION) && has(OF_MODELS)
         || has(TOKENS) && is_limited();
-    let is_about_output = has(OUTPUT_PARAMETERS) && !has(INPUT_WORDS);
     // In Chinese, a comma ends what is as long as a sentence.
     let is_of_other = |clause: &str| EXCESS.iter().any(|word| clause.contains(word)) && names_other_thing(clause);
-    has(EXCESS) && is_of_window && !is_about_output && !sentence.split('\u{ff0c}').any(is_of_other)
+    has(EXCESS) && is_of_window && !is_of_output(sentence) && !sentence.split('\u{ff0c}').any(is_of_other)
 }
 
 /// Whether there are too many tokens for a model. What tokens are in or for tells those of a parser or of a chain.
@@ -651,6 +699,9 @@ const EXCEEDING: &[&str] = listed!(TEXTS, "exceeding");
 /// What stands between a count and the limit that it exceeds.
 const COMPARISONS: &[&str] = listed!(TEXTS, "comparisons");
 
+/// What stands between a limit and the count that was found to exceed it.
+const FINDINGS: &[&str] = listed!(TEXTS, "findings");
+
 /// Words before a limit, with the name of a model in between.
 const NAMED_LIMIT: &str = "maximum context length of";
 
@@ -674,6 +725,19 @@ const CONVERSATION: &[&str] = listed!(EVERY, "overflow: conversation");
 /// Words for what a model counts. They mean the window together with a number or one of [`LIMITS`].
 const TOKENS: &[&str] = listed!(EVERY, "overflow: tokens");
 const LIMITS: &[&str] = listed!(EVERY, "overflow: limits");
+
+/// Words for what a model reads, and words that say that it is too long, without any limit.
+const DIALOGUES: &[&str] = listed!(EVERY, "overflow: dialogues");
+const LENGTHS: &[&str] = listed!(EVERY, "overflow: lengths");
+
+/// Words for a whole request, whatever its size is counted in.
+const BODIES: &[&str] = listed!(TEXTS, "bodies");
+
+/// Words that ask for less of something, and what a model reads.
+const REDUCTIONS: &[&str] = listed!(TEXTS, "reductions");
+const REDUCED: &[&str] = listed!(TEXTS, "reduced");
+/// Maximum distance in bytes of a thing from the word that asks for less of it.
+const NEAR_OBJECT: usize = 40;
 
 /// Words that distinguish the limit of a model from other limits.
 const OF_MODELS: &[&str] = listed!(EVERY, "overflow: of models");
