@@ -242,8 +242,10 @@ impl ReadChange {
             let pair = olds.find_map(|(old, text)| Some((old, replacement(text, line)?)));
             if let Some((old, text)) = pair {
                 is_paired[old] = true;
-                // Of other words in a text, nobody needs to know.
-                if language == Language::Prose && !text.contains(|one: char| one.is_ascii_digit()) {
+                // Of other words in a text, and of imports, nobody needs to know.
+                if LineRank::of(line) == LineRank::Import && !text.contains(|one: char| one.is_ascii_digit())
+                    || language == Language::Prose && !text.contains(|one: char| one.is_ascii_digit())
+                {
                     continue;
                 }
                 found.push(Fragment { kind: FragmentKind::Replaced, text, line: line.clone() });
@@ -257,7 +259,10 @@ impl ReadChange {
         // A few lines of a long text say nothing about the others.
         if found.is_empty() && self.added.len() <= MOST_COMPARED {
             others.sort();
-            let telling = others.iter().filter(|(rank, _)| *rank < LineRank::Import).take(MOST_OTHER);
+            let is_telling = |(rank, at): &&(LineRank, usize)| {
+                *rank < LineRank::Import && (language == Language::Prose || !is_bare(&self.added[*at]))
+            };
+            let telling = others.iter().filter(is_telling).take(MOST_OTHER);
             let telling = telling.map(|(_, at)| &self.added[*at]);
             found.extend(telling.map(|line| Fragment {
                 kind: FragmentKind::Line,
@@ -307,6 +312,15 @@ fn is_comment(line: &str) -> bool {
     let is_shell = line.starts_with("# ") || line == "#" || line.starts_with("#!");
     is_shell || COMMENTS.iter().any(|mark| line.starts_with(mark)) || line.contains("[truncated]")
 }
+
+/// Whether a line of code only begins something, prints what happens, or has the mark of a diff.
+fn is_bare(line: &str) -> bool {
+    let is_marked = line.starts_with("- ") || line.starts_with("+ ");
+    is_marked || line.ends_with(['(', '[', '{', '<']) || LOGGING.iter().any(|start| line.starts_with(start))
+}
+
+/// Beginnings of lines that print what happens.
+const LOGGING: [&str; 6] = ["console.", "print(", "println!(", "logger.", "logging.", "echo "];
 
 /// Beginnings of comments.
 const COMMENTS: [&str; 10] = ["//", "/*", "*", "<!--", "--", ";;", "{/*", "\"\"\"", "...", "\u{2026}"];

@@ -135,6 +135,17 @@ pub fn removed_lines(text: &str) -> Vec<&str> {
     lines
 }
 
+/// Whether a text is a diff of which the lines that stay have no mark: at least half of its lines are taken out or added.
+fn is_part_of_diff(text: &str) -> bool {
+    let (mut all, mut added, mut marked) = (0, 0, 0);
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        all += 1;
+        added += usize::from(line.starts_with('+'));
+        marked += usize::from(line.starts_with(['+', '-']));
+    }
+    added > 0 && marked * 2 >= all
+}
+
 /// A change of a file in a text: the lines that it takes out and adds, without the space around them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FileChange<'t> {
@@ -149,7 +160,7 @@ pub struct FileChange<'t> {
 /// The changes in a patch, a diff, or the blocks of an edit, file by file. Any other text has none.
 pub fn changes_in_text(text: &str) -> Vec<FileChange<'_>> {
     let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) {
+    if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) || is_part_of_diff(text) {
         return in_patch(text);
     }
     if has(SEARCH) && has(REPLACE) { in_blocks(text) } else { Vec::new() }

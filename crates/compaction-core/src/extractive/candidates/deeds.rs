@@ -112,17 +112,32 @@ impl Builder<'_> {
     pub(super) fn changes(&mut self) {
         let files: HashMap<String, &FileRecord> =
             self.ledger.files.iter().map(|file| (shown(&file.path), file)).collect();
-        let names = || self.ledger.changes.iter().map(|change| file_name(&change.target));
-        for change in self.ledger.changes.iter().rev().take(MOST_FILES_CHANGED) {
-            let Some(file) = files.get(&change.target).filter(|file| !self.states.is_file_taken_back(file)) else {
-                continue;
-            };
-            let name = self.states.name(file);
-            let own = file_name(&name);
-            let is_only = names().filter(|other| *other == own).count() == 1;
-            let told = if is_only { quote(&shown(own)) } else { quote(&shown(&name)) };
+        let newest: Vec<(&FileRecord, &str)> = self
+            .ledger
+            .changes
+            .iter()
+            .rev()
+            .take(MOST_FILES_CHANGED)
+            .filter_map(|change| {
+                let file = files.get(&change.target).filter(|file| !self.states.is_file_taken_back(file))?;
+                Some((*file, change.text.as_str()))
+            })
+            .collect();
+        let names: Vec<String> = newest.iter().map(|(file, _)| self.states.name(file)).collect();
+        let told = |at: usize| {
+            let own = file_name(&names[at]);
+            let is_only = names.iter().filter(|other| file_name(other) == own).count() == 1;
+            quote(&shown(if is_only { own } else { &names[at] }))
+        };
+        let mut seen: HashSet<&str> = HashSet::new();
+        for (at, (file, text)) in newest.iter().enumerate().filter(|(_, (_, text))| seen.insert(text)) {
+            // What was done to several files alike is one line.
+            let alike: Vec<usize> = (at..newest.len()).filter(|other| newest[*other].1 == *text).collect();
+            let mut named: Vec<String> = alike.iter().take(MOST_CHANGED).map(|at| told(*at)).collect();
+            let more = alike.len() - named.len();
+            named.extend((more > 0).then(|| format!("{more} more")));
             let origin = Origin { position: file.changed_at, times: 1, sources: Some(&file.sources) };
-            self.pool.add(Section::Done, &format!("{CHANGED}{told}: {}", change.text), origin, Rank::Low);
+            self.pool.add(Section::Done, &format!("{CHANGED}{}: {text}", named.join(", ")), origin, Rank::Low);
         }
     }
 
