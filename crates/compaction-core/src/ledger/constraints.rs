@@ -128,7 +128,7 @@ pub(crate) fn begins_with_use(sentence: &str) -> bool {
 }
 
 /// Whether a sentence begins with an order about the name of what is made: `name it app[version]`.
-pub(super) fn names_it(sentence: &str) -> bool {
+pub(crate) fn names_it(sentence: &str) -> bool {
     NAMING.starts(&first_words(sentence, DEMAND_WORDS))
 }
 

@@ -11,7 +11,7 @@ use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
 use crate::ledger::choices::{is_process, stems};
-use crate::ledger::constraints::{begins_with_use, gives_task, is_bound, lasts};
+use crate::ledger::constraints::{begins_with_use, gives_task, is_bound, lasts, names_it};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     CHOSE, DECIDED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN,
@@ -292,13 +292,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether a demand that does not say that it holds for more was part of a message with a task, which is over: what to
-    /// use for it with the next request, and others after [`MET_AFTER`] of them.
+    /// use for it with the next request, and others after [`MET_AFTER`] of them. The name of what is made stays.
     fn is_over_with_task(&self, demand: &Note) -> bool {
         let since = self.requests_since(demand);
         let most = if begins_with_use(&demand.text) { 1 } else { MET_AFTER };
         let own = || self.ledger.requests.iter().rev().find(|request| request.position <= demand.position);
         let of_task = || own().is_some_and(|one| one.position == demand.position && gives_task(&one.text));
-        since >= most && !lasts(&demand.text) && of_task()
+        since >= most && !lasts(&demand.text) && !names_it(&demand.text) && of_task()
     }
 
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
