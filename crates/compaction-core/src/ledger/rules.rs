@@ -273,6 +273,66 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rules_for_later_are_known_in_many_languages() {
+        for rule in [
+            "Ok, now on, when you want to make changes, tell me why.",
+            "Ab jetzt, bevor du etwas änderst, frag mich.",
+            "Chaque fois que tu modifies un fichier, explique pourquoi.",
+            "Cada vez que cambies algo, dime por qué.",
+            "Sempre que mudar algo, me avise.",
+            "Ogni volta che cambi qualcosa, dimmi perché.",
+            "Когда ты хочешь что-то изменить, сначала спроси.",
+            "Wanneer je iets wijzigt, vertel me waarom.",
+            "Bundan sonra, yorumları Türkçe yaz.",
+            "每次修改之前，先问我。",
+            "変更するときは、教えてください。",
+            "변경할 때마다 알려 주세요.",
+        ] {
+            assert!(holds_from_now_on(rule), "{rule}");
+        }
+        for told in
+            ["When you run it, the page is empty.", "The server is now on port 3000.", "Whenever it rains, it rains."]
+        {
+            assert!(!holds_from_now_on(told), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_ban_waits_for_the_word_to_go_ahead() {
+        for (ban, go) in [
+            ("Don't start coding yet.", "Yes, let's start the implementation."),
+            ("Fang noch nicht an.", "Ja, leg los."),
+            ("Ne code pas encore.", "Ok, vas-y."),
+            ("No escribas código todavía.", "Implementa este plan"),
+            ("Não escreva código ainda.", "Pode começar."),
+            ("Non scrivere ancora codice.", "Procedi pure."),
+            ("Пока не пиши код.", "Начинай."),
+            ("Schrijf nog geen code.", "Ga je gang."),
+            ("先不要写代码。", "开始实现吧"),
+            ("まだコードを書かないで。", "実装してください。"),
+            ("아직 코드를 쓰지 마세요.", "시작해 주세요."),
+        ] {
+            assert!(waits(ban) && !goes_ahead(ban), "{ban}");
+            assert!(goes_ahead(go) && !waits(go), "{go}");
+        }
+        assert!(!waits("Never touch the log."));
+        assert!(!goes_ahead("Shall I start coding?"));
+    }
+
+    #[test]
+    fn lines_below_a_heading_of_rules_are_rules() {
+        let rules = |message| listed_rules(message).collect::<Vec<_>>();
+        assert_eq!(
+            rules("RULES\n- keep the colours\n- no tabs\n\nPROBLEM\n- it is slow"),
+            ["keep the colours", "no tabs"]
+        );
+        assert_eq!(rules("## Requirements\n\n1. sort by date\n\nThen print."), ["sort by date"]);
+        assert_eq!(rules("规则：\n1. 保持颜色"), ["保持颜色"]);
+        assert!(rules("The rules are old.\n- keep the colours").is_empty());
+        assert_eq!(rules(&format!("RULES\n{}", "- one more\n".repeat(40))).len(), MOST_LISTED);
+    }
+
+    #[test]
     fn a_message_of_rules_alone_asks_for_nothing() {
         for rules in [
             "always use pnpm here",
