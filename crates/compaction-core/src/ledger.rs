@@ -47,7 +47,7 @@ mod rulings;
 pub(crate) mod selection;
 mod shown;
 pub(crate) mod slash;
-mod stated;
+pub(crate) mod stated;
 pub(crate) mod statements;
 pub(crate) mod steps;
 mod store;

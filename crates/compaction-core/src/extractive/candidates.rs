@@ -131,6 +131,7 @@ impl Candidates {
         builder.plan();
         builder.result();
         builder.commands_to_run();
+        builder.checks_in_use();
         builder.newest_answer();
         builder.actions();
         if tells_state {

@@ -556,6 +556,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
             Done: Ran `git add . && git commit -m x`
             Blocked: `cd b && make test` failed: error: y
             NextSteps: Fix the failure of `cd b && make test` (error: y), then run it again
+            CriticalContext: Built and tested with: `cd a && make test`
             CriticalContext: Work: `cd a && make test 2>&1 | grep error` failed: error: x; `git commit -m x` failed: error: hook
         "#]],
     );

@@ -282,6 +282,11 @@ fn only_agrees(message: &str, normalised: &str) -> bool {
     is_short && !has_name(message)
 }
 
+/// Whether a sentence says that work begins or goes on.
+pub(super) fn begins_work(sentence: &str) -> bool {
+    ROUTINE.is_in(&normalised(sentence)) || ROUTINE_UNSPACED.iter().any(|piece| sentence.contains(piece))
+}
+
 /// Whether a message agrees and says nothing else: `ok, do that`.
 pub(crate) fn is_assent(message: &str) -> bool {
     verdict(message.trim()) == Some(Verdict::Assent) && is_plain_assent(message)

@@ -139,7 +139,8 @@ pub(crate) fn whole(answer: &str, taken: &str) -> Option<String> {
 }
 
 fn item((label, text): &(Label<'_>, &str)) -> String {
-    format!("{}. {}", label.sign, clip(&without_bold(&one_line(text)), LONGEST_OPTION))
+    let text = without_bold(&one_line(text)).replace(SEPARATOR, " \u{2013} ");
+    format!("{}. {}", label.sign, clip(&text, LONGEST_OPTION))
 }
 
 /// The newest list of options in an answer.
@@ -196,9 +197,13 @@ pub(super) fn offered_by_call(arguments: &Json<'static>) -> Option<(String, Stri
 /// The option of `answer` that a message names by its noun and label in its first words, even if the answer does not ask
 /// which one to take.
 pub(super) fn chosen_by_name(message: &str, answer: &str) -> Option<String> {
-    let sign = named_first(message.trim())?.split_whitespace().next_back()?;
+    let sign = named_within(message)?.split_whitespace().next_back()?;
     let is_noun = |(label, _): &(Label<'_>, &str)| OPTION_NOUNS.has(label.word.to_lowercase().as_str());
-    let options = options(answer).filter(|options| options.iter().all(is_noun))?;
+    // Numbers alone are options where the answer calls something so and asks.
+    let is_bare = |(label, _): &(Label<'_>, &str)| label.word.is_empty();
+    let calls_so = || answer.contains(['?', '\u{ff1f}']) && OPTION_NOUNS.is_in(&normalised(answer));
+    let are_options = |options: &Vec<_>| options.iter().all(is_noun) || options.iter().all(is_bare) && calls_so();
+    let options = options(answer).filter(are_options)?;
     options.iter().find(|(label, _)| label.sign.eq_ignore_ascii_case(sign)).map(item)
 }
 
@@ -332,6 +337,18 @@ fn named_first(message: &str) -> Option<&str> {
     (is_label && OPTION_NOUNS.has(noun.as_str())).then(|| &message[..end])
 }
 
+/// Whether the first words of a message or sentence name an option by its noun and label: `use option 2`.
+pub(super) fn takes_option(sentence: &str) -> bool {
+    named_within(sentence).is_some()
+}
+
+/// The label of the option that the first words of a message name with its noun.
+fn named_within(message: &str) -> Option<&str> {
+    let starts =
+        message.split_whitespace().take(MOST_WORDS).map(|word| word.as_ptr() as usize - message.as_ptr() as usize);
+    starts.filter_map(|start| named_first(&message[start..])).next()
+}
+
 /// The label of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Label<'a> {
@@ -356,6 +373,9 @@ fn labelled(line: &str) -> Option<(Label<'_>, &str)> {
 
 /// The same for a label without another one before or behind it.
 fn plain_label(line: &str) -> Option<(Label<'_>, &str)> {
+    if let Some(row) = line.trim().strip_prefix('|') {
+        return label_of_row(row);
+    }
     let line = line.trim_start_matches(['#', '>', '*', '-', '+', ' ', '\t', '(', '\u{2022}']);
     let marks = ['.', ')', ':', '\u{ff1a}', '\u{3001}', '\u{2014}', '\u{2013}'];
     // The label of an option stands near the beginning of a line.
@@ -377,6 +397,15 @@ fn plain_label(line: &str) -> Option<(Label<'_>, &str)> {
         _ => return None,
     };
     Some((Label { word, sign, order }, text))
+}
+
+/// The same for a row of a table whose first cell is a number: `| 2 | Use files | simple |`.
+fn label_of_row(row: &str) -> Option<(Label<'_>, &str)> {
+    let (first, text) = row.split_once('|')?;
+    let sign = first.trim_matches(['*', ' ']);
+    let text = text.trim_matches([' ', '|']);
+    let order = sign.parse().ok().filter(|_| sign.len() <= 2 && text.contains(char::is_alphanumeric))?;
+    Some((Label { word: "", sign, order }, text))
 }
 
 #[cfg(test)]

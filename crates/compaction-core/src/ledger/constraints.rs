@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::cues::{is_sized, is_trivial};
+use super::rules::{asks_for_rule, holds_from_now_on, is_part};
 use super::statements::sentences;
 use super::terms::TextHashing;
 use super::text::{WordList, first_words, has_any, has_piece, normalised, quoted, starts_with_any, word_list};
@@ -36,11 +37,19 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Whether a person's sentence is a constraint. Questions never are.
+/// Whether a person's sentence is a constraint. Questions are none, unless they ask for something from then on.
 pub(crate) fn is_constraint(sentence: &str) -> bool {
-    if !is_sized(sentence) || sentence.ends_with(['?', '\u{ff1f}', '\u{61f}']) {
-        return false;
-    }
+    is_sized(sentence) && (!is_question(sentence) || asks_for_rule(sentence)) && demands(sentence) && !is_part(sentence)
+}
+
+/// Whether a sentence ends with a question mark, whatever stands behind that.
+fn is_question(sentence: &str) -> bool {
+    let end = sentence.trim_end_matches(['.', '!', ' ']);
+    end.ends_with(['?', '\u{ff1f}', '\u{61f}'])
+}
+
+/// Whether a sentence demands something.
+fn demands(sentence: &str) -> bool {
     let whole = sentence;
     let sentence = without_answer(sentence);
     // What introduces a list of steps or findings demands nothing by itself.
@@ -66,7 +75,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     {
         return false;
     }
-    if objects(&words) || FROM_NOW_ON.starts(&words) {
+    if objects(&words) || asks_for_rule(sentence) || holds_from_now_on(sentence) {
         return true;
     }
     let signals = signals(&words);
@@ -113,8 +122,13 @@ pub(super) fn begins_with_ban(sentence: &str) -> bool {
     begins_with_demand(sentence) && FORBIDDING.is_in(&start)
 }
 
+/// Whether a sentence begins with what to use.
+pub(crate) fn begins_with_use(sentence: &str) -> bool {
+    USING.starts(&first_words(sentence, 1))
+}
+
 /// Whether a sentence begins with an order about the name of what is made: `name it app[version]`.
-pub(super) fn names_it(sentence: &str) -> bool {
+pub(crate) fn names_it(sentence: &str) -> bool {
     NAMING.starts(&first_words(sentence, DEMAND_WORDS))
 }
 
@@ -164,8 +178,6 @@ static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
 /// Beginnings of opinions, and words by which these say that something does not keep to a rule.
 static OPINIONS: WordList = word_list!(SPACED, "constraints: opinions");
 static BREACHES: WordList = word_list!(SPACED, "constraints: breaches");
-/// Beginnings of rules that hold from now on.
-static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
 /// Words of a clause that says what to use.
 static USING: WordList = word_list!(SPACED, "constraints: using");
 
@@ -231,7 +243,7 @@ pub(crate) fn lasts(demand: &str) -> bool {
     if LASTING.found_in(&words).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(own, LASTING_UNSPACED) {
         return true;
     }
-    FORBIDDING.is_in(&words) && !gives_task(own)
+    FORBIDDING.is_in(&words) && !gives_task(own) || holds_from_now_on(own)
 }
 
 /// Words for all that a request does not name.
@@ -250,12 +262,12 @@ pub(crate) fn is_bound(demand: &str) -> bool {
 static HOLDING: WordList = word_list!(SPACED, "constraints: holding");
 
 /// The clauses of a sentence.
-fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
+pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     sentence.split([',', ';', '\u{ff0c}', '\u{ff1b}', '\u{3001}']).map(str::trim)
 }
 
 /// Whether a clause of a sentence gives a task, which is done once.
-pub(super) fn gives_task(sentence: &str) -> bool {
+pub(crate) fn gives_task(sentence: &str) -> bool {
     clauses(sentence).any(|clause| TASKS.starts(&normalised(clause)))
         || !has_piece(sentence, GENERAL_UNSPACED) && clauses(sentence).any(is_task_in_a_script)
 }

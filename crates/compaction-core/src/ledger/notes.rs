@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::Sources;
+use super::rules::{Lifting, waits};
 use super::terms::TextHashing;
 use super::text::{clip_middle, normalised, one_line};
 use super::withdrawals::withdrawal;
@@ -187,6 +188,33 @@ impl NoteList {
         }
     }
 
+    /// Marks the bans that waited for a person to let work begin, who does so at `place`.
+    pub(super) fn end_waiting(&mut self, place: SourcePosition<'_>) {
+        let is_ended = |note: &Note| note.kind == NoteKind::Constraint && !note.is_withdrawn && waits(&note.text);
+        for note in self.list.iter_mut().filter(|note| is_ended(note)) {
+            note.is_withdrawn = true;
+            note.position = note.position.max(place.position);
+            place.entry.into_iter().for_each(|id| note.sources.add(id));
+        }
+    }
+
+    /// Says beside the rules that a person's sentence may lift what it says.
+    pub(super) fn lift(&mut self, sentence: &str, place: SourcePosition<'_>) {
+        let may_end =
+            |note: &Note| note.kind == NoteKind::Constraint && !note.is_withdrawn && note.position < place.position;
+        if !self.list.iter().any(may_end) {
+            return;
+        }
+        let Some(lifting) = Lifting::of(sentence) else { return };
+        for note in self.list.iter_mut().filter(|note| may_end(note)) {
+            let rule = note.text.split(LATER).next().unwrap_or_default();
+            if lifting.may_lift(rule) {
+                note.text = lifting.beside(rule);
+                place.entry.into_iter().for_each(|id| note.sources.add(id));
+            }
+        }
+    }
+
     /// Whether there is a note of `kind` for which `is_wanted` holds.
     pub(super) fn has(&self, kind: NoteKind, is_wanted: impl Fn(&Note) -> bool) -> bool {
         self.counts.get(&kind).is_some_and(|count| *count > 0)
@@ -340,6 +368,8 @@ pub(crate) fn answered_with(decision: &str) -> Option<(&str, &str)> {
 }
 /// Starts the decision of an answer for one of its own options.
 pub(crate) const TOOK: &str = "The assistant chose: ";
+/// Stands between a rule and what the person said about it later, which may end it.
+pub(crate) const LATER: &str = " (later: \"";
 /// Starts the item of a withdrawn constraint or decision.
 pub(crate) const WITHDRAWN: &str = "No longer holds: ";
 /// Starts an item about a goal on a branch that was left.
@@ -364,6 +394,8 @@ pub(crate) const REPLIES: &str = "The user also wrote: ";
 pub(crate) const RESOLVED: &str = "Errors that were dealt with: ";
 /// Starts the item of a command that is used repeatedly.
 pub(crate) const COMMAND: &str = "Command in use: ";
+/// Starts the item of the commands by which the work is checked.
+pub(crate) const CHECKED_WITH: &str = "Built and tested with: ";
 
 /// The note of commands that only looked something up.
 pub(crate) const LOOKED_UP: &str = "Looked things up on the command line";

@@ -173,6 +173,8 @@ const SET_UP: &[&str] = &[
     "Here is the folder structure",
     "The project's temporary directory is",
     "Showing up to ",
+    "Reminder: Do not return an empty response",
+    "My setup is complete",
 ];
 /// First and last words of the names of elements that tell of surroundings, and the most such elements. Elements with other
 /// names are what a person shows.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{agrees, answered, only_answers, tells_state};
+use super::answers::{agrees, answered, begins_work, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
 use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
@@ -15,6 +15,7 @@ use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, RE
 use super::problems::reports;
 use super::reasons::{change_of_plan, other_way, with_subject};
 use super::rejections::rejections;
+use super::rules::{goes_ahead, listed_rules, with_file};
 use super::rulings::{ruled, rules};
 use super::slash::RESETS;
 use super::stated::{Told, is_choice_of_person, is_way, stated};
@@ -44,7 +45,7 @@ static ASKING: WordList = word_list!(SPACED, "requests: asking");
 /// Verbs in the form in which they ask for work.
 pub(crate) static WORK: WordList = word_list!(SPACED, "requests: work");
 /// Long words that identify no topic.
-static COMMON: WordList = word_list!(SPACED, "requests: common");
+pub(super) static COMMON: WordList = word_list!(SPACED, "requests: common");
 
 /// The topics of the requests so far.
 #[derive(Debug, Default, Clone)]
@@ -195,15 +196,22 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
         // A withdrawal is compared with every constraint and decision, so their number is limited.
         if number < MOST_WITHDRAWING {
             notes.withdraw(sentence, place);
+            notes.lift(sentence, place);
         }
         for constraint in constraints(sentence) {
-            let list = list_behind(text, constraint);
-            notes.add(NoteKind::Constraint, list.as_deref().unwrap_or(constraint), place, false);
+            let told = list_behind(text, constraint).or_else(|| with_file(text, constraint));
+            notes.add(NoteKind::Constraint, told.as_deref().unwrap_or(constraint), place, false);
         }
         if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
             notes.add(NoteKind::Decision, &format!("{DECIDED}{}", choice.item), place, false);
         } else if is_choice_of_person(sentence) && !is_constraint(sentence) {
             notes.add(NoteKind::Decision, &format!("{DECIDED}{sentence}"), place, false);
+        }
+    }
+    // What stands below a heading of rules is one without any word for it.
+    if !is_pasted {
+        for rule in listed_rules(text).filter(|rule| is_prose(rule)) {
+            notes.add(NoteKind::Constraint, rule, place, false);
         }
     }
 }
@@ -319,6 +327,9 @@ impl<'a> Dialogue<'a> {
         }
         if !is_element(text) {
             self.drop_refuted(text, notes);
+            if self.lets_begin(text) {
+                notes.end_waiting(place);
+            }
             if !is_procedure(text) {
                 read_constraints(place, text, false, notes);
             }
@@ -346,6 +357,15 @@ impl<'a> Dialogue<'a> {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
         is_substantive(text) && asked_at > 0 && newest.is_some_and(|newest| only_answers(text, &newest.text))
+    }
+
+    /// Whether a message lets work begin: it says so, or agrees to the question of the newest answer whether to.
+    fn lets_begin(&self, text: &str) -> bool {
+        let asks = |answer: &Answer<'_>| {
+            let last = sentences(&answer.text).filter(|one| one.ends_with(['?', '\u{ff1f}'])).last();
+            last.is_some_and(begins_work)
+        };
+        goes_ahead(text) || agrees(text) && self.answers.back().is_some_and(asks)
     }
 
     /// Records a question of a call with its options.

@@ -1,9 +1,14 @@
-//! Rules: messages of a person that only say how the work is to be done.
+//! Rules: messages of a person that only say how the work is to be done, and how long a rule holds.
 
-use super::constraints::{gives_task, is_constraint};
+use super::answers::begins_work;
+use super::choices::{stems, takes_option};
+use super::constraints::{clauses, gives_task, is_constraint};
+use super::names::ending;
+use super::notes::LATER;
 use super::problems::reported;
-use super::statements::sentences;
-use super::text::{WordList, first_words, has_piece, normalised, word_list};
+use super::requests::COMMON;
+use super::statements::{sentences, without_marker};
+use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -35,9 +40,297 @@ pub(crate) fn only_sets_rules(message: &str) -> bool {
     all.peek().is_some() && all.all(is_rule)
 }
 
+/// Beginnings of sentences that go on with the one before them.
+static LINKED: WordList = word_list!(SPACED, "rules: linked");
+const LINKED_UNSPACED: &[&str] = listed!(UNSPACED, "rules: linked");
+/// Beginnings of questions that ask for something, and words by which they ask for it from then on.
+static ASKING: WordList = word_list!(SPACED, "rules: asking");
+const ASKING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: asking");
+static HOLDING: WordList = word_list!(SPACED, "constraints: holding");
+const HOLDING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: holding");
+/// Words of a ban that ends when the person tells to go ahead.
+static WAITING: WordList = word_list!(SPACED, "rules: waiting");
+const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: waiting");
+static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
+/// Phrases by which a person lets work begin that waited for it.
+static GOING_AHEAD: WordList = word_list!(SPACED, "rules: going ahead");
+const GOING_AHEAD_UNSPACED: &[&str] = listed!(UNSPACED, "rules: going ahead");
+/// First words of a message among which such a phrase begins.
+const GOING_WORDS: usize = 7;
+/// Most words of a label before a value in quotation marks.
+const LABEL_WORDS: usize = 3;
+/// Quotation marks around a whole value.
+const QUOTATION_MARKS: [(char, char); 5] =
+    [('"', '"'), ('\u{201c}', '\u{201d}'), ('\u{201e}', '\u{201c}'), ('\u{ab}', '\u{bb}'), ('\u{300c}', '\u{300d}')];
+
+/// Whether a sentence that seems to be a rule is only a part of something: it goes on with the sentence before it, gives
+/// a value to a label, or takes one of several options.
+pub(super) fn is_part(sentence: &str) -> bool {
+    LINKED.starts(&first_words(sentence, RULE_WORDS))
+        || starts_with_piece(sentence, LINKED_UNSPACED)
+        || labels_value(sentence)
+        || takes_option(sentence) && !LASTING.is_in(&normalised(sentence))
+}
+
+/// Whether a sentence is a label with a value in quotation marks: `Title: "Never lose a file"`.
+fn labels_value(sentence: &str) -> bool {
+    let Some((label, value)) = sentence.split_once([':', '\u{ff1a}']) else { return false };
+    let value = value.trim().trim_end_matches(['.', ',', ';']);
+    let is_within = |(open, close): (char, char)| {
+        value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)).is_some_and(|inner| !inner.contains(close))
+    };
+    label.split_whitespace().count() <= LABEL_WORDS && QUOTATION_MARKS.into_iter().any(is_within)
+}
+
+/// Whether a question asks for something that is to hold from then on: `can you always …?`.
+pub(super) fn asks_for_rule(question: &str) -> bool {
+    let words = normalised(question);
+    ASKING.starts(&words) && HOLDING.is_in(&words)
+        || has_piece(question, ASKING_UNSPACED) && has_piece(question, HOLDING_UNSPACED)
+}
+
+/// Words before what a sentence says.
+static FILLERS: WordList = word_list!(SPACED, "rules: fillers");
+/// Beginnings of clauses for something that the model will do several times, and of those by which a person wants to be
+/// told or asked.
+static OCCASIONS: WordList = word_list!(SPACED, "rules: occasions");
+const OCCASIONS_UNSPACED: &[&str] = listed!(UNSPACED, "rules: occasions");
+static TELLING: WordList = word_list!(SPACED, "rules: telling");
+const TELLING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: telling");
+/// Clauses of a sentence within which it says that it holds from then on.
+const FIRST_CLAUSES: usize = 3;
+
+/// Whether the first clauses of a sentence say that it holds from then on, or whenever the model does something:
+/// `ok, now on, …`, `when you want to change a file, tell me why`.
+pub(super) fn holds_from_now_on(sentence: &str) -> bool {
+    let clauses = || clauses(sentence).take(FIRST_CLAUSES).map(without_fillers);
+    let is_occasion = |words: &String| OCCASIONS.starts(words);
+    clauses().any(|words| FROM_NOW_ON.starts(&words))
+        || clauses().skip_while(|words| !is_occasion(words)).skip(1).any(|words| TELLING.starts(&words))
+        || has_piece(sentence, OCCASIONS_UNSPACED) && has_piece(sentence, TELLING_UNSPACED)
+}
+
+/// The words of a clause behind those that say nothing.
+fn without_fillers(clause: &str) -> String {
+    let words = normalised(clause);
+    let is_filler = |word: &&str| FILLERS.has(word);
+    let own = words.split_whitespace().find(|word| !is_filler(word));
+    let start = own.map_or(words.len(), |word| word.as_ptr() as usize - words.as_ptr() as usize);
+    format!(" {}", &words[start..])
+}
+
+/// Words of headings of lists of rules, most words and bytes of a heading, and most lines that are read below one.
+static HEADINGS: WordList = word_list!(SPACED, "rules: headings");
+const HEADINGS_UNSPACED: &[&str] = listed!(UNSPACED, "rules: headings");
+const HEADING_WORDS: usize = 4;
+const LONGEST_HEADING: usize = 60;
+const MOST_LISTED: usize = 12;
+/// Most UTF-16 units of a line below it that is a rule.
+const LONGEST_LISTED: usize = 200;
+
+/// The rules below the headings of rules in a message: `RULES`, `Constraints:`. A line is one rule, unless one of its
+/// sentences is a rule by itself.
+pub(crate) fn listed_rules(message: &str) -> impl Iterator<Item = &str> {
+    let mut left = 0;
+    let mut is_first = false;
+    let lines = message.lines().filter_map(move |line| {
+        let text = without_marker(line).trim();
+        match () {
+            () if is_heading_of_rules(line) => {
+                (left, is_first) = (MOST_LISTED, true);
+                return None;
+            }
+            // An empty line may stand below the heading, and ends the list elsewhere.
+            () if text.is_empty() && is_first => return None,
+            () if text.is_empty() || is_heading(line) => left = 0,
+            () => {}
+        }
+        is_first = false;
+        let is_rule = left > 0 && utf16_len(text) <= LONGEST_LISTED && text.contains(char::is_alphabetic);
+        left -= usize::from(is_rule);
+        is_rule.then_some(text)
+    });
+    lines.flat_map(|line| {
+        let is_whole = !sentences(line).any(is_constraint);
+        let parts = sentences(line).filter(move |_| !is_whole);
+        is_whole.then_some(line).into_iter().chain(parts)
+    })
+}
+
+/// Whether a line looks like a heading.
+fn is_heading(line: &str) -> bool {
+    let line = line.trim();
+    if line.len() > LONGEST_HEADING {
+        return false;
+    }
+    let is_item = || !line.starts_with(['#', '*']) && without_marker(line) != line;
+    let is_bold = line.starts_with("**") && line.ends_with("**");
+    let is_capital = || line.contains(char::is_uppercase) && !line.contains(char::is_lowercase);
+    line.starts_with('#') || is_bold || (line.ends_with([':', '\u{ff1a}']) || is_capital()) && !is_item()
+}
+
+fn is_heading_of_rules(line: &str) -> bool {
+    if !is_heading(line) {
+        return false;
+    }
+    let words = normalised(line);
+    words.split_whitespace().count() <= HEADING_WORDS && HEADINGS.is_in(&words) || has_piece(line, HEADINGS_UNSPACED)
+}
+
+/// Phrases by which a person ends or frees what they asked for before, most UTF-16 units of such a sentence, and those
+/// of it that are told beside the rule.
+static LIFTING: WordList = word_list!(SPACED, "rules: lifting");
+const LIFTING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: lifting");
+const LONGEST_LIFTING: usize = 200;
+const LONGEST_LATER: usize = 140;
+/// Words for a file that was named before.
+static POINTING: WordList = word_list!(SPACED, "rules: pointing");
+const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: pointing");
+/// Bytes before a rule within which the file is named.
+const NAMED_WITHIN: usize = 1000;
+/// Fewest letters of a word that a rule and what lifts it share.
+const SHORTEST_SHARED: usize = 5;
+
+/// What a sentence of a person may lift: it ends or frees something.
+pub(super) struct Lifting<'a> {
+    sentence: &'a str,
+    names: Vec<&'a str>,
+    stems: Vec<String>,
+}
+
+impl<'a> Lifting<'a> {
+    pub(super) fn of(sentence: &'a str) -> Option<Self> {
+        let words = normalised(sentence);
+        let lifts = LIFTING.is_in(&words) || has_piece(sentence, LIFTING_UNSPACED);
+        if !lifts || utf16_len(sentence) > LONGEST_LIFTING || sentence.ends_with(['?', '\u{ff1f}']) {
+            return None;
+        }
+        Some(Self { sentence, names: files(sentence).collect(), stems: shared_stems(sentence) })
+    }
+
+    /// Whether a rule is about what it ends or frees: the file that it names, or else one of its long words.
+    pub(super) fn may_lift(&self, rule: &str) -> bool {
+        match self.names.as_slice() {
+            [] => shared_stems(rule).iter().any(|stem| self.stems.contains(stem)),
+            names => files(rule).any(|file| names.contains(&file)),
+        }
+    }
+
+    /// A rule with the sentence behind it.
+    pub(super) fn beside(&self, rule: &str) -> String {
+        format!("{rule}{LATER}{}\")", clip(&one_line(self.sentence), LONGEST_LATER))
+    }
+}
+
+/// The beginnings of the long words of a text that name something.
+fn shared_stems(text: &str) -> Vec<String> {
+    let words = normalised(text);
+    let is_long = |word: &&str| word.chars().count() >= SHORTEST_SHARED && !word.contains('\'');
+    let words: Vec<&str> = words.split_whitespace().filter(is_long).filter(|word| !COMMON.has(word)).collect();
+    stems(&words.join(" "))
+}
+
+/// The names of files in a text.
+fn files(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |one: char| one.is_alphanumeric() || matches!(one, '_' | '-' | '.' | '/' | '\\');
+    let runs = text.split(move |one| !is_of_name(one)).map(|run| run.trim_matches(['.', '-']));
+    runs.filter(|run| ending(run).is_some())
+}
+
+/// A rule of a message about "this file", with the name of the file that the message names before it.
+pub(super) fn with_file(message: &str, rule: &str) -> Option<String> {
+    if !POINTING.is_in(&normalised(rule)) && !has_piece(rule, POINTING_UNSPACED) || files(rule).next().is_some() {
+        return None;
+    }
+    let before = message.get(..(rule.as_ptr() as usize).checked_sub(message.as_ptr() as usize)?)?;
+    let before = &before[before.ceil_char_boundary(before.len().saturating_sub(NAMED_WITHIN))..];
+    Some(format!("{rule} ({})", files(before).last()?))
+}
+
+/// Whether a ban ends when the person tells to go ahead: `don't start yet`.
+pub(super) fn waits(demand: &str) -> bool {
+    let words = normalised(demand);
+    WAITING.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, WAITING_UNSPACED)
+}
+
+/// Whether the first words of a message let work begin that waited for it: `yes, let's start`.
+pub(crate) fn goes_ahead(message: &str) -> bool {
+    let Some(first) = sentences(message).next() else { return false };
+    let is_question = || first.ends_with(['?', '\u{ff1f}', '\u{61f}']);
+    let words = first_words(first, GOING_WORDS);
+    let is_spaced = || GOING_AHEAD.found_in(&words).any(|(at, _)| !FORBIDDING.is_in(&words[..at]));
+    let is_piece = || has_piece(first, GOING_AHEAD_UNSPACED) && !has_piece(first, WAITING_UNSPACED);
+    !is_question() && (is_spaced() || is_piece())
+}
+
+/// Whether what a person answered to a question says no more than that work may begin.
+pub(crate) fn only_goes_ahead(answer: &str, question: &str) -> bool {
+    normalised(answer).split_whitespace().count() <= GOING_WORDS && goes_ahead(answer) && begins_work(question)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_for_later_are_known_in_many_languages() {
+        for rule in [
+            "Ok, now on, when you want to make changes, tell me why.",
+            "Ab jetzt, bevor du etwas änderst, frag mich.",
+            "Chaque fois que tu modifies un fichier, explique pourquoi.",
+            "Cada vez que cambies algo, dime por qué.",
+            "Sempre que mudar algo, me avise.",
+            "Ogni volta che cambi qualcosa, dimmi perché.",
+            "Когда ты хочешь что-то изменить, сначала спроси.",
+            "Wanneer je iets wijzigt, vertel me waarom.",
+            "Bundan sonra, yorumları Türkçe yaz.",
+            "每次修改之前，先问我。",
+            "変更するときは、教えてください。",
+            "변경할 때마다 알려 주세요.",
+        ] {
+            assert!(holds_from_now_on(rule), "{rule}");
+        }
+        for told in
+            ["When you run it, the page is empty.", "The server is now on port 3000.", "Whenever it rains, it rains."]
+        {
+            assert!(!holds_from_now_on(told), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_ban_waits_for_the_word_to_go_ahead() {
+        for (ban, go) in [
+            ("Don't start coding yet.", "Yes, let's start the implementation."),
+            ("Fang noch nicht an.", "Ja, leg los."),
+            ("Ne code pas encore.", "Ok, vas-y."),
+            ("No escribas código todavía.", "Implementa este plan"),
+            ("Não escreva código ainda.", "Pode começar."),
+            ("Non scrivere ancora codice.", "Procedi pure."),
+            ("Пока не пиши код.", "Начинай."),
+            ("Schrijf nog geen code.", "Ga je gang."),
+            ("先不要写代码。", "开始实现吧"),
+            ("まだコードを書かないで。", "実装してください。"),
+            ("아직 코드를 쓰지 마세요.", "시작해 주세요."),
+        ] {
+            assert!(waits(ban) && !goes_ahead(ban), "{ban}");
+            assert!(goes_ahead(go) && !waits(go), "{go}");
+        }
+        assert!(!waits("Never touch the log."));
+        assert!(!goes_ahead("Shall I start coding?"));
+    }
+
+    #[test]
+    fn lines_below_a_heading_of_rules_are_rules() {
+        let rules = |message| listed_rules(message).collect::<Vec<_>>();
+        assert_eq!(
+            rules("RULES\n- keep the colours\n- no tabs\n\nPROBLEM\n- it is slow"),
+            ["keep the colours", "no tabs"]
+        );
+        assert_eq!(rules("## Requirements\n\n1. sort by date\n\nThen print."), ["sort by date"]);
+        assert_eq!(rules("规则：\n1. 保持颜色"), ["保持颜色"]);
+        assert!(rules("The rules are old.\n- keep the colours").is_empty());
+        assert_eq!(rules(&format!("RULES\n{}", "- one more\n".repeat(40))).len(), MOST_LISTED);
+    }
 
     #[test]
     fn a_message_of_rules_alone_asks_for_nothing() {

@@ -41,6 +41,7 @@ static REASONS: WordList = word_list!(SPACED, "stated: reasons");
 const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
 /// Words of a choice that does not hold for long.
 static PROVISIONAL: WordList = word_list!(SPACED, "stated: provisional");
+const PROVISIONAL_UNSPACED: &[&str] = listed!(UNSPACED, "stated: provisional");
 /// Objects that do not say what was chosen.
 static POINTING: WordList = word_list!(SPACED, "stated: pointing");
 /// Words before the one who chooses by which a sentence tells what others say.
@@ -64,6 +65,11 @@ pub(super) static MARKS: LazyLock<Phrases> = LazyLock::new(|| {
     let spaced = [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words);
     Phrases::of(spaced.chain(ALTERNATIVES_UNSPACED).chain(REASONS_UNSPACED).copied())
 });
+
+/// Whether a choice does not hold for long.
+pub(crate) fn is_provisional(choice: &str) -> bool {
+    PROVISIONAL.is_in(&normalised(choice)) || has_piece(choice, PROVISIONAL_UNSPACED)
+}
 
 /// Fewest words of such a sentence, and characters in a language without spaces between words.
 const FEWEST_WORDS: usize = 5;

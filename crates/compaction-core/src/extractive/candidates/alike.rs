@@ -16,6 +16,8 @@ const MOST_ALIKE: usize = 2;
 /// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.
 const ALIKE_PERCENT: usize = 60;
 const FEWEST_ALIKE: usize = 3;
+/// How each decision of a person begins.
+pub(super) const OF_PERSON: &str = "The user ";
 
 /// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
 /// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
@@ -48,7 +50,8 @@ pub(super) fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const 
     (repeated, stressed)
 }
 
-/// The older ones of decisions with the same words, or with answers in few words to the same question.
+/// The older ones of decisions with the same words, with answers in few words to the same question, or of the model about
+/// the same names in nearly the same words.
 pub(super) fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
@@ -58,7 +61,16 @@ pub(super) fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
         let agreed = note.text.strip_prefix(AGREED).or_else(|| note.text.strip_prefix(REFUSED));
         key(agreed.or_else(|| answered_with(&note.text).map(|(_, question)| question)).unwrap_or(&note.text))
     };
-    newest_first.into_iter().filter(|note| !seen.insert(subject(note))).map(std::ptr::from_ref).collect()
+    // The model words the same choice twice: before its work and in its answer.
+    let mut own: Vec<Terms> = Vec::new();
+    let mut is_reworded = |note: &Note| {
+        let terms = terms(&note.text);
+        let is_known = own.iter().any(|known| !terms.names.is_empty() && are_alike(known, &terms));
+        own.push(terms);
+        is_known
+    };
+    let is_same = |note: &&&Note| !seen.insert(subject(note)) || !note.text.starts_with(OF_PERSON) && is_reworded(note);
+    newest_first.iter().filter(is_same).map(|note| std::ptr::from_ref(*note)).collect()
 }
 
 /// Whether two sentences have the same names and numbers, and one has [`ALIKE_PERCENT`] of the terms of the

@@ -3,23 +3,25 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::alike::{repeated, same_decisions};
+use super::alike::{OF_PERSON, repeated, same_decisions};
 use super::done::is_answered_item;
 use super::newest_answer::is_question;
 use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
-use crate::ledger::choices::is_process;
-use crate::ledger::constraints::{is_bound, lasts};
+use crate::ledger::choices::{is_process, stems};
+use crate::ledger::constraints::{begins_with_use, gives_task, is_bound, lasts, names_it};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
-    CHOSE, DECIDED, FOR_THE_USER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN,
-    answered_with,
+    CHOSE, DECIDED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN,
+    answered_with, key,
 };
+use crate::ledger::rules::{listed_rules, only_goes_ahead};
+use crate::ledger::stated::is_provisional;
 use crate::ledger::steps::{addresses, is_of_person};
 use crate::ledger::text::{first_words, one_line};
-use crate::ledger::{Note, NoteKind};
+use crate::ledger::{Note, NoteKind, Request};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
@@ -31,12 +33,13 @@ const DECISIONS_FIRST: usize = 6;
 /// Most tries that a person had undone and that are told, and the newest messages among which they are.
 const MOST_UNDONE: usize = 2;
 const UNDONE_WITHIN: u64 = 100;
-/// How each decision of a person begins.
-const OF_PERSON: &str = "The user ";
 /// First words by which an option and a step are compared.
 const LISTED_WORDS: usize = 3;
 /// Requests for work after which a demand that was part of another one is met.
 const MET_AFTER: usize = 4;
+/// Fewest rules of a list, and the bytes of a request that are read for what it asks for.
+const FEWEST_LISTED: usize = 2;
+const ASKED_BYTES: usize = 600;
 
 impl<'a> Builder<'a> {
     /// The notes, each in the section of its kind.
@@ -48,6 +51,7 @@ impl<'a> Builder<'a> {
         let is_proposing = self.is_proposing();
         let answered_from = self.answered_from();
         let told = self.told_decisions(&same);
+        let (current, replaced) = self.listed();
         for note in &self.ledger.notes {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
@@ -63,6 +67,16 @@ impl<'a> Builder<'a> {
                 NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
                 // It said what else not to do for a request that is over.
                 NoteKind::Constraint if is_bound(&note.text) && self.requests_since(note) > 0 => continue,
+                // It was how to do a task that is over.
+                NoteKind::Constraint
+                    if self.is_over_with_task(note)
+                        && !stressed.contains(&std::ptr::from_ref(note))
+                        && !current.contains(&std::ptr::from_ref(note)) =>
+                {
+                    continue;
+                }
+                // A newer order has a list of rules of its own.
+                NoteKind::Constraint if replaced.contains(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
                 // The history before the turn tells them.
@@ -99,6 +113,7 @@ impl<'a> Builder<'a> {
                 // It is among the statements.
                 _ if note.kind == NoteKind::Constraint
                     && !stressed.contains(&std::ptr::from_ref(note))
+                    && !current.contains(&std::ptr::from_ref(note))
                     && self.is_met(note) =>
                 {
                     Rank::Least
@@ -150,6 +165,8 @@ impl<'a> Builder<'a> {
                 && !same.contains(&std::ptr::from_ref(*note))
                 && !self.is_decision_undone(note)
                 && !self.is_process_over(note)
+                && !self.is_provisional_over(note)
+                && !answered_with(&note.text).is_some_and(|(words, question)| only_goes_ahead(words, question))
                 && !self.is_told_by_goal(note)
                 // What the model chose without a reason was for the work that was ended.
                 && !(note.is_minor && self.is_of_ended(note.position) && !note.text.starts_with(OF_PERSON))
@@ -193,6 +210,51 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Whether the model chose something for a time, and the person asked for what the choice speaks of later, for which
+    /// files changed.
+    fn is_provisional_over(&self, note: &Note) -> bool {
+        if note.text.starts_with(OF_PERSON) || !is_provisional(&note.text) {
+            return false;
+        }
+        let known = stems(&note.text);
+        let changed_at = self.with_turn.changed_at();
+        let is_later = |request: &&Request| request.position > note.position && request.position < changed_at;
+        let speaks = |request: &Request| stems(clipped(&request.text)).iter().any(|stem| known.contains(stem));
+        self.with_turn.requests.iter().rev().take_while(|one| one.position > note.position).filter(is_later).any(speaks)
+    }
+
+    /// The rules that stand in the newest list of rules of an order, and those of older lists that no other order says
+    /// before. Of rules that several say, the one of the newest list stands.
+    fn listed(&self) -> (HashSet<*const Note>, HashSet<*const Note>) {
+        let list = |request: &Request| -> Option<(u64, HashSet<String>)> {
+            let keys: HashSet<String> = listed_rules(&request.text).map(key).collect();
+            (keys.len() >= FEWEST_LISTED).then_some((request.position, keys))
+        };
+        let lists: Vec<_> = self.with_turn.requests.iter().filter_map(list).collect();
+        let Some((newest, _)) = lists.last() else { return Default::default() };
+        let (mut current, mut replaced) = (HashSet::new(), HashSet::new());
+        for note in self.ledger.notes_of(NoteKind::Constraint) {
+            let key = key(note.text.split(LATER).next().unwrap_or_default());
+            let is_own = |(position, keys): &&(u64, HashSet<String>)| *position == note.position && keys.contains(&key);
+            if !lists.iter().any(|list| is_own(&list)) {
+                continue;
+            }
+            let start = key.trim_end();
+            let says = |other: &String| other.starts_with(start) || start.starts_with(other.trim_end());
+            let (mut before, mut behind) = (false, false);
+            for (position, keys) in lists.iter().filter(|(position, _)| *position != note.position) {
+                let is_said = keys.iter().any(says);
+                (before, behind) =
+                    (before || is_said && *position < note.position, behind || is_said && *position > note.position);
+            }
+            match note.position == *newest || before && !behind {
+                true => current.insert(std::ptr::from_ref(note)),
+                false => replaced.insert(std::ptr::from_ref(note)),
+            };
+        }
+        (current, replaced)
+    }
+
     /// Whether a step lists options of which each is a step by itself.
     fn is_listed(&self, step: &Note) -> bool {
         let options = step.text.strip_prefix(OFFERED);
@@ -229,6 +291,16 @@ impl<'a> Builder<'a> {
         demand.position > 0 && self.requests_since(demand) >= MET_AFTER && !lasts(&demand.text)
     }
 
+    /// Whether a demand that does not say that it holds for more was part of a message with a task, which is over: what to
+    /// use for it with the next request, and others after [`MET_AFTER`] of them. The name of what is made stays.
+    fn is_over_with_task(&self, demand: &Note) -> bool {
+        let since = self.requests_since(demand);
+        let most = if begins_with_use(&demand.text) { 1 } else { MET_AFTER };
+        let own = || self.ledger.requests.iter().rev().find(|request| request.position <= demand.position);
+        let of_task = || own().is_some_and(|one| one.position == demand.position && gives_task(&one.text));
+        since >= most && !lasts(&demand.text) && !names_it(&demand.text) && of_task()
+    }
+
     /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
     fn section_of_branch(&self, kind: NoteKind) -> Section {
         match kind {
@@ -239,6 +311,11 @@ impl<'a> Builder<'a> {
             _ => Section::Goal,
         }
     }
+}
+
+/// The beginning of a request, where it says what it asks for.
+fn clipped(request: &str) -> &str {
+    &request[..request.floor_char_boundary(ASKED_BYTES)]
 }
 
 /// Whether an item of a list of steps says what was done.

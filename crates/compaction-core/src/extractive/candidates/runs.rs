@@ -12,7 +12,7 @@ use crate::ledger::commands::{
 };
 use crate::ledger::cues::is_substantive;
 use crate::ledger::names::ending;
-use crate::ledger::notes::{STILL_FAILS, TO_FIX, TO_RUN};
+use crate::ledger::notes::{CHECKED_WITH, STILL_FAILS, TO_FIX, TO_RUN};
 use crate::ledger::outcomes::failed_count;
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::text::{clip, one_line, quote};
@@ -25,6 +25,10 @@ const MOST_FAILED: usize = 2;
 /// Most UTF-16 units of a command, of the line that says why it failed, and of the names of what fails.
 const LONGEST_RUN: usize = 80;
 const LONGEST_REASON: usize = 120;
+/// Fewest runs of a command that is in use, most such commands that are told, and most UTF-16 units of one.
+const OFTEN: u64 = 3;
+const MOST_IN_USE: usize = 2;
+const LONGEST_IN_USE: usize = 160;
 /// Newest runs in which the files are looked for that the model runs.
 const MOST_COMPARED: usize = 200;
 /// Parts of a path that name a file.
@@ -87,6 +91,20 @@ impl Builder<'_> {
         let (behind, first): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(is_before, _)| *is_before);
         self.add_runs(first.into_iter().map(|(_, step)| step));
         Some(behind.into_iter().map(|(_, step)| step).collect())
+    }
+
+    /// Adds the commands by which the work is checked: the newest ones that ran often and succeeded.
+    pub(super) fn checks_in_use(&mut self) {
+        let is_used = |one: &&CommandRecord| {
+            let is_often = one.succeeded + one.failed >= OFTEN && one.succeeded > 0;
+            is_often && !one.is_call && is_check(&one.command) && !has_inline_code(&one.command)
+        };
+        let used = self.with_turn.commands.iter().rev().filter(is_used).take(MOST_IN_USE);
+        let used: Vec<String> = used.map(|one| quote(&clip_command(&shown(&one.command), LONGEST_IN_USE))).collect();
+        if self.tells_state && !used.is_empty() {
+            let item = format!("{CHECKED_WITH}{}", used.join("; "));
+            self.pool.add(Section::CriticalContext, &item, Origin::at(self.ledger.messages), Rank::Normal);
+        }
     }
 
     /// Adds steps of failed runs behind those that are there.
