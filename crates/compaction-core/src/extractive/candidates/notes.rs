@@ -52,7 +52,17 @@ impl<'a> Builder<'a> {
         let answered_from = self.answered_from();
         let told = self.told_decisions(&same);
         let (current, replaced) = self.listed();
+        // The person may lift a demand of the history in the turn that follows it.
+        let is_demand = |note: &&Note| note.kind == NoteKind::Constraint;
+        let mut lifted: HashMap<u64, Vec<&Note>> = HashMap::new();
+        if !std::ptr::eq(self.ledger, self.with_turn) {
+            let demands = self.with_turn.notes.iter().filter(is_demand);
+            demands.for_each(|note| lifted.entry(note.position).or_default().push(note));
+        }
         for note in &self.ledger.notes {
+            let own = lifted.get(&note.position).filter(|_| is_demand(&note)).into_iter().flatten();
+            let newer = own.copied().find(|newer| newer.text.starts_with(&note.text));
+            let note = newer.filter(|newer| newer.is_withdrawn || newer.text.contains(LATER)).unwrap_or(note);
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
                 self.pool.add(Section::CriticalContext, &format!("{WITHDRAWN}{}", note.text), origin, Rank::Low);
