@@ -250,8 +250,12 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
         let outcomes = one(voice, format!("`{}`: {line}", shown()));
         return Outcomes { failure: (are_errors && !has_failed && !is_told).then_some(line), ..outcomes };
     }
-    // The line stands among the errors and needs no statement.
-    let failure = if !has_failed && !is_told && does { last_cause(output) } else { None };
+    // The line stands among the errors and needs no statement. A script may end well though what it ran did not.
+    let failure = match has_failed || !does {
+        true => None,
+        false if is_told => failed_end(output),
+        false => last_cause(output),
+    };
     if failure.is_some() {
         return Outcomes { statements: Vec::new(), failure };
     }
@@ -288,6 +292,16 @@ fn last_cause(output: &str) -> Option<String> {
     }
     let line = end().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && is_cause(line))?;
     Some(one_line(&clip_middle(line, SHORT_RESULT)))
+}
+
+/// Beginnings of last lines by which programs say that they reached nobody, in lower case.
+const FAILED_ENDS: &[&str] = listed!(PROGRAMS, "outcomes: failed ends");
+
+/// The last line of an output if a program says there that it reached nobody.
+fn failed_end(output: &str) -> Option<String> {
+    let last = suffix_utf16(output, END_UNITS).lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    let lower = prefix_utf16(last, SHORT_RESULT).to_lowercase();
+    FAILED_ENDS.iter().any(|start| lower.starts_with(start)).then(|| one_line(&clip_middle(last, SHORT_RESULT)))
 }
 
 /// `[main 1a2b3c4] subject` as git reports a commit.
