@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::Builder;
 use super::next_steps::is_document;
+use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::closed_requests::repeats;
@@ -76,7 +77,7 @@ impl Builder<'_> {
             }
             self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
         }
-        self.not_written();
+        self.not_written(saved_at);
         let turn = self.turn.unwrap_or(ledger);
         if let Some((error, call)) = turn.last_step.shown_error.as_ref().filter(|_| self.is_step_open(turn)) {
             let mut item = format!("{SHOWN}{error} ({call})");
@@ -94,12 +95,13 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the newest files whose change a person refused, if nothing changed them since.
-    fn not_written(&mut self) {
+    /// Adds the newest files whose change a person refused, if no file of that name changed since. A commit at `saved_at`
+    /// ends what was refused before it.
+    fn not_written(&mut self, saved_at: u64) {
         let ledger = self.with_turn;
         let changed_at = |path: &str| {
-            let own = ledger.files.iter().filter(|file| shown(&file.path) == path);
-            own.map(|file| file.changed_at).max().unwrap_or_default()
+            let own = ledger.files.iter().filter(|file| end_of(&shown(&file.path), 1) == end_of(path, 1));
+            own.map(|file| file.changed_at).max().unwrap_or_default().max(saved_at)
         };
         let is_refused =
             |error: &&ErrorRecord| error.is_resolved && (error.line.starts_with(REFUSED) || error.line == INTERRUPTED);

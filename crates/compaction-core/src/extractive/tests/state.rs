@@ -861,7 +861,10 @@ fn a_task_for_which_files_changed_is_begun() {
 #[test]
 fn what_ran_later_refutes_that_it_is_not_possible() {
     let list = |at: &str, output: &str| [runs(at, "./scripts/list.sh"), returns(at, output, false)];
-    let failed = list("1", "Exit Code: 0\ncurl: (7) Failed to connect to localhost port 3000");
+    let failed = list(
+        "1",
+        "Output: rooms\ncurl: (7) Failed to connect to localhost port 3000\nError: (none)\nExit Code: 0\nSignal: 0",
+    );
     let start = [user("Write a script that lists the rooms and try it")];
     let answer = [
         says("I can't connect to the server because it runs in your own environment and not in mine.", "stop"),
