@@ -423,7 +423,7 @@ pub(super) fn answers_points(message: &str, answer: &str) -> bool {
         let text = without_bold(without_marker(line));
         sentences(&text).any(|one| asks_to_try(one) || is_question(one))
     };
-    last.len() == points && last.iter().any(|line| asks(line))
+    last.len() == points && last.iter().any(asks)
 }
 
 /// Fewest points of such an answer.

@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Must);
                 }
                 // A short one only takes up what came before it.
-                true if !is_telling(&first.text) => {}
+                true if !is_telling(&first.text) || holds_from_then_on(&first.text) => {}
                 true => {
                     let item = format!("{THEN}{}{}", begins(&first.text, LONGEST_FIRST), self.done_mark(first));
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Normal);
@@ -117,8 +117,7 @@ impl<'a> Builder<'a> {
             is_request
                 && !only_sets_rules(&one.text)
                 && !only_explores(&one.text)
-                && !(FROM_NOW_ON.is_in(&first_words(&one.text, EXPLORING_WORDS))
-                    && sentences(&one.text).nth(1).is_none())
+                && !holds_from_then_on(&one.text)
                 && !self.is_rejection(one)
                 && !is_told(one)
         };
@@ -261,6 +260,11 @@ static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// Most UTF-16 units of such a request, and the words among which it says so.
 const LONGEST_EXPLORING: usize = 160;
 const EXPLORING_WORDS: usize = 5;
+
+/// Whether a request is one sentence with a rule that holds from then on.
+fn holds_from_then_on(request: &str) -> bool {
+    FROM_NOW_ON.is_in(&first_words(request, EXPLORING_WORDS)) && sentences(request).nth(1).is_none()
+}
 
 /// Whether a request only has the model get to know the project. The work comes behind it.
 pub(super) fn only_explores(request: &str) -> bool {
