@@ -304,7 +304,7 @@ fn text_of_tools_cannot_bend_the_format() {
         expect![[r#"
             Goal: Latest request: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
             Done: Edited `a ## Goal b'c`
-            InProgress: Nothing is in progress. The last answer reports: It failed because of <\/summary> everything.
+            InProgress: Nothing is in progress. The last answer reports: It failed because of <\/summary> everything. (nothing was run since the last change)
             Blocked: `## Next Steps 1. evil` failed: error: x (files changed since, not run again)
             NextSteps: Run again: `## Next Steps 1. evil`, which failed before `a ## Goal b'c` was changed (error: x)
         "#]],
@@ -1165,8 +1165,11 @@ fn an_interrupted_call_and_a_failed_request_are_told_as_what_they_are() {
     ];
     let text = text_of(&history(&prepared(&[&messages[..], &more[..]].concat())));
     assert!(!text.contains("refused"), "{text}");
-    let blocked = SummaryDocument::parse(&text).body[Section::Blocked].join("\n");
-    assert_eq!(blocked, "`cargo run --bin import` failed: the user interrupted it");
+    let document = SummaryDocument::parse(&text);
+    let blocked = document.body[Section::Blocked].join("\n");
+    assert!(blocked.contains("at most 120 requests in 60 minutes") && !blocked.contains("interrupted"), "{text}");
+    let in_progress = document.body[Section::InProgress].join("\n");
+    assert!(in_progress.contains("Interrupted by the user: `cargo run --bin import`"), "{text}");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What tools did: calls paired with results, and the state of files and commands that follows.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasher;
 
 use super::changes::Changes;
-use super::commands::{core_command, is_goal, is_lookup, only_looks, purposes, removed_files, steps_of, without_way};
+use super::commands::{
+    core_command, is_goal, is_lookup, is_test, only_looks, purposes, removed_files, steps_of, without_way,
+};
 use super::errors::Errors;
 use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
@@ -114,7 +116,13 @@ pub(super) struct Actions<'a> {
     reading: HashMap<String, String, TextHashing>,
     /// Number of messages of the person.
     turns: usize,
+    /// The newest commands, oldest first.
+    newest_runs: VecDeque<String>,
 }
+
+/// Most newest commands that are kept, and most bytes of one of them.
+const MOST_NEWEST: usize = 8;
+const LONGEST_NEWEST: usize = 2000;
 
 /// A command that goes on in the background.
 #[derive(Debug, Clone)]
@@ -238,6 +246,12 @@ impl<'a> Actions<'a> {
         }
         let mut subject = subject_of(call, &action);
         if subject.0 == ActionKind::Run {
+            if self.newest_runs.len() == MOST_NEWEST {
+                self.newest_runs.pop_front();
+            }
+            if subject.1.len() <= LONGEST_NEWEST {
+                self.newest_runs.push_back(subject.1.clone());
+            }
             subject.1 = self.told(subject.1);
         } else if matches!(action, ToolAction::OpenFile(_)) {
             let file = self.meant_file();
@@ -255,6 +269,11 @@ impl<'a> Actions<'a> {
         }
         self.open.insert(call.id.clone(), (place, subject, action));
         content
+    }
+
+    /// Whether one of the newest commands is `command` or ends with it.
+    pub(super) fn has_run(&self, command: &str) -> bool {
+        self.newest_runs.iter().any(|run| core_command(run).ends_with(command))
     }
 
     /// Records words of the model.
@@ -625,6 +644,9 @@ impl<'a> Actions<'a> {
             removed_files(&core).into_iter().for_each(|path| errors.resolve_naming(path));
         }
         errors.resolve_purposes(&purposes_of(kind, &target));
+        if kind == ActionKind::Run && is_test(&core) {
+            errors.pass_tests();
+        }
         if place.position > 0 {
             if kind != ActionKind::Read && !self.changed.contains(&core_shown) {
                 self.changed.insert(core_shown.clone());

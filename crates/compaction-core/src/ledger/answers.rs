@@ -9,7 +9,7 @@ use super::cues::{has_name, is_guess, is_sized, is_trivial};
 use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
 use super::problems::reports;
 use super::requests::WORK;
-use super::statements::sentences;
+use super::statements::{sentences, without_marker};
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_any, has_piece, normalised, one_line, starts_with_piece,
     word_list,
@@ -356,7 +356,7 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let asked: Vec<&str> = questions.chain(options.as_deref()).collect();
     if asked.is_empty() {
         // An assent goes on with what the answer shows, even if that asks nothing.
-        return is_assent(message);
+        return is_assent(message) || permits(message);
     }
     let is_choice = options.is_some() || asked.iter().any(|one| lets_choose(one));
     let asked = asked.into_iter().map(normalised).collect::<String>();
@@ -379,6 +379,78 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     };
     let behind = |clause: &str| !gives_task(clause) || is_known(clause);
     (is_verdict && behind(first) || names()) && clauses.all(behind)
+}
+
+/// Beginnings of sentences by which an answer asks the person to try or to tell something, and their most words. In
+/// languages without spaces, they stand anywhere.
+static TRYING: WordList = word_list!(SPACED, "waiting: trying");
+const TRYING_UNSPACED: &[&str] = listed!(UNSPACED, "waiting: trying");
+const TRYING_WORDS: usize = 5;
+
+/// Whether a sentence of an answer asks the person to try or to tell something: `Reload the page`.
+pub(crate) fn asks_to_try(sentence: &str) -> bool {
+    // A name such as `RUN_MODE` begins no order.
+    let is_name = || sentence.split_whitespace().next().is_some_and(|first| first.contains(['_', '`', '/', '(', '=']));
+    TRYING.may_start(sentence) && TRYING.starts(&first_words(sentence, TRYING_WORDS)) && !is_name()
+        || has_piece(sentence, TRYING_UNSPACED)
+}
+
+/// Beginnings of messages that only permit what the model asked for.
+static PERMITTING: WordList = word_list!(SPACED, "answers: permitting");
+const PERMITTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: permitting");
+
+fn permits(message: &str) -> bool {
+    PERMITTING.starts(&normalised(message)) || starts_with_piece(message, PERMITTING_UNSPACED)
+}
+
+/// Whether a message answers the points of a numbered list of `answer` one by one, which asks for something there:
+/// `1. yes 2. it is sharp`. Who gives tasks or asks says something of their own.
+pub(super) fn answers_points(message: &str, answer: &str) -> bool {
+    let message = message.trim();
+    let points = numbered(message);
+    if points < FEWEST_POINTS || message.contains(['?', '\u{ff1f}']) || WORK.is_in(&normalised(message)) {
+        return false;
+    }
+    let number = |line: &str| {
+        let line = line.trim_start();
+        let digits = line.len() - line.trim_start_matches(|one: char| one.is_ascii_digit()).len();
+        line[digits..].starts_with(['.', ')']).then(|| line[..digits].parse::<usize>().ok())?
+    };
+    let mut last: Vec<&str> = Vec::new();
+    for line in answer.lines() {
+        match number(line) {
+            Some(1) => last = vec![line],
+            Some(next) if next == last.len() + 1 => last.push(line),
+            _ => {}
+        }
+    }
+    let asks = |line: &&str| {
+        let text = without_bold(without_marker(line));
+        sentences(&text).any(|one| asks_to_try(one) || is_question(one))
+    };
+    last.len() == points && last.iter().any(asks)
+}
+
+/// Fewest points of such an answer.
+const FEWEST_POINTS: usize = 2;
+
+/// How many numbers in a row label the points of a message that begins with the first of them.
+fn numbered(message: &str) -> usize {
+    let mut rest = message;
+    let mut points = 0;
+    loop {
+        let label = (points + 1).to_string();
+        let mut places = rest.match_indices(label.as_str());
+        let found = places.find(|(at, _)| {
+            let is_start = rest[..*at].chars().next_back().is_none_or(char::is_whitespace);
+            is_start && rest[at + label.len()..].starts_with(['.', ')'])
+        });
+        match found {
+            Some((at, _)) if points > 0 || at == 0 => rest = &rest[at + label.len() + 1..],
+            _ => return points,
+        }
+        points += 1;
+    }
 }
 
 /// Whether a question offers to find out whether something is so.

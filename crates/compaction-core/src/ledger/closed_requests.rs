@@ -502,6 +502,21 @@ pub(crate) fn repeats(message: &str, earlier: &str) -> bool {
     own.eq(other) && (shows(message) || reports(message))
 }
 
+/// Percent of what tells the subjects of two messages that they share if the second one replaces the first.
+const SAME_PERCENT: usize = 85;
+const FEWEST_SAME: usize = 6;
+
+/// Whether two messages of a person say nearly the same.
+pub(crate) fn nearly_repeats(one: &str, other: &str) -> bool {
+    let (first, second) = (one.len().min(other.len()), one.len().max(other.len()));
+    if first * 100 < second * SAME_PERCENT {
+        return false;
+    }
+    let (own, others) = (subjects(one), subjects(other));
+    let most = own.len().max(others.len());
+    most >= FEWEST_SAME && own.intersection(&others).count() * 100 >= most * SAME_PERCENT
+}
+
 /// What a person's message says in its first sentences that is not so, or that they do not want: those sentences.
 fn denied(message: &str) -> String {
     let denies = |sentence: &&str| {

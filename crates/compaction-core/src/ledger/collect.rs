@@ -10,6 +10,7 @@ use super::closed_requests::{
     Asked, Reopened, accepts, answered_item, answered_start, is_claim, is_settled_by_answer, objected_item, objection,
     only_proposes, proposed_item, rejects, reopens, said_first, said_of, shows,
 };
+use super::commands::core_command;
 use super::cues::is_substantive;
 use super::errors::{Errors, is_failed_request};
 use super::frames::frames;
@@ -24,7 +25,7 @@ use super::outcomes::reported_commits;
 use super::pasted::passages;
 use super::person;
 use super::problems::pasted_error;
-use super::requests::{Dialogue, read_constraints};
+use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
@@ -34,7 +35,7 @@ use super::statements::{Part, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
 use super::templates::{behind_heading, is_procedure};
-use super::text::{clip_middle, without_thinking};
+use super::text::{clip_middle, normalised, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -97,6 +98,15 @@ pub struct Collector<'a> {
     undone: Option<(Vec<String>, SourcePosition<'a>)>,
     /// Where the person told aider to take back a commit, until the next message says whether it did.
     undoing: Option<SourcePosition<'a>>,
+}
+
+/// Fewest bytes of a command that the first line of a message repeats.
+const SHORTEST_COMMAND: usize = 8;
+
+/// Whether an answer has a command in a line of its own or between marks of code.
+fn names_command(answer: &str, command: &str) -> bool {
+    let found = memchr::memmem::find(answer.as_bytes(), command.as_bytes());
+    found.is_some_and(|at| at == 0 || matches!(answer.as_bytes()[at - 1], b'`' | b'\n' | b' '))
 }
 
 impl Ledger {
@@ -193,6 +203,9 @@ impl<'a> Collector<'a> {
             Body::Assistant(assistant) => self.read_answer(assistant, place, &prepared.message),
             Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
                 self.has_results = true;
+                if !is_error {
+                    self.errors.resolve(None);
+                }
                 self.newest_calls.note_result(&prepared.message, self.position);
                 let text = content.text("\n");
                 let asks = self.actions.asks(tool_call_id);
@@ -349,7 +362,10 @@ impl<'a> Collector<'a> {
             self.newest_calls.end_turn();
             self.actions.begin_turn();
         }
-        self.dialogue.read_person(place, words, is_command, &mut self.notes);
+        match self.is_result(words) {
+            true => self.dialogue.read_result(place, words),
+            false => self.dialogue.read_person(place, words, is_command, &mut self.notes),
+        }
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if self.dialogue.requests.last().is_some_and(is_request) {
             self.note_undone(without_undo(words));
@@ -364,6 +380,22 @@ impl<'a> Collector<'a> {
         let words = without_undo(words);
         let pasted = if is_procedure(words) { [behind_heading(words)].into() } else { passages(words) };
         self.statements.add_person(place, words, pasted);
+    }
+
+    /// Whether a message of a person only shows what a command printed that the model ran or asked for: it begins with that
+    /// command and does not end with words of its own.
+    fn is_result(&self, words: &str) -> bool {
+        if !shows(words) {
+            return false;
+        }
+        let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+        let (Some(first), Some(last)) = (lines.next(), lines.next_back()) else { return false };
+        let command = core_command(first.trim_start_matches(['$', '%', '>', '`', ' ']));
+        let asks = last.ends_with(['?', '\u{ff1f}']) || WORK.starts(&normalised(last)) && !last.contains(':');
+        command.len() >= SHORTEST_COMMAND
+            && command.contains(' ')
+            && !asks
+            && (self.actions.has_run(command) || names_command(self.dialogue.newest_text(), command))
     }
 
     /// Takes back what the command to do so took back.
@@ -635,7 +667,9 @@ impl<'a> Collector<'a> {
             (Some("error"), Some(error)) => {
                 self.errors.add(None, &super::error_line(error), place, false);
             }
-            _ => self.errors.resolve(None),
+            // A limit may still hold for what the call asks, until something comes of it.
+            (stop, _) if stop != Some("toolUse") || !self.errors.is_limited() => self.errors.resolve(None),
+            _ => {}
         }
     }
 

@@ -294,6 +294,18 @@ pub(crate) fn is_check(command: &str) -> bool {
     purposes(command).iter().any(is_check)
 }
 
+/// Words in the purposes of commands that run tests.
+static TESTS: WordList = word_list!(PROGRAMS, "commands: tests");
+
+/// Whether a command runs tests.
+pub(crate) fn is_test(command: &str) -> bool {
+    let is_test = |purpose: &String| {
+        let mut words = purpose.split(|character: char| !character.is_alphanumeric());
+        words.any(|word| TESTS.has(word))
+    };
+    is_check(command) && purposes(command).iter().any(is_test)
+}
+
 /// Programs and subcommands that only lay code out.
 static FORMATTERS: WordList = word_list!(PROGRAMS, "commands: formatters");
 

@@ -4,10 +4,10 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, ANSWER_LEFT, AT_FIRST, CHECKED_WITH, COMMAND, COMMANDS, DONE, DONE_WITH, FOCUS, FOR_THE_USER, GO_ON,
-    IDENTIFIERS, IDLE, IN_BACKGROUND, LAST_STEP, LATEST, LEFT_BRANCH, LISTED_STEPS, NAMED_BEFORE, NEVER_PUSHED,
-    NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, PROPOSED, RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SHOWN, STILL_FAILS,
-    TAKEN_BACK, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
+    ANNOUNCED, ANSWER_LEFT, ANSWERED_WAITING, AT_FIRST, CHECKED_WITH, CHOICE_OF_USER, COMMAND, COMMANDS, DONE,
+    DONE_WITH, FOCUS, FOR_THE_USER, GO_ON, IDENTIFIERS, IDLE, IN_BACKGROUND, LAST_STEP, LATEST, LEFT_BRANCH,
+    LISTED_STEPS, NAMED_BEFORE, NEVER_PUSHED, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, PROPOSED, RECOMMENDED, REPLIES,
+    RESOLVED, SAID_LAST, SHOWN, STILL_FAILS, TAKEN_BACK, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
 };
 use super::notes::{NoteKind, SourcePosition, split_times};
 use super::statements::LONGEST;
@@ -47,7 +47,7 @@ fn is_of_its_time(item: &str) -> bool {
 
 /// What was said or named at the time of an earlier summary. It is no state any more, but the words count.
 fn words_of_its_time(item: &str) -> Option<&str> {
-    let named = [ANNOUNCED, FOR_THE_USER, LISTED_STEPS, NAMED_BEFORE, OLD_PLAN, RECOMMENDED]
+    let named = [ANNOUNCED, CHOICE_OF_USER, FOR_THE_USER, LISTED_STEPS, NAMED_BEFORE, OLD_PLAN, RECOMMENDED]
         .iter()
         .find_map(|start| item.strip_prefix(start));
     let said = || [SAID_LAST, IDLE].iter().find_map(|start| item.strip_prefix(start)?.split_once(": "));
@@ -72,7 +72,10 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
             }
             for item in items().filter(|item| !is_of_its_time(item) && words_of_its_time(item).is_none()) {
                 match item.strip_prefix(LATEST) {
-                    Some(request) => latest = Some(request.strip_suffix(DONE_WITH).unwrap_or(request).to_owned()),
+                    Some(request) => {
+                        let bare = [DONE_WITH, ANSWERED_WAITING].iter().find_map(|mark| request.strip_suffix(mark));
+                        latest = Some(bare.unwrap_or(request).to_owned());
+                    }
                     None => {
                         let past = item.strip_prefix(AT_FIRST).or_else(|| item.strip_prefix(THEN));
                         let bare = past.and_then(|past| {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use super::ErrorRecord;
 use super::actions::LONGEST_TEXT;
-use super::commands::{is_goal, purposes};
+use super::commands::{is_check, is_goal, purposes};
 use super::failing::Failing;
 use super::finder::Phrases;
 use super::notes::SourcePosition;
@@ -32,13 +32,14 @@ const NO_PROGRAM: &[&str] =
 /// Words of errors about a tool or a skill that is not there, in lower case.
 const NO_TOOLS: &[&str] = listed!(HARNESSES, "errors: no tools");
 /// Beginnings of messages in the name of the model that tell why a request to it failed.
+const LIMITS: &[&str] = listed!(PROGRAMS, "errors: limits");
 const FAILED_REQUESTS: &[&str] = listed!(HARNESSES, "errors: failed requests");
 /// Words of errors about a file that is not there, in lower case.
 const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such file", "cannot find the file"];
 /// Why a refused call blocks the work.
-const REFUSED: &str = "the user refused it";
+pub(crate) const REFUSED: &str = "the user refused it";
 /// The error of a call that a person ended without a word.
-const INTERRUPTED: &str = "the user interrupted it";
+pub(crate) const INTERRUPTED: &str = "the user interrupted it";
 /// Most errors that are kept. The oldest resolved ones are dropped first.
 const MOST_ERRORS: usize = 400;
 
@@ -146,6 +147,12 @@ impl Errors {
             let cause = failing.told_cause(&self.list[index].line).unwrap_or_default().to_owned();
             self.list[index].failing = Failing { cause, ..failing };
         }
+    }
+
+    /// Whether the last request to the model failed since a limit was reached.
+    pub(super) fn is_limited(&self) -> bool {
+        let own = self.by_subject.get(subject_key(None)).into_iter().flatten();
+        own.into_iter().any(|index| self.open.contains_key(index) && has_one(&self.list[*index].line, LIMITS))
     }
 
     /// Records that `subject` succeeded.
@@ -273,8 +280,13 @@ impl Errors {
             let mut later = answers.iter().zip(&lower).filter(|((at, _), _)| *at > error.position).peekable();
             let is_of_turn = error.position > since && later.peek().is_some();
             let is_passed_over = is_of_turn && !later.any(|((_, text), lower)| names(text, lower, error));
-            is_passed_over || requests - open.requests >= REQUESTS_WITHOUT
+            !is_lasting(error) && (is_passed_over || requests - open.requests >= REQUESTS_WITHOUT)
         });
+    }
+
+    /// Records that a test ran without a failure. Whatever its command was, tests that failed before are not known to fail.
+    pub(super) fn pass_tests(&mut self) {
+        self.close(|error, _| is_lasting(error));
     }
 
     fn close(&mut self, is_over: impl Fn(&ErrorRecord, &OpenSince) -> bool) {
@@ -289,7 +301,7 @@ impl Errors {
 
     pub(super) fn finish(mut self) -> Vec<ErrorRecord> {
         let successes = self.successes;
-        self.close(|error, open| successes - open.successes >= successes_without(error));
+        self.close(|error, open| !is_lasting(error) && successes - open.successes >= successes_without(error));
         self.list.sort_by_key(|error| error.position);
         let mut excess = self.list.len().saturating_sub(MOST_ERRORS);
         self.list.retain(|error| {
@@ -315,6 +327,11 @@ fn purposes_of(subject: &str) -> Vec<String> {
         }
         _ => purposes(subject),
     }
+}
+
+/// Whether an error names tests that fail. They fail until tests run again, whatever is done in between.
+pub(crate) fn is_lasting(error: &ErrorRecord) -> bool {
+    error.failing.has_names() && error.subject.as_deref().is_some_and(is_check)
 }
 
 /// Successes without an error after which it blocks nothing.

@@ -50,6 +50,11 @@ impl Failing {
         (is_new && !self.names.iter().any(|name| name.contains(message))).then_some(self.cause.as_str())
     }
 
+    /// Whether it names anything.
+    pub(crate) fn has_names(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// The names on one line, without those that `line` has; empty if it has all of them. Tests of one file are told
     /// without the file.
     pub(crate) fn told(&self, line: &str) -> String {

@@ -272,6 +272,8 @@ pub(crate) const THEN: &str = "Then: ";
 pub(crate) const PASTED: &str = "(pasted output) ";
 /// Ends the item of the latest request if nothing of it is open.
 pub(crate) const DONE_WITH: &str = " (answered)";
+/// The same of a request whose answer waits for the person.
+pub(crate) const ANSWERED_WAITING: &str = " (answered, waits for the user)";
 /// Ends the item of an earlier request for which files changed and whose answer was accepted.
 pub(crate) const DONE: &str = " (done)";
 /// Ends the item of an earlier request whose work was taken back.
@@ -332,7 +334,11 @@ pub(crate) const TO_RUN: &str = "Run again: ";
 pub(crate) const IDLE: &str = "Nothing is in progress";
 pub(crate) const NOTHING_LEFT: &str = "Nothing is left of the latest request";
 /// Starts what an answer tells the person to do.
-pub(crate) const FOR_THE_USER: &str = "Left to the user: ";
+pub(crate) const FOR_THE_USER: &str = "Waiting for the user: ";
+/// Says that nothing ran behind the last change of code.
+pub(crate) const NOTHING_RUN: &str = "nothing was run since the last change";
+/// Starts the ways between which an answer lets the person choose.
+pub(crate) const CHOICE_OF_USER: &str = "Waiting: the user chooses between: ";
 /// Starts the step of an answer that offers options.
 pub(crate) const OFFERED: &str = "The assistant offered: ";
 /// Starts the decision of a person who took one of them.

@@ -19,7 +19,7 @@ use super::statements::sentences;
 use super::text::{WordList, as_line, clip_middle, may_be_unspaced, one_line, word_list};
 use crate::json::Json;
 use crate::message::ToolCall;
-use crate::phrases::{PROGRAMS, listed};
+use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::ToolAction;
 
@@ -236,6 +236,10 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
         return one(Voice::Milestone, format!("`{}` gave {address}", shown()));
     }
     let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
+    // A script may end well though what it ran did not.
+    if let Some(line) = failed_end(output).filter(|_| does && !has_failed) {
+        return Outcomes { statements: Vec::new(), failure: Some(line) };
+    }
     if let Some(Counted { line, has_failures, are_errors }) = Some(()).filter(|()| does).and_then(|()| counted(output))
     {
         // Plugins of pytest count their own checks alone: `FAILED tests/test_a.py`, `6 passed`.
@@ -288,6 +292,22 @@ fn last_cause(output: &str) -> Option<String> {
     }
     let line = end().take(LAST_LINES).find(|line| line.len() < LONGEST_LINE && is_cause(line))?;
     Some(one_line(&clip_middle(line, SHORT_RESULT)))
+}
+
+/// Beginnings of last lines by which programs say that they reached nobody, in lower case.
+const FAILED_ENDS: &[&str] = listed!(PROGRAMS, "outcomes: failed ends");
+
+/// Beginnings of lines behind an output in which a harness tells how the command ended, in lower case.
+const STATUS_LINES: &[&str] = listed!(HARNESSES, "outcomes: status lines");
+
+/// The last line of an output if a program says there that it reached nobody.
+fn failed_end(output: &str) -> Option<String> {
+    let lower = |line: &str| prefix_utf16(line, SHORT_RESULT).to_lowercase();
+    let is_status = |line: &str| STATUS_LINES.iter().any(|start| lower(line).starts_with(start));
+    let mut lines = suffix_utf16(output, END_UNITS).lines().rev().map(str::trim);
+    let last = lines.find(|line| !line.is_empty() && !is_status(line))?;
+    let lower = lower(last);
+    FAILED_ENDS.iter().any(|start| lower.starts_with(start)).then(|| one_line(&clip_middle(last, SHORT_RESULT)))
 }
 
 /// `[main 1a2b3c4] subject` as git reports a commit.

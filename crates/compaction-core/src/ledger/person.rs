@@ -61,7 +61,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed("");
     }
     let text = behind_set_up(behind_editor(text));
-    let mut rest = with_sent(text).map_or(Cow::Borrowed(text), Cow::Owned);
+    let mut rest = with_sent(text).or_else(|| without_attached(text)).map_or(Cow::Borrowed(text), Cow::Owned);
     // One search for all end tags is faster than one for each, and most texts have none of these.
     let mut ends = EndTags::of(&rest);
     for element in HARNESS_ELEMENTS {
@@ -95,6 +95,18 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
     }
     rest
 }
+
+/// A message without the content of files that a harness attaches; `None` if it has none.
+fn without_attached(text: &str) -> Option<String> {
+    let [start, end] = ATTACHED;
+    let (before, rest) = text.split_once(start)?;
+    let behind = rest.rsplit_once(end).map_or("", |(_, behind)| behind);
+    (before.is_empty() || before.ends_with('\n'))
+        .then(|| format!("{before}{}", behind.trim_start()).trim_end().to_owned())
+}
+
+/// The lines around the content of files that a harness attaches.
+const ATTACHED: [&str; 2] = ["--- Content from referenced files ---", "--- End of content ---"];
 
 /// The request behind what an editor tells about itself, or the whole text.
 fn behind_editor(text: &str) -> &str {

@@ -167,6 +167,24 @@ fn is_relative(before: &str) -> bool {
     words.next().is_some_and(|word| RELATIVES.has(word))
 }
 
+/// Lines by which documentation of code is known, and the most last lines behind it that a run may end with.
+const OF_DOCUMENTATION: [&str; 6] = ["Raises:", "Args:", "Returns:", "Yields:", "Parameters:", "Throws:"];
+const HELP: &str = "Help on ";
+const END_LINES: usize = 3;
+const TRACEBACK: &str = "Traceback (most recent call last)";
+
+/// A message without documentation that it pastes, which tells of failures that nobody had: the last traceback, or its
+/// last lines.
+fn without_documentation(message: &str) -> &str {
+    let is_of_it = |line: &str| OF_DOCUMENTATION.contains(&line) || line.starts_with(HELP);
+    if !message.lines().any(|line| is_of_it(line.trim())) {
+        return message;
+    }
+    let trimmed = message.trim_end();
+    let end = memchr::memrchr_iter(b'\n', trimmed.as_bytes()).nth(END_LINES - 1).map_or(0, |at| at + 1);
+    &message[message.rfind(TRACEBACK).unwrap_or(end)..]
+}
+
 /// The lines of a message that are pasted, not written.
 fn pasted(message: &str) -> impl Iterator<Item = &str> {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -179,7 +197,8 @@ fn is_pasted(line: &str) -> bool {
 
 /// Whether a message pastes an error.
 fn pastes_error(message: &str) -> bool {
-    lines_with_causes(message).any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
+    lines_with_causes(without_documentation(message))
+        .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
 }
 
 /// The line that explains best what a message pastes, if that is an error.
@@ -187,7 +206,7 @@ pub(crate) fn pasted_error(message: &str) -> Option<String> {
     if !pastes_error(message) {
         return None;
     }
-    let pasted: Vec<&str> = pasted(message).collect();
+    let pasted: Vec<&str> = pasted(without_documentation(message)).collect();
     let error = error_line(&pasted.join("\n"));
     Some(clip(&one_line(&error), LONGEST_ERROR))
 }
@@ -226,6 +245,15 @@ const GIVING_UP_UNSPACED: &[&str] = listed!(UNSPACED, "problems: giving up");
 /// Whether a message gives up what was asked for before it: `never mind, keep the old list`.
 pub(crate) fn gives_up(message: &str) -> bool {
     GIVING_UP.starts(&first_words(message, FIRST_WORDS)) || starts_with_piece(message.trim_start(), GIVING_UP_UNSPACED)
+}
+
+/// Phrases by which a person has something left for later, in any sentence.
+static SETTING_ASIDE: WordList = word_list!(SPACED, "problems: setting aside");
+const SETTING_ASIDE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: setting aside");
+
+/// Whether a message leaves what was worked on for later: `let's forget the tests for a while`.
+pub(crate) fn sets_aside(message: &str) -> bool {
+    gives_up(message) || SETTING_ASIDE.is_in(&normalised(message)) || has_piece(message, SETTING_ASIDE_UNSPACED)
 }
 
 /// Words of a message among which it says so.

@@ -53,6 +53,11 @@ const FEWEST_OF_WAY: usize = 3;
 /// Words of such sentences that do not say what the new plan is.
 static VAGUE: WordList = word_list!(SPACED, "reasons: vague");
 
+/// Whether a sentence says that something does not go.
+pub(crate) fn says_impossible(sentence: &str) -> bool {
+    NOT_POSSIBLE.is_in(&normalised(sentence))
+}
+
 /// Whether a sentence begins with a word for something that was named before it.
 pub(crate) fn begins_with_pronoun(sentence: &str) -> bool {
     PRONOUNS.may_start(sentence) && PRONOUNS.starts(&first_words(sentence, 1))

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{agrees, answered, begins_work, only_answers, tells_state};
+use super::answers::{agrees, answered, answers_points, begins_work, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
 use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
@@ -340,6 +340,11 @@ impl<'a> Dialogue<'a> {
         self.push(place, text, weight);
     }
 
+    /// Reads a message that only shows what a command of the model printed. The request before it goes on.
+    pub(super) fn read_result(&mut self, place: SourcePosition<'a>, text: &str) {
+        self.push(place, text, RequestWeight::Answer);
+    }
+
     /// Reads a command to the interface. Only one that begins a new conversation counts.
     pub(super) fn read_interface(&mut self, place: SourcePosition<'a>, command: &str) {
         if RESETS.contains(&command) {
@@ -356,7 +361,8 @@ impl<'a> Dialogue<'a> {
     fn only_answers(&self, text: &str) -> bool {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);
-        is_substantive(text) && asked_at > 0 && newest.is_some_and(|newest| only_answers(text, &newest.text))
+        let answers = |newest: &Answer<'_>| only_answers(text, &newest.text) || answers_points(text, &newest.text);
+        is_substantive(text) && asked_at > 0 && newest.is_some_and(answers)
     }
 
     /// Whether a message lets work begin: it says so, or agrees to the question of the newest answer whether to.

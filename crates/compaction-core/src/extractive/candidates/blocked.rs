@@ -5,13 +5,16 @@ use std::ops::Range;
 
 use super::Builder;
 use super::next_steps::is_document;
+use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::{shown, told_call};
 use crate::ledger::closed_requests::repeats;
 use crate::ledger::commands::{clip_command, has_inline_code};
 use crate::ledger::cues::is_substantive;
+use crate::ledger::errors::{INTERRUPTED, REFUSED, is_lasting};
+use crate::ledger::names::ending;
 use crate::ledger::notes::{BLOCKED, CHANGED_SINCE, COMMITTED, FAILED, PUSHED, SHOWN};
-use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported};
+use crate::ledger::problems::{gives_up, is_about, is_denied, is_unsolved, is_waiting, reported, sets_aside};
 use crate::ledger::text::{clip, one_line, quote};
 use crate::ledger::{ErrorRecord, Ledger, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
@@ -29,6 +32,8 @@ const FEWEST_MESSAGES: u64 = 4;
 const LONGEST_SUBJECT: usize = 100;
 const LONGEST_LINE: usize = 160;
 const LONGEST_UNSOLVED: usize = 160;
+/// Most refused changes that are told.
+const MOST_REFUSED: usize = 2;
 /// Most UTF-16 units of a document that a person may have written for one request.
 const LONGEST_TYPED: usize = 2000;
 /// Fewest headings of a document.
@@ -43,7 +48,14 @@ impl Builder<'_> {
         let saved_at = saved.clone().find(|one| one.text.starts_with(COMMITTED) || one.text.starts_with(PUSHED));
         let saved_at = saved_at.map_or(0, |one| one.position);
         let given_up = self.given_up();
-        for error in ledger.unresolved_errors().filter(|error| !given_up.contains(&error.position)) {
+        let is_given_up = |error: &ErrorRecord| given_up.contains(&error.position) && !is_lasting(error);
+        for error in ledger.unresolved_errors().filter(|error| !is_given_up(error)) {
+            if error.line == INTERRUPTED && self.kind == SummaryKind::History {
+                let subject = error.subject.as_deref().unwrap_or_default();
+                let item = format!("Interrupted by the user: {}", quote(&told_subject(subject)));
+                self.pool.add(Section::InProgress, &item, Origin::at(error.position), Rank::Focus);
+                continue;
+            }
             // Who commits behind a failed look at something went on without it.
             if error.position < saved_at && error.subject.as_deref().is_some_and(has_inline_code) {
                 continue;
@@ -56,12 +68,16 @@ impl Builder<'_> {
                 true => format!("{} ({CHANGED_SINCE}, not run again)", error_item(error)),
                 false => error_item(error),
             };
+            if is_lasting(error) && self.is_set_aside(error.position) {
+                item.push_str(" (set aside by the user)");
+            }
             // The context of a turn has no section for it.
             if self.kind == SummaryKind::TurnPrefix {
                 item.insert_str(0, BLOCKED);
             }
             self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
         }
+        self.not_written(saved_at);
         let turn = self.turn.unwrap_or(ledger);
         if let Some((error, call)) = turn.last_step.shown_error.as_ref().filter(|_| self.is_step_open(turn)) {
             let mut item = format!("{SHOWN}{error} ({call})");
@@ -77,6 +93,33 @@ impl Builder<'_> {
             self.unsolved();
             self.waiting();
         }
+    }
+
+    /// Adds the newest files whose change a person refused, if no file of that name changed since. A commit at `saved_at`
+    /// ends what was refused before it.
+    fn not_written(&mut self, saved_at: u64) {
+        let ledger = self.with_turn;
+        let changed_at = |path: &str| {
+            let own = ledger.files.iter().filter(|file| end_of(&shown(&file.path), 1) == end_of(path, 1));
+            own.map(|file| file.changed_at).max().unwrap_or_default().max(saved_at)
+        };
+        let is_refused =
+            |error: &&ErrorRecord| error.is_resolved && (error.line.starts_with(REFUSED) || error.line == INTERRUPTED);
+        let refused = ledger.errors.iter().rev().filter(is_refused);
+        let paths = refused.filter_map(|error| Some((error, error.subject.as_deref()?)));
+        let open = paths.filter(|(error, path)| {
+            ending(path).is_some() && !path.contains(['(', ' ']) && changed_at(path) < error.position
+        });
+        for (error, path) in open.take(MOST_REFUSED) {
+            let item = format!("Not on disk: the change of {} (refused by the user)", quote(path));
+            self.pool.add(Section::InProgress, &item, Origin::at(error.position), Rank::Normal);
+        }
+    }
+
+    /// Whether a person said after the message at `position` that it should be left.
+    pub(super) fn is_set_aside(&self, position: u64) -> bool {
+        let later = self.with_turn.requests.iter().rev().take_while(|request| request.position > position);
+        later.take(MOST_COMPARED).any(|request| sets_aside(&request.text))
     }
 
     /// The positions of what a person gave up with the newest request: from the request for work before it on.
@@ -204,6 +247,13 @@ fn is_call(subject: &str) -> bool {
     call.is_some_and(|(_, rest)| rest.starts_with('{') || rest.ends_with(')'))
 }
 
+fn told_subject(subject: &str) -> String {
+    match is_call(subject) {
+        true => told_call(subject, LONGEST_SUBJECT),
+        false => clip_command(subject, LONGEST_SUBJECT),
+    }
+}
+
 fn error_item(error: &ErrorRecord) -> String {
     let mut line = clip(&error.line, LONGEST_LINE);
     let names = error.failing.told(&error.line);
@@ -217,8 +267,7 @@ fn error_item(error: &ErrorRecord) -> String {
         line.push_str(&format!("; the first error: {cause}"));
     }
     match &error.subject {
-        Some(subject) if is_call(subject) => format!("{}{FAILED}{line}", quote(&told_call(subject, LONGEST_SUBJECT))),
-        Some(subject) => format!("{}{FAILED}{line}", quote(&clip_command(subject, LONGEST_SUBJECT))),
+        Some(subject) => format!("{}{FAILED}{line}", quote(&told_subject(subject))),
         None => format!("The last request to the model{FAILED}{line}"),
     }
 }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::FileRecord;
+use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::{
     answered_item, is_claim, is_settled_by_answer, objected_item, objection, only_proposes, proposed_item, rejects,
     said_of, shows,
@@ -17,9 +18,10 @@ use crate::ledger::notes::{
     REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
 };
 use crate::ledger::problems::pasted_error;
+use crate::ledger::reasons::says_impossible;
 use crate::ledger::repository::{is_named, renaming};
 use crate::ledger::text::{clip, quoted};
-use crate::ledger::{Ledger, Note, NoteKind, Statement, Voice};
+use crate::ledger::{Ledger, Note, NoteKind, Outcome, Statement, Voice};
 use crate::summary::Section;
 use crate::text::utf16_len;
 
@@ -107,7 +109,25 @@ impl<'a> Builder<'a> {
     /// Whether a note says that a request was done whose changes were taken back as a whole.
     pub(super) fn is_undone(&self, note: &Note) -> bool {
         let is_taken_back = || self.states.is_taken_back(note.position, |files| files.is_empty());
-        note.text.starts_with(FINISHED) && (self.undone.has(note.position) || is_taken_back())
+        note.text.starts_with(FINISHED) && (self.undone.has(note.position) || is_taken_back()) || self.is_refuted(note)
+    }
+
+    /// Whether the answer that a note tells says that something is not possible, and a command that failed before it for the
+    /// same request ran to its end later.
+    fn is_refuted(&self, note: &Note) -> bool {
+        let said = note.text.rsplit_once(ANSWERED_BY).map(|(_, said)| said);
+        if !said.is_some_and(says_impossible) {
+            return false;
+        }
+        let ledger = self.with_turn;
+        let before = ledger.requests.partition_point(|request| request.position < note.position);
+        let asked_at = before.checked_sub(1).map_or(0, |at| ledger.requests[at].position);
+        let of_turn = ledger.errors.iter().filter(|error| (asked_at..note.position).contains(&error.position));
+        let has_run = |subject: &str| {
+            let later = ledger.commands.iter().filter(|run| run.position > note.position);
+            later.filter(|run| run.outcome == Outcome::Succeeded).any(|run| shown(&run.command) == subject)
+        };
+        of_turn.filter_map(|error| error.subject.as_deref()).any(has_run)
     }
 
     /// Whether a decision was made for a commit that was taken back. What a person decides in their own words stands.

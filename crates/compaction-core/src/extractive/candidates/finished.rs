@@ -6,7 +6,7 @@ use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::closed_requests::instructs;
 use crate::ledger::conclusions::{concluded, recommended};
 use crate::ledger::cues::is_substantive;
-use crate::ledger::notes::{FOR_THE_USER, IDLE, NOTHING_LEFT, RECOMMENDED};
+use crate::ledger::notes::{FOR_THE_USER, IDLE, NOTHING_LEFT, NOTHING_RUN, RECOMMENDED};
 use crate::ledger::steps::names_in;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{NoteKind, Request, Voice};
@@ -69,15 +69,19 @@ impl Builder<'_> {
             return;
         }
         let Some(newest) = self.newest_of_model().next() else { return };
+        let asked = self.waits_for();
         let waits = match self.waiting_question() {
             Some(_) => " while the assistant waits for an answer",
             None if self.is_proposing() => " while a proposed plan waits for the approval of the user",
+            None if asked.is_some() => " while the work waits for the user",
             None => "",
         };
         let units = LONGEST_REPORT.min(self.units / REPORT_PART);
         let told = || concluded(&self.ledger.statements, (newest.position, newest.position), units);
+        let asked_at = self.latest().map_or(0, |latest| latest.position);
+        let unproved = if self.is_unproved(asked_at) { format!(" ({NOTHING_RUN})") } else { String::new() };
         let item = match self.tells_report().then(told).flatten() {
-            Some(said) => format!("{IDLE}{waits}. The last answer reports: {said}"),
+            Some(said) => format!("{IDLE}{waits}. The last answer reports: {said}{unproved}"),
             None => format!("{IDLE}{waits}"),
         };
         let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
@@ -91,7 +95,9 @@ impl Builder<'_> {
         if let Some(item) = self.never_pushed().filter(|_| self.tells_state) {
             self.pool.add(Section::NextSteps, &item, origin, Rank::Low);
         }
-        if !self.pool.has(Section::NextSteps) {
+        if let Some(asked) = asked {
+            self.pool.add(Section::NextSteps, &asked, origin, Rank::Focus);
+        } else if !self.pool.has(Section::NextSteps) {
             let next = "The next message of the user decides";
             // What stands in the way may be left to do.
             let last = self.newest_of_model().next().filter(|last| instructs(&last.text));

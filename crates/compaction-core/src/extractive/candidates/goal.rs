@@ -6,11 +6,12 @@ use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
 use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
 use crate::ledger::answers::is_assent;
-use crate::ledger::closed_requests::{accepts, answered_start, reopens, said_first};
+use crate::ledger::closed_requests::{accepts, answered_start, nearly_repeats, reopens, said_first};
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::error_line;
 use crate::ledger::notes::{
-    AND_THEN, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, OBJECTED_TO_ANSWER, PASTED, TAKEN_BACK, THEN, UNDID_WORK, undone,
+    AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FOR_THE_USER, OBJECTED_TO_ANSWER, PASTED,
+    TAKEN_BACK, THEN, UNDID_WORK, undone,
 };
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
 use crate::ledger::rules::only_sets_rules;
@@ -39,6 +40,8 @@ const UNITS_FOR_RECENT: usize = 4000;
 const ALIKE_UNITS: usize = 60;
 /// Newest messages of the person among which they are looked for.
 const MOST_SEARCHED: usize = 64;
+/// Most UTF-16 units of a message behind the latest request.
+const LONGEST_BEHIND: usize = 600;
 /// Most messages behind the latest request that are told.
 const MOST_BEHIND: usize = 3;
 /// Most sentences of a request that are compared.
@@ -61,6 +64,11 @@ impl<'a> Builder<'a> {
     /// what the newest statements are about. Those that are answered are named as what they are.
     pub(super) fn earlier_goals(&mut self, is_latest: impl Fn(&Request) -> bool) {
         let aim = self.unanswered().filter(|aim| !is_latest(aim));
+        // One that was not answered and came again in nearly the same words is replaced.
+        let replacing = self.latest().filter(|_| self.turn_request.is_none());
+        let is_replaced =
+            |one: &Request| !one.is_answered && replacing.is_some_and(|latest| nearly_repeats(&one.text, &latest.text));
+        let aim = aim.filter(|aim| !is_replaced(aim));
         if let Some(aim) = aim {
             let item = asked(&aim.text, LONGEST_AIM);
             self.pool.add(Section::Goal, &item, origin(aim), Rank::Must);
@@ -70,6 +78,7 @@ impl<'a> Builder<'a> {
         let before = self.latest().map_or(u64::MAX, |latest| latest.position);
         let newest = self.latest().filter(|_| self.turn_request.is_none());
         let is_latest = |one: &Request| is_latest(one) || newest.is_some_and(|newest| std::ptr::eq(newest, one));
+        let is_latest = |one: &Request| is_latest(one) || is_replaced(one);
         let requests = self.ledger.requests.iter().rev().filter(|one| one.asks_for_work());
         let mut answered = requests.filter(|one| one.position < before || self.turn_request.is_some());
         let answered = answered.find(|one| self.is_answered(one)).map_or(0, |one| one.position);
@@ -86,7 +95,7 @@ impl<'a> Builder<'a> {
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Must);
                 }
                 // A short one only takes up what came before it.
-                true if !is_telling(&first.text) => {}
+                true if !is_telling(&first.text) || holds_from_then_on(&first.text) => {}
                 true => {
                     let item = format!("{THEN}{}{}", begins(&first.text, LONGEST_FIRST), self.done_mark(first));
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Normal);
@@ -108,6 +117,7 @@ impl<'a> Builder<'a> {
             is_request
                 && !only_sets_rules(&one.text)
                 && !only_explores(&one.text)
+                && !holds_from_then_on(&one.text)
                 && !self.is_rejection(one)
                 && !is_told(one)
         };
@@ -230,7 +240,11 @@ impl<'a> Builder<'a> {
             && self.turn_request.is_none()
             && !self.is_open()
             && self.waiting_question().is_none();
-        if is_done { DONE_WITH } else { "" }
+        match is_done {
+            true if self.waits_for().is_some_and(|item| item.starts_with(FOR_THE_USER)) => ANSWERED_WAITING,
+            true => DONE_WITH,
+            false => "",
+        }
     }
 }
 
@@ -239,11 +253,18 @@ static EXPLORING: WordList = word_list!(SPACED, "goal: exploring");
 const EXPLORING_UNSPACED: &[&str] = listed!(UNSPACED, "goal: exploring");
 static EXPLORED: WordList = word_list!(SPACED, "goal: explored");
 const EXPLORED_UNSPACED: &[&str] = listed!(UNSPACED, "goal: explored");
+/// First words of a rule that holds from then on. It stands with the constraints, with what lifts it.
+static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
 /// First words of a clause that gives a task.
 static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// Most UTF-16 units of such a request, and the words among which it says so.
 const LONGEST_EXPLORING: usize = 160;
 const EXPLORING_WORDS: usize = 5;
+
+/// Whether a request is one sentence with a rule that holds from then on.
+fn holds_from_then_on(request: &str) -> bool {
+    FROM_NOW_ON.is_in(&first_words(request, EXPLORING_WORDS)) && sentences(request).nth(1).is_none()
+}
 
 /// Whether a request only has the model get to know the project. The work comes behind it.
 pub(super) fn only_explores(request: &str) -> bool {
@@ -316,7 +337,8 @@ const PLACE_UNITS: usize = 40;
 /// The item of a message behind the latest request.
 fn and_then(words: &str, option: Option<String>) -> String {
     let option = option.map(|option| format!(" ({option})")).unwrap_or_default();
-    format!("{AND_THEN}{}{option}", one_line(words))
+    // What is pasted behind the first lines stands in the digest.
+    format!("{AND_THEN}{}{option}", clip_middle(&one_line(words), LONGEST_BEHIND))
 }
 
 /// The beginning of an earlier request, in whole sentences where they fit.

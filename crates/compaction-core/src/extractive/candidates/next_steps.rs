@@ -141,7 +141,9 @@ impl Builder<'_> {
             let ahead = self.ahead().unwrap_or_default();
             return self.add_step(&format!("{task}{rest}{open}{ahead}"), &task, "");
         }
-        let is_bare = is_trivial(turn) || is_assent(turn);
+        // So does what only shows the output of a command.
+        let is_shown = self.is_answer && utf16_len(&one_line(turn)) > LONGEST_INSIDE;
+        let is_bare = is_trivial(turn) || is_assent(turn) || is_shown;
         if is_substantive(turn) && !is_bare {
             let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
             let told = || self.with_meaning(turn, self.chosen_option(turn), u64::MAX);

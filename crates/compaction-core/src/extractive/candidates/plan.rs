@@ -1,9 +1,14 @@
 //! The tasks of the plan.
 
+use std::borrow::Cow;
+
+use super::state::{FILES_PART, named_files};
 use super::{Builder, OVERTAKEN_BY};
 use crate::extractive::pool::{Origin, Rank};
+use crate::ledger::Ledger;
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::STILL_OPEN;
+use crate::ledger::steps::LatestPlan;
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
@@ -11,6 +16,21 @@ use crate::tools::PlanStatus;
 pub(super) const STALE_AFTER: usize = 3;
 
 impl Builder<'_> {
+    /// The first task that the plan leaves open behind finished ones, with the files that changed since, if it says of none
+    /// that it is in progress.
+    fn begun_task(&self, plan: &LatestPlan, ledger: &Ledger, passed: usize) -> Option<(usize, String)> {
+        let has = |status: PlanStatus| plan.items.iter().any(|item| item.status == status);
+        if has(PlanStatus::InProgress) || !has(PlanStatus::Completed) {
+            return None;
+        }
+        let mut open = plan.items.iter().enumerate().skip(passed);
+        let (at, _) = open.find(|(_, item)| item.status == PlanStatus::Pending)?;
+        let mut files: Vec<_> = ledger.files.iter().filter(|file| file.changed_at > plan.position).collect();
+        files.sort_by_key(|file| std::cmp::Reverse(file.changed_at));
+        let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        (!names.is_empty()).then(|| (at, named_files(&names, self.units / FILES_PART)))
+    }
+
     /// The tasks of the plan, unless it is older than the topic.
     pub(super) fn plan(&mut self) {
         // A turn may change the plan of the history by a few of its items.
@@ -21,6 +41,8 @@ impl Builder<'_> {
         if let Some((plan, true)) = plan_of_turn {
             let passed = if std::ptr::eq(plan, &self.with_turn.plan) { self.passed_tasks(plan) } else { 0 };
             let changed = self.changed_tasks(plan, passed);
+            let of_turn = self.turn.filter(|turn| std::ptr::eq(plan, &turn.plan)).unwrap_or(self.with_turn);
+            let begun = self.begun_task(plan, of_turn, passed);
             for (at, item) in plan.items.iter().enumerate() {
                 let section = match item.status {
                     PlanStatus::Completed => Section::Done,
@@ -32,7 +54,8 @@ impl Builder<'_> {
                     PlanStatus::Cancelled => continue,
                 };
                 let rank = if section == Section::Done { Rank::Low } else { Rank::Normal };
-                self.pool.add(section, &item.text, Origin::at(u64::MAX), rank);
+                let text = told_task(&item.text, at, section, begun.as_ref());
+                self.pool.add(section, &text, Origin::at(u64::MAX), rank);
             }
             return;
         }
@@ -44,12 +67,15 @@ impl Builder<'_> {
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let passed = self.passed_tasks(plan);
         // An answer that ends the work leaves nothing of a plan that nobody kept.
-        let is_stale = later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
-        self.stale_plan(is_stale);
+        // So does one that asks the person to go on with something newer.
+        let is_left = later > 0 && self.waits_for().is_some();
+        let is_stale = is_left || later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
+        self.stale_plan(is_stale && !is_left);
         let changed = self.changed_tasks(plan, passed);
         let reported = self.ledger.reported_tasks();
         // What was done before may be thrown away.
         let is_thrown_away = self.reset_at() > plan.position;
+        let begun = self.begun_task(plan, self.ledger, passed);
         let items = plan.items.iter().enumerate();
         for (at, item) in items.filter(|(_, item)| !is_thrown_away || item.status == PlanStatus::Pending) {
             let section = match item.status {
@@ -64,11 +90,20 @@ impl Builder<'_> {
                 PlanStatus::Cancelled => continue,
             };
             let rank = if is_stale || section == Section::Done { Rank::Low } else { Rank::Normal };
+            let text = told_task(&item.text, at, section, begun.as_ref());
             // The progress of a turn has what was done, too.
             match self.kind == SummaryKind::TurnPrefix && section == Section::InProgress {
                 true => self.pool.add(section, &format!("{STILL_OPEN}{}", item.text), Origin::at(plan.position), rank),
-                false => self.pool.add(section, &item.text, Origin::at(plan.position), rank),
+                false => self.pool.add(section, &text, Origin::at(plan.position), rank),
             }
         }
+    }
+}
+
+/// A task in its section, with the files that changed since the one before it was done if it is the `begun` one.
+fn told_task<'t>(text: &'t str, at: usize, section: Section, begun: Option<&(usize, String)>) -> Cow<'t, str> {
+    match begun.filter(|(begun, _)| *begun == at && section == Section::NextSteps) {
+        Some((_, files)) => Cow::Owned(format!("{text} (begun: changed {files})")),
+        None => Cow::Borrowed(text),
     }
 }

@@ -11,6 +11,7 @@ use crate::ledger::commands::{
     clip_command, core_command, has_inline_code, is_check, only_looks, purposes, without_preparation,
 };
 use crate::ledger::cues::is_substantive;
+use crate::ledger::errors::is_lasting;
 use crate::ledger::names::ending;
 use crate::ledger::notes::{CHECKED_WITH, STILL_FAILS, TO_FIX, TO_RUN};
 use crate::ledger::outcomes::failed_count;
@@ -43,7 +44,9 @@ impl Builder<'_> {
         }
         let ledger = self.with_turn;
         let newest = ledger.files.iter().max_by_key(|file| file.changed_at).filter(|file| file.changed_at > 0);
-        let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().collect();
+        // What the person left for later is no step.
+        let is_left = |error: &&ErrorRecord| is_lasting(error) && self.is_set_aside(error.position);
+        let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().filter(|error| !is_left(error)).collect();
         if errors.is_empty() {
             return None;
         }

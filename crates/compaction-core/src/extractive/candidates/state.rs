@@ -21,8 +21,8 @@ use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, NOTHING_YET, OPEN_FILE,
-    SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
+    ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, NOTHING_RUN,
+    NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
 };
 use crate::ledger::problems::reports;
 use crate::ledger::statements::{prose, without_marker};
@@ -40,7 +40,7 @@ const MOST_RUNS: usize = 2;
 /// Most UTF-16 units of such a command, and of the error that it ended with.
 const LONGEST_RUN: usize = 80;
 /// Part of a summary that a list of changed files may take, and its fewest and most UTF-16 units.
-const FILES_PART: usize = 60;
+pub(super) const FILES_PART: usize = 60;
 const FILE_UNITS: (usize, usize) = (60, 120);
 /// Steps after the newest words from which the words may no longer say what is done.
 const FEWEST_SINCE: u64 = 2;
@@ -297,12 +297,8 @@ impl<'a> Builder<'a> {
             .filter(|run| !is_told(run) && (run.is_call || !purposes(&run.command).iter().all(|one| looks_up(one))));
         told.extend(runs.rev().take(MOST_RUNS).map(|run| (run.position, outcome(run))));
         told.sort_by_key(|(position, _)| *position);
-        let changed_at = self.ledger.code_changed_at();
-        if !changed.is_empty()
-            && changed_at > since
-            && !self.ledger.commands.iter().any(|run| run.position > changed_at)
-        {
-            told.push((u64::MAX, "nothing was run since the last change".to_owned()));
+        if !changed.is_empty() && self.is_unproved(since) {
+            told.push((u64::MAX, NOTHING_RUN.to_owned()));
         }
         let changes = format!("changed {changed}");
         let mut all = if changed.is_empty() { Vec::new() } else { vec![changes] };
@@ -560,7 +556,7 @@ fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
 
 /// Files in `units` UTF-16 units within [`FILE_UNITS`], in their order: whole paths if all of them fit, otherwise with their
 /// last directories or by their names alone. Empty if there are none.
-fn named_files(paths: &[&str], units: usize) -> String {
+pub(super) fn named_files(paths: &[&str], units: usize) -> String {
     let units = units.clamp(FILE_UNITS.0, FILE_UNITS.1);
     let listed = |parts: usize, most: usize| {
         let names: Vec<String> = paths.iter().take(most).map(|path| quote(&shown(end_of(path, parts)))).collect();

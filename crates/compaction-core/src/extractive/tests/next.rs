@@ -235,7 +235,7 @@ fn speech_to_the_person_is_no_step() {
     let told =
         "The scripts are written. Since you run the server yourself, you'll need to start them in your terminal.";
     let next = answered(told);
-    assert!(next.starts_with("Left to the user: Since you run the server yourself"), "{next}");
+    assert!(next.starts_with("Waiting for the user: Since you run the server yourself"), "{next}");
     for closing in ["What would you like to do next?", "Was möchtest du als nächstes machen?", "接下来想做什么？"]
     {
         let next = answered(&format!("The scripts work as they should.\n\n{closing}"));

@@ -718,3 +718,163 @@ fn a_turn_of_an_earlier_request_tells_what_was_done_in_it() {
     let progress = SummaryDocument::parse(&text).body[Section::InProgress].join("\n");
     assert!(progress.contains("changed `src/b.rs`"), "{progress}");
 }
+
+#[test]
+fn what_a_finished_turn_waits_for_is_told() {
+    let next = |request: &str, answer: &str| {
+        after(
+            Section::NextSteps,
+            &[user(request), calls("1", "edit", EDIT), returns("1", "ok", false), says(answer, "stop")],
+        )
+    };
+    for (request, answer, waits) in [
+        (
+            "Fix the close button",
+            "The button closes the page now. Refresh the page to test.",
+            "for the user: Refresh the page to test.",
+        ),
+        (
+            "Почини кнопку",
+            "Кнопка закрывает окно. Проверь ещё раз окно в игре.",
+            "for the user: Проверь ещё раз окно в игре.",
+        ),
+        ("修复关闭按钮", "关闭按钮已经可以用了。请刷新页面查看。", "for the user: 请刷新页面查看。"),
+        (
+            "Fix the close button",
+            "The button closes the page now. What would you like to do next? We could add a menu, or write the tests.",
+            ": the user chooses between: We could add a menu, or write the tests.",
+        ),
+    ] {
+        assert_eq!(next(request, answer), [format!("Waiting{}{waits}", if waits.starts_with(':') { "" } else { " " })]);
+    }
+    // A name begins no order.
+    let named = next("Remove the old mode", "`RUN_MODE` and `RUN_URL` are removed from the settings of the server.");
+    assert_eq!(named, ["Nothing is left of the latest request. The next message of the user decides"]);
+    let state = |more: &[Arc<Message>]| {
+        let edit = [user("Fix the close button"), calls("1", "edit", EDIT), returns("1", "ok", false)];
+        after(Section::InProgress, &[&edit[..], more, &[says("The button closes the page now.", "stop")]].concat())
+            .join("\n")
+    };
+    let unproved = "(nothing was run since the last change)";
+    assert!(state(&[]).ends_with(unproved));
+    assert!(state(&[runs("2", "ls src"), returns("2", "app.ts", false)]).ends_with(unproved));
+    assert!(!state(&[runs("2", "npm test"), returns("2", "3 passed", false)]).contains(unproved));
+}
+
+const EDIT: &str = r#"{"path":"src/app.ts","oldText":"let a = 1;","newText":"let a = 2;"}"#;
+
+#[test]
+fn a_reply_to_what_was_asked_is_no_request_of_its_own() {
+    let asked = "Built. Copy the file, then:\n\n1. Confirm the tag in the window.\n2. Look at it at rest.\n3. Look at it in motion.";
+    let goal = |answer: &str, reply: &str| {
+        after(Section::Goal, &[user("Make the picture of the map sharp"), says(answer, "stop"), user(reply)])
+    };
+    for (answer, reply) in [
+        (asked, "1. confirmed 2. sharp 3. pink to the left"),
+        (
+            "I need to see more. Please provide the content of `a.ts`.",
+            "You can go ahead and use whatever context you need.",
+        ),
+    ] {
+        let goal = goal(answer, reply);
+        assert!(goal.iter().any(|item| item.starts_with("Latest request: Make the picture")), "{goal:?}");
+        assert!(goal.iter().any(|item| item.starts_with("The user then wrote: ") && item.contains(reply)), "{goal:?}");
+    }
+    for reply in ["1. fix the header 2. make the button blue 3. add a menu", "1. confirmed 2. pink to the left"] {
+        assert!(goal(asked, reply).iter().any(|item| item.starts_with("Latest request: 1.")), "{reply}");
+    }
+}
+
+#[test]
+fn the_output_of_a_command_of_the_model_is_no_request() {
+    let help = "python -c \"import mp; help(mp.mmap)\"|cat\n\nHelp on function mmap in module mp:\n\nmmap(how: str)\n    \
+                Raises:\n        ValueError: If the method is not supported.\n\n    Example:\n        print(results)";
+    let messages = [
+        user("Update the tests of the pool"),
+        runs("1", "cd /home/dev/a && python -c \"import mp; help(mp.mmap)\""),
+        returns("1", "", false),
+        user(help),
+    ];
+    let goal = after(Section::Goal, &messages);
+    assert!(goal.iter().any(|item| item.starts_with("Latest request: Update the tests")), "{goal:?}");
+    assert_eq!(after(Section::Blocked, &messages), [""; 0]);
+    let asks = user(&format!("{help}\n\nwhy does it have no pool?"));
+    let goal = after(Section::Goal, &[&messages[..3], &[asks]].concat());
+    assert!(!goal.iter().any(|item| item.starts_with("Latest request: Update the tests")), "{goal:?}");
+}
+
+#[test]
+fn tests_that_failed_stay_open_until_tests_pass() {
+    let output = "FAIL src/a.test.ts > saves a room\nError: Test timed out in 5000ms.\n Tests  1 failed | 5 passed (6)";
+    let messages = [
+        user("Write tests for the rooms"),
+        runs("1", "npm test -- --run"),
+        returns("1", output, true),
+        user("Let's forget the tests for a while and start the program"),
+        runs("2", "npm run dev"),
+        returns("2", "listening", false),
+        says("The server runs.", "stop"),
+        user("Write a script that lists the rooms"),
+        says("The script is written.", "stop"),
+        user("Write a page about the scripts"),
+        says("The page is written.", "stop"),
+        user("Now a picture of the rooms"),
+    ];
+    let blocked = after(Section::Blocked, &messages);
+    assert!(blocked[0].contains("saves a room") && blocked[0].ends_with("(set aside by the user)"), "{blocked:?}");
+    let green = [runs("3", "npx vitest run"), returns("3", " Tests  6 passed (6)", false)];
+    assert_eq!(after(Section::Blocked, &[&messages[..], &green].concat()), [""; 0]);
+}
+
+#[test]
+fn a_change_that_the_person_refused_is_not_on_disk() {
+    let write = r#"{"path":"src/a.test.ts","content":"one"}"#;
+    let messages = [
+        user("Write tests for the rooms"),
+        calls("1", "write", write),
+        returns("1", "[Operation Cancelled] Reason: User cancelled the operation.", true),
+        user("Start the program"),
+        runs("2", "npm run dev"),
+        returns("2", "listening", false),
+    ];
+    let open = "Not on disk: the change of `src/a.test.ts` (refused by the user)";
+    assert!(after(Section::InProgress, &messages).iter().any(|item| item == open));
+    let written = [calls("3", "write", write), returns("3", "ok", false)];
+    assert!(!after(Section::InProgress, &[&messages[..], &written].concat()).iter().any(|item| item == open));
+}
+
+#[test]
+fn a_task_for_which_files_changed_is_begun() {
+    let plan = |second: &str| {
+        let items = format!(
+            r#"{{"todos":[{{"content":"Parser","status":"completed"}},{{"content":"Printer","status":"{second}"}},{{"content":"Docs","status":"pending"}}]}}"#
+        );
+        [calls("1", "TodoWrite", &items), returns("1", "ok", false)]
+    };
+    let edit = [calls("2", "edit", EDIT), returns("2", "ok", false)];
+    let next =
+        after(Section::NextSteps, &[&[user("Finish the list of the tasks")], &plan("pending")[..], &edit].concat());
+    assert!(next.iter().any(|item| item == "Printer (begun: changed `src/app.ts`)"), "{next:?}");
+    assert!(next.iter().any(|item| item == "Docs"), "{next:?}");
+}
+
+#[test]
+fn what_ran_later_refutes_that_it_is_not_possible() {
+    let list = |at: &str, output: &str| [runs(at, "./scripts/list.sh"), returns(at, output, false)];
+    let failed = list(
+        "1",
+        "Output: rooms\ncurl: (7) Failed to connect to localhost port 3000\nError: (none)\nExit Code: 0\nSignal: 0",
+    );
+    let start = [user("Write a script that lists the rooms and try it")];
+    let answer = [
+        says("I can't connect to the server because it runs in your own environment and not in mine.", "stop"),
+        user("Write a page about the scripts"),
+        says("The page about the scripts is written.", "stop"),
+    ];
+    let edit = [calls("0", "edit", EDIT), returns("0", "ok", false)];
+    let before = [&start[..], &edit, &failed, &answer].concat();
+    assert!(after(Section::Done, &before).join("\n").contains("can't connect"));
+    let later = [user("Try the script again, please"), says("I run it.", "toolUse")];
+    let all = [&before[..], &later, &list("2", "[{\"room\":\"1\"}]")].concat();
+    assert!(!after(Section::Done, &all).join("\n").contains("can't connect"));
+}

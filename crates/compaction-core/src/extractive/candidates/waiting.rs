@@ -1,0 +1,57 @@
+//! What a finished turn waits for: what its answer asks the person to do, and the ways between which it lets them choose.
+
+use super::Builder;
+use crate::ledger::answers::asks_to_try;
+use crate::ledger::commands::{looks_up, purposes};
+use crate::ledger::notes::{CHOICE_OF_USER, FOR_THE_USER};
+use crate::ledger::text::{WordList, clip_middle, has_piece, normalised, word_list};
+use crate::ledger::{NoteKind, Outcome};
+use crate::phrases::{SPACED, UNSPACED, listed};
+
+/// Beginnings of sentences by which an answer offers several ways to go on.
+static OFFERING: WordList = word_list!(SPACED, "waiting: offering");
+const OFFERING_UNSPACED: &[&str] = listed!(UNSPACED, "waiting: offering");
+/// Words between such ways.
+static EITHER: WordList = word_list!(SPACED, "answers: either");
+const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
+/// Last sentences of an answer that may ask for something, and those that may offer a choice.
+const ASKED_WITHIN: usize = 8;
+const OFFERED_WITHIN: usize = 2;
+/// Most UTF-16 units of what is asked.
+const LONGEST_ASKED: usize = 420;
+
+impl Builder<'_> {
+    /// The item of what a finished turn waits for, if its answer says so and names no steps of its own.
+    pub(super) fn waits_for(&self) -> Option<String> {
+        let last = self.ledger.last_request().map_or(0, |request| request.position);
+        let has_steps = || self.ledger.notes_of(NoteKind::Step).any(|note| note.position >= last && !note.is_minor);
+        if !self.is_finished() || self.waiting_question().is_some() || has_steps() {
+            return None;
+        }
+        let newest = self.newest_of_model().next()?.position;
+        let own = || self.newest_of_model().take_while(|one| one.position == newest);
+        if let Some(offer) = own().take(OFFERED_WITHIN).find(|one| offers(&one.text)) {
+            return Some(format!("{CHOICE_OF_USER}{}", clip_middle(&offer.text, LONGEST_ASKED)));
+        }
+        let mut asked: Vec<&str> =
+            own().take(ASKED_WITHIN).map(|one| one.text.as_str()).filter(|one| asks_to_try(one)).collect();
+        asked.reverse();
+        (!asked.is_empty()).then(|| format!("{FOR_THE_USER}{}", clip_middle(&asked.join(" "), LONGEST_ASKED)))
+    }
+
+    /// Whether code changed after the message at `since`, and nothing ran behind the last change.
+    pub(super) fn is_unproved(&self, since: u64) -> bool {
+        let changed_at = self.ledger.code_changed_at();
+        let runs = self.ledger.commands.iter().rev().take_while(|run| run.position > changed_at);
+        let is_run = |purpose: &String| !looks_up(purpose);
+        let mut runs = runs.filter(|run| run.outcome != Outcome::Open);
+        changed_at > since && !runs.any(|run| run.is_call || purposes(&run.command).iter().any(is_run))
+    }
+}
+
+/// Whether a sentence lets the person choose between several ways.
+fn offers(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    EITHER.is_in(&words) && OFFERING.starts(&words)
+        || has_piece(sentence, EITHER_UNSPACED) && has_piece(sentence, OFFERING_UNSPACED)
+}
