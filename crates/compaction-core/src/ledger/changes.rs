@@ -36,9 +36,10 @@ const LONGEST_NAMES: usize = 160;
 const MOST_OTHER: usize = 2;
 /// Fewest bytes of a line that says something.
 const SHORTEST_LINE: usize = 4;
-/// Starts the names of definitions and the lines that were taken out.
+/// Starts the names of definitions, the lines that were taken out, and those that say what is left to do.
 const ADDS: &str = "adds ";
 const TAKES_OUT: &str = "takes out ";
+const LEFT_OPEN: &str = "left open: ";
 /// Stands between what was there and what replaces it.
 const BECAME: &str = " \u{2192} ";
 const SEPARATOR: &str = "; ";
@@ -236,6 +237,11 @@ impl ReadChange {
         let language = Language::of(path.unwrap_or_default());
         let telling = |line: &str| language == Language::Prose || !is_comment(line);
         let mut is_fenced = false;
+        for line in self.added.iter().filter(|line| language != Language::Prose && is_unfinished(line)) {
+            let text = format!("{LEFT_OPEN}{}", quoted(&clip(&one_line(line), LONGEST_LINE)));
+            found.push(Fragment { kind: FragmentKind::Unfinished, text, line: line.clone() });
+        }
+        let unfinished = found.len();
         for (at, line) in self.added.iter().enumerate().filter(|(_, line)| telling(line)) {
             is_fenced ^= line.starts_with("```");
             let mut olds = self.removed.iter().enumerate().filter(|(old, _)| few && !is_paired[*old]);
@@ -257,7 +263,7 @@ impl ReadChange {
             }
         }
         // A few lines of a long text say nothing about the others.
-        if found.is_empty() && self.added.len() <= MOST_COMPARED {
+        if found.len() == unfinished && self.added.len() <= MOST_COMPARED {
             others.sort();
             let is_telling = |(rank, at): &&(LineRank, usize)| {
                 *rank < LineRank::Import && (language == Language::Prose || !is_bare(&self.added[*at]))
@@ -329,8 +335,18 @@ fn quoted(text: &str) -> String {
     format!("`{}`", text.replace('`', "'"))
 }
 
+/// Whether a line of code says that something is left to do.
+fn is_unfinished(line: &str) -> bool {
+    UNFINISHED.iter().any(|mark| line.contains(mark))
+}
+
+/// Marks of what is left to do.
+const UNFINISHED: [&str; 7] =
+    ["TODO", "FIXME", "todo!(", "unimplemented!(", "NotImplementedError", "not implemented", "Not implemented"];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FragmentKind {
+    Unfinished,
     Defined,
     Replaced,
     Line,
@@ -371,7 +387,8 @@ fn told(fragments: &[Fragment]) -> String {
     // A number or a text is a value that nobody could guess.
     let is_value = |one: &&Fragment| one.text.contains(|one: char| one.is_ascii_digit() || one == '"');
     let values = of(FragmentKind::Replaced).filter(is_value);
-    for one in values.chain(of(FragmentKind::Replaced).filter(|one| !is_value(one))).chain(lines) {
+    let unfinished = of(FragmentKind::Unfinished).take(MOST_OTHER);
+    for one in unfinished.chain(values).chain(of(FragmentKind::Replaced).filter(|one| !is_value(one))).chain(lines) {
         let cost = utf16_len(&one.text) + SEPARATOR.len();
         if cost <= left && !parts.contains(&one.text) {
             left -= cost;
@@ -571,6 +588,16 @@ mod tests {
             Some("`größe = 3` \u{2192} `größe = 4`")
         );
         assert_eq!(replacement("a line of its own", "something else entirely"), None);
+    }
+
+    #[test]
+    fn what_is_left_to_do_in_the_code_is_told() {
+        let added = ["def rows(table):", "# TODO: read the type of the column", "return []"];
+        let change = ReadChange::between(None, std::iter::empty(), added.into_iter());
+        assert_eq!(
+            told(&change.fragments(Some("a.py"))),
+            "adds rows(); left open: `# TODO: read the type of the column`"
+        );
     }
 
     #[test]
