@@ -418,8 +418,9 @@ impl<'a> Actions<'a> {
                 _ => false,
             };
             match (added, of_files.first(), message) {
-                (Some(added), Some((_, path)), _) => {
-                    self.changes.note(path, added.message, Some(call_id));
+                (Some(added), Some((kind, path)), _) => {
+                    let is_whole = *kind == ActionKind::Write;
+                    self.changes.note(path, added.message, Some(call_id), is_whole);
                 }
                 // A file can be read again, and an environment has secrets that no rule knows.
                 (None, None, Some(message)) if is_shown && !prints_environment(&subject.1) => {
@@ -689,7 +690,7 @@ impl<'a> Actions<'a> {
             self.has_calls = true;
             self.retry(ActionKind::Edit, path, &[], errors);
             self.note_listed(ActionKind::Edit, path, place);
-            self.changes.note(path, message, None);
+            self.changes.note(path, message, None, false);
         }
         self.proposed.extend(proposed_edits(text).into_iter().map(|path| (place, path.to_owned())));
     }

@@ -53,6 +53,8 @@ struct Change<'a> {
     message: &'a Message,
     /// The id of the call; `None` for blocks in the text of the answer.
     call: Option<String>,
+    /// Whether nothing of what was in the file before is left.
+    is_whole: bool,
 }
 
 /// The newest changes, with the messages that hold them.
@@ -69,15 +71,17 @@ impl<'a> Changes<'a> {
     }
 
     /// Records that `message` changed the file `path`, by the call with the id `call` or else by blocks in its text.
-    pub(super) fn note(&mut self, path: &str, message: &'a Message, call: Option<&str>) {
+    /// `is_whole` says that it wrote or deleted the whole file.
+    pub(super) fn note(&mut self, path: &str, message: &'a Message, call: Option<&str>, is_whole: bool) {
         if self.newest.len() >= MOST_CALLS {
             self.newest.pop_front();
         }
-        self.newest.push_back(Change { path: path.to_owned(), message, call: call.map(str::to_owned) });
+        self.newest.push_back(Change { path: path.to_owned(), message, call: call.map(str::to_owned), is_whole });
     }
 
     /// What stands of the changes, an item for each file, the file that was changed last as the last one.
     pub(super) fn finish(self) -> Vec<ShownResult> {
+        let mut all = self.earlier;
         let mut files: Vec<(String, Vec<Fragment>)> = Vec::new();
         for change in &self.newest {
             for file in change.read() {
@@ -85,6 +89,10 @@ impl<'a> Changes<'a> {
                 let known = files.iter().position(|(known, _)| are_one(known, &path));
                 let mut fragments = known.map(|at| files.remove(at).1).unwrap_or_default();
                 let new = file.fragments(Some(&path));
+                if change.is_whole {
+                    fragments.clear();
+                    all.retain(|known| !are_one(&known.target, &path));
+                }
                 fragments.retain(|one| !file.takes_out(&one.line));
                 fragments.retain(|one| new.iter().all(|new| new.text != one.text));
                 fragments.extend(new);
@@ -93,7 +101,6 @@ impl<'a> Changes<'a> {
                 files.push((path, fragments));
             }
         }
-        let mut all = self.earlier;
         for (path, fragments) in files {
             let mut text = told(&fragments);
             if let Some(at) = all.iter().position(|known| are_one(&known.target, &path)) {
@@ -428,7 +435,8 @@ fn replacement(old: &str, new: &str) -> Option<String> {
     let end = |text: &str| word_end(text, text.len() - same_end);
     let sides = [&old[start..end(old)], &new[start..end(new)]].map(|side| one_line(side.trim()));
     let says = |side: &String| side.contains(char::is_alphanumeric) && utf16_len(side) <= LONGEST_SIDE;
-    let is_same = sides[0].eq_ignore_ascii_case(&sides[1]);
+    let [old, new] = [0, 1].map(|at: usize| sides[at].trim_end_matches([',', ';']));
+    let is_same = old.eq_ignore_ascii_case(new);
     (!is_same && sides.iter().all(says)).then(|| sides.map(|side| quoted(&side)).join(BECAME))
 }
 
