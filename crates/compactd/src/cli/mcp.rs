@@ -3,6 +3,8 @@
 //! Every call of a tool starts a server and opens the session again, as the commands do. A call therefore sees what
 //! other programs have written since, its lock ends with it, and calls do not disturb each other.
 
+mod lines;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +21,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
+use self::lines::Lines;
 use super::arguments::{CompactOptions, McpOptions};
 use super::connection::{ALL_SESSIONS, Connection, Source, length, list, number, utf8};
 use super::failure::Failure;
@@ -40,7 +43,8 @@ session use the default one.";
 pub(super) async fn run(options: &McpOptions) -> Result<(), Failure> {
     let running = Arc::new(RwLock::new(()));
     let tools = Tools { options: options.clone(), running: Arc::clone(&running) };
-    let service = match tools.serve(stdio_pipes()).await {
+    let (input, output) = stdio_pipes();
+    let service = match tools.serve(Lines::new(input, output)).await {
         Ok(service) => service,
         // A client may leave before it initializes the server.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
