@@ -97,7 +97,8 @@ pub(crate) struct Candidate {
 }
 
 /// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead to it
-/// (docs/field-reports.md, "Opening and reading").
+/// (docs/field-reports.md, "Opening and reading"). A path that is not UTF-8 is left out: the protocol could not name it
+/// exactly.
 ///
 /// Fails with `Io` if an existing directory cannot be read.
 pub(crate) fn candidates(agent_dir: &Path, options: &ListOptions) -> Result<Vec<Candidate>, StoreError> {
@@ -145,6 +146,10 @@ fn candidate(directory: &Path, entry: &fs::DirEntry) -> Option<Candidate> {
         true => (fs::canonicalize(&path).ok()?, fs::metadata(&path).ok()?),
         false => (path, entry.metadata().ok()?),
     };
+    if path.to_str().is_none() {
+        tracing::warn!(path = %path.display(), "left out of lists and searches: the path is not UTF-8");
+        return None;
+    }
     // Opening a pipe would wait for its writer.
     metadata.is_file().then(|| Candidate { path, stamp: Stamp::of(&metadata) })
 }
