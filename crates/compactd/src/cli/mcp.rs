@@ -23,7 +23,7 @@ use tokio::sync::RwLock;
 
 use self::lines::Lines;
 use super::arguments::{CompactOptions, McpOptions};
-use super::connection::{ALL_SESSIONS, Connection, Source, length, list, number, utf8};
+use super::connection::{ALL_SESSIONS, Connection, Source, directory, length, list, number};
 use super::failure::Failure;
 use super::terminal::{Terminal, count, line_of_member, thousands};
 use super::{compact, inspect};
@@ -229,10 +229,7 @@ fn result(outcome: Result<String, Failure>) -> CallToolResult {
 impl Tools {
     /// The text that answers a call. `cancelled` ends the operation of the call.
     async fn answer(&self, call: &Call, cancelled: impl Future<Output = ()>) -> Result<String, Failure> {
-        let directory = match &self.options.cwd {
-            Some(cwd) => json!({ "cwd": utf8(&std::path::absolute(cwd).unwrap_or_else(|_| cwd.clone()))? }),
-            None => json!({}),
-        };
+        let directory = directory(self.options.cwd.as_deref())?;
         let mut connection = Connection::start_process(Path::new(ALL_SESSIONS), directory).await?;
         let outcome = tokio::select! {
             outcome = self.answer_over(&mut connection, call) => outcome,

@@ -124,8 +124,15 @@ fn directories(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, 
         None if options.all => {
             Ok(entries(&agent_dir.join("sessions"))?.into_iter().map(|entry| entry.path()).collect())
         }
-        None => Ok(vec![directory(agent_dir, &options.cwd)]),
+        None => Ok(names(&options.cwd).iter().map(|cwd| directory(agent_dir, cwd)).collect()),
     }
+}
+
+/// A working directory as it was named, and its canonical path: sessions of either name may be there.
+fn names(cwd: &str) -> Vec<String> {
+    let canonical = fs::canonicalize(cwd).ok().and_then(|path| path.into_os_string().into_string().ok());
+    let canonical = canonical.filter(|canonical| canonical != cwd);
+    [cwd.to_owned()].into_iter().chain(canonical).collect()
 }
 
 fn entries(directory: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {

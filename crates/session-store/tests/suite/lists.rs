@@ -139,6 +139,24 @@ fn links_are_followed_and_lead_to_one_session_each() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_directory_has_the_sessions_of_its_link_and_of_its_real_path() {
+    use std::os::unix::fs::symlink;
+    let (agent, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let base = work.path().canonicalize().unwrap();
+    fs::create_dir(base.join("real")).unwrap();
+    symlink("real", base.join("link")).unwrap();
+    let [real, link] = ["real", "link"].map(|name| base.join(name).to_str().unwrap().to_owned());
+    for (cwd, id, second) in [(&real, "real", 1), (&link, "link", 2)] {
+        let directory = agent.path().join("sessions").join(format!("-{}--", cwd.replace('/', "-")));
+        write(&directory.join("a.jsonl"), id, cwd, second);
+    }
+    check(agent.path(), &of(&link), "link real");
+    check(agent.path(), &of(&real), "real");
+    check(agent.path(), &ListOptions { all: true, ..of(&real) }, "link real");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_path_that_is_not_utf8_is_left_out() {
     use std::ffi::OsStr;
