@@ -5,8 +5,10 @@
 
 mod lines;
 
+use std::future::poll_fn;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use rmcp::handler::server::ServerHandler;
@@ -19,16 +21,19 @@ use rmcp::transport::stdio_pipes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use signal_hook::low_level::emulate_default_handler;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::RwLock;
 
 use self::lines::Lines;
 use super::arguments::{CompactOptions, McpOptions};
 use super::connection::{ALL_SESSIONS, Connection, Source, directory, length, list, number};
 use super::failure::Failure;
+use super::in_process::ENDING;
 use super::terminal::{Terminal, count, line_of_member, thousands};
 use super::{compact, inspect};
 
-/// Maximum time to wait for running calls after the client has gone.
+/// Maximum time to wait for running calls after the client has gone, or after a signal.
 const GRACE: Duration = Duration::from_secs(5);
 /// Columns of a line in drawings and lists.
 const COLUMNS: usize = 160;
@@ -39,10 +44,37 @@ when something from earlier in this conversation is missing: a decision, an erro
 asked for. Use `search` for exact words, with `all` also in other sessions. Tools that name no \
 session use the default one.";
 
-/// Serves the tools until the client closes standard input.
+/// Serves the tools until the client closes standard input, or a signal ends the program.
 pub(super) async fn run(options: &McpOptions) -> Result<(), Failure> {
     let running = Arc::new(RwLock::new(()));
     let tools = Tools { options: options.clone(), running: Arc::clone(&running) };
+    let mut signals = Vec::new();
+    for kind in ENDING.map(SignalKind::from_raw) {
+        let taken = signal(kind).map_err(|source| Failure::System { doing: "take the signals", source })?;
+        signals.push((kind.as_raw_value(), taken));
+    }
+    let received = poll_fn(|context| {
+        let mut ready =
+            signals.iter_mut().filter_map(|(number, taken)| taken.poll_recv(context).is_ready().then_some(*number));
+        ready.next().map_or(Poll::Pending, Poll::Ready)
+    });
+    let outcome = tokio::select! {
+        // Dropping the service cancels its calls.
+        number = received => Err(number),
+        outcome = serve(tools) => Ok(outcome),
+    };
+    // After the client has gone, the SDK has waited some seconds for running calls and then cancelled them. Their servers
+    // still end the operation and release the lock.
+    let _late = tokio::time::timeout(GRACE, running.write()).await;
+    outcome.unwrap_or_else(|number| {
+        // It does not return for these signals.
+        let ended = emulate_default_handler(number);
+        ended.map_err(|source| Failure::System { doing: "end by a signal", source })
+    })
+}
+
+/// Serves the tools until the client closes standard input.
+async fn serve(tools: Tools) -> Result<(), Failure> {
     let (input, output) = stdio_pipes();
     let service = match tools.serve(Lines::new(input, output)).await {
         Ok(service) => service,
@@ -51,9 +83,6 @@ pub(super) async fn run(options: &McpOptions) -> Result<(), Failure> {
         Err(error) => return Err(Failure::Refused(format!("the MCP client could not be served: {error}"))),
     };
     let ended = service.waiting().await;
-    // The SDK has waited some seconds for running calls and then cancelled them. Their servers still end the operation
-    // and release the lock.
-    let _late = tokio::time::timeout(GRACE, running.write()).await;
     ended.map(|_| ()).map_err(|error| Failure::Refused(format!("the MCP service failed: {error}")))
 }
 

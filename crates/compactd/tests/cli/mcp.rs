@@ -1,5 +1,7 @@
 //! `mcp`, spoken as lines of JSON over its pipes.
 
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
 use std::time::Duration;
 
 use compactd_client::{Framing, RawServer};
@@ -254,4 +256,24 @@ fn a_call_that_is_cancelled_ends_its_compaction_and_the_server_goes_on() {
     sandbox.check_that_the_session_is_free();
     client.text("show_context", &json!({ "what": "tree" }));
     client.end();
+}
+
+#[test]
+fn a_signal_ends_the_running_compaction_and_then_the_server() {
+    for (name, number) in [("TERM", 15), ("INT", 2), ("HUP", 1)] {
+        let sandbox = Sandbox::with_a_slow_summarizer();
+        let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
+        client.start("tools/call", &json!({ "name": "compact", "arguments": {} }));
+        wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
+        let kill = |signal: &str, process: &str| {
+            let command = format!("kill -s {signal} {process} 2>&1");
+            Command::new("/bin/sh").args(["-c", &command]).output().expect("there is a shell").status.success()
+        };
+        assert!(kill(name, &client.server.pid().to_string()));
+        let status = client.server.wait(WITHIN).expect("the server ends");
+        assert_eq!(status.signal(), Some(number), "{name}");
+        let summarizer = std::fs::read_to_string(sandbox.path().join("running")).expect("readable");
+        assert!(!kill("0", summarizer.trim()), "the summarizer ends before the server");
+        assert_eq!(sandbox.names(), [".pi", "running", "work.jsonl"], "and so does the lock");
+    }
 }
