@@ -93,8 +93,9 @@ impl Line {
     fn of(frame: &Frame) -> Self {
         let bytes = match frame {
             Frame::Message(bytes) => bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes),
-            Frame::TooLarge { bytes } => {
-                return Self::refused(None, &RpcError::MessageTooLarge { bytes: *bytes, limit: MAX_LINE });
+            Frame::TooLarge { bytes, start } => {
+                let id = id_at_start(&String::from_utf8_lossy(start));
+                return Self::refused(id.as_ref(), &RpcError::MessageTooLarge { bytes: *bytes, limit: MAX_LINE });
             }
             // Lines have no headers.
             Frame::BadHeaders { line } => return Self::refused(None, &RpcError::Parse { message: line.clone() }),
@@ -226,10 +227,12 @@ mod tests {
 
     #[test]
     fn a_line_over_the_limit_is_answered() {
-        let Line::Answered(answer) = Line::of(&Frame::TooLarge { bytes: 20_000_000 }) else {
+        let start = call("9", "{\"name\":\"sea").into_bytes();
+        let Line::Answered(answer) = Line::of(&Frame::TooLarge { bytes: 20_000_000, start }) else {
             panic!("it is answered");
         };
-        assert!(answer.contains("-32600") && answer.contains("the limit of 16777216 bytes"), "{answer}");
+        assert!(answer.contains("\"id\":9,") && answer.contains("-32600"), "{answer}");
+        assert!(answer.contains("the limit of 16777216 bytes"), "{answer}");
     }
 
     #[test]
