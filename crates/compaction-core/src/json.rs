@@ -633,11 +633,11 @@ impl<'de> Deserializer<'de> for ReadText<'_> {
     }
 }
 
-/// Replaces escapes of half a surrogate pair by `\ufffd`.
+/// The JSON text with `\ufffd` in place of each escape of half a surrogate pair.
 ///
 /// Programs that cut text by UTF-16 units leave such halves in stored files. JavaScript reads them;
 /// Rust strings cannot hold them.
-fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
+pub fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out: Option<Vec<u8>> = None;
     let mut at = 0;

@@ -173,7 +173,18 @@ pub fn add_pinned_entries<'a>(summary: &str, pinned: impl IntoIterator<Item = &'
 /// `text` without blocks of pinned entries of any author; the same text if it has no such block. If a tag is
 /// unmatched, only the tag is removed.
 pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
-    if !text.contains(OPEN) && !text.contains(CLOSE) {
+    without_blocks(text, |_| true)
+}
+
+/// As [`remove_pinned_entries`], for the text of a model, which makes up its blocks. A block with a heading is one
+/// around the summary itself, so that only its tags are removed.
+pub fn remove_made_up_pins(text: &str) -> Cow<'_, str> {
+    without_blocks(text, |block| !block.iter().any(|line| line.starts_with("## ")))
+}
+
+fn without_blocks(text: &str, is_removed: impl Fn(&[&str]) -> bool) -> Cow<'_, str> {
+    let is_tag = |line: &str| matches!(line.trim_end(), OPEN | CLOSE);
+    if !text.lines().any(is_tag) {
         return Cow::Borrowed(text);
     }
     let lines: Vec<&str> = text.lines().collect();
@@ -181,28 +192,22 @@ pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
     let mut kept: Vec<&str> = Vec::with_capacity(lines.len());
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-        let is_block = line.trim_end() == OPEN && last_close.is_some_and(|close| close > at);
-        if is_block {
-            at += lines[at..].iter().position(|line| line.trim_end() == CLOSE).unwrap_or_default();
+        if line.trim_end() == OPEN && last_close.is_some_and(|close| close > at) {
+            let length = lines[at..].iter().position(|line| line.trim_end() == CLOSE).unwrap_or_default();
+            let block = &lines[at..at + length];
+            if !is_removed(block) {
+                kept.extend(block.iter().filter(|line| !is_tag(line)));
+            }
+            at += length + 1;
+            continue;
         }
         // One of the two blank lines around a removed block is dropped.
         let is_gap = line.is_empty() && at > 0 && lines[at - 1].trim_end() == CLOSE && kept.last() == Some(&"");
-        if !is_block && !is_gap && !matches!(line.trim_end(), OPEN | CLOSE) {
+        if !is_gap && !is_tag(line) {
             kept.push(line);
         }
         at += 1;
     }
-    Cow::Owned(kept.join("\n").trim_end().to_owned())
-}
-
-/// `text` without the tags of pinned blocks, for an author that never saw such a block: the text
-/// between the tags is its own.
-pub fn remove_pinned_tags(text: &str) -> Cow<'_, str> {
-    let is_tag = |line: &&str| matches!(line.trim_end(), OPEN | CLOSE);
-    if !text.lines().any(|line| is_tag(&line)) {
-        return Cow::Borrowed(text);
-    }
-    let kept: Vec<&str> = text.lines().filter(|line| !is_tag(line)).collect();
     Cow::Owned(kept.join("\n").trim_end().to_owned())
 }
 

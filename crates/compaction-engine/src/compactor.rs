@@ -231,7 +231,7 @@ pub(crate) fn notify_without_summary(
     outcome: Result<CompactionDone, EngineError>,
     end_state: EndState,
 ) -> String {
-    let operation_id = uuid::Uuid::now_v7().to_string();
+    let operation_id = session_store::new_uuid();
     notify_start(engine, order, &operation_id, tokens_before);
     notify_end(engine, order, operation_id.clone(), outcome, false, end_state);
     operation_id

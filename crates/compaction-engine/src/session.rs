@@ -253,7 +253,7 @@ impl OpenSession {
         if let Some(running) = operation.as_ref() {
             return Err(EngineError::OperationInProgress { operation_id: running.id.clone() });
         }
-        let id = uuid::Uuid::now_v7().to_string();
+        let id = session_store::new_uuid();
         let cancel = parent.child_token();
         *operation = Some(RunningOperation { id: id.clone(), kind, cancel: cancel.clone() });
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })

@@ -10,7 +10,7 @@ use compaction_core::json;
 use compaction_core::json::RawObject;
 use compaction_core::migrate::{CURRENT_VERSION, Migration};
 use serde_json::value::RawValue;
-use uuid::Uuid;
+use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::error::StoreError;
 
@@ -115,7 +115,7 @@ pub fn is_valid_session_id(id: &str) -> bool {
 /// The id of a new session: `custom` if it is valid, else a UUIDv7.
 pub(crate) fn session_id(custom: Option<&str>) -> Result<String, StoreError> {
     match custom {
-        None => Ok(Uuid::now_v7().to_string()),
+        None => Ok(new_uuid()),
         Some(id) if is_valid_session_id(id) => Ok(id.to_owned()),
         Some(id) => Err(StoreError::InvalidSessionId { id: id.to_owned() }),
     }
@@ -146,6 +146,16 @@ pub(crate) fn long_entry_id() -> EntryId {
     EntryId::new(Uuid::new_v4().to_string())
 }
 
+/// A new UUIDv7. A time before 1970, which it cannot hold, counts as the start of 1970.
+pub fn new_uuid() -> String {
+    uuid_of(SystemTime::now())
+}
+
+fn uuid_of(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Uuid::new_v7(Timestamp::from_unix(NoContext, since.as_secs(), since.subsec_nanos())).to_string()
+}
+
 /// The present time in epoch milliseconds.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -154,6 +164,8 @@ pub fn now() -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -164,6 +176,18 @@ mod tests {
         for id in ["", "-a", "a-", ".", "a/b", "a b", "..", "é", "a\n"] {
             assert!(!is_valid_session_id(id), "{id}");
             assert!(session_id(Some(id)).is_err(), "{id}");
+        }
+    }
+
+    #[test]
+    fn uuids_are_made_whatever_the_clock_says() {
+        let second = Duration::from_secs(1);
+        for (time, start) in [
+            (UNIX_EPOCH - second * 1_000_000_000, "00000000-0000-7"),
+            (UNIX_EPOCH + second * 1_000_000, "00003b9a-ca00-7"),
+        ] {
+            let [one, other] = [time; 2].map(uuid_of);
+            assert!(one.starts_with(start) && one != other, "{one} {other}");
         }
     }
 

@@ -40,7 +40,7 @@ pub use error::{Diagnostic, DiagnosticKind, StoreError};
 pub use file::{
     FileLog, FileStore, OpenedFile, append_to_regular_file, open_regular_file, read_regular_file, resolve_path,
 };
-pub use header::{SessionHeader, is_valid_session_id, now};
+pub use header::{SessionHeader, is_valid_session_id, new_uuid, now};
 pub use index::Label;
 pub use log::Locator;
 pub use search::{SearchHit, SearchHits, SearchQuery};

@@ -165,6 +165,21 @@ pub(super) fn initialize_params(more: Value) -> Value {
     with_members(params, more)
 }
 
+/// The members of `initialize` for a command that looks for sessions of a working directory: of `cwd`, or of the present
+/// one by the name that the shell has for it. An agent may have made them under the name of a symbolic link.
+pub(super) fn directory(cwd: Option<&Path>) -> Result<Value, Failure> {
+    let shell = || {
+        let name = PathBuf::from(std::env::var_os("PWD")?);
+        let is_here = name.is_absolute() && name.canonicalize().ok()? == std::env::current_dir().ok()?;
+        name.to_str().filter(|_| is_here).map(str::to_owned)
+    };
+    let name = match cwd {
+        Some(cwd) => Some(utf8(&std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned()))?.to_owned()),
+        None => shell(),
+    };
+    Ok(name.map_or(json!({}), |name| json!({ "cwd": name })))
+}
+
 /// The object `value` with the members of the object `more`.
 pub(super) fn with_members(mut value: Value, more: Value) -> Value {
     if let (Value::Object(members), Value::Object(more)) = (&mut value, more) {

@@ -2,6 +2,7 @@
 //! a tool reads the archive, and says after a compaction where the session is.
 
 use std::io::{Read as _, Write};
+use std::path::Path;
 use std::process::Stdio;
 
 use serde::Deserialize;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::failure::Failure;
-use super::terminal::one_line;
+use super::terminal::{one_line, thousands};
 
 /// Maximum bytes of the input of a hook. Claude Code sends some hundred.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
@@ -43,8 +44,12 @@ pub(super) async fn run(output: &mut dyn Write) -> Result<(), Failure> {
 
 fn read_input() -> Result<Input, Failure> {
     let mut text = Vec::new();
-    let read = std::io::stdin().lock().take(MAX_INPUT_BYTES).read_to_end(&mut text);
-    read.map_err(|source| Failure::System { doing: "read standard input", source })?;
+    let read = std::io::stdin().lock().take(MAX_INPUT_BYTES + 1).read_to_end(&mut text);
+    let read = read.map_err(|source| Failure::System { doing: "read standard input", source })?;
+    if read as u64 > MAX_INPUT_BYTES {
+        let limit = thousands(MAX_INPUT_BYTES);
+        return Err(Failure::Refused(format!("the input of the hook has more than {limit} bytes")));
+    }
     serde_json::from_slice(&text)
         .map_err(|error| Failure::Refused(format!("standard input is not the JSON of a Claude Code hook: {error}")))
 }
@@ -55,6 +60,11 @@ async fn archive(input: &Input) -> Result<String, Failure> {
     if transcript.is_empty() {
         let event = one_line(&input.hook_event_name);
         return Err(Failure::Refused(format!("the input of the hook {event} names no transcript_path")));
+    }
+    let refused = |cause: &str| Failure::Refused(format!("{} was not archived: {cause}", one_line(transcript)));
+    // Its transcripts would be imported.
+    if Path::new(transcript).is_dir() {
+        return Err(refused("it is a directory"));
     }
     let system = |doing| move |source| Failure::System { doing, source };
     let program = std::env::current_exe().map_err(system("find this program"))?;
@@ -70,8 +80,7 @@ async fn archive(input: &Input) -> Result<String, Failure> {
         Some(path) if finished.status.success() => Ok(path.to_owned()),
         _ => {
             let stderr = String::from_utf8_lossy(&finished.stderr);
-            let cause = one_line(error.as_str().unwrap_or(&stderr));
-            Err(Failure::Refused(format!("{} was not archived: {cause}", one_line(transcript))))
+            Err(refused(&one_line(error.as_str().unwrap_or(&stderr))))
         }
     }
 }

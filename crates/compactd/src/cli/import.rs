@@ -25,7 +25,7 @@ use session_store::{
 
 use self::sources::{Transcript, transcript_at, transcripts_in};
 use super::arguments::ImportOptions;
-use super::connection::Connection;
+use super::connection::{Connection, utf8};
 use super::failure::Failure;
 use super::terminal::{Terminal, count, one_line};
 
@@ -63,6 +63,9 @@ pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mu
     let path = std::path::absolute(&options.path);
     let path = path.map_err(|source| Failure::File { path: options.path.clone(), source })?;
     let metadata = std::fs::metadata(&path).map_err(|source| Failure::File { path: path.clone(), source })?;
+    if let Some(out) = &options.out {
+        utf8(&std::path::absolute(out).map_err(|source| Failure::File { path: out.clone(), source })?)?;
+    }
     let (found, others) =
         if metadata.is_dir() { transcripts_in(&path)? } else { (vec![transcript_at(&path)], Vec::new()) };
     if let Some(out) = options.out.as_ref().filter(|out| is_new_directory(out, &found, &path)) {
@@ -76,7 +79,7 @@ pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mu
     // Those that were read come first: one of them may be a transcript all the same.
     let read =
         outcomes.iter().filter(|outcome| outcome["status"] == "skipped").map(|outcome| outcome["source"].clone());
-    let passed_over: Vec<Value> = read.chain(others.iter().map(|path| json!(path))).collect();
+    let passed_over: Vec<Value> = read.chain(others.iter().map(|path| json!(path.to_string_lossy()))).collect();
     let sessions: Vec<&Value> = outcomes.iter().filter(|outcome| outcome["status"] != "skipped").collect();
     let failed = outcomes.iter().filter(|outcome| outcome["status"] == "failed").count();
     let failure = |data| {
@@ -156,7 +159,7 @@ fn outcome_of(failure: &Failure, transcript: &Transcript) -> Value {
         Some("alreadyImported") => "exists",
         _ => "failed",
     };
-    json!({ "source": transcript.path, "status": status, "error": error })
+    json!({ "source": transcript.path.to_string_lossy(), "status": status, "error": error })
 }
 
 /// Imports one transcript. Returns its part of the report.
@@ -165,6 +168,7 @@ async fn import_one(
     transcript: &Transcript,
     options: &ImportOptions,
 ) -> Result<Value, Failure> {
+    utf8(&transcript.path)?;
     let first = transcript.files.as_ref().and_then(|(_, files)| files.first()).map_or(&transcript.path, |file| &file.1);
     let failed = |source| Failure::File { path: first.clone(), source };
     let mut file = open_regular_file(first).map_err(failed)?;

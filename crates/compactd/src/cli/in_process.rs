@@ -69,7 +69,7 @@ fn log() -> io::Result<Log> {
 }
 
 /// The signals that end a process and that a server takes itself.
-const ENDING: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT];
+pub(super) const ENDING: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT];
 
 /// How these signals are handled. A process cannot give a handler back, so without a server the handler does what the
 /// system would have done.

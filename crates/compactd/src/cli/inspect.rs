@@ -9,7 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{ListOptions, RecallOptions, SearchOptions, ShowOptions, Shown, TreeOptions};
-use super::connection::{ALL_SESSIONS, Connection, Source, diagnostic_lines, length, list as items, number, warn};
+use super::connection::{
+    ALL_SESSIONS, Connection, Source, diagnostic_lines, directory, length, list as items, number, warn,
+};
 use super::failure::Failure;
 use super::terminal::{Terminal, count, cut, line_of_member, one_line, safe_lines, thousands, width, wrapped_lines};
 
@@ -92,7 +94,7 @@ fn message_text(message: &Value) -> String {
 
 /// Lists sessions, newest activity first.
 pub(super) async fn list(options: &ListOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
-    let connection = Connection::start(Path::new(ALL_SESSIONS), json!({})).await?;
+    let connection = Connection::start(Path::new(ALL_SESSIONS), directory(None)?).await?;
     let params = json!({ "all": options.all, "limit": options.limit });
     let found = connection.finish(connection.call("listSessions", &params).await).await?;
     if options.json {

@@ -3,8 +3,12 @@
 //! Every call of a tool starts a server and opens the session again, as the commands do. A call therefore sees what
 //! other programs have written since, its lock ends with it, and calls do not disturb each other.
 
+mod lines;
+
+use std::future::poll_fn;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use rmcp::handler::server::ServerHandler;
@@ -17,15 +21,19 @@ use rmcp::transport::stdio_pipes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use signal_hook::low_level::emulate_default_handler;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::RwLock;
 
+use self::lines::Lines;
 use super::arguments::{CompactOptions, McpOptions};
-use super::connection::{ALL_SESSIONS, Connection, Source, length, list, number, utf8};
+use super::connection::{ALL_SESSIONS, Connection, Source, directory, length, list, number};
 use super::failure::Failure;
+use super::in_process::ENDING;
 use super::terminal::{Terminal, count, line_of_member, thousands};
 use super::{compact, inspect};
 
-/// Maximum time to wait for running calls after the client has gone.
+/// Maximum time to wait for running calls after the client has gone, or after a signal.
 const GRACE: Duration = Duration::from_secs(5);
 /// Columns of a line in drawings and lists.
 const COLUMNS: usize = 160;
@@ -36,20 +44,45 @@ when something from earlier in this conversation is missing: a decision, an erro
 asked for. Use `search` for exact words, with `all` also in other sessions. Tools that name no \
 session use the default one.";
 
-/// Serves the tools until the client closes standard input.
+/// Serves the tools until the client closes standard input, or a signal ends the program.
 pub(super) async fn run(options: &McpOptions) -> Result<(), Failure> {
     let running = Arc::new(RwLock::new(()));
     let tools = Tools { options: options.clone(), running: Arc::clone(&running) };
-    let service = match tools.serve(stdio_pipes()).await {
+    let mut signals = Vec::new();
+    for kind in ENDING.map(SignalKind::from_raw) {
+        let taken = signal(kind).map_err(|source| Failure::System { doing: "take the signals", source })?;
+        signals.push((kind.as_raw_value(), taken));
+    }
+    let received = poll_fn(|context| {
+        let mut ready =
+            signals.iter_mut().filter_map(|(number, taken)| taken.poll_recv(context).is_ready().then_some(*number));
+        ready.next().map_or(Poll::Pending, Poll::Ready)
+    });
+    let outcome = tokio::select! {
+        // Dropping the service cancels its calls.
+        number = received => Err(number),
+        outcome = serve(tools) => Ok(outcome),
+    };
+    // After the client has gone, the SDK has waited some seconds for running calls and then cancelled them. Their servers
+    // still end the operation and release the lock.
+    let _late = tokio::time::timeout(GRACE, running.write()).await;
+    outcome.unwrap_or_else(|number| {
+        // It does not return for these signals.
+        let ended = emulate_default_handler(number);
+        ended.map_err(|source| Failure::System { doing: "end by a signal", source })
+    })
+}
+
+/// Serves the tools until the client closes standard input.
+async fn serve(tools: Tools) -> Result<(), Failure> {
+    let (input, output) = stdio_pipes();
+    let service = match tools.serve(Lines::new(input, output)).await {
         Ok(service) => service,
         // A client may leave before it initializes the server.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(Failure::Refused(format!("the MCP client could not be served: {error}"))),
     };
     let ended = service.waiting().await;
-    // The SDK has waited some seconds for running calls and then cancelled them. Their servers still end the operation
-    // and release the lock.
-    let _late = tokio::time::timeout(GRACE, running.write()).await;
     ended.map(|_| ()).map_err(|error| Failure::Refused(format!("the MCP service failed: {error}")))
 }
 
@@ -225,10 +258,7 @@ fn result(outcome: Result<String, Failure>) -> CallToolResult {
 impl Tools {
     /// The text that answers a call. `cancelled` ends the operation of the call.
     async fn answer(&self, call: &Call, cancelled: impl Future<Output = ()>) -> Result<String, Failure> {
-        let directory = match &self.options.cwd {
-            Some(cwd) => json!({ "cwd": utf8(&std::path::absolute(cwd).unwrap_or_else(|_| cwd.clone()))? }),
-            None => json!({}),
-        };
+        let directory = directory(self.options.cwd.as_deref())?;
         let mut connection = Connection::start_process(Path::new(ALL_SESSIONS), directory).await?;
         let outcome = tokio::select! {
             outcome = self.answer_over(&mut connection, call) => outcome,

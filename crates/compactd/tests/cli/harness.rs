@@ -62,12 +62,13 @@ impl Sandbox {
         }
     }
 
-    /// A directory with the sample and a summarizer that takes a minute and says that it runs by making a file.
+    /// A directory with the sample and a summarizer that takes a minute and says that it runs by making a file with the id
+    /// of its process.
     pub(crate) fn with_a_slow_summarizer() -> Self {
         let sandbox = Self::new();
         sandbox.file("work.jsonl", SAMPLE);
         std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("directories can be made");
-        let script = format!("touch '{}'; exec sleep 60", sandbox.path().join("running").display());
+        let script = format!("echo $$ > '{}'; exec sleep 60", sandbox.path().join("running").display());
         let settings = json!({ "compactd": {
             "summarizer": "command", "summarizers": { "command": { "command": ["/bin/sh", "-c", script] } },
         } });

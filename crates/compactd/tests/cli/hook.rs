@@ -119,4 +119,6 @@ fn a_failure_says_why_and_never_blocks_the_compaction() {
     check(r#"{"hook_event_name":"PreCompact"}"#, "names no transcript_path");
     check("not JSON", "not the JSON of a Claude Code hook");
     check("", "not the JSON of a Claude Code hook");
+    check(&PRE_COMPACT.replace("TRANSCRIPT", "SANDBOX"), "was not archived: it is a directory");
+    check(&" ".repeat((1 << 20) + 1), "the input of the hook has more than 1,048,576 bytes");
 }

@@ -1,6 +1,7 @@
 //! `show`, `list`, `search`, `recall`, `undo`, failures for programs, and standard input.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -74,6 +75,31 @@ fn sessions_are_listed() {
     assert!(sandbox.run(&["list"]).failed(3).contains("--all"));
     let listed = sandbox.run(&["list", "--json"]).ok();
     assert_eq!(read(&listed)["sessions"], json!([]));
+}
+
+/// An agent may have made the session of a directory under the name of a link to it.
+#[test]
+fn sessions_are_listed_under_the_name_of_a_link() {
+    let sandbox = Sandbox::new();
+    let base = sandbox.path().canonicalize().expect("it exists");
+    std::fs::create_dir(base.join("real")).expect("a directory");
+    std::os::unix::fs::symlink("real", base.join("link")).expect("a link");
+    let link = base.join("link");
+    let header = SAMPLE.iter().position(|byte| *byte == b'\n').expect("a line");
+    let mut first: Value = serde_json::from_slice(&SAMPLE[..header]).expect("JSON");
+    first["cwd"] = json!(link);
+    let name = link.display().to_string().replace('/', "-");
+    let sessions = sandbox.path().join(format!(".pi/agent/sessions/-{name}--"));
+    std::fs::create_dir_all(&sessions).expect("directories can be made");
+    let session = [first.to_string().as_bytes(), &SAMPLE[header..]].concat();
+    std::fs::write(sessions.join("2026-02-16T08-00-00-000Z_work.jsonl"), session).expect("it can be written");
+    let count = |pwd: &Path| {
+        let output = sandbox.command(&["list", "--json"]).current_dir(&link).env("PWD", pwd).output();
+        let stdout = String::from_utf8(output.expect("the program starts").stdout).expect("UTF-8");
+        read(&stdout)["sessions"].as_array().map(Vec::len)
+    };
+    assert_eq!(count(&link), Some(1));
+    assert_eq!(count(&base), Some(0), "PWD of another directory does not count");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `mcp`, spoken as lines of JSON over its pipes.
 
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
 use std::time::Duration;
 
 use compactd_client::{Framing, RawServer};
@@ -69,6 +71,13 @@ impl Client {
         let kind = result["structuredContent"]["kind"].as_str().expect("a kind").to_owned();
         assert!(text.starts_with(&format!("{kind}: ")), "{text}");
         (kind, text)
+    }
+
+    /// Sends bytes as one line, and reads what comes next.
+    fn answer_to(&mut self, line: &[u8]) -> Value {
+        self.server.write(&[line, b"\n"].concat(), WITHIN).expect("the server reads");
+        let answer = self.server.read_frame(WITHIN).expect("an answer comes").expect("the server goes on");
+        serde_json::from_slice(&answer).expect("answers are JSON")
     }
 
     fn end(mut self) {
@@ -195,7 +204,33 @@ fn failures_are_results_with_a_kind_and_the_numbers() {
 
     let reply = client.request("tools/call", &json!({ "name": "fly", "arguments": {} }));
     assert_eq!(reply["error"]["code"], -32602, "{reply}");
-    client.server.write(b"not JSON\n", WITHIN).expect("the server reads");
+    client.end();
+}
+
+#[test]
+fn every_line_is_answered() {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", SAMPLE);
+    let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
+    let call = |id: &str, query: &str| {
+        let params = format!("{{\"name\":\"search\",\"arguments\":{{\"query\":\"{query}\"}}}}");
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}")
+    };
+    let mut check = |line: &[u8], code: i64, id: Value| {
+        let answer = client.answer_to(line);
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{answer}");
+    };
+    check(b"not JSON", -32700, Value::Null);
+    check(call("101", &"x".repeat(17 << 20)).as_bytes(), -32600, json!(101));
+    check(&[call("102", "").as_bytes(), b"\xFF"].concat(), -32700, json!(102));
+    check(call("103.5", "x").as_bytes(), -32600, json!(103.5));
+    check(&call("104", "x").as_bytes()[..60], -32700, json!(104));
+    let batch = format!("[{},{}]", call("105", "x"), call("\"106\"", "x"));
+    let refused = client.answer_to(batch.as_bytes());
+    let ids: Vec<_> = refused.as_array().expect("a list").iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!(ids, [json!(105), json!("106")], "{refused}");
+    let served = client.answer_to(call("107", "hysteresis \\ud83d").as_bytes());
+    assert_eq!((&served["id"], served["result"]["content"][0]["type"].as_str()), (&json!(107), Some("text")));
     client.text("list_sessions", &json!({}));
     client.end();
 }
@@ -221,4 +256,24 @@ fn a_call_that_is_cancelled_ends_its_compaction_and_the_server_goes_on() {
     sandbox.check_that_the_session_is_free();
     client.text("show_context", &json!({ "what": "tree" }));
     client.end();
+}
+
+#[test]
+fn a_signal_ends_the_running_compaction_and_then_the_server() {
+    for (name, number) in [("TERM", 15), ("INT", 2), ("HUP", 1)] {
+        let sandbox = Sandbox::with_a_slow_summarizer();
+        let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
+        client.start("tools/call", &json!({ "name": "compact", "arguments": {} }));
+        wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
+        let kill = |signal: &str, process: &str| {
+            let command = format!("kill -s {signal} {process} 2>&1");
+            Command::new("/bin/sh").args(["-c", &command]).output().expect("there is a shell").status.success()
+        };
+        assert!(kill(name, &client.server.pid().to_string()));
+        let status = client.server.wait(WITHIN).expect("the server ends");
+        assert_eq!(status.signal(), Some(number), "{name}");
+        let summarizer = std::fs::read_to_string(sandbox.path().join("running")).expect("readable");
+        assert!(!kill("0", summarizer.trim()), "the summarizer ends before the server");
+        assert_eq!(sandbox.names(), [".pi", "running", "work.jsonl"], "and so does the lock");
+    }
 }

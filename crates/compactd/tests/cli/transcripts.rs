@@ -457,6 +457,45 @@ fn a_directory_is_imported_with_all_that_is_in_it() {
     assert!(again["sessions"].as_array().expect("a list").iter().all(|session| session["status"] == "exists"));
 }
 
+/// File names may hold any bytes; the protocol takes only UTF-8.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_not_utf_8_fails_and_stops_no_other_import() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().join("agents");
+    std::fs::create_dir(&at).expect("a directory");
+    let odd = at.join(OsStr::from_bytes(b"b\xff.jsonl"));
+    for path in [&at.join("a.jsonl"), &odd, &at.join(OsStr::from_bytes(b"notes\xff.txt"))] {
+        std::fs::write(path, fixture("claude-code.in")).expect("writable");
+    }
+    std::fs::write(at.join("c.jsonl"), fixture("codex.in")).expect("writable");
+    let finished = sandbox.run(&["import", text(&at), "--json"]);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let report = read(&finished.stdout)["error"]["data"].clone();
+    let outcomes = report["sessions"].as_array().expect("a list").iter();
+    let outcomes: Vec<_> = outcomes.map(|outcome| outcome["status"].as_str().expect("a status")).collect();
+    assert_eq!(outcomes, ["imported", "failed", "imported"], "{report}");
+    let failed = &report["sessions"][1];
+    assert_eq!(failed["source"].as_str(), Some(format!("{}/b\u{fffd}.jsonl", text(&at)).as_str()));
+    assert!(
+        failed["error"]["message"].as_str().is_some_and(|text| text.contains("only file names in UTF-8")),
+        "{failed}"
+    );
+    assert_eq!(report["skippedFiles"], json!([format!("{}/notes\u{fffd}.txt", text(&at))]));
+
+    let run = |command: &mut Command| {
+        let output = command.output().expect("the program starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains("only file names in UTF-8"), "{stderr}");
+    };
+    run(sandbox.command(&["import"]).arg(&odd));
+    run(sandbox.command(&["import", text(&at.join("c.jsonl")), "--out"]).arg(&odd));
+}
+
 #[test]
 fn a_session_of_pi_is_copied_and_continued() {
     let sandbox = Sandbox::new();

@@ -7,7 +7,7 @@ use crate::common::{Counted, branch, carrying, entry, leaf, project};
 use crate::promises::{lines, settings};
 use compaction_core::entry::{Entry, EntryId, EntryKind, new_entry_line};
 use compaction_core::json::{self, RawObject};
-use compaction_core::pins::{PinnedEntry, Pins, add_pinned_entries, remove_pinned_entries, remove_pinned_tags};
+use compaction_core::pins::{PinnedEntry, Pins, add_pinned_entries, remove_made_up_pins, remove_pinned_entries};
 use compaction_core::preparation::Preparation;
 use compaction_core::projection::PathState;
 use expect_test::{Expect, expect};
@@ -165,13 +165,21 @@ fn pins_of_another_path_are_ignored() {
 }
 
 #[test]
-fn tags_go_alone_where_no_block_was_shown() {
+fn a_block_that_a_model_made_up_goes_and_its_summary_stays() {
     for (text, rest) in [
+        (
+            "## Goal\na\n\n<pinned-entries>\n[x user]\nmade up\n</pinned-entries> \n\n## Progress\nb\n",
+            "## Goal\na\n\n## Progress\nb",
+        ),
         ("a\n<pinned-entries>\n## Goal\n</pinned-entries> \nb\n", "a\n## Goal\nb"),
+        (
+            "<pinned-entries>\n<pinned-entries>\n## Goal\n</pinned-entries>\n<pinned-entries>\nc\n</pinned-entries>",
+            "## Goal",
+        ),
         ("a\n</pinned-entries>", "a"),
         ("no <pinned-entries> here\n", "no <pinned-entries> here\n"),
     ] {
-        assert_eq!(remove_pinned_tags(text), rest, "{text}");
+        assert_eq!(remove_made_up_pins(text), rest, "{text}");
     }
 }
 

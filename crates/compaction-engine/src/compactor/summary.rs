@@ -6,7 +6,7 @@ use compaction_core::entry::EntryId;
 use compaction_core::extractive::MINIMUM_TOKENS;
 use compaction_core::json::RawObject;
 use compaction_core::ledger::{Brief, Check, FalseClaims, Ledger, LossReport, Retention, remove_retained_facts};
-use compaction_core::pins::remove_pinned_tags;
+use compaction_core::pins::remove_made_up_pins;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{OutputLimits, PromptTexts};
 use compaction_core::summary::{
@@ -147,7 +147,7 @@ impl Written {
             None => history.unwrap_or_default(),
         };
         // Blocks that the model wrote itself would be mistaken for ours.
-        let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
+        let summary = remove_made_up_pins(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
         structural_operation::checked(&summary)?;
         let (account, summary) = {
             let (redacted, is_own) = (Arc::clone(&redacted), written.summarizer == EXTRACTIVE);

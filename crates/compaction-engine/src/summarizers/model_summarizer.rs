@@ -207,36 +207,33 @@ impl Run<'_> {
 
     /// Writes the summary by transcripts, beginning with the requests of `planned`. A model that calls them too large
     /// gets smaller ones, a few times.
-    async fn write(
-        &mut self,
-        job: &Arc<SummaryJob>,
-        mut planned: Option<Box<RequestPlan>>,
-    ) -> Result<String, EngineError> {
-        let (mut input_limit, mut shrinkings) = (None, 0);
+    async fn write(&mut self, job: &Arc<SummaryJob>, planned: Option<Box<RequestPlan>>) -> Result<String, EngineError> {
+        let mut plan = match planned {
+            Some(plan) => *plan,
+            None => self.plan(job, None).await?,
+        };
+        let mut shrinkings = 0;
         loop {
-            let plan = match planned.take() {
-                Some(plan) => *plan,
-                None => self.plan(job, input_limit).await?,
-            };
-            self.expect_requests(&plan, input_limit.is_none());
-            let plan = Arc::new(plan);
-            match self.write_planned(&plan, job.kind.summary_kind()).await {
+            self.expect_requests(&plan, shrinkings == 0);
+            let sent = Arc::new(plan);
+            let (error, tokens) = match self.write_planned(&sent, job.kind.summary_kind()).await {
                 Ok(text) => return Ok(text),
                 Err(Failure::Final(error)) => return Err(error),
                 Err(Failure::Refused(error)) => return Err(self.failed(&error)),
                 Err(Failure::Overflow(error) | Failure::Truncated(error, _)) if shrinkings == MAX_SHRINKINGS => {
                     return Err(self.failed(&error));
                 }
-                Err(Failure::Overflow(_)) => input_limit = Some(largest_input_tokens(&plan).await? / 2),
-                Err(Failure::Truncated(error, tokens)) => {
-                    let smaller = smaller(largest_input_tokens(&plan).await?, tokens);
-                    // If no smaller request can be made, the first error is the useful one.
-                    if self.plan(job, Some(smaller)).await.is_err() {
-                        return Err(self.failed(&error));
-                    }
-                    input_limit = Some(smaller);
+                Err(Failure::Overflow(error)) => (error, largest_input_tokens(&sent).await? / 2),
+                Err(Failure::Truncated(error, tokens)) => (error, smaller(largest_input_tokens(&sent).await?, tokens)),
+            };
+            plan = self.plan(job, Some(tokens)).await.map_err(|unfit| match unfit {
+                // The limit is a guess, so that the words of the provider come first.
+                EngineError::SummarizerFailed { cause, .. } => {
+                    let cause = format!("{}; {cause}", error.cause);
+                    self.failed(&ModelError { cause, ..error })
                 }
-            }
+                other => other,
+            })?;
             shrinkings += 1;
         }
     }

@@ -130,6 +130,26 @@ fn a_small_window_is_named_where_it_leaves_no_room() {
 }
 
 #[test]
+fn a_provider_that_finds_every_request_too_large_is_quoted() {
+    for (status, body, quoted) in [
+        (413, "{\"error\":{\"message\":\"the proxy takes 1 MB\"}}", "tested: HTTP 413: the proxy takes 1 MB; "),
+        (
+            400,
+            "{\"error\":{\"message\":\"This is too much\",\"code\":\"context_length_exceeded\"}}",
+            "tested: HTTP 400: This is too much (context_length_exceeded); ",
+        ),
+    ] {
+        let body = body.as_bytes().to_vec();
+        let server = Server::start(Script { status, body, ..Script::default() });
+        let settings = json!({ "provider": "openai", "baseUrl": server.address(), "model": "unknown" });
+        let error = write(&settings, &"peace ".repeat(200)).unwrap_err();
+        let EngineError::SummarizerFailed { cause, .. } = error else { panic!("{error}") };
+        let rest = cause.strip_prefix(quoted).unwrap_or_else(|| panic!("{cause}"));
+        assert!(rest.starts_with("failed to fit "), "{cause}");
+    }
+}
+
+#[test]
 fn an_answer_that_is_whole_the_second_time_is_the_summary() {
     let answers = vec![answer("## Goal", "length", None), answer(SUMMARY, "stop", None)];
     let (outcome, _) = ask(json!({ "model": "unknown" }), answers);

@@ -31,6 +31,8 @@ pub enum Frame {
     TooLarge {
         /// Its size in bytes.
         bytes: u64,
+        /// The first bytes of its line, where an id may be; none with headers.
+        start: Vec<u8>,
     },
     /// Headers without a usable length, or bytes that are not headers. Reading continues at the next `Content-Length`,
     /// wherever it is.
@@ -42,6 +44,8 @@ pub enum Frame {
 
 /// Maximum number of bytes of a header line.
 const MAX_HEADER_LINE: usize = 4096;
+/// Number of bytes that are kept from the start of a line over the limit.
+const LARGE_START: usize = 1024;
 /// Number of bytes that are kept from the end of a line: more than a `Content-Length` header has.
 const LINE_END: usize = 64;
 const CHUNK: usize = 64 * 1024;
@@ -130,11 +134,13 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     async fn next_line_frame(&mut self) -> io::Result<Option<Frame>> {
         loop {
-            let Some(Line { start, bytes, .. }) = self.line(self.max_message_bytes).await? else {
+            let Some(Line { mut start, bytes, .. }) = self.line(self.max_message_bytes).await? else {
                 return Ok(None);
             };
             if bytes > self.max_message_bytes as u64 {
-                return Ok(Some(Frame::TooLarge { bytes }));
+                start.truncate(LARGE_START);
+                start.shrink_to_fit();
+                return Ok(Some(Frame::TooLarge { bytes, start }));
             }
             if !start.iter().all(u8::is_ascii_whitespace) {
                 return Ok(Some(Frame::Message(start)));
@@ -201,7 +207,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             // So many bytes may never come. No line of a JSON text looks like a header, so the next headers are found
             // without counting.
             self.is_lost = true;
-            return Ok(Some(Frame::TooLarge { bytes: length }));
+            return Ok(Some(Frame::TooLarge { bytes: length, start: Vec::new() }));
         }
         let mut body = Vec::new();
         let mut missing = usize::try_from(length).unwrap_or(usize::MAX);
@@ -593,6 +599,10 @@ mod tests {
         Frame::Message(text.as_bytes().to_vec())
     }
 
+    fn too_large(bytes: u64, start: &str) -> Frame {
+        Frame::TooLarge { bytes, start: start.as_bytes().to_vec() }
+    }
+
     #[test]
     fn lines() {
         check(b"", &[]);
@@ -601,7 +611,7 @@ mod tests {
             &[message("{}"), message("[1]"), message("{\"a\":\"\u{2028}\"}")],
         );
         check(b"{234567890123456\n{}\n", &[message("{234567890123456"), message("{}")]);
-        check(b"{2345678901234567\r\n{}\n", &[Frame::TooLarge { bytes: 17 }, message("{}")]);
+        check(b"{2345678901234567\r\n{}\n", &[too_large(17, "{2345678901234567"), message("{}")]);
         check(b"{234567890123456\r\n", &[message("{234567890123456")]);
     }
 
@@ -613,7 +623,7 @@ mod tests {
         );
         check(
             b"Content-Length: 17\r\n\r\n{23456789012345}7Content-Length: 2\r\n\r\n{}",
-            &[Frame::TooLarge { bytes: 17 }, message("{}")],
+            &[too_large(17, ""), message("{}")],
         );
         check(b"Content-Length: 9\r\n\r\n{}", &[]);
     }
@@ -622,14 +632,14 @@ mod tests {
     fn lengths_that_never_come_swallow_nothing() {
         let length = |text: &str| format!("Content-Length: {text}\r\n\r\n{{}}Content-Length: 2\r\n\r\n[]").into_bytes();
         for bytes in [17, 1 << 40, u64::MAX] {
-            check(&length(&bytes.to_string()), &[Frame::TooLarge { bytes }, message("[]")]);
+            check(&length(&bytes.to_string()), &[too_large(bytes, ""), message("[]")]);
         }
         for wrong in ["18446744073709551616", "-1", "+2", "0x2", "2.0", "1e3", "2 2", "\u{663}", ""] {
             let bad = Frame::BadHeaders { line: format!("Content-Length: {wrong}") };
             check(&length(wrong), &[bad, message("[]")]);
         }
         let quoted = b"Content-Length: 99\r\n\r\n{\n\"a\": \"\\nContent-Length: 1\"\n}Content-Length: 2\r\n\r\n[]";
-        check(quoted, &[Frame::TooLarge { bytes: 99 }, message("[]")]);
+        check(quoted, &[too_large(99, ""), message("[]")]);
     }
 
     #[test]
@@ -650,8 +660,7 @@ mod tests {
             }
         }
         let bad = Frame::BadHeaders { line: "Content-Length: x".to_owned() };
-        let too_large = Frame::TooLarge { bytes: 1 << 60 };
-        for (length, expected) in [("x", bad), ("1152921504606846976", too_large)] {
+        for (length, expected) in [("x", bad), ("1152921504606846976", too_large(1 << 60, ""))] {
             let input = format!("Content-Length: {length}\r\n\r\n{{}}");
             let mut reader = FrameReader::new(Open(input.as_bytes()), None, 16);
             let frame = reader.next_frame().now_or_never().unwrap().unwrap();

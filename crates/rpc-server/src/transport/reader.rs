@@ -115,7 +115,9 @@ async fn next_input<R: AsyncRead + Unpin>(
             let length = bytes.len();
             Input::Message(parsed(bytes).await?, length)
         }
-        Frame::TooLarge { bytes } => Input::Message(Incoming::invalid(RpcError::MessageTooLarge { bytes, limit }), 0),
+        Frame::TooLarge { bytes, .. } => {
+            Input::Message(Incoming::invalid(RpcError::MessageTooLarge { bytes, limit }), 0)
+        }
         Frame::BadHeaders { line } => {
             let message = format!("no usable Content-Length: {line}");
             Input::Message(Incoming::invalid(RpcError::Parse { message }), 0)

@@ -97,7 +97,8 @@ pub(crate) struct Candidate {
 }
 
 /// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead to it
-/// (docs/field-reports.md, "Opening and reading").
+/// (docs/field-reports.md, "Opening and reading"). A path that is not UTF-8 is left out: the protocol could not name it
+/// exactly.
 ///
 /// Fails with `Io` if an existing directory cannot be read.
 pub(crate) fn candidates(agent_dir: &Path, options: &ListOptions) -> Result<Vec<Candidate>, StoreError> {
@@ -123,8 +124,15 @@ fn directories(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, 
         None if options.all => {
             Ok(entries(&agent_dir.join("sessions"))?.into_iter().map(|entry| entry.path()).collect())
         }
-        None => Ok(vec![directory(agent_dir, &options.cwd)]),
+        None => Ok(names(&options.cwd).iter().map(|cwd| directory(agent_dir, cwd)).collect()),
     }
+}
+
+/// A working directory as it was named, and its canonical path: sessions of either name may be there.
+fn names(cwd: &str) -> Vec<String> {
+    let canonical = fs::canonicalize(cwd).ok().and_then(|path| path.into_os_string().into_string().ok());
+    let canonical = canonical.filter(|canonical| canonical != cwd);
+    [cwd.to_owned()].into_iter().chain(canonical).collect()
 }
 
 fn entries(directory: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
@@ -145,6 +153,10 @@ fn candidate(directory: &Path, entry: &fs::DirEntry) -> Option<Candidate> {
         true => (fs::canonicalize(&path).ok()?, fs::metadata(&path).ok()?),
         false => (path, entry.metadata().ok()?),
     };
+    if path.to_str().is_none() {
+        tracing::warn!(path = %path.display(), "left out of lists and searches: the path is not UTF-8");
+        return None;
+    }
     // Opening a pipe would wait for its writer.
     metadata.is_file().then(|| Candidate { path, stamp: Stamp::of(&metadata) })
 }

@@ -206,10 +206,17 @@ impl Session {
 
     /// A new id for an entry: a UUID while only the end of a large session was read.
     pub fn new_entry_id(&self) -> EntryId {
-        match self.known.get() {
-            Some(index) => header::entry_id(|id| index.slot(id).is_some()),
+        self.new_id_besides(&mut HashSet::new())
+    }
+
+    /// A new id that is not in `ids`. Adds it there.
+    pub(super) fn new_id_besides(&self, ids: &mut HashSet<EntryId>) -> EntryId {
+        let id = match self.known.get() {
+            Some(index) => header::entry_id(|id| index.slot(id).is_some() || ids.contains(id)),
             None => header::long_entry_id(),
-        }
+        };
+        ids.insert(id.clone());
+        id
     }
 
     fn check_writable(&self) -> Result<(), StoreError> {
@@ -244,30 +251,37 @@ impl Session {
             Parent::At(None) => None,
             Parent::At(Some(id)) => self.slot(id).map(|_| Some(id.clone()))?,
         };
+        let twice = |id: &EntryId| StoreError::InvalidEntry { reason: format!("the id {id} is there twice") };
+        // A new id must also differ from the given ids of later entries.
+        let mut ids = HashSet::new();
+        if let Some(id) = new.iter().filter_map(|new| new.id.as_ref()).find(|id| !ids.insert((*id).clone())) {
+            return Err(twice(id));
+        }
         let (first, rest) =
             new.split_first().ok_or_else(|| StoreError::InvalidEntry { reason: "there is none".to_owned() })?;
-        let (mut lines, entry) = self.build(first, parent_id.as_ref())?;
-        let (mut last, mut before, mut ids) = (Arc::new(entry), Vec::new(), HashSet::new());
+        let (mut lines, entry) = self.build(first, parent_id.as_ref(), &mut ids)?;
+        let (mut last, mut before) = (Arc::new(entry), Vec::new());
         for new in rest {
-            let (line, entry) = self.build(new, Some(last.id()))?;
-            ids.insert(last.id().clone());
+            let (line, entry) = self.build(new, Some(last.id()), &mut ids)?;
             before.push(std::mem::replace(&mut last, Arc::new(entry)));
-            if ids.contains(last.id()) {
-                return Err(StoreError::InvalidEntry { reason: format!("the id {} is there twice", last.id()) });
-            }
             lines.push('\n');
             lines.push_str(&line);
         }
         Ok(Chain { lines, last, before })
     }
 
-    /// The line of an entry, and the entry as parsed from it.
-    fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
+    /// The line of an entry, and the entry as parsed from it. `ids` has the ids of the chain; a new id is added to it.
+    fn build(
+        &self,
+        new: &NewEntry<'_>,
+        parent_id: Option<&EntryId>,
+        ids: &mut HashSet<EntryId>,
+    ) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
         let id = match &new.id {
             Some(id) if self.is_taken(id)? => return Err(invalid(&format!("the id {id} is taken"))),
             Some(id) => id.clone(),
-            None => self.new_entry_id(),
+            None => self.new_id_besides(ids),
         };
         let timestamp = iso_timestamp(new.timestamp.unwrap_or_else(now));
         let message = new.message.as_ref();

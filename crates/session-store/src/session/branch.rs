@@ -666,9 +666,10 @@ impl Session {
         let mut later = Vec::new();
         while let Some(header) = branch.header(later.len())? {
             if header.kind == EntryKind::Compaction && compaction_id.is_none_or(|id| *id == header.id) {
-                let mut ids = self.new_ids(later.len() + 1);
-                let mark_id = ids.pop().unwrap_or_else(|| self.new_entry_id());
-                let replayed = later.into_iter().rev().zip(ids).collect();
+                let mut ids = HashSet::new();
+                let mark_id = self.new_id_besides(&mut ids);
+                let copied = |id| (id, self.new_id_besides(&mut ids));
+                let replayed = later.into_iter().rev().map(copied).collect();
                 let (compaction_id, parent_id) = (header.id, header.parent_id);
                 return Ok(Some(Undo { compaction_id, parent_id, leaf_id, mark_id, replayed }));
             }
@@ -710,13 +711,6 @@ impl Session {
         undo::copied_members(entry, new_ids).map_err(|error| StoreError::InvalidEntry {
             reason: format!("entry {} cannot be copied: {error}", entry.id()),
         })
-    }
-
-    /// `count` distinct new ids.
-    fn new_ids(&self, count: usize) -> Vec<EntryId> {
-        let mut taken = HashSet::new();
-        let ids = std::iter::repeat_with(|| self.new_entry_id());
-        ids.filter(|id| taken.insert(id.clone())).take(count).collect()
     }
 }
 

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::HEADER;
-use session_store::{Durability, FileStore, ListOptions, Locator, SessionStore, SessionSummary};
+use session_store::{
+    Durability, FileStore, ListOptions, Locator, SearchOptions, SearchQuery, SessionStore, SessionSummary,
+};
 
 /// A session of `cwd` whose last message is of `second`.
 fn write(path: &Path, id: &str, cwd: &str, second: u32) {
@@ -134,6 +136,40 @@ fn links_are_followed_and_lead_to_one_session_each() {
     write(&elsewhere.path().join("d.jsonl"), "alias", alias.to_str().unwrap(), 2);
     let flat = ListOptions { session_dir: Some(Locator::from(&elsewhere.path())), ..of(real.path().to_str().unwrap()) };
     check(agent.path(), &flat, "alias");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_directory_has_the_sessions_of_its_link_and_of_its_real_path() {
+    use std::os::unix::fs::symlink;
+    let (agent, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let base = work.path().canonicalize().unwrap();
+    fs::create_dir(base.join("real")).unwrap();
+    symlink("real", base.join("link")).unwrap();
+    let [real, link] = ["real", "link"].map(|name| base.join(name).to_str().unwrap().to_owned());
+    for (cwd, id, second) in [(&real, "real", 1), (&link, "link", 2)] {
+        let directory = agent.path().join("sessions").join(format!("-{}--", cwd.replace('/', "-")));
+        write(&directory.join("a.jsonl"), id, cwd, second);
+    }
+    check(agent.path(), &of(&link), "link real");
+    check(agent.path(), &of(&real), "real");
+    check(agent.path(), &ListOptions { all: true, ..of(&real) }, "link real");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_path_that_is_not_utf8_is_left_out() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let agent = tempfile::tempdir().unwrap();
+    let directory = agent.path().join("sessions/--w--");
+    write(&directory.join("a.jsonl"), "named", "/w", 1);
+    write(&directory.join(OsStr::from_bytes(b"b\xff.jsonl")), "odd", "/w", 2);
+    check(agent.path(), &of("/w"), "named");
+    check(agent.path(), &ListOptions { all: true, ..of("/w") }, "named");
+    let options = SearchOptions { limit: 9, ..SearchOptions::default() };
+    let found = store(agent.path()).search(&SearchQuery::parse("hello").unwrap(), &options, &|| false).unwrap();
+    assert_eq!(found.hits.len(), 1);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What holds for a session over every kind of log.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::common::{HEADER, Place, file, id, ids, oddities, path_of, say, user};
@@ -73,6 +74,20 @@ fn given_ids_and_timestamps_are_kept_and_taken_ids_refused() {
         assert_eq!((entry.id(), entry.timestamp()), (&own, "1970-01-01T00:00:00.005Z"));
         assert!(matches!(session.append(new, Parent::Leaf), Err(StoreError::InvalidEntry { .. })));
     }
+}
+
+#[test]
+fn new_ids_of_one_chain_differ() {
+    // Among so many short ids, about ten pairs are equal by chance.
+    const ENTRIES: usize = 300_000;
+    let mut session = Place::memory(file(&[]).as_bytes()).open().unwrap();
+    let new = vec![NewEntry::new("custom", "{}"); ENTRIES];
+    let appended = session.append_all(&new, Parent::Leaf, &Precondition::None).unwrap();
+    let ids: HashSet<_> = appended.entries().map(|entry| entry.id()).collect();
+    assert_eq!(ids.len(), ENTRIES);
+    let twice = NewEntry { id: Some(id("same")), ..NewEntry::new("custom", "{}") };
+    let error = session.append_all(&[twice.clone(), twice], Parent::Leaf, &Precondition::None).unwrap_err();
+    assert!(error.to_string().contains("the id same is there twice"), "{error}");
 }
 
 #[test]

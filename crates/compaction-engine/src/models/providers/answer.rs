@@ -1,11 +1,14 @@
 //! An answer while it arrives: the events in its body, which are server-sent events, Amazon's frames, or plain JSON,
 //! which some servers send although a stream was requested.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use compaction_core::json::replace_lone_surrogates;
 use futures_util::stream::{Stream, StreamExt, unfold};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
@@ -378,20 +381,18 @@ impl Events {
                 return Err(HttpError::TooLarge { limit: MAX_JSON_BYTES }.into());
             }
         }
-        let mut values = Vec::new();
-        for value in serde_json::Deserializer::from_slice(&body).into_iter::<Value>() {
-            match value {
-                Ok(Value::Array(several)) => values.extend(several),
-                Ok(value) => values.push(value),
-                Err(error) if error.is_eof() => {
-                    return Err(Failure::new(FailureKind::Connection, BROKEN_OFF));
-                }
-                Err(error) => {
-                    return Err(Failure::new(FailureKind::Server, format!("the answer is no JSON: {error}")));
-                }
-            }
-        }
-        Ok(Self::of(Source::Json(values.into_iter())))
+        let no_json =
+            |error: &dyn Display| Failure::new(FailureKind::Server, format!("the answer is no JSON: {error}"));
+        let text = std::str::from_utf8(&body).map_err(|error| no_json(&error))?;
+        let values = values(text).map_err(|error| match error.is_eof() {
+            true => Failure::new(FailureKind::Connection, BROKEN_OFF),
+            false => no_json(&error),
+        })?;
+        let flat = values.into_iter().flat_map(|value| match value {
+            Value::Array(several) => several,
+            value => vec![value],
+        });
+        Ok(Self::of(Source::Json(flat.collect::<Vec<_>>().into_iter())))
     }
 
     /// The next event; `None` at the end of the answer. An event that was cut off is ignored.
@@ -440,11 +441,21 @@ fn of_sse(event: Sse) -> Result<Vec<Event>, Failure> {
         Some(rest) => (rest, Some(Event::Done)),
         None => (data, None),
     };
-    match serde_json::Deserializer::from_str(data).into_iter::<Value>().collect::<Result<Vec<_>, _>>() {
+    match values(data) {
         Ok(values) => Ok(values.into_iter().map(read).chain(end).collect()),
         Err(_) if is_error => Ok(vec![Event::Data(json!({ "error": { "message": data } }))]),
         Err(error) => Err(Failure::new(FailureKind::Server, format!("an event of the answer is no JSON: {error}"))),
     }
+}
+
+/// The JSON values of a text. Half a surrogate pair, as servers leave that cut text by UTF-16 units, counts as U+FFFD.
+fn values(text: &str) -> serde_json::Result<Vec<Value>> {
+    let read =
+        |text: &str| serde_json::Deserializer::from_str(text).into_iter().collect::<serde_json::Result<Vec<_>>>();
+    read(text).or_else(|error| match replace_lone_surrogates(text) {
+        Cow::Borrowed(_) => Err(error),
+        Cow::Owned(text) => read(&text),
+    })
 }
 
 fn cause(error: Error) -> HttpError {
@@ -526,7 +537,7 @@ fn event(frame: &[u8]) -> Option<Value> {
     let of = |name: &str| headers.iter().find(|(header, _)| *header == name).map(|(_, text)| *text);
     let payload = match payload.trim_ascii() {
         b"" => Value::Null,
-        text => serde_json::from_slice::<Value>(text).ok()?,
+        text => values(std::str::from_utf8(text).ok()?).ok()?.pop()?,
     };
     Some(match of(":message-type") {
         Some("exception") => {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use compaction_core::overflow::{ErrorClass, classify};
 use hyper::StatusCode;
-use hyper::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
 use jiff::fmt::rfc2822::DateTimeParser;
 use serde_json::Value;
 
@@ -40,7 +40,10 @@ impl Failure {
         body: &[u8],
     ) -> Self {
         let content_type = text_of(headers, CONTENT_TYPE.as_str());
-        let mut report = Report::from_body(body, content_type);
+        let mut report = match encoding(headers) {
+            Some(encoding) => Report { message: encoded(encoding), ..Report::default() },
+            None => Report::from_body(body, content_type),
+        };
         // Amazon names the kind of an error in a header, before data for its own clients.
         if let Some(word) = text_of(headers, "x-amzn-errortype").and_then(|text| text.split([':', ',']).next()) {
             report.words = format!("{} {}", report.words, short(word)).trim().to_owned();
@@ -172,6 +175,17 @@ fn of_words(words: &str) -> FailureKind {
     } else {
         FailureKind::Refused
     }
+}
+
+/// The encoding of an answer that is not plain.
+pub(super) fn encoding(headers: &HeaderMap) -> Option<&str> {
+    let encoding = text_of(headers, CONTENT_ENCODING.as_str())?.trim();
+    Some(encoding).filter(|encoding| !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity"))
+}
+
+/// The sentence about an answer in an encoding, which no request asks for.
+pub(super) fn encoded(encoding: &str) -> String {
+    format!("the answer has the content encoding {}, although it was to be plain", short(encoding))
 }
 
 /// The text of a header, if it is valid text.

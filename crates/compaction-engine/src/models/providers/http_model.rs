@@ -4,13 +4,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use compaction_core::prompts::SummaryRequest;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use hyper::{StatusCode, Uri};
 use serde_json::{Map, Value};
 
 use super::answer::{BROKEN_OFF, Draft};
 use super::answer::{Body, Event, Events};
-use super::failure::Failure;
+use super::failure::{Failure, encoded, encoding};
 use super::http::{Exchange, HttpClient};
 use super::request::{Change, change};
 use super::{Environment, Interface, RequestBody};
@@ -253,6 +255,9 @@ impl HttpModel {
 
     async fn read(&self, exchange: Exchange, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
         let headers = exchange.headers.clone();
+        if let Some(encoding) = encoding(&headers) {
+            return Err(Failure::new(FailureKind::Refused, encoded(encoding)));
+        }
         let mut events = match Body::open(exchange).await? {
             Body::Events(events) => events,
             Body::Other(first, exchange) => {
@@ -388,6 +393,7 @@ fn common_headers(interface: &dyn Interface) -> HeaderMap {
     const AGENT: &str = concat!("compactd/", env!("CARGO_PKG_VERSION"));
     let mut headers: HeaderMap = interface.headers().into_iter().collect();
     headers.insert(ACCEPT, HeaderValue::from_static(interface.accepted()));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     headers
