@@ -14,11 +14,11 @@ use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{FileChange, changes_in_text};
 
 /// Most changes that are read: the newest ones. Most of one file, and most lines of one of them.
-const MOST_CALLS: usize = 96;
+const MOST_CALLS: usize = 64;
 const MOST_OF_FILE: usize = 24;
-const MOST_LINES: usize = 400;
+const MOST_LINES: usize = 160;
 /// UTF-16 units of a change that are read.
-const MOST_READ: usize = 16_000;
+const MOST_READ: usize = 6_000;
 /// Levels of the arguments of a call that are searched for texts.
 const DEEPEST: usize = 6;
 /// Most lines of a change that are compared with those that they may replace, and bytes of such a line.

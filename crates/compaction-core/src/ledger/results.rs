@@ -12,7 +12,7 @@ use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::tools::printed_text;
 
 /// Most calls that are told: the newest ones.
-const MOST_CALLS: usize = 48;
+const MOST_CALLS: usize = 24;
 /// Most UTF-16 units of the call, of a line that it printed, and of all these lines.
 const LONGEST_CALL: usize = 80;
 const LONGEST_LINE: usize = 120;
