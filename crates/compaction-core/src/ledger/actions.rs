@@ -642,11 +642,14 @@ impl<'a> Actions<'a> {
         }
         if kind == ActionKind::Run {
             steps_of(&core).iter().for_each(|step| errors.resolve(Some(&shown(step))));
-            removed_files(&core).into_iter().for_each(|path| errors.resolve_naming(path));
+            for path in removed_files(&core) {
+                errors.resolve_naming(path);
+                self.changes.forget(path);
+            }
         }
         errors.resolve_purposes(&purposes_of(kind, &target));
         if kind == ActionKind::Run && is_test(&core) {
-            errors.pass_tests();
+            errors.pass_tests(&core_shown);
         }
         if place.position > 0 {
             if kind != ActionKind::Read && !self.changed.contains(&core_shown) {

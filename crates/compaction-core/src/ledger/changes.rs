@@ -19,6 +19,10 @@ const MOST_OF_FILE: usize = 24;
 const MOST_LINES: usize = 160;
 /// UTF-16 units of a change that are read.
 const MOST_READ: usize = 6_000;
+/// Most files that are told, most files that one call changes, and most texts of one object among its arguments.
+const MOST_FILES: usize = 256;
+const MOST_OF_CALL: usize = 32;
+const MOST_TEXTS: usize = 16;
 /// Levels of the arguments of a call that are searched for texts.
 const DEEPEST: usize = 6;
 /// Most lines of a change that are compared with those that they may replace, and bytes of such a line.
@@ -79,6 +83,17 @@ impl<'a> Changes<'a> {
         self.newest.push_back(Change { path: path.to_owned(), message, call: call.map(str::to_owned), is_whole });
     }
 
+    /// Forgets what was done to a file, or to the files of a directory, that is gone.
+    pub(super) fn forget(&mut self, path: &str) {
+        let path = shown(path.trim_end_matches(['/', '\\']));
+        let is_gone = |one: &str| {
+            let rest = one.strip_prefix(path.as_str());
+            rest.is_some_and(|rest| rest.starts_with(['/', '\\'])) || are_one(one, &path)
+        };
+        self.newest.retain(|change| !is_gone(&shown(&change.path)));
+        self.earlier.retain(|one| !is_gone(&one.target));
+    }
+
     /// What stands of the changes, an item for each file, the file that was changed last as the last one.
     pub(super) fn finish(self) -> Vec<ShownResult> {
         let mut all = self.earlier;
@@ -98,14 +113,19 @@ impl<'a> Changes<'a> {
                 fragments.extend(new);
                 let excess = fragments.len().saturating_sub(MOST_OF_FILE);
                 fragments.drain(..excess);
+                for known in all.iter_mut().filter(|known| are_one(&known.target, &path)) {
+                    known.text = file.without_gone(&known.text, Language::of(&path));
+                }
                 files.push((path, fragments));
+                let excess = files.len().saturating_sub(MOST_FILES);
+                files.drain(..excess);
             }
         }
         for (path, fragments) in files {
             let mut text = told(&fragments);
             if let Some(at) = all.iter().position(|known| are_one(&known.target, &path)) {
                 let known = all.remove(at).text;
-                let older = known.split(SEPARATOR).filter(|one| !text.contains(one));
+                let older = parts_of(&known).into_iter().filter(|one| !text.contains(one.as_str()));
                 let older = older.collect::<Vec<_>>().join(SEPARATOR);
                 let room = LONGEST.saturating_sub(utf16_len(&text) + SEPARATOR.len());
                 if room >= LONGEST_LINE && !older.is_empty() {
@@ -138,6 +158,7 @@ impl Change<'_> {
                 found.extend(own.filter(|one| one.path == Some(&self.path)).map(ReadChange::of));
             }
         }
+        found.truncate(MOST_OF_CALL);
         found
     }
 }
@@ -151,7 +172,12 @@ fn in_arguments(value: &Json<'_>, depth: usize, found: &mut Vec<ReadChange>) {
             let is_about = |name: &str, text: &str| begins_with(name, ABOUT) && !text.contains('\n');
             let old = members.iter().filter(|(name, _)| is_old(name)).filter_map(|(_, value)| text(value));
             let old: Vec<String> = old.filter(|text| text.contains('\n') || !is_path(text)).collect();
+            let mut texts = 0;
             for (name, value) in members {
+                if found.len() >= MOST_OF_CALL || texts >= MOST_TEXTS {
+                    return;
+                }
+                texts += usize::from(value.as_str().is_some());
                 match text(value) {
                     Some(_) if is_old(name) => {}
                     Some(new) if is_about(name, &new) || old.is_empty() && !new.contains('\n') && is_path(&new) => {}
@@ -160,7 +186,7 @@ fn in_arguments(value: &Json<'_>, depth: usize, found: &mut Vec<ReadChange>) {
                 }
             }
         }
-        Json::Array(items) if depth > 0 => items.iter().for_each(|item| match text(item) {
+        Json::Array(items) if depth > 0 => items.iter().take(MOST_OF_CALL).for_each(|item| match text(item) {
             Some(text) if text.contains('\n') => found.extend(in_text(&text, &[])),
             Some(_) => {}
             None => in_arguments(item, depth - 1, found),
@@ -176,7 +202,8 @@ fn is_path(text: &str) -> bool {
 }
 
 fn in_text(text: &str, old: &[String]) -> Vec<ReadChange> {
-    let marked = changes_in_text(text);
+    // What replaces a text is no diff.
+    let marked = if old.is_empty() { changes_in_text(text) } else { Vec::new() };
     if !marked.is_empty() {
         return marked.into_iter().map(ReadChange::of).collect();
     }
@@ -233,6 +260,22 @@ impl ReadChange {
 
     fn takes_out(&self, line: &str) -> bool {
         self.removed.iter().any(|one| one == line)
+    }
+
+    /// What was told of the file before, without the names that the change takes out.
+    fn without_gone(&self, told: &str, language: Language) -> String {
+        let gone: HashSet<String> = self.removed.iter().filter_map(|line| defined(line, language)).collect();
+        if gone.is_empty() {
+            return told.to_owned();
+        }
+        let mut parts = parts_of(told);
+        for part in &mut parts {
+            if let Some(names) = part.strip_prefix(ADDS) {
+                let left: Vec<&str> = names.split(", ").filter(|name| !gone.contains(*name)).collect();
+                *part = if left.is_empty() { String::new() } else { format!("{ADDS}{}", left.join(", ")) };
+            }
+        }
+        joined(&parts)
     }
 
     /// What the change did, in the order of its lines.
@@ -297,7 +340,11 @@ impl ReadChange {
 fn are_one(one: &str, other: &str) -> bool {
     let (long, short) = if one.len() < other.len() { (other, one) } else { (one, other) };
     let short = short.trim_start_matches("./");
-    long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
+    // Two relative paths are of two files: `package.json`, `packages/a/package.json`.
+    let is_absolute = || long.starts_with('/') || long.get(1..2) == Some(":");
+    long.strip_suffix(short).is_some_and(|rest| {
+        rest.is_empty() || rest == "./" || is_absolute() && short.contains(['/', '\\']) && rest.ends_with(['/', '\\'])
+    })
 }
 
 /// What the lines of a file are.
@@ -344,12 +391,22 @@ fn quoted(text: &str) -> String {
 
 /// Whether a line of code says that something is left to do.
 fn is_unfinished(line: &str) -> bool {
-    UNFINISHED.iter().any(|mark| line.contains(mark))
+    let is_word = |one: Option<char>| one.is_none_or(|one| !one.is_alphanumeric() && one != '_');
+    let in_comment = |mark: &&str| {
+        line.split_once(*mark).is_some_and(|(before, behind)| {
+            let has_mark = ["//", "#", "/*", "<!--", "--", ";;"].iter().any(|comment| before.contains(comment));
+            (has_mark || before.is_empty() || before == "* ")
+                && is_word(before.chars().next_back())
+                && is_word(behind.chars().next())
+        })
+    };
+    UNFINISHED.iter().any(|mark| line.contains(mark)) || UNFINISHED_COMMENTS.iter().any(in_comment)
 }
 
-/// Marks of what is left to do.
-const UNFINISHED: [&str; 7] =
-    ["TODO", "FIXME", "todo!(", "unimplemented!(", "NotImplementedError", "not implemented", "Not implemented"];
+/// Marks of what is left to do, and words that are such marks in a comment.
+const UNFINISHED_COMMENTS: [&str; 2] = ["TODO", "FIXME"];
+const UNFINISHED: [&str; 5] =
+    ["todo!(", "unimplemented!(", "NotImplementedError", "not implemented", "Not implemented"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FragmentKind {
@@ -403,6 +460,21 @@ fn told(fragments: &[Fragment]) -> String {
         }
     }
     parts.join(SEPARATOR)
+}
+
+/// The parts of what is told of a file. A separator in quoted code is none.
+fn parts_of(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for piece in text.split(SEPARATOR) {
+        match parts.last_mut().filter(|last| last.matches('`').count() % 2 == 1) {
+            Some(last) => {
+                last.push_str(SEPARATOR);
+                last.push_str(piece);
+            }
+            None => parts.push(piece.to_owned()),
+        }
+    }
+    parts
 }
 
 fn joined(texts: &[String]) -> String {

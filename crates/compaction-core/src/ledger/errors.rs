@@ -284,9 +284,15 @@ impl Errors {
         });
     }
 
-    /// Records that a test ran without a failure. Whatever its command was, tests that failed before are not known to fail.
-    pub(super) fn pass_tests(&mut self) {
-        self.close(|error, _| is_lasting(error));
+    /// Records that all tests of a project passed with `command`. Those that failed before by another command of the same
+    /// tools do not fail any more.
+    pub(super) fn pass_tests(&mut self, command: &str) {
+        if runs_all_tests(command) {
+            let own = tools_of(command);
+            self.close(|error, _| {
+                is_lasting(error) && error.subject.as_deref().is_some_and(|one| tools_of(one) == own)
+            });
+        }
     }
 
     fn close(&mut self, is_over: impl Fn(&ErrorRecord, &OpenSince) -> bool) {
@@ -316,8 +322,37 @@ impl Errors {
 
 /// Whether a harness tells in the name of the model why a request to it failed.
 pub(super) fn is_failed_request(answer: &str) -> bool {
-    FAILED_REQUESTS.iter().any(|start| answer.starts_with(start))
+    let rest = FAILED_REQUESTS.iter().find_map(|start| answer.strip_prefix(start));
+    // A model may begin to speak about such an error.
+    let is_status = |rest: &str| rest.starts_with(|one: char| one.is_ascii_digit() || one == '{');
+    rest.is_some_and(|rest| !rest.contains('\n') && (is_status(rest) || utf16_len(rest) <= SHORT_REASON))
 }
+
+/// Programs that run the same tests.
+const SAME_TOOLS: [&[&str]; 2] = [
+    &["npm", "npx", "yarn", "pnpm", "bun", "node", "jest", "vitest", "mocha"],
+    &["python", "python3", "pytest", "uv", "tox", "nox", "poetry"],
+];
+
+/// The tools of a command line: the first of the programs that run the same tests, or its own program.
+fn tools_of(command: &str) -> &str {
+    let first = command.split_whitespace().next().unwrap_or_default();
+    let program = first.rsplit(['/', '\\']).next().unwrap_or(first);
+    SAME_TOOLS.iter().find(|tools| tools.contains(&program)).map_or(program, |tools| tools[0])
+}
+
+/// Words of a command that say no more than that tests run.
+const OF_ALL_TESTS: [&str; 10] =
+    ["run", "exec", "test", "tests", "nextest", "pytest", "vitest", "jest", "mocha", "unittest"];
+
+/// Whether a command runs all tests: it names no file, no test and no package.
+fn runs_all_tests(command: &str) -> bool {
+    let mut words = command.split_whitespace().skip(1);
+    words.all(|word| word.starts_with('-') || OF_ALL_TESTS.contains(&word))
+}
+
+/// Most UTF-16 units of a reason without a status.
+const SHORT_REASON: usize = 60;
 
 /// The purposes of an error's subject: the programs of a command, or the tool of a call.
 fn purposes_of(subject: &str) -> Vec<String> {

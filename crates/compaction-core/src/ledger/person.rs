@@ -100,7 +100,8 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
 fn without_attached(text: &str) -> Option<String> {
     let [start, end] = ATTACHED;
     let (before, rest) = text.split_once(start)?;
-    let behind = rest.rsplit_once(end).map_or("", |(_, behind)| behind);
+    // Without its end, nobody knows where the words of the person begin again.
+    let (_, behind) = rest.rsplit_once(end)?;
     (before.is_empty() || before.ends_with('\n'))
         .then(|| format!("{before}{}", behind.trim_start()).trim_end().to_owned())
 }
@@ -424,6 +425,14 @@ fn start_of_refusal(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_behind_files_without_an_end_are_kept() {
+        let [start, end] = ATTACHED;
+        assert_eq!(without_attached(&format!("{start}\nfn main() {{}}\nfix src/a.rs too")), None);
+        let whole = format!("look at it\n{start}\nfn main() {{}}\n{end}\nfix src/a.rs too");
+        assert_eq!(without_attached(&whole).as_deref(), Some("look at it\nfix src/a.rs too"));
+    }
 
     #[test]
     fn no_name_of_an_element_is_too_long() {

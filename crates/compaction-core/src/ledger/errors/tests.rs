@@ -358,3 +358,21 @@ fn what_was_expected_is_known_in_many_languages() {
         assert!(!excuses(text), "{text}");
     }
 }
+
+#[test]
+fn only_a_run_of_all_tests_of_the_same_tools_tells_of_tests_that_failed_before() {
+    assert!(runs_all_tests("npm test -- --run") && runs_all_tests("npx vitest run") && runs_all_tests("cargo test"));
+    assert!(!runs_all_tests("npx jest web/header.test.ts") && !runs_all_tests("cargo test -p parser"));
+    assert_eq!(tools_of("npm test"), tools_of("npx vitest run"));
+    assert_ne!(tools_of("cargo test"), tools_of("npx vitest run"));
+    assert_eq!(tools_of("./venv/bin/pytest -q"), tools_of("python -m pytest"));
+}
+
+#[test]
+fn a_model_may_speak_about_an_error_of_a_provider() {
+    assert!(is_failed_request("API Error: 429 {\"error\":{\"message\":\"at most 120 requests\"}}"));
+    assert!(is_failed_request("API Error: Request timed out."));
+    assert!(!is_failed_request(
+        "API Error: the page says 404. I changed src/a.rs so that it finds its rows, and the tests pass."
+    ));
+}
