@@ -924,6 +924,7 @@ fn a_text_that_repeats_itself_is_read_in_proportion_to_its_length() {
         "cookie: a=",
         "|password=qwertzuiop",
         "password|a\n",
+        "senha,a\nb,\"}\n",
         "| aB3dE5gH7jK9mN1pQ3sT |\n",
         "key aB3dE5gH7jK9mN1pQ3sT ",
         "\n  k: aB3dE5gH7jK9mN1pQ3sT",
