@@ -144,7 +144,7 @@ fn is_dialogue_beside_length(sentence: &str) -> bool {
             nearest.is_some_and(is_beside) || next.is_some_and(is_beside)
         })
     };
-    LENGTHS.iter().any(|length| is_near(&length))
+    LENGTHS.iter().any(is_near)
 }
 
 /// Whether a sentence of the text says that the body of the request has too many bytes or messages.
