@@ -105,33 +105,53 @@ fn is_over(text: &str, numbers: Reported) -> bool {
     let is_of_tokens = || [TOKENS, WINDOW].into_iter().flatten().any(|word| text.contains(word));
     // An output whose number stands beside that of the input is no other thing.
     let counts_both = numbers.input.is_some() && numbers.output.is_some();
-    numbers.limit.is_some_and(|limit| counted > limit) && is_of_tokens() && (counts_both || !names_other_thing(text))
+    numbers.limit.is_some_and(|limit| counted > limit)
+        && is_of_tokens()
+        && (counts_both || !names_other_thing(text))
+        && !MINIMA.iter().any(|word| text.contains(word))
 }
 
-/// Whether the text asks for less of a conversation with a model, and names nothing else that failed.
+/// Whether the text asks for less of a conversation with a model and speaks of a size, and names nothing else that failed.
 fn advises_less(text: &str) -> bool {
     let advises = |sentence: &&str| {
         let (_, object) = REDUCTIONS.iter().find_map(|word| sentence.split_once(word)).unwrap_or_default();
         let object = &object[..object.floor_char_boundary(NEAR_OBJECT)];
         REDUCED.iter().any(|thing| object.contains(thing))
     };
-    sentences(text).iter().any(advises) && !names_other_thing(text) && !matches_any(text, OVERLOADED)
+    let names_size = || SIZES.iter().any(|word| text.contains(word));
+    sentences(text).iter().any(advises) && names_size() && !names_other_thing(text) && !matches_any(text, OVERLOADED)
 }
 
 /// Whether a sentence of the text says that a conversation or a prompt is too long, of whatever model.
 fn is_dialogue_too_long(text: &str) -> bool {
-    let is_too_long = |sentence: &&str| {
-        let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
-        has(LENGTHS) && has(DIALOGUES) && !is_of_output(sentence)
-    };
+    let is_too_long = |sentence: &&str| is_dialogue_beside_length(sentence) && !is_of_output(sentence);
     sentences(text).iter().any(is_too_long) && !names_other_thing(text)
+}
+
+/// Whether a word for a conversation or a prompt stands near one that says that it is too long, and the name of nothing
+/// else between them.
+fn is_dialogue_beside_length(sentence: &str) -> bool {
+    let is_beside = |between: &str| {
+        let between = between.trim_start_matches(['"', '\'', '`']);
+        let has_name = || between.contains('`') || OTHER_NAMES.iter().any(|sign| between.contains(sign));
+        between.trim_matches([':', ' ']).is_empty() || between.len() <= NEAR_LENGTH && !has_name()
+    };
+    let is_near = |length: &&str| {
+        sentence.split_once(length).is_some_and(|(before, after)| {
+            let distance = |word: &&str| before.rfind(word).map(|at| &before[at + word.len()..]);
+            let nearest = DIALOGUES.iter().filter_map(distance).min_by_key(|between| between.len());
+            let next = DIALOGUES.iter().filter_map(|word| after.find(word)).min().map(|at| &after[..at]);
+            nearest.is_some_and(is_beside) || next.is_some_and(is_beside)
+        })
+    };
+    LENGTHS.iter().any(is_near)
 }
 
 /// Whether a sentence of the text says that the body of the request has too many bytes or messages.
 fn is_body_too_large(text: &str) -> bool {
     let is_too_large = |sentence: &&str| {
         let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
-        has(EXCESS) && has(BODIES) && !names_other_thing(sentence)
+        has(BODY_EXCESS) && has(BODIES) && !names_other_thing(sentence)
     };
     sentences(text).iter().any(is_too_large)
 }
@@ -732,12 +752,21 @@ const LENGTHS: &[&str] = listed!(EVERY, "overflow: lengths");
 
 /// Words for a whole request, whatever its size is counted in.
 const BODIES: &[&str] = listed!(TEXTS, "bodies");
+const BODY_EXCESS: &[&str] = listed!(TEXTS, "body excess");
 
 /// Words that ask for less of something, and what a model reads.
 const REDUCTIONS: &[&str] = listed!(TEXTS, "reductions");
 const REDUCED: &[&str] = listed!(TEXTS, "reduced");
 /// Maximum distance in bytes of a thing from the word that asks for less of it.
 const NEAR_OBJECT: usize = 40;
+const SIZES: &[&str] = listed!(TEXTS, "sizes");
+
+/// Maximum distance in bytes of a dialogue from the word that says that it is too long, and signs of another name there.
+const NEAR_LENGTH: usize = 60;
+const OTHER_NAMES: &[&str] = listed!(TEXTS, "other names");
+
+/// Words for a limit from below.
+const MINIMA: &[&str] = listed!(TEXTS, "minima");
 
 /// Words that distinguish the limit of a model from other limits.
 const OF_MODELS: &[&str] = listed!(EVERY, "overflow: of models");

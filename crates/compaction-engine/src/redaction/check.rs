@@ -249,8 +249,13 @@ impl Check {
             Self::CommandSecret => is_random() && ends_command(found, after),
             Self::Arguments => {
                 // Behind the name of a server or of a user, a password is expected.
-                let may_be_chosen =
-                    found.text[found.keyword..found.secret.start].contains(['"', '\'', '$']) || secret.contains(',');
+                let before = &found.text[found.keyword..found.secret.start];
+                // Two texts may also be the names of what is connected.
+                let commas = before.matches(',').count() + secret.matches(',').count();
+                let names_two = before.get(..7).is_some_and(|name| name.eq_ignore_ascii_case("connect"))
+                    && commas < 2
+                    && !before.contains("user");
+                let may_be_chosen = (before.contains(['"', '\'', '$']) || secret.contains(',')) && !names_two;
                 secret.split(['"', '\'']).any(|text| {
                     !is_placeholder(text)
                         && !is_code(text, "")

@@ -1,8 +1,9 @@
 //! Passwords in tables: what stands below the word for a password in rows of cells.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use regex::Regex;
 
 use super::check;
 
@@ -13,22 +14,36 @@ pub(super) const RULE: &str = "password";
 const MAX_HEAD: usize = 512;
 const MAX_NAME: usize = 32;
 
+/// Words for a password in the name of a column.
+static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = "(?i-u:password|passwd|pwd|passwort|mot de passe|senha)|(?i:contraseña|пароль)|密码";
+    Regex::new(pattern).expect("the pattern is valid")
+});
+
+/// What ends a text in JSON, and with it the last row of a table.
+const ENDS: [&str; 4] = ["\"}", "\"]", "\",\"", "\", \""];
+
 /// The passwords in the tables of `text`. The time is proportional to its length.
 pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    for name in ["password", "PASSWORD"] {
-        let mut done = 0;
-        for at in memmem::find_iter(text.as_bytes(), name) {
-            if at < done {
-                continue;
-            }
-            let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
-            let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
-            done = match Column::read(&text[start..end], at - start) {
-                Some(column) => column.cells(text, end, &mut found),
-                None => end,
-            };
+    let mut done = 0;
+    for name in NAMES.find_iter(text) {
+        let at = name.start();
+        if at < done {
+            continue;
         }
+        let before = &text[done..at];
+        let before = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
+        // The head may be the beginning of a text in JSON.
+        let before = before.rsplit_once("\":").map_or(before, |(_, value)| {
+            let value = value.trim_start();
+            value.strip_prefix('"').unwrap_or(value)
+        });
+        let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+        done = match Column::read(&text[at - before.len()..end], before.len()) {
+            Some(column) => column.cells(text, text.len().min(end + 1), &mut found),
+            None => end,
+        };
     }
     found
 }
@@ -48,14 +63,18 @@ impl Column {
             let name =
                 cell.trim_matches(|character: char| character.is_whitespace() || matches!(character, '"' | '*' | '`'));
             name.len() <= MAX_NAME
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ' | b'-' | b'#'))
+                && name
+                    .chars()
+                    .all(|character| character.is_alphanumeric() || matches!(character, '_' | ' ' | '-' | '#'))
         };
         if head.len() > MAX_HEAD {
             return None;
         }
-        // A sentence has spaces behind its commas.
-        let separator = ['|', '\t', ','].into_iter().find(|separator| head.contains(*separator))?;
-        let is_head = head.split(separator).all(is_name) && !(separator == ',' && head.contains(' '));
+        let separator = ['|', '\t', ';', ','].into_iter().find(|separator| head.contains(*separator))?;
+        // A sentence has spaces behind its commas. A statement or an argument ends with its separator.
+        let is_prose = matches!(separator, ',' | ';')
+            && (head.contains(&format!("{separator} ")) || head.trim_end().ends_with(separator));
+        let is_head = head.split(separator).all(is_name) && !is_prose;
         let count = |text: &str| text.matches(separator).count();
         is_head.then(|| Self { separator, separators: count(head), before: count(&head[..at]) })
     }
@@ -65,10 +84,12 @@ impl Column {
         let mut at = start;
         for line in text[start..].split_inclusive('\n') {
             let is_rule = line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b'+' | b':' | b' ' | b'\r' | b'\n'));
-            if !is_rule && line.matches(self.separator).count() != self.separators {
+            let rows = ENDS.iter().map(|end| line.split_once(end).map_or(line, |(row, _)| row));
+            let row = rows.chain([line]).find(|row| row.matches(self.separator).count() == self.separators);
+            if line.trim().is_empty() || !is_rule && row.is_none() {
                 break;
             }
-            let cell = line.split(self.separator).nth(self.before).filter(|_| !is_rule);
+            let cell = row.and_then(|row| row.split(self.separator).nth(self.before)).filter(|_| !is_rule);
             if let Some(value) =
                 cell.map(|cell| cell.trim().trim_matches('"')).filter(|cell| check::is_password_cell(cell))
             {

@@ -299,6 +299,21 @@ fn passwords_below_the_name_of_their_column_are_found() {
         ),
         ("| password | id |\n|---|---|\n| Mole!Tin7 | 1 |\n", "| [redacted:password] | 1 |\n"),
         (" id | password\n----+----------\n  1 | Heron#42a\n(1 row)\n", "1 | [redacted:password]\n(1 row)\n"),
+        ("id;Passwort;Ort\n1;Falcon-88x;Ulm\n", "1;[redacted:password];Ulm\n"),
+        ("id,mot de passe\n1,Falcon-88x\n", "1,[redacted:password]\n"),
+        ("| id | CONTRASEÑA |\n|---|---|\n| 1 | Mole!Tin7 |\n", "| 1 | [redacted:password] |\n"),
+        ("Имя\tПароль\nbob\tMole!Tin7\n", "bob\t[redacted:password]\n"),
+        ("用户,密码\nbob,Zephyr_4k1\n", "bob,[redacted:password]\n"),
+        // A message that is a table alone, as JSON.
+        (
+            r#"{"role":"user","content":[{"type":"text","text":"name,Pwd\nbob,Zephyr_4k1\namy,Falcon-88x"}],"timestamp":1}"#,
+            r#"name,Pwd\nbob,[redacted:password]\namy,[redacted:password]"}],"timestamp":1}"#,
+        ),
+        (
+            r#"{"text": "\"id\",\"password\"\n\"1\",\"Falcon-88x\"", "b": 1}"#,
+            r#"\"1\",\"[redacted:password]\"", "b": 1}"#,
+        ),
+        (r#"{"text":" id | passwd\n 1 | Heron#42a"}"#, r#" 1 | [redacted:password]"}"#),
     ] {
         let redacted = Redactor::shared().redact(text).text.into_owned();
         assert!(redacted.ends_with(expected), "{redacted}");
@@ -307,6 +322,8 @@ fn passwords_below_the_name_of_their_column_are_found() {
         "field,type,password\nname,text,no\nid,uuid,optional\n",
         "user, email, password\nare, all, required2\n",
         "| password | string |\n| token | string |\n",
+        "id,password\n\nIndeed,that2Works\n",
+        "user,\npassword,\nthat2Works,\n",
     ] {
         assert_eq!(Redactor::shared().redact(text).text, text);
     }
@@ -907,6 +924,7 @@ fn a_text_that_repeats_itself_is_read_in_proportion_to_its_length() {
         "cookie: a=",
         "|password=qwertzuiop",
         "password|a\n",
+        "senha,a\nb,\"}\n",
         "| aB3dE5gH7jK9mN1pQ3sT |\n",
         "key aB3dE5gH7jK9mN1pQ3sT ",
         "\n  k: aB3dE5gH7jK9mN1pQ3sT",
