@@ -8,6 +8,7 @@ use super::constraints::is_constraint;
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
 use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
 use super::problems::reports;
+use super::proposals::is_proposal;
 use super::requests::WORK;
 use super::statements::{sentences, without_marker};
 use super::text::{
@@ -356,7 +357,7 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let asked: Vec<&str> = questions.chain(options.as_deref()).collect();
     if asked.is_empty() {
         // An assent goes on with what the answer shows, even if that asks nothing.
-        return is_assent(message) || permits(message);
+        return is_assent(message) || permits(message, newest);
     }
     let is_choice = options.is_some() || asked.iter().any(|one| lets_choose(one));
     let asked = asked.into_iter().map(normalised).collect::<String>();
@@ -382,9 +383,10 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
 }
 
 /// Beginnings of sentences by which an answer asks the person to try or to tell something, and their most words. In
-/// languages without spaces, they stand anywhere.
+/// languages with the verb at the end, they stand anywhere.
 static TRYING: WordList = word_list!(SPACED, "waiting: trying");
 const TRYING_UNSPACED: &[&str] = listed!(UNSPACED, "waiting: trying");
+const TRYING_FIRST: &[&str] = listed!(UNSPACED, "waiting: trying first");
 const TRYING_WORDS: usize = 5;
 
 /// Whether a sentence of an answer asks the person to try or to tell something: `Reload the page`.
@@ -392,6 +394,7 @@ pub(crate) fn asks_to_try(sentence: &str) -> bool {
     // A name such as `RUN_MODE` begins no order.
     let is_name = || sentence.split_whitespace().next().is_some_and(|first| first.contains(['_', '`', '/', '(', '=']));
     TRYING.may_start(sentence) && TRYING.starts(&first_words(sentence, TRYING_WORDS)) && !is_name()
+        || starts_with_piece(sentence.trim_start(), TRYING_FIRST)
         || has_piece(sentence, TRYING_UNSPACED)
 }
 
@@ -399,8 +402,13 @@ pub(crate) fn asks_to_try(sentence: &str) -> bool {
 static PERMITTING: WordList = word_list!(SPACED, "answers: permitting");
 const PERMITTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: permitting");
 
-fn permits(message: &str) -> bool {
-    PERMITTING.starts(&normalised(message)) || starts_with_piece(message, PERMITTING_UNSPACED)
+/// Whether a message permits something and gives no task, behind `newest` sentences that ask the person for something.
+fn permits(message: &str, newest: &[&str]) -> bool {
+    let words = normalised(message);
+    let is_within = |at| PERMITTING.found_in(&words).any(|(start, found)| (start..start + found.len()).contains(&at));
+    let is_permission = PERMITTING.starts(&words) && WORK.found_in(&words).all(|(at, _)| is_within(at));
+    let asks = |one: &&str| is_question(one) || asks_to_try(one) || is_proposal(one);
+    (is_permission || starts_with_piece(message, PERMITTING_UNSPACED)) && newest.iter().any(asks)
 }
 
 /// Whether a message answers the points of a numbered list of `answer` one by one, which asks for something there:
@@ -500,6 +508,40 @@ fn points_back(question: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_an_instruction_asks_to_try() {
+        for asks in [
+            "Please reload the page.",
+            "Copy the jar to the server.",
+            "Schau mal auf die Seite.",
+            "请将日志发给我。",
+            "実行してください。",
+        ] {
+            assert!(asks_to_try(asks), "{asks}");
+        }
+        for tells in [
+            "Run `cargo test` passed with 12 tests.",
+            "Copy and paste of rows works now.",
+            "Run time fell to 3 ms.",
+            "Test the limits: 4 rows.",
+            "Schau- und Druckansicht sind gleich.",
+            "La prueba pasa.",
+            "启动时请将日志写入的代码已删除",
+            "再起動して確認しました。",
+        ] {
+            assert!(!asks_to_try(tells), "{tells}");
+        }
+    }
+
+    #[test]
+    fn a_permission_answers_only_what_asks() {
+        let ask = ["I am waiting for your approval."];
+        assert!(permits("Use whatever you want", &ask));
+        assert!(!permits("Use whatever you want", &["The page is done."]));
+        assert!(!permits("You can go ahead and rename the header", &ask));
+        assert!(!permits("Feel free to redesign the login page in blue", &["The page is done."]));
+    }
 
     #[test]
     fn words_that_only_look_like_a_verdict_are_none() {

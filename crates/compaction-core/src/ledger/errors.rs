@@ -229,8 +229,8 @@ impl Errors {
         }
     }
 
-    /// Records that a person refused a call with this result, and what they said in it. What failed before and was not tried again for that
-    /// reason stays as it is.
+    /// Records that a person refused a call with this result, and what they said in it. What failed before and was not
+    /// tried again for that reason stays as it is.
     pub(super) fn refuse(&mut self, subject: &str, refusal: &str, place: SourcePosition<'_>) {
         let mut known = self.by_subject.get(subject_key(Some(subject))).into_iter().flatten();
         if known.any(|index| self.open.contains_key(index)) {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::constraints::is_constraint;
+use super::constraints::{clauses, is_constraint};
 use super::errors::{error_line, is_cause, lines_with_causes};
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
@@ -251,9 +251,15 @@ pub(crate) fn gives_up(message: &str) -> bool {
 static SETTING_ASIDE: WordList = word_list!(SPACED, "problems: setting aside");
 const SETTING_ASIDE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: setting aside");
 
+static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
+
 /// Whether a message leaves what was worked on for later: `let's forget the tests for a while`.
 pub(crate) fn sets_aside(message: &str) -> bool {
-    gives_up(message) || SETTING_ASIDE.is_in(&normalised(message)) || has_piece(message, SETTING_ASIDE_UNSPACED)
+    let sets = |clause: &str| {
+        let words = normalised(clause);
+        SETTING_ASIDE.found_in(&words).any(|(at, _)| !FORBIDDING.is_in(&words[..at]))
+    };
+    gives_up(message) || sentences(message).flat_map(clauses).any(sets) || has_piece(message, SETTING_ASIDE_UNSPACED)
 }
 
 /// Words of a message among which it says so.
@@ -270,6 +276,13 @@ pub(crate) fn is_unsolved(sentence: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_set_aside_is_not_denied() {
+        assert!(sets_aside("Ok, let's forget the tests for a while"));
+        assert!(!sets_aside("Do not set aside the tests"));
+        assert!(!sets_aside("The tests do not pass, why not now"));
+    }
 
     #[test]
     fn what_does_not_work_is_known_in_many_languages() {

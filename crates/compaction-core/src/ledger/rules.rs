@@ -6,7 +6,7 @@ use super::constraints::{clauses, gives_task, is_constraint};
 use super::names::ending;
 use super::notes::LATER;
 use super::problems::reported;
-use super::requests::COMMON;
+use super::requests::{COMMON, WORK};
 use super::statements::{sentences, without_marker};
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
@@ -51,6 +51,9 @@ const HOLDING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: holding");
 /// Words of a ban that ends when the person tells to go ahead.
 static WAITING: WordList = word_list!(SPACED, "rules: waiting");
 const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: waiting");
+/// Words of such a ban for the work that is not to begin.
+static BEGINNING: WordList = word_list!(SPACED, "rules: beginning");
+const BEGINNING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: beginning");
 static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// Phrases by which a person lets work begin that waited for it.
 static GOING_AHEAD: WordList = word_list!(SPACED, "rules: going ahead");
@@ -119,10 +122,12 @@ fn without_fillers(clause: &str) -> String {
     format!(" {}", &words[start..])
 }
 
-/// Words of headings of lists of rules, most words and bytes of a heading, and most lines that are read below one.
+/// Headings of lists of rules, those of lists of conditions, of which only the lines that demand are rules, most bytes
+/// of a heading, and most lines that are read below one.
 static HEADINGS: WordList = word_list!(SPACED, "rules: headings");
 const HEADINGS_UNSPACED: &[&str] = listed!(UNSPACED, "rules: headings");
-const HEADING_WORDS: usize = 4;
+static CONDITIONS: WordList = word_list!(SPACED, "rules: headings of conditions");
+const CONDITIONS_UNSPACED: &[&str] = listed!(UNSPACED, "rules: headings of conditions");
 const LONGEST_HEADING: usize = 60;
 const MOST_LISTED: usize = 12;
 /// Most UTF-16 units of a line below it that is a rule.
@@ -133,11 +138,12 @@ const LONGEST_LISTED: usize = 200;
 pub(crate) fn listed_rules(message: &str) -> impl Iterator<Item = &str> {
     let mut left = 0;
     let mut is_first = false;
+    let mut has_conditions = false;
     let lines = message.lines().filter_map(move |line| {
         let text = without_marker(line).trim();
         match () {
-            () if is_heading_of_rules(line) => {
-                (left, is_first) = (MOST_LISTED, true);
+            () if is_heading(line) && (names(line, &HEADINGS, HEADINGS_UNSPACED) || conditions(line)) => {
+                (left, is_first, has_conditions) = (MOST_LISTED, true, conditions(line));
                 return None;
             }
             // An empty line may stand below the heading, and ends the list elsewhere.
@@ -146,8 +152,9 @@ pub(crate) fn listed_rules(message: &str) -> impl Iterator<Item = &str> {
             () => {}
         }
         is_first = false;
-        let is_rule = left > 0 && utf16_len(text) <= LONGEST_LISTED && text.contains(char::is_alphabetic);
-        left -= usize::from(is_rule);
+        let is_listed = left > 0 && utf16_len(text) <= LONGEST_LISTED && text.contains(char::is_alphabetic);
+        left -= usize::from(is_listed);
+        let is_rule = is_listed && (!has_conditions || is_order(text) || sentences(text).any(is_constraint));
         is_rule.then_some(text)
     });
     lines.flat_map(|line| {
@@ -169,12 +176,19 @@ fn is_heading(line: &str) -> bool {
     line.starts_with('#') || is_bold || (line.ends_with([':', '\u{ff1a}']) || is_capital()) && !is_item()
 }
 
-fn is_heading_of_rules(line: &str) -> bool {
-    if !is_heading(line) {
-        return false;
-    }
-    let words = normalised(line);
-    words.split_whitespace().count() <= HEADING_WORDS && HEADINGS.is_in(&words) || has_piece(line, HEADINGS_UNSPACED)
+fn conditions(line: &str) -> bool {
+    names(line, &CONDITIONS, CONDITIONS_UNSPACED)
+}
+
+/// Whether a heading is one of these phrases and nothing more: `## Python requirements` is none.
+fn names(heading: &str, words: &WordList, pieces: &[&str]) -> bool {
+    let own = heading.trim_matches(|one: char| !one.is_alphanumeric());
+    words.has(normalised(own).trim()) || pieces.contains(&own)
+}
+
+/// Whether a line begins with a verb that asks for work.
+fn is_order(line: &str) -> bool {
+    WORK.starts(&normalised(line)) || gives_task(line)
 }
 
 /// Phrases by which a person ends or frees what they asked for before, most UTF-16 units of such a sentence, and those
@@ -201,7 +215,8 @@ pub(super) struct Lifting<'a> {
 impl<'a> Lifting<'a> {
     pub(super) fn of(sentence: &'a str) -> Option<Self> {
         let words = normalised(sentence);
-        let lifts = LIFTING.is_in(&words) || has_piece(sentence, LIFTING_UNSPACED);
+        let is_denied = |at: usize| FORBIDDING.is_in(&words[..at]);
+        let lifts = LIFTING.found_in(&words).any(|(at, _)| !is_denied(at)) || has_piece(sentence, LIFTING_UNSPACED);
         if !lifts || utf16_len(sentence) > LONGEST_LIFTING || sentence.ends_with(['?', '\u{ff1f}']) {
             return None;
         }
@@ -247,10 +262,11 @@ pub(super) fn with_file(message: &str, rule: &str) -> Option<String> {
     Some(format!("{rule} ({})", files(before).last()?))
 }
 
-/// Whether a ban ends when the person tells to go ahead: `don't start yet`.
+/// Whether a ban on beginning the work ends when the person tells to go ahead: `don't start yet`.
 pub(super) fn waits(demand: &str) -> bool {
     let words = normalised(demand);
-    WAITING.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, WAITING_UNSPACED)
+    WAITING.is_in(&words) && FORBIDDING.is_in(&words) && BEGINNING.is_in(&words)
+        || has_piece(demand, WAITING_UNSPACED) && has_piece(demand, BEGINNING_UNSPACED)
 }
 
 /// Whether the first words of a message let work begin that waited for it: `yes, let's start`.
@@ -290,9 +306,13 @@ mod tests {
         ] {
             assert!(holds_from_now_on(rule), "{rule}");
         }
-        for told in
-            ["When you run it, the page is empty.", "The server is now on port 3000.", "Whenever it rains, it rains."]
-        {
+        for told in [
+            "When you run it, the page is empty.",
+            "The server is now on port 3000.",
+            "Whenever it rains, it rains.",
+            "When you click the button, you should see a list.",
+            "If you want to reproduce it, you must log in",
+        ] {
             assert!(!holds_from_now_on(told), "{told}");
         }
     }
@@ -302,20 +322,32 @@ mod tests {
         for (ban, go) in [
             ("Don't start coding yet.", "Yes, let's start the implementation."),
             ("Fang noch nicht an.", "Ja, leg los."),
-            ("Ne code pas encore.", "Ok, vas-y."),
+            ("Ne code pas encore.", "Ok, commence."),
             ("No escribas código todavía.", "Implementa este plan"),
             ("Não escreva código ainda.", "Pode começar."),
-            ("Non scrivere ancora codice.", "Procedi pure."),
+            ("Non scrivere ancora codice.", "Puoi iniziare."),
             ("Пока не пиши код.", "Начинай."),
-            ("Schrijf nog geen code.", "Ga je gang."),
+            ("Schrijf nog geen code.", "Begin maar."),
             ("先不要写代码。", "开始实现吧"),
-            ("まだコードを書かないで。", "実装してください。"),
+            ("まだコードを書かないで。", "実装を始めてください。"),
             ("아직 코드를 쓰지 마세요.", "시작해 주세요."),
         ] {
             assert!(waits(ban) && !goes_ahead(ban), "{ban}");
             assert!(goes_ahead(go) && !waits(go), "{go}");
         }
-        assert!(!waits("Never touch the log."));
+        for other in [
+            "Never touch the log.",
+            "Don't push to the production branch for now.",
+            "Don't touch the payment code yet",
+            "Fass den Code der Zahlung noch nicht an.",
+            "先不要碰支付模块。",
+        ] {
+            assert!(!waits(other), "{other}");
+        }
+        for task in ["Go ahead and rename the header", "Implement it for the header too", "ヘッダーにも実装して"]
+        {
+            assert!(!goes_ahead(task), "{task}");
+        }
         assert!(!goes_ahead("Shall I start coding?"));
     }
 
@@ -326,10 +358,35 @@ mod tests {
             rules("RULES\n- keep the colours\n- no tabs\n\nPROBLEM\n- it is slow"),
             ["keep the colours", "no tabs"]
         );
-        assert_eq!(rules("## Requirements\n\n1. sort by date\n\nThen print."), ["sort by date"]);
+        assert_eq!(
+            rules("## Requirements\n\n1. never sort by date\n2. Python 3.12\n\nThen print."),
+            ["never sort by date"]
+        );
         assert_eq!(rules("规则：\n1. 保持颜色"), ["保持颜色"]);
+        for other in [
+            "## Important files\n- a.rs",
+            "## Python requirements\n- numpy",
+            "IMPORTANT\nIt is slow.",
+            "条件：\n- 气温",
+        ] {
+            assert!(rules(other).is_empty(), "{other}");
+        }
         assert!(rules("The rules are old.\n- keep the colours").is_empty());
         assert_eq!(rules(&format!("RULES\n{}", "- one more\n".repeat(40))).len(), MOST_LISTED);
+    }
+
+    #[test]
+    fn only_words_that_free_something_lift_a_rule() {
+        for kept in [
+            "Whatever you do with the header, the database tables stay blue",
+            "I don't have to change settings",
+            "Don't forget the header",
+        ] {
+            assert!(Lifting::of(kept).is_none(), "{kept}");
+        }
+        for lifted in ["You don't need to keep the header", "Use whatever you like for the header"] {
+            assert!(Lifting::of(lifted).is_some(), "{lifted}");
+        }
     }
 
     #[test]

@@ -4,13 +4,16 @@ use super::Builder;
 use crate::ledger::answers::asks_to_try;
 use crate::ledger::commands::{looks_up, purposes};
 use crate::ledger::notes::{CHOICE_OF_USER, FOR_THE_USER};
-use crate::ledger::text::{WordList, clip_middle, has_piece, normalised, word_list};
+use crate::ledger::text::{WordList, clip_middle, first_words, has_piece, normalised, word_list};
 use crate::ledger::{NoteKind, Outcome};
 use crate::phrases::{SPACED, UNSPACED, listed};
 
 /// Beginnings of sentences by which an answer offers several ways to go on.
 static OFFERING: WordList = word_list!(SPACED, "waiting: offering");
 const OFFERING_UNSPACED: &[&str] = listed!(UNSPACED, "waiting: offering");
+/// Words that deny, and first words of a sentence among which they make an offer a report.
+static DENYING: WordList = word_list!(SPACED, "constraints: forbidding");
+const FIRST_WORDS: usize = 4;
 /// Words between such ways.
 static EITHER: WordList = word_list!(SPACED, "answers: either");
 const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
@@ -52,6 +55,18 @@ impl Builder<'_> {
 /// Whether a sentence lets the person choose between several ways.
 fn offers(sentence: &str) -> bool {
     let words = normalised(sentence);
-    EITHER.is_in(&words) && OFFERING.starts(&words)
+    EITHER.is_in(&words) && OFFERING.starts(&words) && !DENYING.is_in(&first_words(sentence, FIRST_WORDS))
         || has_piece(sentence, EITHER_UNSPACED) && has_piece(sentence, OFFERING_UNSPACED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_possible_offers_nothing() {
+        assert!(offers("I can add a test or a fixture."));
+        assert!(!offers("I could not find a test or a fixture"));
+        assert!(!offers("Ich kann keine Tests oder Dateien finden."));
+    }
 }
