@@ -20,6 +20,7 @@ pub(crate) mod constraints;
 mod coverage;
 pub(crate) mod cues;
 mod deciding;
+mod definitions;
 mod earlier_summary;
 pub(crate) mod errors;
 mod failing;

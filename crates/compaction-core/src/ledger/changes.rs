@@ -1,15 +1,17 @@
 //! What the newest changes of each file added and replaced, as far as later changes left it: names of definitions, values
 //! with those that they replace, and the most telling lines of all else.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::actions::{ABOUT, REPLACED, begins_with, shown};
+use super::definitions::{Language, LineRank, defined, is_bare, is_comment, is_unfinished};
 use super::names::ending;
-use super::results::{LineRank, ShownResult, is_before_defining, is_defining};
+use super::results::ShownResult;
 use super::terms::TextHashing;
-use super::text::{clip, one_line};
+use super::text::{clip, one_line, quote};
 use crate::json::Json;
-use crate::message::{Body, Message};
+use crate::message::{Body, Message, blocks_text};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{FileChange, changes_in_text};
 
@@ -40,8 +42,10 @@ const LONGEST_NAMES: usize = 160;
 const MOST_OTHER: usize = 2;
 /// Fewest bytes of a line that says something.
 const SHORTEST_LINE: usize = 4;
-/// Starts the names of definitions, the lines that were taken out, and those that say what is left to do.
+/// Start the names of definitions, the number of those that are not told, the lines that were taken out, and those that
+/// say what is left to do.
 const ADDS: &str = "adds ";
+const AND_MORE: &str = " and ";
 const TAKES_OUT: &str = "takes out ";
 const LEFT_OPEN: &str = "left open: ";
 /// Stands between what was there and what replaces it.
@@ -51,7 +55,7 @@ const SEPARATOR: &str = "; ";
 /// A change of a file that succeeded.
 #[derive(Debug, Clone)]
 struct Change<'a> {
-    /// The first file that it names.
+    /// The first file that it names, as items show it.
     path: String,
     /// The answer that holds it.
     message: &'a Message,
@@ -80,7 +84,7 @@ impl<'a> Changes<'a> {
         if self.newest.len() >= MOST_CALLS {
             self.newest.pop_front();
         }
-        self.newest.push_back(Change { path: path.to_owned(), message, call: call.map(str::to_owned), is_whole });
+        self.newest.push_back(Change { path: shown(path), message, call: call.map(str::to_owned), is_whole });
     }
 
     /// Forgets what was done to a file, or to the files of a directory, that is gone.
@@ -90,7 +94,7 @@ impl<'a> Changes<'a> {
             let rest = one.strip_prefix(path.as_str());
             rest.is_some_and(|rest| rest.starts_with(['/', '\\'])) || are_one(one, &path)
         };
-        self.newest.retain(|change| !is_gone(&shown(&change.path)));
+        self.newest.retain(|change| !is_gone(&change.path));
         self.earlier.retain(|one| !is_gone(&one.target));
     }
 
@@ -98,9 +102,13 @@ impl<'a> Changes<'a> {
     pub(super) fn finish(self) -> Vec<ShownResult> {
         let mut all = self.earlier;
         let mut files: Vec<(String, Vec<Fragment>)> = Vec::new();
+        // Many calls of one message are read from it at once.
+        let mut newest: Option<(&Message, Cow<'_, Body>)> = None;
         for change in &self.newest {
-            for file in change.read() {
-                let path = shown(file.path.as_deref().unwrap_or(&change.path));
+            let known = newest.take().filter(|(message, _)| std::ptr::eq(*message, change.message));
+            let (_, body) = newest.insert(known.unwrap_or_else(|| (change.message, change.message.read_body())));
+            for file in change.read(body) {
+                let path = file.path.as_deref().map_or_else(|| change.path.clone(), shown);
                 let known = files.iter().position(|(known, _)| are_one(known, &path));
                 let mut fragments = known.map(|at| files.remove(at).1).unwrap_or_default();
                 let new = file.fragments(Some(&path));
@@ -141,9 +149,9 @@ impl<'a> Changes<'a> {
 }
 
 impl Change<'_> {
-    fn read(&self) -> Vec<ReadChange> {
-        let body = self.message.read_body();
-        let Body::Assistant(answer) = &*body else { return Vec::new() };
+    /// What it did to each file, from the body of its message.
+    fn read(&self, body: &Body) -> Vec<ReadChange> {
+        let Body::Assistant(answer) = body else { return Vec::new() };
         let mut found = Vec::new();
         match &self.call {
             Some(id) => {
@@ -153,9 +161,11 @@ impl Change<'_> {
                 }
             }
             None => {
-                let text = crate::message::blocks_text(&answer.content, "\n");
+                let text = blocks_text(&answer.content, "\n");
                 let own = changes_in_text(prefix_utf16(&text, MOST_READ)).into_iter();
-                found.extend(own.filter(|one| one.path == Some(&self.path)).map(ReadChange::of));
+                found.extend(
+                    own.filter(|one| one.path.is_some_and(|path| shown(path) == self.path)).map(ReadChange::of),
+                );
             }
         }
         found.truncate(MOST_OF_CALL);
@@ -222,9 +232,7 @@ struct ReadChange {
 impl ReadChange {
     fn of(change: FileChange<'_>) -> Self {
         let FileChange { path, removed, added } = change;
-        let lines = |lines: Vec<&'_ str>| lines.into_iter().take(MOST_LINES).map(str::to_owned).collect::<Vec<_>>();
-        let (removed, added) = (lines(removed), lines(added));
-        Self::between(path, removed.iter().map(String::as_str), added.iter().map(String::as_str))
+        Self::between(path, removed.into_iter().take(MOST_LINES), added.into_iter().take(MOST_LINES))
     }
 
     fn between<'t>(
@@ -264,15 +272,23 @@ impl ReadChange {
 
     /// What was told of the file before, without the names that the change takes out.
     fn without_gone(&self, told: &str, language: Language) -> String {
-        let gone: HashSet<String> = self.removed.iter().filter_map(|line| defined(line, language)).collect();
+        let names =
+            |lines: &[String]| -> HashSet<String> { lines.iter().filter_map(|line| defined(line, language)).collect() };
+        let mut gone = names(&self.removed);
+        // A definition that only changed is still there.
+        for name in names(&self.added) {
+            gone.remove(&name);
+        }
         if gone.is_empty() {
             return told.to_owned();
         }
         let mut parts = parts_of(told);
         for part in &mut parts {
             if let Some(names) = part.strip_prefix(ADDS) {
-                let left: Vec<&str> = names.split(", ").filter(|name| !gone.contains(*name)).collect();
-                *part = if left.is_empty() { String::new() } else { format!("{ADDS}{}", left.join(", ")) };
+                let name = |told: &'_ str| told.split(AND_MORE).next().map(str::len).unwrap_or_default();
+                let left = names.split(", ").filter(|told| !gone.contains(&told[..name(told)]));
+                let left = left.collect::<Vec<_>>().join(", ");
+                *part = if left.is_empty() { left } else { format!("{ADDS}{left}") };
             }
         }
         joined(&parts)
@@ -288,7 +304,7 @@ impl ReadChange {
         let telling = |line: &str| language == Language::Prose || !is_comment(line);
         let mut is_fenced = false;
         for line in self.added.iter().filter(|line| language != Language::Prose && is_unfinished(line)) {
-            let text = format!("{LEFT_OPEN}{}", quoted(&clip(&one_line(line), LONGEST_LINE)));
+            let text = format!("{LEFT_OPEN}{}", quote(&clip(&one_line(line), LONGEST_LINE)));
             found.push(Fragment { kind: FragmentKind::Unfinished, text, line: line.clone() });
         }
         let unfinished = found.len();
@@ -322,14 +338,14 @@ impl ReadChange {
             let telling = telling.map(|(_, at)| &self.added[*at]);
             found.extend(telling.map(|line| Fragment {
                 kind: FragmentKind::Line,
-                text: quoted(&clip(&one_line(line), LONGEST_LINE)),
+                text: quote(&clip(&one_line(line), LONGEST_LINE)),
                 line: line.clone(),
             }));
         }
         if self.added.is_empty()
             && let Some(line) = self.removed.iter().find(|line| telling(line) && LineRank::of(line) < LineRank::Import)
         {
-            let text = format!("{TAKES_OUT}{}", quoted(&clip(&one_line(line), LONGEST_LINE)));
+            let text = format!("{TAKES_OUT}{}", quote(&clip(&one_line(line), LONGEST_LINE)));
             found.push(Fragment { kind: FragmentKind::Line, text, line: String::new() });
         }
         found
@@ -346,67 +362,6 @@ fn are_one(one: &str, other: &str) -> bool {
         rest.is_empty() || rest == "./" || is_absolute() && short.contains(['/', '\\']) && rest.ends_with(['/', '\\'])
     })
 }
-
-/// What the lines of a file are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Language {
-    Code,
-    Prose,
-    Styles,
-}
-
-impl Language {
-    fn of(path: &str) -> Self {
-        let ending = path.rsplit(['/', '\\', '.']).next().unwrap_or_default();
-        let is_one = |endings: &[&str]| endings.iter().any(|own| ending.eq_ignore_ascii_case(own));
-        match () {
-            () if is_one(&["md", "mdx", "markdown", "rst", "adoc", "txt"]) => Self::Prose,
-            () if is_one(&["css", "scss", "sass", "less"]) => Self::Styles,
-            () => Self::Code,
-        }
-    }
-}
-
-/// Whether a line of code is a comment or the mark by which a transcript says that lines are left out.
-fn is_comment(line: &str) -> bool {
-    let is_shell = line.starts_with("# ") || line == "#" || line.starts_with("#!");
-    is_shell || COMMENTS.iter().any(|mark| line.starts_with(mark)) || line.contains("[truncated]")
-}
-
-/// Whether a line of code only begins something, prints what happens, or has the mark of a diff.
-fn is_bare(line: &str) -> bool {
-    let is_marked = line.starts_with("- ") || line.starts_with("+ ");
-    is_marked || line.ends_with(['(', '[', '{', '<']) || LOGGING.iter().any(|start| line.starts_with(start))
-}
-
-/// Beginnings of lines that print what happens.
-const LOGGING: [&str; 6] = ["console.", "print(", "println!(", "logger.", "logging.", "echo "];
-
-/// Beginnings of comments.
-const COMMENTS: [&str; 10] = ["//", "/*", "*", "<!--", "--", ";;", "{/*", "\"\"\"", "...", "\u{2026}"];
-
-fn quoted(text: &str) -> String {
-    format!("`{}`", text.replace('`', "'"))
-}
-
-/// Whether a line of code says that something is left to do.
-fn is_unfinished(line: &str) -> bool {
-    let is_word = |one: Option<char>| one.is_none_or(|one| !one.is_alphanumeric() && one != '_');
-    let in_comment = |mark: &&str| {
-        line.split_once(*mark).is_some_and(|(before, behind)| {
-            let has_mark = ["//", "#", "/*", "<!--", "--", ";;"].iter().any(|comment| before.contains(comment));
-            (has_mark || before.is_empty() || before == "* ")
-                && is_word(before.chars().next_back())
-                && is_word(behind.chars().next())
-        })
-    };
-    UNFINISHED.iter().any(|mark| line.contains(mark)) || UNFINISHED_COMMENTS.iter().any(in_comment)
-}
-
-/// Marks of what is left to do, and words that are such marks in a comment.
-const UNFINISHED_COMMENTS: [&str; 2] = ["TODO", "FIXME"];
-const UNFINISHED: [&str; 5] =
-    ["todo!(", "unimplemented!(", "NotImplementedError", "not implemented", "Not implemented"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FragmentKind {
@@ -443,7 +398,7 @@ fn told(fragments: &[Fragment]) -> String {
     }
     if !names.is_empty() {
         names.reverse();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 { format!("{AND_MORE}{more} more") } else { String::new() };
         parts.push(format!("{ADDS}{}{more}", names.join(", ")));
     }
     let mut left = LONGEST.saturating_sub(parts.iter().map(|part| utf16_len(part)).sum());
@@ -509,7 +464,7 @@ fn replacement(old: &str, new: &str) -> Option<String> {
     let says = |side: &String| side.contains(char::is_alphanumeric) && utf16_len(side) <= LONGEST_SIDE;
     let [old, new] = [0, 1].map(|at: usize| sides[at].trim_end_matches([',', ';']));
     let is_same = old.eq_ignore_ascii_case(new);
-    (!is_same && sides.iter().all(says)).then(|| sides.map(|side| quoted(&side)).join(BECAME))
+    (!is_same && sides.iter().all(says)).then(|| sides.map(|side| quote(&side)).join(BECAME))
 }
 
 fn is_of_word(one: char) -> bool {
@@ -526,137 +481,14 @@ fn word_end(text: &str, at: usize) -> usize {
     at + text[at..].chars().take_while(|one| is_of_word(*one)).map(char::len_utf8).sum::<usize>()
 }
 
-/// Most UTF-16 units of a name that is told.
-const LONGEST_NAME: usize = 48;
-/// First words of lines that run something.
-const CONTROL: [&str; 14] = [
-    "if", "for", "while", "switch", "catch", "else", "return", "match", "elif", "with", "until", "when", "case",
-    "await",
-];
-
-/// The name that an added line defines: a function, a type, a field, an option, a route, a heading.
-fn defined(line: &str, language: Language) -> Option<String> {
-    let name = match language {
-        Language::Prose => heading(line)?,
-        // What a rule is for.
-        Language::Styles => line.strip_suffix('{')?.trim_end().to_owned(),
-        Language::Code => route(line).or_else(|| by_keyword(line)).or_else(|| method(line))?,
-    };
-    (utf16_len(&name) <= LONGEST_NAME && name.contains(char::is_alphabetic)).then_some(name)
-}
-
-fn heading(line: &str) -> Option<String> {
-    let title = line.trim_start_matches('#');
-    let level = line.len() - title.len();
-    ((1..=4).contains(&level) && title.starts_with(' ')).then(|| format!("\"{}\"", one_line(title.trim())))
-}
-
-/// The path of a route: `@PostMapping("/orders")`, `app.get('/orders', …`.
-fn route(line: &str) -> Option<String> {
-    let (before, rest) = line.split_once("(\"/").or_else(|| line.split_once("('/"))?;
-    let is_call = before.starts_with('@') || before.split('.').next_back().is_some_and(|verb| VERBS.contains(&verb));
-    let path = &rest[..rest.find(['"', '\''])?];
-    (is_call && !before.contains(' ') && !path.contains(' ')).then(|| format!("/{path}"))
-}
-
-/// Methods of HTTP, as routers name them.
-const VERBS: [&str; 8] = ["get", "post", "put", "patch", "delete", "route", "all", "use"];
-
-/// The name behind a word such as `fn`, and what kind of thing it is if the word says more than that it is code.
-fn by_keyword(line: &str) -> Option<String> {
-    let mut words = line.split_whitespace();
-    let keyword = words.by_ref().find(|word| !is_before_defining(word))?;
-    if !is_defining(keyword.trim_end_matches('(')) {
-        return None;
-    }
-    let name = identifier(words.next()?)?;
-    let behind = line.split_once(name)?.1;
-    let is_called =
-        behind.starts_with(['(', '<']) || behind.split_once('=').is_some_and(|(_, value)| is_function(value));
-    // Values within a function are nothing that others use.
-    let is_value = VALUES.contains(&keyword);
-    let is_used = line.starts_with("export") || line.starts_with("pub") || !name.contains(char::is_lowercase);
-    match is_called {
-        true => Some(format!("{name}()")),
-        false => (!is_value || is_used).then(|| name.to_owned()),
-    }
-}
-
-/// Whether a value begins as a function does: `(row) => …`, `async row => …`, `function (row) {`.
-fn is_function(value: &str) -> bool {
-    let value = value.trim_start();
-    let value = value.strip_prefix("async").map_or(value, str::trim_start);
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|one| one.is_alphanumeric() || "_$".contains(one));
-    value.starts_with("function")
-        || value.split_once("=>").is_some_and(|(before, _)| before.starts_with('(') || is_name(before.trim_end()))
-}
-
-/// Words that define values.
-const VALUES: [&str; 4] = ["const", "let", "var", "val"];
-
-/// The name of a method without such a word: `public List<Row> rows(int from) {`, `async remove(row) {`. Of a field, what
-/// stands before its value: `private Long id;`.
-fn method(line: &str) -> Option<String> {
-    let first = line.split(|one: char| !one.is_alphanumeric()).next().unwrap_or_default();
-    if CONTROL.contains(&first) || line.starts_with(['}', '/', '*', '<', '#']) {
-        return None;
-    }
-    let has_modifier = line.split_whitespace().next().is_some_and(is_before_defining);
-    if let Some((before, rest)) = line.split_once('(') {
-        let is_body = line.ends_with('{') && rest.contains(')') && !before.contains(['=', '.', '"', '\'']);
-        let name = before.split_whitespace().next_back().and_then(identifier)?;
-        return (is_body && (has_modifier || !before.contains(' ')) && before.ends_with(name))
-            .then(|| format!("{name}()"));
-    }
-    let declared = line.strip_suffix(';').filter(|_| has_modifier)?;
-    let declared = declared.split('=').next().unwrap_or(declared);
-    declared.split_whitespace().next_back().and_then(identifier).map(str::to_owned)
-}
-
-/// The identifier with which a word begins.
-fn identifier(word: &str) -> Option<&str> {
-    let word = word.trim_start_matches(['*', '&', '"', '\'']);
-    let end =
-        word.find(|one: char| !one.is_alphanumeric() && !matches!(one, '_' | '$' | '!' | '?')).unwrap_or(word.len());
-    Some(&word[..end])
-        .filter(|name| name.chars().next().is_some_and(|first| first.is_alphabetic() || "_$".contains(first)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn added_names_are_those_that_lines_define() {
-        for (line, name) in [
-            ("pub(crate) async fn write(rows: &[Row]) -> Result<()> {", Some("write()")),
-            ("def read_blocks(path):", Some("read_blocks()")),
-            ("export const getRows = (tableId) => request.get(`/rows/${tableId}`)", Some("getRows()")),
-            ("class FallbackContext:", Some("FallbackContext")),
-            ("public static final String BUILD_TAG = \"b32\";", Some("BUILD_TAG")),
-            ("private Long repositoryMethodId;", Some("repositoryMethodId")),
-            ("public ResponseEntity<List<Row>> rows(@PathVariable Long id) {", Some("rows()")),
-            ("async removeServiceMethod(row) {", Some("removeServiceMethod()")),
-            ("@PostMapping(\"/tables/{id}/service-methods\")", Some("/tables/{id}/service-methods")),
-            ("app.get('/rows', (request, reply) => {", Some("/rows")),
-            ("const response = await load();", None),
-            ("#[derive(Debug)]", None),
-            ("if (rows.length > 3) {", None),
-            ("return rows(3);", None),
-            ("log.info(\"/rows\")", None),
-            ("rows.push(row);", None),
-            ("} else if (a(b)) {", None),
-            ("## Installation", None),
-        ] {
-            assert_eq!(defined(line, Language::Code).as_deref(), name, "{line}");
-        }
-    }
-
-    #[test]
     fn a_replaced_value_is_told_with_the_old_one() {
         let old = "motion = (float) Math.min(1.0, pd / 0.5 + yd / 8.0 + pdd / 8.0);";
         let new = "motion = (float) Math.min(1.0, pd / 0.12 + yd / 15.0 + pdd / 15.0);";
-        assert_eq!(defined("## Installation", Language::Prose).as_deref(), Some("\"Installation\""));
         let told = "`pd / 0.5 + yd / 8.0 + pdd / 8.0` \u{2192} `pd / 0.12 + yd / 15.0 + pdd / 15.0`";
         assert_eq!(replacement(old, new).as_deref(), Some(told));
         assert_eq!(
@@ -689,5 +521,28 @@ mod tests {
         fragments.retain(|one| !second.takes_out(&one.line));
         fragments.extend(second.fragments(None));
         assert_eq!(told(&fragments), "`limit = 3` \u{2192} `limit = 4`; `def read` \u{2192} `def load`");
+    }
+
+    #[test]
+    fn a_name_that_is_gone_is_told_no_more_in_a_later_compaction() {
+        let before = "adds load(), read() and 2 more; `for (let i = 0; i < 3; i++)` \u{2192} `for (;;)`";
+        let taken = |removed: &str, added: &'static [&'static str]| {
+            let change = ReadChange::between(None, [removed].into_iter(), added.iter().copied());
+            change.without_gone(before, Language::Code)
+        };
+        let rest = "`for (let i = 0; i < 3; i++)` \u{2192} `for (;;)`";
+        assert_eq!(taken("def load(path):", &[]), format!("adds read() and 2 more; {rest}"));
+        assert_eq!(taken("def read(path):", &[]), format!("adds load(); {rest}"));
+        assert_eq!(taken("def read(path):", &["def read(path, limit):"]), before);
+        assert_eq!(taken("return load(path)", &[]), before);
+    }
+
+    #[test]
+    fn paths_of_one_file_are_known() {
+        assert!(are_one("src/a.rs", "/home/dev/shop/src/a.rs") && are_one("./src/a.rs", "src/a.rs"));
+        assert!(are_one("src\\a.rs", "C:\\shop\\src\\a.rs"));
+        for other in ["packages/a/package.json", "/home/dev/shop/package.json"] {
+            assert!(!are_one("package.json", other), "{other}");
+        }
     }
 }

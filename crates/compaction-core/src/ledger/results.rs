@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use super::actions::shown;
 use super::last_step::is_notice;
 use super::logs::{findings, without_prefixes};
-use super::text::{WordList, clip, one_line, word_list};
+use super::text::{clip, one_line};
 use crate::message::{Body, Message};
-use crate::phrases::{HARNESSES, PROGRAMS, listed};
+use crate::phrases::{HARNESSES, listed};
 use crate::tools::printed_text;
 
 /// Most calls that are told: the newest ones.
@@ -110,50 +110,6 @@ struct Call<'a> {
     message: &'a Message,
 }
 
-/// How much a line that is added to a file says, most first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LineRank {
-    /// It defines something or is a heading.
-    Definition,
-    Other,
-    /// It only names what is used, or has hardly a word.
-    Import,
-}
-
-/// Fewest letters of a line that says something.
-const FEWEST_LETTERS: usize = 8;
-/// First words of definitions, after words such as `pub`, and of imports.
-static DEFINING: WordList = word_list!(PROGRAMS, "results: defining");
-static BEFORE_DEFINING: WordList = word_list!(PROGRAMS, "results: before defining");
-static IMPORTING: WordList = word_list!(PROGRAMS, "results: importing");
-
-/// Whether a word begins a definition.
-pub(super) fn is_defining(word: &str) -> bool {
-    DEFINING.has(word)
-}
-
-/// Whether a word may stand before one that begins a definition.
-pub(super) fn is_before_defining(word: &str) -> bool {
-    BEFORE_DEFINING.has(word)
-}
-
-impl LineRank {
-    pub(super) fn of(line: &str) -> Self {
-        let mut words = line.split_whitespace().filter_map(|word| word.split(['(', ':']).next());
-        let first = words.clone().next().unwrap_or_default();
-        let is_heading = first.starts_with('#') && first.trim_start_matches('#').is_empty();
-        // A letter of a script without spaces is three bytes, and says as much as several others.
-        let letters: usize = line.chars().filter(|one| one.is_alphabetic()).map(char::len_utf8).sum();
-        if IMPORTING.has(first) || !is_heading && letters < FEWEST_LETTERS {
-            return Self::Import;
-        }
-        match is_heading || words.find(|word| !BEFORE_DEFINING.has(word)).is_some_and(|word| DEFINING.has(word)) {
-            true => Self::Definition,
-            false => Self::Other,
-        }
-    }
-}
-
 impl<'a> Results<'a> {
     pub(super) fn restore(&mut self, earlier: &[ShownResult]) {
         self.earlier = earlier.to_vec();
@@ -243,16 +199,5 @@ mod tests {
         ] {
             assert_eq!(without_frame(output).trim(), expected);
         }
-    }
-
-    #[test]
-    fn definitions_are_told_apart_from_imports() {
-        let ranks = ["import os", "limit = 3 * size", "    )", "def read_blocks(path):", "# Blocks of a shop"]
-            .map(LineRank::of);
-        use LineRank::{Definition, Import, Other};
-        assert_eq!(ranks, [Import, Other, Import, Definition, Definition]);
-        assert_eq!(LineRank::of("pub(crate) async fn write() {"), Definition);
-        assert_eq!(LineRank::of("export default function Page() {"), Definition);
-        assert_eq!(LineRank::of("from a import b"), Import);
     }
 }

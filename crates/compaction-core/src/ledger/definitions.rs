@@ -1,0 +1,245 @@
+//! What a line of a changed file is: a definition with its name, an import, a comment, or something that is left to do.
+
+use super::text::{WordList, one_line, word_list};
+use crate::phrases::{PROGRAMS, listed};
+use crate::text::utf16_len;
+
+/// How much a line that is added to a file says, most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LineRank {
+    /// It defines something or is a heading.
+    Definition,
+    Other,
+    /// It only names what is used, or has hardly a word.
+    Import,
+}
+
+/// Fewest letters of a line that says something.
+const FEWEST_LETTERS: usize = 8;
+/// First words of definitions, after words such as `pub`, and of imports.
+static DEFINING: WordList = word_list!(PROGRAMS, "definitions: defining");
+static BEFORE_DEFINING: WordList = word_list!(PROGRAMS, "definitions: before defining");
+static IMPORTING: WordList = word_list!(PROGRAMS, "definitions: importing");
+
+impl LineRank {
+    pub(super) fn of(line: &str) -> Self {
+        let mut words = line.split_whitespace().filter_map(|word| word.split(['(', ':']).next());
+        let first = words.clone().next().unwrap_or_default();
+        let is_heading = first.starts_with('#') && first.trim_start_matches('#').is_empty();
+        // A letter of a script without spaces is three bytes, and says as much as several others.
+        let letters: usize = line.chars().filter(|one| one.is_alphabetic()).map(char::len_utf8).sum();
+        if IMPORTING.has(first) || !is_heading && letters < FEWEST_LETTERS {
+            return Self::Import;
+        }
+        match is_heading || words.find(|word| !BEFORE_DEFINING.has(word)).is_some_and(|word| DEFINING.has(word)) {
+            true => Self::Definition,
+            false => Self::Other,
+        }
+    }
+}
+
+/// What the lines of a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    Code,
+    Prose,
+    Styles,
+}
+
+impl Language {
+    pub(super) fn of(path: &str) -> Self {
+        let ending = path.rsplit(['/', '\\', '.']).next().unwrap_or_default();
+        let is_one = |endings: &[&str]| endings.iter().any(|own| ending.eq_ignore_ascii_case(own));
+        match () {
+            () if is_one(&["md", "mdx", "markdown", "rst", "adoc", "txt"]) => Self::Prose,
+            () if is_one(&["css", "scss", "sass", "less"]) => Self::Styles,
+            () => Self::Code,
+        }
+    }
+}
+
+/// Whether a line of code is a comment or the mark by which a transcript says that lines are left out.
+pub(super) fn is_comment(line: &str) -> bool {
+    let is_shell = line.starts_with("# ") || line == "#" || line.starts_with("#!");
+    is_shell || COMMENTS.iter().any(|mark| line.starts_with(mark)) || line.contains("[truncated]")
+}
+
+/// Whether a line of code only begins something, prints what happens, or has the mark of a diff.
+pub(super) fn is_bare(line: &str) -> bool {
+    let is_marked = line.starts_with("- ") || line.starts_with("+ ");
+    is_marked || line.ends_with(['(', '[', '{', '<']) || LOGGING.iter().any(|start| line.starts_with(start))
+}
+
+/// Beginnings of lines that print what happens.
+const LOGGING: &[&str] = listed!(PROGRAMS, "definitions: logging");
+
+/// Beginnings of comments.
+const COMMENTS: &[&str] = listed!(PROGRAMS, "definitions: comments");
+
+/// Whether a line of code says that something is left to do.
+pub(super) fn is_unfinished(line: &str) -> bool {
+    let is_word = |one: Option<char>| one.is_none_or(|one| !one.is_alphanumeric() && one != '_');
+    let in_comment = |mark: &&str| {
+        line.split_once(*mark).is_some_and(|(before, behind)| {
+            let has_mark = IN_LINE.iter().any(|mark| before.contains(mark));
+            (has_mark || before.is_empty() || before == "* ")
+                && is_word(before.chars().next_back())
+                && is_word(behind.chars().next())
+        })
+    };
+    UNFINISHED.iter().any(|mark| line.contains(mark)) || UNFINISHED_COMMENTS.iter().any(in_comment)
+}
+
+/// Marks that begin a comment anywhere in a line.
+const IN_LINE: [&str; 6] = ["//", "#", "/*", "<!--", "--", ";;"];
+/// Marks of what is left to do, and words that are such marks in a comment.
+const UNFINISHED: &[&str] = listed!(PROGRAMS, "definitions: unfinished");
+const UNFINISHED_COMMENTS: [&str; 2] = ["TODO", "FIXME"];
+
+/// Most UTF-16 units of a name that is told.
+const LONGEST_NAME: usize = 48;
+/// First words of lines that run something.
+const CONTROL: &[&str] = listed!(PROGRAMS, "definitions: control");
+
+/// The name that an added line defines: a function, a type, a field, an option, a route, a heading.
+pub(super) fn defined(line: &str, language: Language) -> Option<String> {
+    let name = match language {
+        Language::Prose => heading(line)?,
+        // What a rule is for.
+        Language::Styles => line.strip_suffix('{')?.trim_end().to_owned(),
+        Language::Code => route(line).or_else(|| by_keyword(line)).or_else(|| method(line))?,
+    };
+    (utf16_len(&name) <= LONGEST_NAME && name.contains(char::is_alphabetic)).then_some(name)
+}
+
+fn heading(line: &str) -> Option<String> {
+    let title = line.trim_start_matches('#');
+    let level = line.len() - title.len();
+    ((1..=4).contains(&level) && title.starts_with(' ')).then(|| format!("\"{}\"", one_line(title.trim())))
+}
+
+/// The path of a route: `@PostMapping("/orders")`, `app.get('/orders', …`.
+fn route(line: &str) -> Option<String> {
+    let (before, rest) = line.split_once("(\"/").or_else(|| line.split_once("('/"))?;
+    let is_call = before.starts_with('@') || before.split('.').next_back().is_some_and(|verb| VERBS.contains(&verb));
+    let path = &rest[..rest.find(['"', '\''])?];
+    (is_call && !before.contains(' ') && !path.contains(' ')).then(|| format!("/{path}"))
+}
+
+/// Methods of HTTP, as routers name them.
+const VERBS: &[&str] = listed!(PROGRAMS, "definitions: verbs of routers");
+
+/// The name behind a word such as `fn`, and what kind of thing it is if the word says more than that it is code.
+fn by_keyword(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    let keyword = words.by_ref().find(|word| !BEFORE_DEFINING.has(word))?;
+    if !DEFINING.has(keyword.trim_end_matches('(')) {
+        return None;
+    }
+    let name = identifier(words.next()?)?;
+    let behind = line.split_once(name)?.1;
+    let is_called =
+        behind.starts_with(['(', '<']) || behind.split_once('=').is_some_and(|(_, value)| is_function(value));
+    // Values within a function are nothing that others use.
+    let is_value = VALUES.contains(&keyword);
+    let is_used = line.starts_with("export") || line.starts_with("pub") || !name.contains(char::is_lowercase);
+    match is_called {
+        true => Some(format!("{name}()")),
+        false => (!is_value || is_used).then(|| name.to_owned()),
+    }
+}
+
+/// Whether a value begins as a function does: `(row) => …`, `async row => …`, `function (row) {`.
+fn is_function(value: &str) -> bool {
+    let value = value.trim_start();
+    let value = value.strip_prefix("async").map_or(value, str::trim_start);
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|one| one.is_alphanumeric() || "_$".contains(one));
+    value.starts_with("function")
+        || value.split_once("=>").is_some_and(|(before, _)| before.starts_with('(') || is_name(before.trim_end()))
+}
+
+/// Words that define values.
+const VALUES: &[&str] = listed!(PROGRAMS, "definitions: values");
+
+/// The name of a method without such a word: `public List<Row> rows(int from) {`, `async remove(row) {`. Of a field, what
+/// stands before its value: `private Long id;`.
+fn method(line: &str) -> Option<String> {
+    let first = line.split(|one: char| !one.is_alphanumeric()).next().unwrap_or_default();
+    if CONTROL.contains(&first) || line.starts_with(['}', '/', '*', '<', '#']) {
+        return None;
+    }
+    let has_modifier = line.split_whitespace().next().is_some_and(|word| BEFORE_DEFINING.has(word));
+    if let Some((before, rest)) = line.split_once('(') {
+        let is_body = line.ends_with('{') && rest.contains(')') && !before.contains(['=', '.', '"', '\'']);
+        let name = before.split_whitespace().next_back().and_then(identifier)?;
+        return (is_body && (has_modifier || !before.contains(' ')) && before.ends_with(name))
+            .then(|| format!("{name}()"));
+    }
+    let declared = line.strip_suffix(';').filter(|_| has_modifier)?;
+    let declared = declared.split('=').next().unwrap_or(declared);
+    declared.split_whitespace().next_back().and_then(identifier).map(str::to_owned)
+}
+
+/// The identifier with which a word begins.
+fn identifier(word: &str) -> Option<&str> {
+    let word = word.trim_start_matches(['*', '&', '"', '\'']);
+    let end =
+        word.find(|one: char| !one.is_alphanumeric() && !matches!(one, '_' | '$' | '!' | '?')).unwrap_or(word.len());
+    Some(&word[..end])
+        .filter(|name| name.chars().next().is_some_and(|first| first.is_alphabetic() || "_$".contains(first)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn added_names_are_those_that_lines_define() {
+        for (line, name) in [
+            ("pub(crate) async fn write(rows: &[Row]) -> Result<()> {", Some("write()")),
+            ("def read_blocks(path):", Some("read_blocks()")),
+            ("export const getRows = (tableId) => request.get(`/rows/${tableId}`)", Some("getRows()")),
+            ("class FallbackContext:", Some("FallbackContext")),
+            ("public static final String BUILD_TAG = \"b32\";", Some("BUILD_TAG")),
+            ("private Long repositoryMethodId;", Some("repositoryMethodId")),
+            ("public ResponseEntity<List<Row>> rows(@PathVariable Long id) {", Some("rows()")),
+            ("async removeServiceMethod(row) {", Some("removeServiceMethod()")),
+            ("@PostMapping(\"/tables/{id}/service-methods\")", Some("/tables/{id}/service-methods")),
+            ("app.get('/rows', (request, reply) => {", Some("/rows")),
+            ("const response = await load();", None),
+            ("#[derive(Debug)]", None),
+            ("if (rows.length > 3) {", None),
+            ("return rows(3);", None),
+            ("log.info(\"/rows\")", None),
+            ("rows.push(row);", None),
+            ("} else if (a(b)) {", None),
+            ("## Installation", None),
+        ] {
+            assert_eq!(defined(line, Language::Code).as_deref(), name, "{line}");
+        }
+        assert_eq!(defined("## Installation", Language::Prose).as_deref(), Some("\"Installation\""));
+        assert_eq!(defined(".card:hover {", Language::Styles).as_deref(), Some(".card:hover"));
+    }
+
+    #[test]
+    fn definitions_are_told_apart_from_imports() {
+        let ranks = ["import os", "limit = 3 * size", "    )", "def read_blocks(path):", "# Blocks of a shop"]
+            .map(LineRank::of);
+        use LineRank::{Definition, Import, Other};
+        assert_eq!(ranks, [Import, Other, Import, Definition, Definition]);
+        assert_eq!(LineRank::of("pub(crate) async fn write() {"), Definition);
+        assert_eq!(LineRank::of("export default function Page() {"), Definition);
+        assert_eq!(LineRank::of("from a import b"), Import);
+    }
+
+    #[test]
+    fn what_is_left_to_do_is_no_part_of_a_name() {
+        for line in ["let a = 1; // TODO: count them", "# FIXME later", "TODO", "raise NotImplementedError", "todo!()"]
+        {
+            assert!(is_unfinished(line), "{line}");
+        }
+        for line in ["const TODO_KEY = 'todos';", "show(TODOS)", "the list of TODO items"] {
+            assert!(!is_unfinished(line), "{line}");
+        }
+    }
+}
