@@ -875,6 +875,23 @@ fn any_message() -> impl Strategy<Value = Arc<Message>> {
     ]
 }
 
+#[test]
+fn a_command_is_the_same_deed_in_the_next_summary() {
+    for command in ["0`", "ls`", "make `date`", "echo `rm a` 'b'"] {
+        let messages = [runs("1", command), returns("1", "", false)];
+        let first = text_of(&history(&prepared(&messages)));
+        let again =
+            text_of(&ExtractiveInput { previous_summary: Some(&first), style: style(2 * ENOUGH), ..history(&[]) });
+        let done = |text: &str| SummaryDocument::parse(text).body[Section::Done].clone();
+        let told = |item: &String| item.starts_with("Ran ");
+        assert_eq!(
+            done(&again).into_iter().filter(told).count(),
+            done(&first).into_iter().filter(told).count(),
+            "{command}"
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn stays_in_the_budget_with_all_headings_and_the_same_again(

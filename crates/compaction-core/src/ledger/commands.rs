@@ -486,11 +486,12 @@ fn split_outside_quotes<'a>(command: &'a str, mark: &'a str) -> impl Iterator<It
     })
 }
 
-/// The characters outside of quotes, with their offsets. Separators of commands inside quotes do not
-/// count.
+/// The characters outside of quotes, with their offsets. Separators of commands inside quotes do not count. Items have a
+/// single quote in the place of each backtick, and must be read as the command itself is.
 fn outside_quotes(command: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
-    command.char_indices().filter(move |(_, character)| match (quote, *character) {
+    let mark_of = |character: char| if character == '`' { '\'' } else { character };
+    command.char_indices().filter(move |(_, character)| match (quote, mark_of(*character)) {
         (None, mark @ ('"' | '\'')) => {
             quote = Some(mark);
             false
@@ -506,7 +507,7 @@ fn outside_quotes(command: &str) -> impl Iterator<Item = (usize, char)> {
 }
 
 fn has_quotes(command: &str) -> bool {
-    memchr::memchr2(b'"', b'\'', command.as_bytes()).is_some()
+    memchr::memchr3(b'"', b'\'', b'`', command.as_bytes()).is_some()
 }
 
 fn without_quoted(command: &str) -> Cow<'_, str> {

@@ -87,7 +87,8 @@ pub(super) fn is_unfinished(line: &str) -> bool {
                 && is_word(behind.chars().next())
         })
     };
-    UNFINISHED.iter().any(|mark| line.contains(mark)) || UNFINISHED_COMMENTS.iter().any(in_comment)
+    let lower = line.to_ascii_lowercase();
+    UNFINISHED.iter().any(|mark| lower.contains(mark)) || UNFINISHED_COMMENTS.iter().any(in_comment)
 }
 
 /// Marks that begin a comment anywhere in a line.
