@@ -12,6 +12,11 @@ pub fn utf16_len(text: &str) -> usize {
     text.as_bytes().chunks(127).map(|bytes| usize::from(bytes.iter().map(units).sum::<u8>())).sum()
 }
 
+/// The last part of a path, with either kind of separator.
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
 /// UTF-16 units per token in an estimate.
 pub(crate) const UNITS_PER_TOKEN: u64 = 4;
 

@@ -4,7 +4,7 @@
 use super::bold::without_bold;
 use super::choices::{chosen, offered, stems};
 use super::closed_requests::continues;
-use super::constraints::is_constraint;
+use super::constraints::{TASKS, is_constraint};
 use super::cues::{has_name, is_guess, is_sized, is_trivial};
 use super::notes::{AGREED, DECIDED, REFUSED, answered_to};
 use super::problems::reports;
@@ -48,7 +48,7 @@ const REFUSALS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: refusals");
 static ROUTINE: WordList = word_list!(SPACED, "answers: routine");
 const ROUTINE_UNSPACED: &[&str] = listed!(UNSPACED, "answers: routine");
 /// Words between two things of which a question lets a person choose one.
-static EITHER: WordList = word_list!(SPACED, "answers: either");
+pub(crate) static EITHER: WordList = word_list!(SPACED, "answers: either");
 const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
 /// Words of the model's own advice.
 static ADVISING: WordList = word_list!(SPACED, "answers: advising");
@@ -339,8 +339,6 @@ pub(super) fn tells_state(message: &str, answer: &str) -> bool {
 
 /// Most UTF-16 units of a message in scripts without spaces that only answers.
 const LONGEST_UNSPACED: usize = 24;
-/// First words of a clause that gives a task.
-static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 
 /// Whether a short message only answers what `answer` asks at its end, or takes one of its options: it agrees, refuses,
 /// lets the model go on or names what was asked about, and gives no other task.

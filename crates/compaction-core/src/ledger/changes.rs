@@ -162,7 +162,7 @@ impl Change<'_> {
             }
             None => {
                 let text = blocks_text(&answer.content, "\n");
-                let own = changes_in_text(prefix_utf16(&text, MOST_READ)).into_iter();
+                let own = changes_in_text(prefix_utf16(&text, MOST_READ)).into_iter().flatten();
                 found.extend(
                     own.filter(|one| one.path.is_some_and(|path| shown(path) == self.path)).map(ReadChange::of),
                 );
@@ -213,8 +213,7 @@ fn is_path(text: &str) -> bool {
 
 fn in_text(text: &str, old: &[String]) -> Vec<ReadChange> {
     // What replaces a text is no diff.
-    let marked = if old.is_empty() { changes_in_text(text) } else { Vec::new() };
-    if !marked.is_empty() {
+    if let Some(marked) = changes_in_text(text).filter(|_| old.is_empty()) {
         return marked.into_iter().map(ReadChange::of).collect();
     }
     let removed = old.iter().flat_map(|text| text.lines()).take(MOST_LINES);

@@ -62,7 +62,7 @@ const REFUSING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: refusing"
 static UNDOING: WordList = word_list!(SPACED, "closed requests: undoing");
 const UNDOING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: undoing");
 /// Words by which a reported problem is that of the last answer.
-static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
+pub(crate) static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
 const PERSISTING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: persisting");
 
 /// Beginnings of messages by which a person does not want what was done.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::text::{WordList, clip, clip_middle, word_list};
 use crate::phrases::{PROGRAMS, listed};
-use crate::text::utf16_len;
+use crate::text::{base_name, utf16_len};
 
 /// Programs that look things up and change nothing.
 static LOOKUPS: WordList = word_list!(PROGRAMS, "commands: lookups");
@@ -428,7 +428,7 @@ fn without_launchers(step: &str) -> &str {
     let mut rest = step.trim_start();
     // Each of them is shorter than the rest.
     while let Some((first, after)) = rest.split_once(' ') {
-        let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
+        let name = base_name(first);
         let after = after.trim_start();
         let launched = LAUNCHERS.iter().filter(|(launcher, _)| *launcher == name);
         let Some(own) = launched.into_iter().find_map(|(_, verb)| after.strip_prefix(verb)) else { break };

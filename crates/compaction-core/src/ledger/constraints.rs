@@ -147,16 +147,16 @@ fn corrects(sentence: &str, words: &str) -> bool {
 
 /// Words of demands that hold for more than the request which they are part of: what says for how long or for what
 /// all, and what forbids something.
-static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
+pub(crate) static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
 /// The same in languages without spaces between words.
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
 /// Answers that a demand may follow. They forbid nothing.
 static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 
 /// Words among them that only forbid. Beside a task in the same sentence they hold for that task.
-static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
+pub(crate) static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// First words of a clause that gives a task.
-static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
+pub(crate) static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// The same in languages without spaces between words, words of sentences that hold in general instead, and words before
 /// such a task that make it none.
 const TASKS_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: tasks");

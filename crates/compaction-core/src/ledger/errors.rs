@@ -17,7 +17,7 @@ use super::person::{is_interruption, words_in_result};
 use super::terms::TextHashing;
 use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours, word_list};
 use crate::phrases::{HARNESSES, PROGRAMS, SPACED, UNSPACED, listed};
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::text::{base_name, prefix_utf16, suffix_utf16, utf16_len};
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 2;
@@ -193,12 +193,12 @@ impl Errors {
 
     /// Records that a file is gone, or as it was before. Commands that name it will not run again.
     pub(super) fn resolve_naming(&mut self, path: &str) {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let name = base_name(path);
         if !name.contains('.') {
             return;
         }
         let list = &mut self.list;
-        let is_name = |word: &str| word.rsplit(['/', '\\']).next() == Some(name);
+        let is_name = |word: &str| base_name(word) == name;
         self.open.retain(|index, _| {
             let subject = list[*index].subject.as_deref().unwrap_or_default();
             let is_named = subject.split([' ', '"', '\'']).any(is_name);
@@ -337,7 +337,7 @@ const SAME_TOOLS: [&[&str]; 2] = [
 /// The tools of a command line: the first of the programs that run the same tests, or its own program.
 fn tools_of(command: &str) -> &str {
     let first = command.split_whitespace().next().unwrap_or_default();
-    let program = first.rsplit(['/', '\\']).next().unwrap_or(first);
+    let program = base_name(first);
     SAME_TOOLS.iter().find(|tools| tools.contains(&program)).map_or(program, |tools| tools[0])
 }
 

@@ -3,7 +3,7 @@
 
 use super::causes::{MARGIN, cause};
 use super::text::{clip, one_line, without_colours};
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::text::{base_name, prefix_utf16, suffix_utf16, utf16_len};
 
 /// Most names that are kept.
 pub(super) const MOST_NAMES: usize = 5;
@@ -309,7 +309,7 @@ fn is_number(text: &str) -> bool {
 
 /// Whether a text is the path of a file.
 fn is_path(text: &str) -> bool {
-    let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
+    let name = base_name(text);
     let ending = name.rsplit_once('.').map(|(_, ending)| ending);
     let is_ending =
         |ending: &str| (1..=6).contains(&ending.len()) && ending.bytes().all(|one| one.is_ascii_alphanumeric());

@@ -12,6 +12,7 @@ use super::terms::{TextHashing, small_letters, trimmed};
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
 use crate::entry::EntryId;
+use crate::text::base_name;
 
 /// Most names that are counted at once. Beyond that, the least important are forgotten.
 const MOST_COUNTED: usize = 1 << 15;
@@ -214,7 +215,7 @@ const SHORTEST_HASH: usize = 8;
 
 /// Whether the name of a file has a hash in it: `main.1608a09b.js`, `chunk-5F3A9C21.css`.
 fn is_generated(name: &str) -> bool {
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let file = base_name(name);
     let is_hash = |part: &str| {
         let has = |is_one: fn(&u8) -> bool| part.bytes().any(|byte| is_one(&byte));
         part.len() >= SHORTEST_HASH

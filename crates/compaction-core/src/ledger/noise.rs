@@ -9,6 +9,7 @@ use super::statements::{Statement, Voice};
 use super::terms::TextHashing;
 use super::text::{WordList, has_piece, may_be_unspaced, normalised, starts_with_piece, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::text::base_name;
 
 /// Words of a message that only praises, and those that may stand around them.
 static PRAISE: WordList = word_list!(SPACED, "noise: praise");
@@ -33,7 +34,7 @@ const LONGEST_NAME: usize = 40;
 
 /// For each statement of a ledger, whether it is noise.
 pub(crate) fn noise(ledger: &Ledger) -> Vec<bool> {
-    let files = ledger.files.iter().map(|file| file.path.rsplit(['/', '\\']).next().unwrap_or_default());
+    let files = ledger.files.iter().map(|file| base_name(&file.path));
     of_statements(&ledger.statements, &files.collect())
 }
 

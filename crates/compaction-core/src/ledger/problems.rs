@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::constraints::{clauses, is_constraint};
+use super::constraints::{FORBIDDING, clauses, is_constraint};
 use super::errors::{error_line, is_cause, lines_with_causes};
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
@@ -250,8 +250,6 @@ pub(crate) fn gives_up(message: &str) -> bool {
 /// Phrases by which a person has something left for later, in any sentence.
 static SETTING_ASIDE: WordList = word_list!(SPACED, "problems: setting aside");
 const SETTING_ASIDE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: setting aside");
-
-static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 
 /// Whether a message leaves what was worked on for later: `let's forget the tests for a while`.
 pub(crate) fn sets_aside(message: &str) -> bool {

@@ -2,7 +2,8 @@
 
 use super::answers::begins_work;
 use super::choices::{stems, takes_option};
-use super::constraints::{clauses, gives_task, is_constraint};
+use super::closed_requests::PERSISTING;
+use super::constraints::{FORBIDDING, LASTING, clauses, gives_task, is_constraint};
 use super::names::ending;
 use super::notes::LATER;
 use super::problems::reported;
@@ -12,13 +13,12 @@ use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, 
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
-/// Words of demands that hold for long, forbid, or refuse what was done.
-static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
+/// Words of demands that hold for long, in languages without spaces between words.
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
+/// Words that refuse what was done.
 static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
-static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
-/// Words of reports that something is still so.
-static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
+/// Beginnings of demands that hold from then on.
+pub(crate) static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
 /// Most UTF-16 units of a message that only sets rules, and the words among which each of its sentences says so.
 const LONGEST_RULE: usize = 200;
 const RULE_WORDS: usize = 4;
@@ -54,7 +54,6 @@ const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: waiting");
 /// Words of such a ban for the work that is not to begin.
 static BEGINNING: WordList = word_list!(SPACED, "rules: beginning");
 const BEGINNING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: beginning");
-static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// Phrases by which a person lets work begin that waited for it.
 static GOING_AHEAD: WordList = word_list!(SPACED, "rules: going ahead");
 const GOING_AHEAD_UNSPACED: &[&str] = listed!(UNSPACED, "rules: going ahead");

@@ -10,6 +10,7 @@ use std::cell::OnceCell;
 
 use super::cues::is_sized;
 use super::notes::{AGREED, REFUSED, answered_with};
+use crate::text::base_name;
 pub(super) use words::build_tables;
 use words::{Cue, Language, Sentence, Word};
 
@@ -409,7 +410,7 @@ fn ends_path(path: &str, name: &str) -> bool {
 /// Whether `text` contains the beginning of `term`, ignoring case. `lower` is for the text in lower case.
 fn has_start_of(text: &str, lower: &OnceCell<String>, term: &str) -> bool {
     // The last part of a path is enough.
-    let name = term.rsplit(['/', '\\']).next().unwrap_or(term);
+    let name = base_name(term);
     let start = name.char_indices().nth(3).map_or(name, |(end, _)| &name[..end]);
     let Some(first) = start.bytes().next() else { return true };
     if !text.is_ascii() || !start.is_ascii() {

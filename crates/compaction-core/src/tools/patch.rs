@@ -94,45 +94,15 @@ fn is_bare_diff(text: &str) -> bool {
 
 /// The lines that a patch or the blocks of an edit add to files. Any other text is added as a whole.
 pub fn added_lines(text: &str) -> Vec<&str> {
-    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) {
-        let added = text.lines().filter_map(|line| line.strip_prefix('+')).filter(|line| !line.starts_with("++"));
-        return added.map(str::trim).collect();
+    match changes_in_text(text) {
+        Some(changes) => changes.into_iter().flat_map(|change| change.added).collect(),
+        None => text.lines().map(str::trim).collect(),
     }
-    if !has(REPLACE) && !has(SEARCH) {
-        return text.lines().map(str::trim).collect();
-    }
-    let mut is_added = false;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        match line {
-            _ if line.starts_with("=======") => is_added = true,
-            _ if line.starts_with(REPLACE) => is_added = false,
-            _ if is_added => lines.push(line.trim()),
-            _ => {}
-        }
-    }
-    lines
 }
 
 /// The lines that a patch or the blocks of an edit take out of files. Any other text takes out none.
 pub fn removed_lines(text: &str) -> Vec<&str> {
-    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) {
-        let removed = text.lines().filter_map(|line| line.strip_prefix('-')).filter(|line| !line.starts_with("--"));
-        return removed.map(str::trim).collect();
-    }
-    let mut is_removed = false;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        match line {
-            _ if line.starts_with(SEARCH) => is_removed = true,
-            _ if line.starts_with("=======") => is_removed = false,
-            _ if is_removed => lines.push(line.trim()),
-            _ => {}
-        }
-    }
-    lines
+    changes_in_text(text).into_iter().flatten().flat_map(|change| change.removed).collect()
 }
 
 /// Whether a text is a diff of which the lines that stay have no mark: at least half of its lines are taken out or added.
@@ -157,13 +127,13 @@ pub struct FileChange<'t> {
     pub added: Vec<&'t str>,
 }
 
-/// The changes in a patch, a diff, or the blocks of an edit, file by file. Any other text has none.
-pub fn changes_in_text(text: &str) -> Vec<FileChange<'_>> {
+/// The changes in a patch, a diff, or the blocks of an edit, file by file; `None` for any other text.
+pub fn changes_in_text(text: &str) -> Option<Vec<FileChange<'_>>> {
     let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
     if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) || is_part_of_diff(text) {
-        return in_patch(text);
+        return Some(in_patch(text));
     }
-    if has(SEARCH) && has(REPLACE) { in_blocks(text) } else { Vec::new() }
+    (has(SEARCH) || has(REPLACE)).then(|| in_blocks(text))
 }
 
 fn in_patch(text: &str) -> Vec<FileChange<'_>> {
@@ -179,8 +149,9 @@ fn in_patch(text: &str) -> Vec<FileChange<'_>> {
             found.push(FileChange { path: Some(path), ..FileChange::default() });
         } else if let Some(file) = found.last_mut() {
             match line.split_at_checked(1) {
-                Some(("+", added)) => file.added.push(added.trim()),
-                Some(("-", removed)) => file.removed.push(removed.trim()),
+                // Half a header is no line of a file.
+                Some(("+", added)) if !added.starts_with("++") => file.added.push(added.trim()),
+                Some(("-", removed)) if !removed.starts_with("--") => file.removed.push(removed.trim()),
                 _ => {}
             }
         }
@@ -272,6 +243,23 @@ mod tests {
         let text = "## Error: This SEARCH block failed to exactly match lines in a.rs\n<<<<<<< SEARCH";
         let failed = ("a.rs", "Error: This SEARCH block failed to exactly match lines in a.rs");
         assert_eq!(failed_edits(text).collect::<Vec<_>>(), [failed]);
+    }
+
+    #[test]
+    fn the_changes_of_a_text_are_told_file_by_file() {
+        let change = |path, removed: &[&'static str], added: &[&'static str]| FileChange {
+            path,
+            removed: removed.to_vec(),
+            added: added.to_vec(),
+        };
+        let patch = "*** Begin Patch\n*** Update File: a\n@@\n-old\n+new\n*** Add File: b\n+one\n*** Delete File: c\n*** End Patch";
+        let found = [change(Some("a"), &["old"], &["new"]), change(Some("b"), &[], &["one"])];
+        assert_eq!(changes_in_text(patch).unwrap(), found);
+        let diff = "--- a/x.rs\n+++ b/x.rs\n@@ -1 +1 @@\n-a\n+b\n same";
+        assert_eq!(changes_in_text(diff).unwrap(), [change(Some("x.rs"), &["a"], &["b"])]);
+        let blocks = "src/a.py\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n```";
+        assert_eq!(changes_in_text(blocks).unwrap(), [change(Some("src/a.py"), &["old"], &["new"])]);
+        assert_eq!(changes_in_text("one\n  two"), None);
     }
 
     #[test]

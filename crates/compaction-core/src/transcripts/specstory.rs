@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::formats::node::{object, string};
 use crate::json::Json;
 use crate::ledger::file_names;
+use crate::text::base_name;
 use crate::tools::edits_files;
 
 const OPEN: &str = "<tool-use ";
@@ -200,7 +201,7 @@ impl SpecStory {
     }
 
     fn note_file(&mut self, path: &str) {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let name = base_name(path);
         match self.files.get_mut(name) {
             // The person often gives the name only.
             Some(known) if known.as_deref() == Some(name) => *known = Some(path.to_owned()),
@@ -216,7 +217,7 @@ impl SpecStory {
         let name = self.announced.as_ref()?;
         let is_new = || diff.lines().all(|line| line.starts_with('+') || line.trim().is_empty());
         let new = || is_new().then(|| name.clone());
-        let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        let base = base_name(name);
         self.files
             .get(base)
             .map_or_else(new, |known| known.clone().or_else(|| Some(name.clone()).filter(|_| name != base)))

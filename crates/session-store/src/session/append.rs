@@ -206,17 +206,15 @@ impl Session {
 
     /// A new id for an entry: a UUID while only the end of a large session was read.
     pub fn new_entry_id(&self) -> EntryId {
-        self.new_id_besides(&mut HashSet::new())
+        self.new_id_besides(&HashSet::new())
     }
 
-    /// A new id that is not in `ids`. Adds it there.
-    pub(super) fn new_id_besides(&self, ids: &mut HashSet<EntryId>) -> EntryId {
-        let id = match self.known.get() {
+    /// A new id that is not in `ids`.
+    pub(super) fn new_id_besides(&self, ids: &HashSet<EntryId>) -> EntryId {
+        match self.known.get() {
             Some(index) => header::entry_id(|id| index.slot(id).is_some() || ids.contains(id)),
             None => header::long_entry_id(),
-        };
-        ids.insert(id.clone());
-        id
+        }
     }
 
     fn check_writable(&self) -> Result<(), StoreError> {
@@ -259,10 +257,11 @@ impl Session {
         }
         let (first, rest) =
             new.split_first().ok_or_else(|| StoreError::InvalidEntry { reason: "there is none".to_owned() })?;
-        let (mut lines, entry) = self.build(first, parent_id.as_ref(), &mut ids)?;
+        let (mut lines, entry) = self.build(first, parent_id.as_ref(), &ids)?;
         let (mut last, mut before) = (Arc::new(entry), Vec::new());
         for new in rest {
-            let (line, entry) = self.build(new, Some(last.id()), &mut ids)?;
+            ids.insert(last.id().clone());
+            let (line, entry) = self.build(new, Some(last.id()), &ids)?;
             before.push(std::mem::replace(&mut last, Arc::new(entry)));
             lines.push('\n');
             lines.push_str(&line);
@@ -270,12 +269,12 @@ impl Session {
         Ok(Chain { lines, last, before })
     }
 
-    /// The line of an entry, and the entry as parsed from it. `ids` has the ids of the chain; a new id is added to it.
+    /// The line of an entry, and the entry as parsed from it. `ids` has the other ids of the chain.
     fn build(
         &self,
         new: &NewEntry<'_>,
         parent_id: Option<&EntryId>,
-        ids: &mut HashSet<EntryId>,
+        ids: &HashSet<EntryId>,
     ) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
         let id = match &new.id {

@@ -666,9 +666,13 @@ impl Session {
         let mut later = Vec::new();
         while let Some(header) = branch.header(later.len())? {
             if header.kind == EntryKind::Compaction && compaction_id.is_none_or(|id| *id == header.id) {
-                let mut ids = HashSet::new();
-                let mark_id = self.new_id_besides(&mut ids);
-                let copied = |id| (id, self.new_id_besides(&mut ids));
+                let mark_id = self.new_entry_id();
+                let mut ids = HashSet::from([mark_id.clone()]);
+                let copied = |entry| {
+                    let id = self.new_id_besides(&ids);
+                    ids.insert(id.clone());
+                    (entry, id)
+                };
                 let replayed = later.into_iter().rev().map(copied).collect();
                 let (compaction_id, parent_id) = (header.id, header.parent_id);
                 return Ok(Some(Undo { compaction_id, parent_id, leaf_id, mark_id, replayed }));

@@ -16,6 +16,7 @@ use crate::ledger::outcomes::told_command;
 use crate::ledger::text::quote;
 use crate::ledger::{CommandRecord, FileRecord, Statement, Voice};
 use crate::summary::Section;
+use crate::text::base_name;
 use crate::tools::edits_files;
 
 /// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
@@ -34,11 +35,6 @@ const NUMBER_MARKS: [&str; 7] =
     ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
 static PULL_REQUEST_MARKS: LazyLock<AhoCorasick> =
     LazyLock::new(|| automaton(ADDRESS_MARKS.into_iter().chain(NUMBER_MARKS), false));
-
-/// The last part of a path.
-fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
-}
 
 impl Builder<'_> {
     /// Commits, pushes, pull requests, and the last outcome of each kind of test.
@@ -125,8 +121,8 @@ impl Builder<'_> {
             .collect();
         let names: Vec<String> = newest.iter().map(|(file, _)| self.states.name(file)).collect();
         let told = |at: usize| {
-            let own = file_name(&names[at]);
-            let is_only = names.iter().filter(|other| file_name(other) == own).count() == 1;
+            let own = base_name(&names[at]);
+            let is_only = names.iter().filter(|other| base_name(other) == own).count() == 1;
             quote(&shown(if is_only { own } else { &names[at] }))
         };
         let mut seen: HashSet<&str> = HashSet::new();

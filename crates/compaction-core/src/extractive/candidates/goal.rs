@@ -7,6 +7,7 @@ use crate::extractive::Turn;
 use crate::extractive::pool::Rank;
 use crate::ledger::answers::is_assent;
 use crate::ledger::closed_requests::{accepts, answered_start, nearly_repeats, reopens, said_first};
+use crate::ledger::constraints::TASKS;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::error_line;
 use crate::ledger::notes::{
@@ -14,7 +15,7 @@ use crate::ledger::notes::{
     TAKEN_BACK, THEN, UNDID_WORK, undone,
 };
 use crate::ledger::requests::{WORK, is_quoted, is_telling};
-use crate::ledger::rules::only_sets_rules;
+use crate::ledger::rules::{FROM_NOW_ON, only_sets_rules};
 use crate::ledger::slash::RESETS;
 use crate::ledger::statements::{is_prose, sentences};
 use crate::ledger::templates::task;
@@ -253,10 +254,6 @@ static EXPLORING: WordList = word_list!(SPACED, "goal: exploring");
 const EXPLORING_UNSPACED: &[&str] = listed!(UNSPACED, "goal: exploring");
 static EXPLORED: WordList = word_list!(SPACED, "goal: explored");
 const EXPLORED_UNSPACED: &[&str] = listed!(UNSPACED, "goal: explored");
-/// First words of a rule that holds from then on. It stands with the constraints, with what lifts it.
-static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
-/// First words of a clause that gives a task.
-static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
 /// Most UTF-16 units of such a request, and the words among which it says so.
 const LONGEST_EXPLORING: usize = 160;
 const EXPLORING_WORDS: usize = 5;

@@ -1,8 +1,9 @@
 //! What a finished turn waits for: what its answer asks the person to do, and the ways between which it lets them choose.
 
 use super::Builder;
-use crate::ledger::answers::asks_to_try;
+use crate::ledger::answers::{EITHER, asks_to_try};
 use crate::ledger::commands::{looks_up, purposes};
+use crate::ledger::constraints::FORBIDDING;
 use crate::ledger::notes::{CHOICE_OF_USER, FOR_THE_USER};
 use crate::ledger::text::{WordList, clip_middle, first_words, has_piece, normalised, word_list};
 use crate::ledger::{NoteKind, Outcome};
@@ -11,11 +12,9 @@ use crate::phrases::{SPACED, UNSPACED, listed};
 /// Beginnings of sentences by which an answer offers several ways to go on.
 static OFFERING: WordList = word_list!(SPACED, "waiting: offering");
 const OFFERING_UNSPACED: &[&str] = listed!(UNSPACED, "waiting: offering");
-/// Words that deny, and first words of a sentence among which they make an offer a report.
-static DENYING: WordList = word_list!(SPACED, "constraints: forbidding");
+/// First words of a sentence among which a word that denies makes an offer a report.
 const FIRST_WORDS: usize = 4;
-/// Words between such ways.
-static EITHER: WordList = word_list!(SPACED, "answers: either");
+/// Words between such ways, in languages without spaces between words.
 const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
 /// Last sentences of an answer that may ask for something, and those that may offer a choice.
 const ASKED_WITHIN: usize = 8;
@@ -55,7 +54,7 @@ impl Builder<'_> {
 /// Whether a sentence lets the person choose between several ways.
 fn offers(sentence: &str) -> bool {
     let words = normalised(sentence);
-    EITHER.is_in(&words) && OFFERING.starts(&words) && !DENYING.is_in(&first_words(sentence, FIRST_WORDS))
+    EITHER.is_in(&words) && OFFERING.starts(&words) && !FORBIDDING.is_in(&first_words(sentence, FIRST_WORDS))
         || has_piece(sentence, EITHER_UNSPACED) && has_piece(sentence, OFFERING_UNSPACED)
 }
 
