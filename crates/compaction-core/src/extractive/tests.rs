@@ -876,6 +876,23 @@ fn any_message() -> impl Strategy<Value = Arc<Message>> {
 }
 
 #[test]
+fn changes_of_a_file_fold_into_those_of_an_earlier_summary() {
+    let edit = |id: &str, old: &str, new: &str| {
+        let arguments = format!("{{\"path\":\"src/a.py\",\"oldText\":\"{old}\",\"newText\":\"{new}\"}}");
+        [calls(id, "edit", &arguments), returns(id, "ok", false)]
+    };
+    let first = text_of(&history(&prepared(&edit("1", "limit = 3", "limit = 4\\ndef read(path):"))));
+    assert!(first.contains("- [x] Changed `a.py`: adds read(); `limit = 3` \u{2192} `limit = 4`"), "{first}");
+    let first = append_file_blocks(&first, &[], &["src/a.py".to_owned()]);
+    let second = prepared(&edit("2", "def read(path):", "def load(file):"));
+    let again = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&second) });
+    assert_eq!(again.matches("Changed `a.py`").count(), 1, "{again}");
+    assert!(again.contains("`def load(file`; `limit = 3`") && !again.contains("adds read()"), "{again}");
+    let nothing = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&[]) });
+    assert!(nothing.contains("- [x] Changed `a.py`: adds read();"), "{nothing}");
+}
+
+#[test]
 fn a_command_is_the_same_deed_in_the_next_summary() {
     for command in ["0`", "ls`", "make `date`", "echo `rm a` 'b'"] {
         let messages = [runs("1", command), returns("1", "", false)];

@@ -835,6 +835,11 @@ impl<'a> Actions<'a> {
         (files.split_off(excess), commands)
     }
 
+    /// Records what an earlier summary tells of the changes of a file.
+    pub(super) fn note_changes(&mut self, path: &str, text: &str) {
+        self.changes.note_earlier(path, text);
+    }
+
     /// What the newest changes of each file did.
     pub(super) fn take_changes(&mut self) -> Vec<ShownResult> {
         std::mem::take(&mut self.changes).finish()

@@ -78,6 +78,11 @@ impl<'a> Changes<'a> {
         self.earlier = earlier.to_vec();
     }
 
+    /// Adds what an earlier summary tells of a file.
+    pub(super) fn note_earlier(&mut self, path: &str, text: &str) {
+        self.earlier.push(ShownResult::restored(path, text));
+    }
+
     /// Records that `message` changed the file `path`, by the call with the id `call` or else by blocks in its text.
     /// `is_whole` says that it wrote or deleted the whole file.
     pub(super) fn note(&mut self, path: &str, message: &'a Message, call: Option<&str>, is_whole: bool) {

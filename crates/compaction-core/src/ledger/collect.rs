@@ -707,6 +707,11 @@ impl<'a> Collector<'a> {
         self.actions.note_listed(kind, path, place);
     }
 
+    /// Records what an earlier summary tells of the changes of a file.
+    pub(super) fn note_changes(&mut self, path: &str, text: &str) {
+        self.actions.note_changes(path, text);
+    }
+
     /// Adds entries that must be kept.
     pub fn pin(&mut self, ids: impl IntoIterator<Item = EntryId>) {
         let mut known: HashSet<EntryId> = self.pinned.iter().cloned().collect();

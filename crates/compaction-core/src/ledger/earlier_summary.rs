@@ -4,7 +4,7 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, ANSWER_LEFT, ANSWERED_WAITING, AT_FIRST, CHECKED_WITH, CHOICE_OF_USER, COMMAND, COMMANDS, DONE,
+    ANNOUNCED, ANSWER_LEFT, ANSWERED_WAITING, AT_FIRST, CHANGED, CHECKED_WITH, CHOICE_OF_USER, COMMAND, COMMANDS, DONE,
     DONE_WITH, FOCUS, FOR_THE_USER, GO_ON, IDENTIFIERS, IDLE, IN_BACKGROUND, LAST_STEP, LATEST, LEFT_BRANCH,
     LISTED_STEPS, NAMED_BEFORE, NEVER_PUSHED, NO_RESULT, NOTHING_LEFT, OLD_PLAN, PATHS, PROPOSED, RECOMMENDED, REPLIES,
     RESOLVED, SAID_LAST, SHOWN, STILL_FAILS, TAKEN_BACK, THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON,
@@ -14,6 +14,7 @@ use super::statements::LONGEST;
 use super::text::clip_middle;
 use super::{Places, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, Sections, SummaryDocument};
+use crate::text::base_name;
 
 /// Whether an item is generated anew for every summary.
 fn is_of_its_time(item: &str) -> bool {
@@ -82,7 +83,9 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
                             [DONE, DONE_WITH, TAKEN_BACK].iter().find_map(|mark| past.strip_suffix(mark))
                         });
                         let item = bare.or(past).unwrap_or(item);
-                        add_item(section.in_history(), item, SourcePosition::EARLIER, collector);
+                        if !add_changes(item, &document.files.modified_files, collector) {
+                            add_item(section.in_history(), item, SourcePosition::EARLIER, collector);
+                        }
                     }
                 }
             }
@@ -160,6 +163,20 @@ fn add_action(item: &str, place: SourcePosition<'static>, collector: &mut Collec
         return false;
     };
     collector.note_success((kind, target), times.unwrap_or(1), place);
+    true
+}
+
+/// ``Changed `a.rs`, `b.rs`: adds run()``. The names are those of `modified` files where only one has such a name.
+fn add_changes(item: &str, modified: &[String], collector: &mut Collector<'_>) -> bool {
+    let Some((names, text)) = item.strip_prefix(CHANGED).and_then(|rest| rest.split_once("`: ")) else { return false };
+    if !names.starts_with('`') || names.contains(' ') && !names.contains("`, ") {
+        return false;
+    }
+    for name in names.split(", ").map(|name| name.trim_matches('`')) {
+        let mut own = modified.iter().filter(|path| base_name(path) == name);
+        let path = own.next().filter(|_| own.next().is_none());
+        collector.note_changes(path.map_or(name, String::as_str), text);
+    }
     true
 }
 

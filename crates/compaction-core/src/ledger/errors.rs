@@ -21,6 +21,9 @@ use crate::text::{base_name, prefix_utf16, suffix_utf16, utf16_len};
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 2;
+/// The same requests where tests failed by name. They fail until they run again, but what nobody speaks of for so long
+/// is no state of the work.
+const REQUESTS_WITHOUT_TESTS: u64 = 8;
 const SUCCESSES_WITHOUT: u64 = 24;
 /// Successes without a command that is no usual goal of work, and without a program that is not there. The work has
 /// found another way.
@@ -31,8 +34,9 @@ const NO_PROGRAM: &[&str] =
     &["command not found", ": not found", "is not recognized as an internal or external command"];
 /// Words of errors about a tool or a skill that is not there, in lower case.
 const NO_TOOLS: &[&str] = listed!(HARNESSES, "errors: no tools");
-/// Beginnings of messages in the name of the model that tell why a request to it failed.
+/// Words of errors of a provider that refuses requests until a time.
 const LIMITS: &[&str] = listed!(PROGRAMS, "errors: limits");
+/// Beginnings of messages in the name of the model that tell why a request to it failed.
 const FAILED_REQUESTS: &[&str] = listed!(HARNESSES, "errors: failed requests");
 /// Words of errors about a file that is not there, in lower case.
 const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such file", "cannot find the file"];
@@ -280,7 +284,10 @@ impl Errors {
             let mut later = answers.iter().zip(&lower).filter(|((at, _), _)| *at > error.position).peekable();
             let is_of_turn = error.position > since && later.peek().is_some();
             let is_passed_over = is_of_turn && !later.any(|((_, text), lower)| names(text, lower, error));
-            !is_lasting(error) && (is_passed_over || requests - open.requests >= REQUESTS_WITHOUT)
+            match is_lasting(error) {
+                true => requests - open.requests >= REQUESTS_WITHOUT_TESTS,
+                false => is_passed_over || requests - open.requests >= REQUESTS_WITHOUT,
+            }
         });
     }
 
@@ -329,10 +336,8 @@ pub(super) fn is_failed_request(answer: &str) -> bool {
 }
 
 /// Programs that run the same tests.
-const SAME_TOOLS: [&[&str]; 2] = [
-    &["npm", "npx", "yarn", "pnpm", "bun", "node", "jest", "vitest", "mocha"],
-    &["python", "python3", "pytest", "uv", "tox", "nox", "poetry"],
-];
+const SAME_TOOLS: [&[&str]; 2] =
+    [listed!(PROGRAMS, "errors: tools of javascript"), listed!(PROGRAMS, "errors: tools of python")];
 
 /// The tools of a command line: the first of the programs that run the same tests, or its own program.
 fn tools_of(command: &str) -> &str {
@@ -342,8 +347,7 @@ fn tools_of(command: &str) -> &str {
 }
 
 /// Words of a command that say no more than that tests run.
-const OF_ALL_TESTS: [&str; 10] =
-    ["run", "exec", "test", "tests", "nextest", "pytest", "vitest", "jest", "mocha", "unittest"];
+const OF_ALL_TESTS: &[&str] = listed!(PROGRAMS, "errors: words of all tests");
 
 /// Whether a command runs all tests: it names no file, no test and no package.
 fn runs_all_tests(command: &str) -> bool {

@@ -13,6 +13,7 @@ use crate::ledger::commands::{clip_command, is_check, only_formats, only_looks, 
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{CHANGED, CHANGED_SINCE, COMMITTED, RESET_TO, TOOK_BACK};
 use crate::ledger::outcomes::told_command;
+use crate::ledger::results::ShownResult;
 use crate::ledger::text::quote;
 use crate::ledger::{CommandRecord, FileRecord, Statement, Voice};
 use crate::summary::Section;
@@ -108,32 +109,31 @@ impl Builder<'_> {
     pub(super) fn changes(&mut self) {
         let files: HashMap<String, &FileRecord> =
             self.ledger.files.iter().map(|file| (shown(&file.path), file)).collect();
-        let newest: Vec<(&FileRecord, &str)> = self
-            .ledger
-            .changes
-            .iter()
-            .rev()
-            .take(MOST_FILES_CHANGED)
-            .filter_map(|change| {
-                let file = files.get(&change.target).filter(|file| !self.states.is_file_taken_back(file))?;
-                Some((*file, change.text.as_str()))
-            })
-            .collect();
-        let names: Vec<String> = newest.iter().map(|(file, _)| self.states.name(file)).collect();
+        // An earlier summary may tell of a file by its name alone.
+        let known = self.ledger.changes.iter().rev().map(|change| (files.get(&change.target).copied(), change));
+        let standing = known.filter(|(file, _)| !file.is_some_and(|file| self.states.is_file_taken_back(file)));
+        let newest: Vec<(Option<&FileRecord>, &ShownResult)> = standing.take(MOST_FILES_CHANGED).collect();
+        let name = |(file, change): &(Option<&FileRecord>, &ShownResult)| match file {
+            Some(file) => self.states.name(file),
+            None => change.target.clone(),
+        };
+        let names: Vec<String> = newest.iter().map(name).collect();
         let told = |at: usize| {
             let own = base_name(&names[at]);
             let is_only = names.iter().filter(|other| base_name(other) == own).count() == 1;
             quote(&shown(if is_only { own } else { &names[at] }))
         };
         let mut seen: HashSet<&str> = HashSet::new();
-        for (at, (file, text)) in newest.iter().enumerate().filter(|(_, (_, text))| seen.insert(text)) {
+        for (at, (file, change)) in newest.iter().enumerate().filter(|(_, (_, change))| seen.insert(&change.text)) {
             // What was done to several files alike is one line.
-            let alike: Vec<usize> = (at..newest.len()).filter(|other| newest[*other].1 == *text).collect();
+            let alike: Vec<usize> = (at..newest.len()).filter(|other| newest[*other].1.text == change.text).collect();
             let mut named: Vec<String> = alike.iter().take(MOST_CHANGED).map(|at| told(*at)).collect();
             let more = alike.len() - named.len();
             named.extend((more > 0).then(|| format!("{more} more")));
-            let origin = Origin { position: file.changed_at, times: 1, sources: Some(&file.sources) };
-            self.pool.add(Section::Done, &format!("{CHANGED}{}: {text}", named.join(", ")), origin, Rank::Low);
+            let (position, sources) = (file.map_or(0, |file| file.changed_at), file.map(|file| &file.sources));
+            let origin = Origin { position, times: 1, sources };
+            let item = format!("{CHANGED}{}: {}", named.join(", "), change.text);
+            self.pool.add(Section::Done, &item, origin, Rank::Low);
         }
     }
 
