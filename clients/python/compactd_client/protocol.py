@@ -1053,6 +1053,11 @@ class InitializeParams(TypedDict):
     # Working directory of sessions that name none. Default: that of the server.
     cwd: NotRequired[str | None]
 
+    # Settings that the settings files override. A host whose model shall write the summaries where
+    # a person has not
+    # chosen gives `{"compactd": {"summarizer": ["host", "extractive"]}}`.
+    defaultSettings: NotRequired[FreeObject | None]
+
     # Process id of the parent. The server ends when the parent dies.
     processId: NotRequired[int | None]
 

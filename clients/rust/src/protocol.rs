@@ -1346,6 +1346,11 @@ pub struct InitializeParams {
     /// Working directory of sessions that name none. Default: that of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// Settings that the settings files override. A host whose model shall write the summaries where a
+    /// person has not
+    /// chosen gives `{"compactd": {"summarizer": ["host", "extractive"]}}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_settings: Option<FreeObject>,
     /// Process id of the parent. The server ends when the parent dies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_id: Option<u64>,
@@ -1367,6 +1372,7 @@ impl InitializeParams {
             agent_dir: None,
             capabilities: None,
             cwd: None,
+            default_settings: None,
             process_id: None,
             session_dir: None,
             settings: None,

@@ -883,6 +883,12 @@ export interface InitializeParams {
   capabilities?: ClientCapabilities;
   /** Working directory of sessions that name none. Default: that of the server. */
   cwd?: string | null;
+  /**
+   * Settings that the settings files override. A host whose model shall write the summaries where a
+   * person has not
+   * chosen gives `{"compactd": {"summarizer": ["host", "extractive"]}}`.
+   */
+  defaultSettings?: FreeObject | null;
   /** Process id of the parent. The server ends when the parent dies. */
   processId?: number | null;
   /** A flat directory of sessions, instead of one per working directory. */

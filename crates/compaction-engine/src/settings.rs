@@ -20,7 +20,7 @@ use session_store::Durability;
 use crate::error::EngineError;
 use crate::models::{RequestChoice, RetryPolicy, configuration};
 use crate::redaction::RedactionSettings;
-pub use layers::SettingsLayers;
+pub use layers::{ClientSettings, SettingsLayers};
 
 /// Minimum bytes of a stored ledger: room for the last user message.
 const MIN_LEDGER_BYTES: u64 = 1024;

@@ -26,12 +26,20 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Maximum bytes of a settings file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
+/// The settings that a client gives when it starts the server.
+#[derive(Debug, Default)]
+pub struct ClientSettings {
+    /// `initialize.defaultSettings`, below the files.
+    pub defaults: Option<Value>,
+    /// `initialize.settings`, over the files.
+    pub overrides: Option<Value>,
+}
+
 /// The current settings and the layers that they are merged from.
 #[derive(Debug)]
 pub struct SettingsLayers {
     files: Vec<PathBuf>,
-    /// `initialize.settings`.
-    given: Option<Value>,
+    client: ClientSettings,
     state: Mutex<State>,
 }
 
@@ -59,30 +67,31 @@ struct Stamp {
 }
 
 impl SettingsLayers {
-    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and puts `given` over them. From the second
-    /// file only the members that a project may set count. A file that is broken, too large or not a regular file
-    /// counts as empty.
+    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and puts them between the settings of the
+    /// client. From the second file only the members that a project may set count. A file that is broken, too large
+    /// or not a regular file counts as empty.
     ///
     /// # Errors
     /// [`EngineError::InvalidSettings`] at the first wrong value.
-    pub fn open(agent_dir: Option<&Path>, cwd: &Path, given: Option<Value>) -> Result<Self, EngineError> {
+    pub fn open(agent_dir: Option<&Path>, cwd: &Path, client: ClientSettings) -> Result<Self, EngineError> {
         let of_agent = agent_dir.map(|directory| directory.join("settings.json"));
         let files: Vec<PathBuf> = of_agent.into_iter().chain([cwd.join(".pi").join("settings.json")]).collect();
         let updates = Value::Object(Map::new());
         let stamps = stamps(&files);
         let (layers, unreadable) = read_all(&files);
-        let (settings, ignored) = merged(&files, &layers, given.as_ref(), &updates)?;
+        let (settings, ignored) = merged(&files, &layers, &client, &updates)?;
         let state = Mutex::new(State { stamps, layers, updates, settings: Arc::new(settings), unreadable, ignored });
-        Ok(Self { files, given, state })
+        Ok(Self { files, client, state })
     }
 
     /// These settings alone, without files.
     pub fn without_files(settings: &Settings) -> Self {
         let updates = Value::Object(Map::new());
         let (stamps, layers, unreadable) = (Vec::new(), Vec::new(), Vec::new());
-        let (given, settings) = (settings.as_json().clone(), Arc::new(settings.clone()));
+        let client = ClientSettings { defaults: None, overrides: Some(settings.as_json().clone()) };
+        let settings = Arc::new(settings.clone());
         let state = Mutex::new(State { stamps, layers, updates, settings, unreadable, ignored: None });
-        Self { files: Vec::new(), given: Some(given), state }
+        Self { files: Vec::new(), client, state }
     }
 
     /// The current settings. Checks each file and reads it again if it has changed.
@@ -108,7 +117,7 @@ impl SettingsLayers {
         }
         let mut updates = state.updates.clone();
         merge(&mut updates, layer);
-        let (settings, ignored) = merged(&self.files, &state.layers, self.given.as_ref(), &updates)?;
+        let (settings, ignored) = merged(&self.files, &state.layers, &self.client, &updates)?;
         state.updates = updates;
         state.settings = Arc::new(settings);
         state.ignored = ignored;
@@ -126,13 +135,15 @@ impl SettingsLayers {
         let state = self.lock();
         let files = self.files.iter().zip(&state.layers);
         let of_files = files.filter_map(|(path, layer)| Some((Some(path.clone()), layer.clone()?)));
-        let given = self.given.iter().chain([&state.updates]).map(|layer| (None, layer.clone()));
-        of_files.chain(given).collect()
+        let of_client = |layer: &Value| (None, layer.clone());
+        let ClientSettings { defaults, overrides } = &self.client;
+        let above = overrides.iter().chain([&state.updates]).map(of_client);
+        defaults.iter().map(of_client).chain(of_files).chain(above).collect()
     }
 
     fn read_again(&self, state: &mut State) {
         let (layers, mut unreadable) = read_all(&self.files);
-        match merged(&self.files, &layers, self.given.as_ref(), &state.updates) {
+        match merged(&self.files, &layers, &self.client, &state.updates) {
             Ok((settings, ignored)) => {
                 state.layers = layers;
                 state.settings = Arc::new(settings);
@@ -181,22 +192,26 @@ fn read_all(files: &[PathBuf]) -> (Vec<Option<Value>>, Vec<String>) {
 fn merged(
     files: &[PathBuf],
     layers: &[Option<Value>],
-    given: Option<&Value>,
+    client: &ClientSettings,
     updates: &Value,
 ) -> Result<(Settings, Option<String>), EngineError> {
     let mut layers: Vec<Option<Value>> = layers.to_vec();
     let of_agent = layers.split_last().and_then(|(_, before)| before.first()?.as_ref());
-    let is_trusted = is_trusted([of_agent, given, Some(updates)].into_iter().flatten());
+    let ClientSettings { defaults, overrides } = client;
+    let is_trusted = is_trusted([defaults.as_ref(), of_agent, overrides.as_ref(), Some(updates)].into_iter().flatten());
     let own = layers.last_mut().and_then(Option::as_mut).zip(files.last()).filter(|_| !is_trusted);
     let ignored = own.and_then(|(layer, path)| restrict(layer, path));
     let mut settings = Settings::default();
+    if let Some(defaults) = defaults {
+        settings = settings.with(defaults)?;
+    }
     for (path, layer) in files.iter().zip(layers) {
         if let Some(layer) = layer {
             settings = settings.with(&layer).map_err(|error| error.in_file(path))?;
         }
     }
-    if let Some(given) = given {
-        settings = settings.with(given)?;
+    if let Some(overrides) = overrides {
+        settings = settings.with(overrides)?;
     }
     Ok((settings.with(updates)?, ignored))
 }
@@ -257,6 +272,10 @@ mod tests {
 
     use super::*;
 
+    fn over(overrides: Value) -> ClientSettings {
+        ClientSettings { defaults: None, overrides: Some(overrides) }
+    }
+
     struct Place {
         directory: tempfile::TempDir,
         layers: SettingsLayers,
@@ -265,7 +284,7 @@ mod tests {
     impl Place {
         fn new(given: Value) -> Self {
             let directory = tempfile::tempdir().unwrap();
-            let layers = SettingsLayers::open(Some(directory.path()), directory.path(), Some(given)).unwrap();
+            let layers = SettingsLayers::open(Some(directory.path()), directory.path(), over(given)).unwrap();
             Self { directory, layers }
         }
 
@@ -300,6 +319,24 @@ mod tests {
         std::fs::remove_file(place.directory.path().join("settings.json")).unwrap();
         place.check(20_000, 7, 0);
         assert!(Arc::ptr_eq(&place.layers.current(), &place.layers.current()));
+    }
+
+    #[test]
+    fn files_override_the_defaults_of_the_client() {
+        let directory = tempfile::tempdir().unwrap();
+        let defaults = json!({ "compaction": { "keepRecentTokens": 1, "reserveTokens": 2 } });
+        let client =
+            ClientSettings { defaults: Some(defaults), overrides: Some(compaction("reserveTokens", json!(7))) };
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), client).unwrap();
+        let place = Place { directory, layers };
+        place.check(1, 7, 0);
+        place.save(&json!({ "compaction": { "keepRecentTokens": 3, "reserveTokens": 4 } }).to_string());
+        place.check(3, 7, 0);
+        let layers: Vec<Value> = place.layers.layers().into_iter().map(|(_, layer)| layer).collect();
+        assert_eq!(layers.len(), 4, "{layers:?}");
+        let client = ClientSettings { defaults: Some(compaction("keepRecentTokens", json!("many"))), overrides: None };
+        let error = SettingsLayers::open(None, place.directory.path(), client).unwrap_err();
+        assert!(error.to_string().contains("compaction.keepRecentTokens"), "{error}");
     }
 
     #[test]
@@ -344,7 +381,7 @@ mod tests {
     #[test]
     fn a_project_sets_how_much_is_kept_and_no_more() {
         let directory = project(&strange());
-        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), None).unwrap();
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), ClientSettings::default()).unwrap();
         let settings = layers.current();
         assert_eq!(settings.compaction().keep_recent_tokens, 7);
         let expected = json!({
@@ -370,14 +407,14 @@ mod tests {
             assert_eq!((is_set, layers.diagnostics().len()), (is_trusted, usize::from(!is_trusted)));
             assert_eq!(layers.current().summarizers(), [if is_trusted { "evil" } else { "extractive" }]);
         };
-        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), Some(trust(true))).unwrap();
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), over(trust(true))).unwrap();
         check(&layers, true);
         layers.update(&trust(false)).unwrap();
         check(&layers, false);
         std::fs::write(directory.path().join("settings.json"), trust(true).to_string()).unwrap();
-        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), None).unwrap();
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), ClientSettings::default()).unwrap();
         check(&layers, true);
-        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), Some(trust(false))).unwrap();
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), over(trust(false))).unwrap();
         check(&layers, false);
         let wrong = json!({ "compactd": { "trustProject": "yes" } });
         assert!(layers.update(&wrong).is_err());

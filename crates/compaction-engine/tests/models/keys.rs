@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use compaction_engine::models::PrintedKeys;
 use compaction_engine::models::{FailureKind, ModelError};
-use compaction_engine::settings::SettingsLayers;
+use compaction_engine::settings::{ClientSettings, SettingsLayers};
 use serde_json::{Value, json};
 
 use super::harness::{ask, model, model_with, request};
@@ -187,7 +187,7 @@ fn a_project_names_no_program() {
     let evil = json!({ "model": "m", "apiKeyCommand": ["sh", "-c", "true"] });
     let text = json!({ "compactd": { "summarizers": { "openai": evil, "azure": evil } } }).to_string();
     std::fs::write(directory.path().join(".pi/settings.json"), text).unwrap();
-    let layers = SettingsLayers::open(None, directory.path(), None).unwrap();
+    let layers = SettingsLayers::open(None, directory.path(), ClientSettings::default()).unwrap();
     assert!(!layers.current().as_json().to_string().contains("apiKeyCommand"));
     assert!(layers.diagnostics()[0].contains("compactd.summarizers"), "{:?}", layers.diagnostics());
 }

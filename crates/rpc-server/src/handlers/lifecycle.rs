@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use compaction_engine::session::OpenSession;
-use compaction_engine::settings::{SettingsLayers, summarizer_names};
+use compaction_engine::settings::{ClientSettings, SettingsLayers, summarizer_names};
 use compaction_engine::{EngineError, Settings};
 use rustix::process::{Resource, getrlimit};
 use session_store::resolve_path;
@@ -71,9 +71,11 @@ fn configure(server: &Server, params: &InitializeParams) -> Result<(Configuratio
     };
     let agent_dir = directory(params.agent_dir.as_ref(), "PI_CODING_AGENT_DIR")
         .or_else(|| home.as_ref().map(|home| home.join(".pi").join("agent")));
-    let given = params.settings.as_ref();
-    let given = given.map(read_settings).transpose()?;
-    let settings = SettingsLayers::open(agent_dir.as_deref(), &cwd, given)?;
+    let settings_of_client = ClientSettings {
+        defaults: params.default_settings.as_ref().map(|given| read_settings(given, "defaultSettings")).transpose()?,
+        overrides: params.settings.as_ref().map(|given| read_settings(given, "settings")).transpose()?,
+    };
+    let settings = SettingsLayers::open(agent_dir.as_deref(), &cwd, settings_of_client)?;
     let first = settings.current();
     let engine = server.engine_with(settings, &params.capabilities);
     let setting = first.as_json()["sessionDir"].as_str();
@@ -112,7 +114,7 @@ pub(crate) async fn update_settings(
     let updating = blocking(move || {
         let layers = call.server.engine()?.layers();
         let settings = match &params.settings {
-            Some(layer) => layers.update(&read_settings(layer)?)?,
+            Some(layer) => layers.update(&read_settings(layer, "settings")?)?,
             None => layers.current(),
         };
         if let Some((session, model)) = session {
@@ -151,8 +153,8 @@ fn unknown_hooks(names: &[String]) -> Vec<String> {
     unknown.map(message).collect()
 }
 
-fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {
-    let wrong = |expected| EngineError::InvalidSettings { path: "settings".to_owned(), expected, file: None };
+fn read_settings(given: &FreeObject, member: &str) -> Result<serde_json::Value, RpcError> {
+    let wrong = |expected| EngineError::InvalidSettings { path: member.to_owned(), expected, file: None };
     Ok(params::read_object(given.get()).map_err(wrong)?)
 }
 

@@ -25,6 +25,10 @@ pub struct InitializeParams {
     /// Settings that override the settings files.
     #[serde(default, deserialize_with = "unchecked")]
     pub settings: Option<FreeObject>,
+    /// Settings that the settings files override. A host whose model shall write the summaries where a person has not
+    /// chosen gives `{"compactd": {"summarizer": ["host", "extractive"]}}`.
+    #[serde(default, deserialize_with = "unchecked")]
+    pub default_settings: Option<FreeObject>,
     /// Process id of the parent. The server ends when the parent dies.
     pub process_id: Option<u32>,
     /// Requests that the client answers, and notifications that it wants.
