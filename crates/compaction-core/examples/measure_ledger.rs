@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bad = Check { summary: poor, ..check };
     show("check of a poor summary", median(runs, || drop(LossReport::of(&bad))));
     let report = LossReport::of(&bad);
-    show("repair", median(runs, || drop(report.repair(2000))));
+    show("repair", median(runs, || drop(report.repair(2000, 2000))));
     show("store", median(runs, || drop(ledger.to_json(STORED_BYTES))));
     let details = format!("{{\"compactd\":{{\"ledger\":{}}}}}", ledger.to_json(STORED_BYTES));
     show("read", median(runs, || drop(Ledger::read(&details))));

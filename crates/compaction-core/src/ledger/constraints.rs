@@ -238,12 +238,12 @@ pub(super) fn begins_with_demand(sentence: &str) -> bool {
 /// Whether a demand holds for more than the request which it is part of.
 pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
-    let words = normalised(own);
-    // Other words among them hold beyond a task.
-    if LASTING.found_in(&words).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(own, LASTING_UNSPACED) {
-        return true;
-    }
-    FORBIDDING.is_in(&words) && !gives_task(own) || holds_from_now_on(own)
+    says_how_long(own) || FORBIDDING.is_in(&normalised(own)) && !gives_task(own) || holds_from_now_on(own)
+}
+
+/// Whether a demand says for how long or for what all it holds. Words that only forbid do not.
+pub(super) fn says_how_long(demand: &str) -> bool {
+    LASTING.found_in(&normalised(demand)).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(demand, LASTING_UNSPACED)
 }
 
 /// Words for all that a request does not name.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::claims::{reversed, unsupported};
-use super::coverage::{Coverage, Target, is_bag, weigh};
+use super::constraints::says_how_long;
+use super::coverage::{Coverage, Sums, Target, is_bag, weigh};
 use super::measure::{Class, Item, MatchKey, Retention, State, Tally, finder_of, states};
 use super::names::is_weak_path;
 use super::notes::{Note, NoteKind};
@@ -32,6 +33,11 @@ const MOST_CONSTRAINTS: usize = 80;
 const STATEMENT_UNITS: usize = 8000;
 /// Leading UTF-16 units of each kept text that are searched for paraphrases.
 const KEPT_UNITS: usize = 3000;
+/// Most requests that are open at once, with the last one.
+const MOST_OPEN: usize = 3;
+/// Part of the weighted terms of a line that one statement must have to be similar. A short rule that a model rewords
+/// keeps about half of its words.
+const SIMILAR_PART: f32 = 0.34;
 /// Most sentences of a long request that are searched for.
 const MOST_SENTENCES: usize = 60;
 /// Weights of the last request, of a request that only confirms or comments, and of a resolved error.
@@ -104,9 +110,22 @@ pub struct LossReport {
     pub retention: Retention,
     /// Whether the last request is missing. It is then the first of `requests`.
     pub lacks_last_request: bool,
+    /// Position of the oldest request that is still open: none from there on is answered.
+    open_since: u64,
+    /// Position of the last message before the messages that the summary replaces.
+    new_after: u64,
     tally: Tally,
     /// Items that are missing as a whole or in part.
-    lacking: Vec<(Item, State)>,
+    lacking: Vec<Lacking>,
+}
+
+/// An item that is missing as a whole or in part.
+#[derive(Debug, Clone, PartialEq)]
+struct Lacking {
+    item: Item,
+    state: State,
+    /// Whether the context has something similar: too little to count, but it may say the same in other words.
+    has_similar: bool,
 }
 
 /// A text that is only partly there.
@@ -186,16 +205,20 @@ impl LossReport {
             reversed: Vec::new(),
             retention: tally.retention(),
             lacks_last_request: false,
+            open_since: open_since(&ledger.requests),
+            new_after: ledger.messages.saturating_sub(check.evicted.len() as u64),
             tally,
             lacking: Vec::new(),
         };
+        let mut sums = Sums::default();
         for ((item, source), state) in expected.into_iter().zip(states) {
             match state {
                 State::Missing => report.add_missing(source),
                 State::Part => report.clipped.extend(source.clipped()),
                 State::There => continue,
             }
-            report.lacking.push((item, state));
+            let has_similar = item.targets.iter().any(|target| coverage.holds(target, SIMILAR_PART, &mut sums));
+            report.lacking.push(Lacking { item, state, has_similar });
         }
         report.lacks_last_request = ledger.last_request().is_some_and(|last| report.requests.first() == Some(last));
         report
@@ -214,25 +237,36 @@ impl LossReport {
 
     /// The retention with `added` appended to the summary.
     pub(super) fn retention_with(&self, added: &str) -> Retention {
-        let states = states_in(added, self.lacking.iter().map(|(item, _)| item));
+        let states = states_in(added, self.lacking.iter().map(|lacking| &lacking.item));
         let mut tally = self.tally;
-        for ((item, before), state) in self.lacking.iter().zip(states) {
-            tally.change(item, *before, state);
+        for (lacking, state) in self.lacking.iter().zip(states) {
+            tally.change(&lacking.item, lacking.state, state);
         }
         tally.retention()
     }
 
     /// For each missing item of a class, in order, whether `lines` hold it.
     pub(super) fn covered_by(&self, lines: &[String], class: Class) -> Vec<bool> {
-        let missing = self.lacking.iter().filter(|(item, state)| item.class == class && *state == State::Missing);
-        let states = states_in(&lines.join("\n"), missing.map(|(item, _)| item));
+        let states = states_in(&lines.join("\n"), self.missing(class).map(|lacking| &lacking.item));
         states.into_iter().map(|state| state == State::There).collect()
+    }
+
+    /// The items of a class that are missing as a whole, in the order of the class's list.
+    fn missing(&self, class: Class) -> impl Iterator<Item = &Lacking> + Clone {
+        self.lacking.iter().filter(move |lacking| lacking.item.class == class && lacking.state == State::Missing)
     }
 
     /// Whether nothing is missing or doubtful.
     pub fn is_clean(&self) -> bool {
         self.lacking.is_empty() && self.unsupported.is_empty() && self.reversed.is_empty()
     }
+}
+
+/// Position of the oldest of the newest requests that have no answer: at most [`MOST_OPEN`] in the person's own words.
+/// Work that went on through more requests has left the older ones behind.
+fn open_since(requests: &[Request]) -> u64 {
+    let open = requests.iter().rev().take_while(|request| !request.is_answered).filter(|request| request.is_own());
+    open.take(MOST_OPEN).last().map_or(u64::MAX, |request| request.position)
 }
 
 /// How much of each of `items` one text holds.
@@ -401,23 +435,47 @@ pub struct Repair {
 
 impl LossReport {
     /// The block with the missing facts in at most `budget_tokens`; `None` if nothing is missing or
-    /// nothing fits. Its order is the last request, open errors, constraints, statements, files,
-    /// earlier requests and a few names. Resolved errors are left out, since the next model does not
-    /// need them.
-    pub fn repair(&self, budget_tokens: u64) -> Option<Repair> {
-        let units = usize::try_from(budget_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
-        let left = units.saturating_sub(OPEN.len() + CLOSE.len() + 2);
-        let mut writer = Writer { left, lines: Vec::new(), cut: Vec::new() };
+    /// nothing fits. First comes what is in force: the last request, open errors and constraints of the replaced
+    /// messages, older constraints that say for how long or for what all they hold, and open requests. Constraints
+    /// and requests are left out if the context has something similar. What else an earlier summary covered was left
+    /// out on purpose. The rest fills a short summary only, up to
+    /// `filling_tokens` with the lines before it: other constraints, statements, files, earlier requests and a few
+    /// names. A model that writes more has chosen what it leaves out. Resolved errors are left out, since the next
+    /// model does not need them.
+    pub fn repair(&self, budget_tokens: u64, filling_tokens: u64) -> Option<Repair> {
+        let tags = OPEN.len() + CLOSE.len() + 2;
+        let units = |tokens: u64| {
+            let units = usize::try_from(tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
+            units.saturating_sub(tags)
+        };
+        let most = units(budget_tokens);
+        let mut writer = Writer { left: most, lines: Vec::new(), cut: Vec::new() };
         let last = self.requests.first().filter(|_| self.lacks_last_request);
         writer.items("Latest request", last.map(|request| request_line(request, LAST_REQUEST)));
-        writer.items("Unresolved error", self.errors.iter().filter(|error| !error.is_resolved).map(error_line));
-        writer.items("Constraint", self.constraints.iter().map(|note| FactLine::cut(&note.text, LINE)));
+        let is_new = |position: u64| position > self.new_after;
+        let (new_errors, old_errors): (Vec<&ErrorRecord>, Vec<&ErrorRecord>) =
+            self.errors.iter().filter(|error| !error.is_resolved).partition(|error| is_new(error.position));
+        writer.items("Unresolved error", new_errors.into_iter().map(error_line));
+        let constraints = self.constraints.iter().zip(self.missing(Class::Constraint));
+        let (in_force, other_constraints): (Vec<_>, Vec<_>) = constraints
+            .partition(|(note, lacking)| !lacking.has_similar && (is_new(note.position) || says_how_long(&note.text)));
+        let constraint_line = |(note, _): (&Note, &Lacking)| FactLine::cut(&note.text, LINE);
+        writer.items("Constraint", in_force.into_iter().map(constraint_line));
+        let earlier = || self.requests.iter().zip(self.missing(Class::Request)).skip(usize::from(last.is_some()));
+        let open = earlier().filter(|(request, lacking)| {
+            request.is_own() && request.position >= self.open_since && !lacking.has_similar
+        });
+        writer.items("Open request", open.map(|(request, _)| request_line(request, REQUEST)));
+        writer.lengthen();
+        let written = most - writer.left;
+        writer.left = units(filling_tokens.min(budget_tokens)).saturating_sub(written);
+        writer.items("Unresolved error", old_errors.into_iter().map(error_line));
+        writer.items("Constraint", other_constraints.into_iter().map(constraint_line));
         self.write_statements(&mut writer);
         writer.list("Files", self.files.iter().map(|path| one_line(path)));
-        let covered = self.covered_by(&writer.lines, Class::Request);
-        let requests = self.requests.iter().zip(covered).skip(usize::from(last.is_some()));
-        let requests = requests.filter(|(_, is_covered)| !is_covered);
-        writer.items("Earlier request", requests.map(|(request, _)| request_line(request, REQUEST)));
+        let covered = self.covered_by(&writer.lines, Class::Request).into_iter().skip(usize::from(last.is_some()));
+        let others = earlier().zip(covered).filter(|(_, is_covered)| !is_covered);
+        writer.items("Earlier request", others.map(|((request, _), _)| request_line(request, REQUEST)));
         let restored = self.clipped.iter().map(|clipped| FactLine::cut(&clipped.text, LONGEST_RESTORED));
         writer.items("In full", restored.filter(|item| item.whole.is_none()));
         writer.list("Names", self.identifiers.iter().take(MOST_NAMES).map(|name| one_line(name)));

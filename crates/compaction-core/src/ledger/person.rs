@@ -27,6 +27,8 @@ static HARNESS_LINE: LazyLock<Vec<Finder<'static>>> =
     LazyLock::new(|| HARNESS_LINES.iter().map(|start| Finder::new(*start)).collect());
 /// Beginnings of messages that a harness writes in the name of the person.
 const HARNESS_MESSAGES: &[&str] = listed!(HARNESSES, "person: harness messages");
+/// Lines with which such messages end. The harness may add elements behind them.
+const HARNESS_ENDINGS: &[&str] = listed!(HARNESSES, "person: harness endings");
 /// The beginning of what an editor tells about itself before a request, and the heading of the request.
 const EDITOR_CONTEXT: (&str, &str) = ("# Context from my IDE setup:", "## My request for Codex:");
 /// Texts before the words of a person in the result of a call that they refused or answered.
@@ -60,7 +62,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
     if starts_as_harness(text) || report(text).is_some() {
         return Cow::Borrowed("");
     }
-    let text = behind_set_up(behind_editor(text));
+    let text = behind_automated(behind_set_up(behind_editor(text)));
     let mut rest = with_sent(text).or_else(|| without_attached(text)).map_or(Cow::Borrowed(text), Cow::Owned);
     // One search for all end tags is faster than one for each, and most texts have none of these.
     let mut ends = EndTags::of(&rest);
@@ -247,6 +249,12 @@ pub(super) fn sent_while_working(result: &str) -> Option<String> {
 pub(super) fn starts_as_harness(text: &str) -> bool {
     let text = text.trim_start();
     HARNESS_MESSAGES.iter().any(|start| text.starts_with(start))
+}
+
+/// What stands behind the line by which a harness says that it wrote everything before; the whole text if there is none.
+fn behind_automated(text: &str) -> &str {
+    let end = HARNESS_ENDINGS.iter().filter_map(|end| Some(text.rfind(end)? + end.len())).max();
+    end.map_or(text, |end| &text[end..])
 }
 
 /// What a harness reports in a message that is one element and nothing else: what is inside of it. An element with a name

@@ -381,7 +381,8 @@ impl Account {
         let most = plan.order.settings.repair_tokens();
         let most = most.map(|most| most.min(max_fact_tokens(estimate_text(text))));
         let budget = most.map(|most| most.min(plan.room_for_facts(text, &whole)));
-        let repair = budget.and_then(|budget| loss.repair(budget));
+        let filling = SHORT_SUMMARY.saturating_sub(estimate_text(text));
+        let repair = budget.and_then(|budget| loss.repair(budget, filling));
         let stored = serialised.unwrap_or_else(|| stored(&ledger, &plan.order));
         let mut account = Self::new(plan, (ledger, stored), loss);
         let Some(repair) = repair else { return (account, whole) };
