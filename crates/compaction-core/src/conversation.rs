@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use crate::entry::EntryId;
 use crate::json::{Json, RawObject};
+use crate::ledger::person::is_refusal;
 use crate::message::{BashExecution, Block, Body, Content, HARNESS_TYPE, Message, System, ToolCall, blocks_text};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tokens;
+use crate::tools::asks_person;
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
@@ -230,8 +232,10 @@ fn first_after(positions: &mut VecDeque<usize>, at: usize) -> Option<usize> {
     positions.front().copied()
 }
 
-/// UTF-16 units of a tool result that a summarizer sees.
+/// UTF-16 units of a tool result that a summarizer sees, and of one with the words of a person: their answer to a
+/// question, or why they refused a call. Such words are a request like any other.
 const TOOL_RESULT_UNITS: usize = 2000;
+const PERSON_RESULT_UNITS: usize = 16_000;
 
 /// Removes secrets from a text. It runs before a text is cut, because half a secret is not recognised.
 pub trait Redact: Debug + Send + Sync {
@@ -268,8 +272,9 @@ impl Detail {
         Self { has_thinking: thinking == Thinking::Included, units: None }
     }
 
-    fn result_units(&self) -> usize {
-        self.units.map_or(TOOL_RESULT_UNITS, |units| units.min(TOOL_RESULT_UNITS))
+    fn result_units(&self, is_of_person: bool) -> usize {
+        let most = if is_of_person { PERSON_RESULT_UNITS } else { TOOL_RESULT_UNITS };
+        self.units.map_or(most, |units| units.min(TOOL_RESULT_UNITS))
     }
 }
 
@@ -326,10 +331,12 @@ impl Parts<'_> {
             }
             Body::User { content } | Body::Custom { content, .. } => self.add_user(&content.text("")),
             Body::Assistant(assistant) => self.add_answer(&assistant.content, detail),
-            Body::ToolResult { content, .. } => {
+            Body::ToolResult { content, tool_name, .. } => {
                 let text = content.text("");
+                let is_of_person = || asks_person(tool_name) || is_refusal(&text);
                 if !text.is_empty() {
-                    self.add("Tool result", &self.shortened(&text, Some(detail.result_units())));
+                    let units = detail.result_units(text.len() > TOOL_RESULT_UNITS && is_of_person());
+                    self.add("Tool result", &self.shortened(&text, Some(units)));
                 }
             }
             Body::BashExecution(bash) => self.add_bash(bash, detail),
@@ -600,6 +607,26 @@ mod tests {
             },
         };
         messages.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    /// A result is cut, unless it has the words of a person.
+    #[test]
+    fn answers_of_a_person_are_whole() {
+        let result = |tool: &str, text: &str| {
+            let text = crate::json::encode_string(text);
+            let members = format!("\"toolCallId\":\"1\",\"toolName\":\"{tool}\",\"isError\":false");
+            let json =
+                format!("{{\"role\":\"toolResult\",{members},\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}");
+            let message = Message::from_json(&json).expect("it is a message");
+            serialize_conversation([&message], Thinking::Excluded).len()
+        };
+        let long = "Do it this way. ".repeat(500);
+        let refused = format!("The user doesn't want to proceed with this tool use. The user said: {long}");
+        assert!(result("ask_followup_question", &long) > 8000);
+        assert!(result("AskUserQuestion", &long) > 8000);
+        assert!(result("edit", &refused) > 8000);
+        assert!(result("read", &long) < 2100);
+        assert!(result("AskUserQuestion", &long.repeat(10)) < 16_100);
     }
 
     #[test]

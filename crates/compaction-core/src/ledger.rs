@@ -35,7 +35,7 @@ pub(crate) mod noise;
 pub(crate) mod notes;
 pub(crate) mod outcomes;
 mod pasted;
-mod person;
+pub(crate) mod person;
 pub(crate) mod problems;
 pub(crate) mod proposals;
 pub(crate) mod reasons;

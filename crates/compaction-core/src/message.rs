@@ -468,6 +468,7 @@ mod tests {
                 kind: RequestKind::History,
                 messages: &messages,
                 previous_summary: None,
+                next_message: None,
                 custom_instructions: None,
                 replace_instructions: false,
                 texts: &texts,

@@ -235,33 +235,66 @@ const HISTORY: [Heading; 9] = [
     heading(
         "## Goal",
         Section::Goal,
-        "What the person wants to have in the end; one bullet for each goal if there are several.",
+        "What the person wants now: the newest order that is still open, in their own words, and how far it is. Then \
+         the aim behind it. Nothing that is done, answered or dropped.",
     ),
     heading(
         "## Constraints & Preferences",
         Section::Constraints,
-        "- Each rule, requirement or taste that the person stated.",
+        "- Each rule or taste that the person stated and that is in force now, and for what. None of a task that is \
+         over, none that you infer.",
     ),
     Heading { text: PROGRESS, hint: "", section: None },
-    heading("### Done", Section::Done, "- [x] Each piece of work that is finished, with the files that it changed."),
-    heading("### In Progress", Section::InProgress, "- [ ] Each piece of work that was begun and how far it is."),
-    heading("### Blocked", Section::Blocked, "- Each thing that stands in the way, with its error."),
-    heading("## Key Decisions", Section::Decisions, "- **Decision**: why it was taken."),
-    heading("## Next Steps", Section::NextSteps, "1. What comes next, in order."),
+    heading(
+        "### Done",
+        Section::Done,
+        "- [x] Each piece of finished work: files, names and values that matter from now on, and what showed that it \
+         works, or \"(not tested)\". What is not committed.",
+    ),
+    heading(
+        "### In Progress",
+        Section::InProgress,
+        "- [ ] Each piece of begun work, file by file: what is there, what is missing or failed half way.",
+    ),
+    heading(
+        "### Blocked",
+        Section::Blocked,
+        "- Each problem that is open now, with its exact error or the person's words, and what was tried.",
+    ),
+    heading(
+        "## Key Decisions",
+        Section::Decisions,
+        "- **Decision**: why it was taken, and what it replaces. Also what was refused or given up.",
+    ),
+    heading(
+        "## Next Steps",
+        Section::NextSteps,
+        "1. What comes next, in order, with the names and values that it needs; first what was skipped of the order. \
+         A question that waits for the person. Nothing is left only if the record ends with a complete answer.",
+    ),
     heading(
         "## Critical Context",
         Section::CriticalContext,
-        "- Facts, data, commands and references without which the work cannot go on.",
+        "- What else the work needs: findings and causes, how to build, run and test, where things are, data.",
     ),
 ];
 
 const TURN_PREFIX: [Heading; 3] = [
-    heading("## Original Request", Section::OriginalRequest, "What the person asked for in this turn."),
-    heading("## Early Progress", Section::EarlyProgress, "- What was done and decided in this part of the turn."),
+    heading(
+        "## Original Request",
+        Section::OriginalRequest,
+        "What the person asked for in this turn, in their own words, and what they answered or corrected since.",
+    ),
+    heading(
+        "## Early Progress",
+        Section::EarlyProgress,
+        "- What was done and decided in this part of the turn, file by file: what is there, what failed.",
+    ),
     heading(
         "## Context for Suffix",
         Section::SuffixContext,
-        "- What the kept end relies on: files read, values found, errors met.",
+        "- What the kept end relies on: files read, values found, errors met, what is left to do, and which earlier \
+         rules or plans this turn ends.",
     ),
 ];
 

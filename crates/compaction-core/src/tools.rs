@@ -198,6 +198,11 @@ fn listed(name: &str, tools: &FileTools) -> Option<FileAccess> {
     lists.into_iter().find_map(|(names, access)| names.iter().any(|listed| listed == name).then_some(access))
 }
 
+/// Whether a tool of this name asks the person, so that its result is their answer.
+pub(crate) fn asks_person(name: &str) -> bool {
+    table().tool(name) == Some(Kind::Ask)
+}
+
 fn by_table(name: &str, arguments: &Arguments<'_>, depth: usize) -> ToolAction {
     match table().tool(name) {
         Some(Kind::Files(access)) => match arguments.paths() {

@@ -19,6 +19,7 @@ use compaction_core::extractive::{
 use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::ledger::Ledger;
+use compaction_core::message::Message;
 use compaction_core::preparation::{Ledgers, Preparation, PreparedMessage};
 use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest};
 use compaction_core::text::utf16_len;
@@ -111,6 +112,11 @@ impl SummaryJob {
             .max((request + request / 3).min(whole / 4 * 3))
     }
 
+    /// The message with which the turn begins that the summary leaves to another one.
+    pub(crate) fn next_message(&self) -> Option<&Message> {
+        self.turn.first().map(|prepared| &*prepared.message)
+    }
+
     /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.
     /// `redact` sees texts before they are cut.
     ///
@@ -127,6 +133,7 @@ impl SummaryJob {
             kind: self.kind,
             messages: &messages,
             previous_summary: self.previous_summary.as_deref(),
+            next_message: self.next_message(),
             custom_instructions: self.custom_instructions.as_deref(),
             replace_instructions: self.replace_instructions,
             texts: &self.texts,

@@ -406,7 +406,7 @@ pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
 }
 
 /// Whether a result says that a person refused or interrupted the call.
-pub(super) fn is_refusal(text: &str) -> bool {
+pub(crate) fn is_refusal(text: &str) -> bool {
     let start = start_of_refusal(text);
     if ["cancelled", "canceled", "rejected", "denied", "skipped"].contains(&start.trim_end_matches('.')) {
         return true;
