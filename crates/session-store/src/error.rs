@@ -150,10 +150,7 @@ pub enum StoreError {
 /// Whether the error of a look at a path says that the path leads to no file: nothing is there, a part of it is no
 /// directory, or its links lead in a circle.
 pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
-    #[cfg(unix)]
     let is_circle = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    #[cfg(not(unix))]
-    let is_circle = false;
     is_circle || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 

@@ -146,9 +146,7 @@ fn described_files(files: &[Value]) -> String {
 /// theirs.
 fn directory_of(path: &Path) -> PathBuf {
     let directory = path.parent().unwrap_or(Path::new("/"));
-    // On Windows, a resolved path has another form than the working directories of other sessions.
-    let resolved = if cfg!(windows) { None } else { directory.canonicalize().ok() };
-    resolved.unwrap_or_else(|| directory.to_owned())
+    directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
 }
 
 /// The failure of one transcript in the report about a directory.

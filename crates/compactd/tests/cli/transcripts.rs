@@ -594,7 +594,6 @@ fn databases_and_other_encodings_are_refused_with_advice() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn pipes_and_devices_are_refused_without_waiting() {
     let sandbox = Sandbox::new();

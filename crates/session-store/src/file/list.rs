@@ -205,13 +205,10 @@ pub(crate) fn file_name(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
-/// Whether two working directories are the same, also by a symbolic link or, on Windows, in another case
-/// (docs/session-format.md, "Where sessions lie").
+/// Whether two working directories are the same, also by a symbolic link (docs/session-format.md, "Where sessions lie").
 pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
     let canonical = |path: &str| fs::canonicalize(path).ok();
-    a == b
-        || (cfg!(windows) && a.eq_ignore_ascii_case(b))
-        || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
+    a == b || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
 }
 
 /// The absolute path of `text`. `~` means `home`, and relative paths start from `base`. The result has no `.` and no
@@ -519,16 +516,10 @@ fn nanoseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-#[cfg(unix)]
 fn identity(metadata: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     let changed = metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec());
     (u64::try_from(changed).unwrap_or(0), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> (u64, u64) {
-    (0, 0)
 }
 
 #[cfg(test)]

@@ -115,7 +115,6 @@ fn sessions_without_messages_are_dated_by_their_header() {
     assert_eq!((page.sessions[0].modified, page.sessions[0].message_count), (1_767_225_600_000, 0));
 }
 
-#[cfg(unix)]
 #[test]
 fn links_are_followed_and_lead_to_one_session_each() {
     use std::os::unix::fs::symlink;
@@ -139,7 +138,6 @@ fn links_are_followed_and_lead_to_one_session_each() {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_directory_has_the_sessions_of_its_link_and_of_its_real_path() {
     use std::os::unix::fs::symlink;
     let (agent, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
