@@ -236,8 +236,7 @@ fn object_of(record: &Record) -> Option<Json<'static>> {
 }
 
 fn has_lists(value: &Json<'_>) -> bool {
-    let is_list = |key: &str| matches!(value.get(key), Some(Json::Array(_)));
-    is_list("messages") || is_list("conversation") || is_list("bubbles") || is_list("trajectory") || is_list("history")
+    LISTS.iter().any(|name| matches!(value.get(name), Some(Json::Array(_))))
 }
 
 /// Finds the agent that wrote a transcript. `head` is the start of the transcript, [`HEAD_BYTES`] at most.

@@ -371,7 +371,7 @@ impl Index {
         }
         self.place_records();
         self.check_links();
-        self.diagnostics.settle();
+        self.diagnostics.count_unlisted();
         Ok(())
     }
 

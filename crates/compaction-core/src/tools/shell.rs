@@ -4,6 +4,7 @@
 //! (variables, patterns, loops over files) do not count as files.
 
 use super::{FileAccess, FileUse, patch};
+use crate::text::base_name;
 
 /// Maximum bytes of a command line that is parsed. Longer ones carry data.
 const LONGEST: usize = 256 * 1024;
@@ -145,10 +146,6 @@ fn program(simple: &Simple) -> Option<(&str, &[Word])> {
 fn is_name(text: &str) -> bool {
     let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
     text.chars().all(is_part) && text.starts_with(|first: char| !first.is_ascii_digit())
-}
-
-fn base_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
 }
 
 fn writes_text(name: &str) -> bool {

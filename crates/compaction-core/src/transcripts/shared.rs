@@ -246,9 +246,9 @@ impl Shared {
 
     /// The same for Copilot CLI, whose fences are longer than those inside in later versions.
     fn section(&mut self, line: &str) -> Option<Heading> {
-        let is_behind_time = copilot::is_time(&self.last[1]);
-        let is_inside = self.fence.is_open() && (self.fence.is_long() || !is_behind_time);
-        let heading = copilot::heading(line.trim_end(), is_behind_time).filter(|_| !is_inside);
+        let follows_timestamp = copilot::is_time(&self.last[1]);
+        let is_inside = self.fence.is_open() && (self.fence.is_long() || !follows_timestamp);
+        let heading = copilot::heading(line.trim_end(), follows_timestamp).filter(|_| !is_inside);
         match heading {
             Some(_) => self.fence = Fence::default(),
             None => self.fence.read(line),

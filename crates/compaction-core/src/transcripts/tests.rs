@@ -491,22 +491,25 @@ fn a_session_file_of_opencode_can_change() {
     assert!(again[0].is_again && again[0].is_file && again[0].content == files[0].1);
 }
 
-/// A list can have each element on a line of its own, and few lines.
+/// A list can have each element on a line of its own, and few lines, or be one line.
 #[test]
 fn a_document_is_not_taken_for_lines() {
     let event = |id: usize| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
     let check = |start: &str, count: usize, end: &str| {
         let events: Vec<String> = (0..count).map(event).collect();
-        let text = format!("{start}\n{}\n{end}\n", events.join(",\n"));
-        let source = identify(detect(text.as_bytes()).unwrap(), text.as_bytes(), "list", "/work");
-        assert_eq!(source.shape, Shape::Document, "{text}");
-        let (_, report, _) = imported(&source, text.as_bytes(), Existing::default());
-        assert_eq!(report.messages, count as u64, "{text}");
+        for line_end in ["\n", ""] {
+            let text = format!("{start}{line_end}{}{line_end}{end}\n", events.join(&format!(",{line_end}")));
+            let source = identify(detect(text.as_bytes()).expect(&text), text.as_bytes(), "list", "/work");
+            assert_eq!(source.shape, Shape::Document, "{text}");
+            let (_, report, _) = imported(&source, text.as_bytes(), Existing::default());
+            assert_eq!(report.messages, count as u64, "{text}");
+        }
     };
     check("[", 1, "]");
     check("[", 2, "]");
     check("{\"trajectory\":[", 1, "]}");
     check("\u{feff}{\"trajectory\":[", 40, "]}");
+    check("{\"events\":[", 2, "]}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ pub(crate) async fn prepare(
         let focus = params.custom_instructions.as_deref();
         let requests =
             wants(PreparationPart::Requests).then(|| preview.requests(&settings, focus, limits)).transpose()?;
-        let requests = requests.map(|requests| requests.into_iter().map(request).collect());
+        let requests = requests.map(|requests| requests.into_iter().map(to_wire_request).collect());
         let forecast = wants(PreparationPart::Forecast).then(|| forecast(&preview));
         Ok(PrepareCompactionResult {
             preparation: Some(convert::preparation(&preview.preparation, wants(PreparationPart::Messages))),
@@ -118,7 +118,7 @@ fn forecast(preview: &Preview) -> Forecast {
     Forecast { score: retention.score(), retention: convert::retention(&retention) }
 }
 
-fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
+fn to_wire_request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
     wire::SummaryRequest {
         kind: request.kind.into(),
         system_prompt: request.system_prompt,
@@ -211,7 +211,7 @@ fn plan(access: &SessionAccess<'_>, compaction_id: Option<&EntryId>) -> Result<U
 }
 
 /// What the messages of a call with `previous` must begin with.
-const SUMMARY: &str = "the summary of the call that gave `previous`, as its `messages` hold it";
+const EXPECTED_SUMMARY: &str = "the summary of the call that gave `previous`, as its `messages` hold it";
 
 /// Compacts messages that the caller owns.
 pub(crate) async fn compact_messages(
@@ -399,7 +399,7 @@ fn converted(
 
 /// Removes the summary from the start of the messages, because an entry of its own holds it.
 fn remove_summary(converted: &mut Vec<Converted>, summary: &str) -> Result<(), RpcError> {
-    let missing = || RpcError::invalid_params("messages", SUMMARY);
+    let missing = || RpcError::invalid_params("messages", EXPECTED_SUMMARY);
     let first = converted.first_mut().ok_or_else(missing)?;
     let shown = Arc::new(Message::compaction_summary(summary, 0, None));
     let shown = conversation::llm_message(&shown).map(|shown| shown.display_text().into_owned()).unwrap_or_default();

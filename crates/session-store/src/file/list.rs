@@ -32,7 +32,7 @@ pub(crate) fn list(
     let files = candidates(agent_dir, options)?;
     let filter = Filter::new(options);
     let mut sessions = summaries(&files, cache, &filter, limits);
-    cache.settle(&files);
+    cache.prune_and_save(&files);
     sessions.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     if let Some(cursor) = &options.cursor {
         sessions.retain(|summary| place(summary) > (Reverse(cursor.modified), cursor.locator.as_path()));
@@ -319,7 +319,7 @@ impl ListCache {
     }
 
     /// Removes files that vanished from the directories of `files`, and saves the cache if it is worth it.
-    pub(super) fn settle(&self, files: &[Candidate]) {
+    pub(super) fn prune_and_save(&self, files: &[Candidate]) {
         let mut state = self.state();
         if state.files.len() > files.len() {
             state.forget(files);
@@ -351,7 +351,7 @@ impl State {
 }
 
 /// The version of the file. Files of other versions are ignored.
-const FORM: u32 = 2;
+const FORMAT_VERSION: u32 = 2;
 
 /// A larger file is not a cache of this store.
 const MAX_BYTES: u64 = 64 << 20;
@@ -377,7 +377,7 @@ fn read(path: &Path) -> io::Result<HashMap<PathBuf, CachedFile>> {
         outcome => outcome?,
     };
     let stored: Stored = serde_json::from_slice(&bytes)?;
-    if stored.form != FORM {
+    if stored.form != FORMAT_VERSION {
         return Err(io::ErrorKind::InvalidData.into());
     }
     Ok(stored.files.into_iter().map(StoredFile::into_cached).collect())
@@ -390,7 +390,7 @@ fn write(path: &Path, files: &HashMap<PathBuf, CachedFile>) -> io::Result<()> {
         outcome => outcome?,
     }
     let files = files.iter().filter_map(|(path, known)| StoredFile::of(path, known)).collect();
-    let stored = Stored { form: FORM, files };
+    let stored = Stored { form: FORMAT_VERSION, files };
     let temporary = write_beside(path, |out| Ok(serde_json::to_writer(out, &stored)?))?;
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }

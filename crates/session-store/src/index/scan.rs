@@ -341,7 +341,7 @@ impl Index {
             slot.is_ok_and(|slot| records[slot].parent.is_some())
         };
         diagnostics.remove(DiagnosticKind::MissingParent, *missing_parents, named_parent);
-        diagnostics.settle();
+        diagnostics.count_unlisted();
         *missing_parents = 0;
         self.missing_ids.clear();
         self.linked = 0;
