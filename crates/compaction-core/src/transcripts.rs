@@ -166,7 +166,7 @@ struct Head {
 
 impl Head {
     fn of(head: &[u8]) -> Self {
-        // The first value may go on beyond the head. Where the transcript itself ends, an incomplete one tells nothing:
+        // The first value may go on beyond the head. Where the transcript itself ends, an incomplete one means nothing:
         // its id may still be missing.
         let is_cut_off = |record: &Record| record.is_partial && head.len() >= HEAD_BYTES;
         let start_of = |record: &Record| if is_cut_off(record) { start_of(&record.content) } else { None };
@@ -659,7 +659,7 @@ impl Import {
     /// Repeats the end of an earlier import at this record, so that all entries get the same ids again.
     fn end_earlier(&mut self, earlier: Earlier, end: &[u8]) -> Result<(), TranscriptError> {
         self.reader.flush(&mut self.tree);
-        // Imports that did not tell the start apart had it in their digest.
+        // Imports that did not treat the start separately had it in their digest.
         let digest = if earlier.start.is_some() { self.digest } else { self.whole };
         if earlier.records == self.records && earlier.digest != digest.0 {
             return Err(TranscriptError::Changed { records: earlier.records });

@@ -233,7 +233,7 @@ impl Session {
         self.early.add(diagnostic);
     }
 
-    /// The error for a change of the log that failed. Records what the error tells about the log.
+    /// The error for a change of the log that failed. Records what the error says about the log.
     pub(crate) fn not_written(&mut self, error: LogError) -> StoreError {
         let locator = self.locator().cloned();
         match error {
@@ -351,7 +351,7 @@ impl Session {
 
     /// Whether a last line without LF, which was read as a whole one, was continued by another program.
     pub(crate) fn has_last_line_grown(&self) -> Result<bool, StoreError> {
-        // Nothing lies behind the line if a write whose answer was lost did not arrive.
+        // Nothing follows the line if a write whose answer was lost did not arrive.
         let Some(offset) = self.known.get().and_then(Index::open_end).filter(|end| *end < self.log.length()) else {
             return Ok(false);
         };

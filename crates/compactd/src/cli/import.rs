@@ -327,7 +327,7 @@ async fn update_earlier(
     Ok(None)
 }
 
-/// Accepts an existing session with `--update`, or to go on where an interrupted import ended.
+/// Accepts an existing session with `--update`, or to continue where an interrupted import ended.
 fn existing(path: PathBuf, transcript: &Transcript, id: &str, options: &ImportOptions) -> Result<Target, Failure> {
     if options.update {
         return Ok(Target { path, is_new: false, is_unfinished: false });
@@ -649,7 +649,7 @@ fn copy_whole(file: &mut std::fs::File, target: &Target, transcript: &Transcript
     Ok(lines)
 }
 
-/// Appends the lines of `file` behind those of `log`. Returns their number.
+/// Appends the lines of `file` after those of `log`. Returns their number.
 fn continue_copy(
     file: std::fs::File,
     log: &mut FileLog,

@@ -243,7 +243,7 @@ fn an_interrupted_import_is_completed_by_the_next_one() {
         assert_eq!((outcome["status"].as_str(), path_of(&outcome)), (Some("imported"), session.clone()), "{end}");
         let exported = sandbox.run(&["export", text(&session), "--format", "transcript"]);
         assert_eq!((exported.code, exported.stdout.as_bytes()), (Some(0), &bytes[..]), "{end}");
-        // A cut-off line stays in the file, and is told.
+        // A cut-off line stays in the file, and is reported.
         let is_torn = !ends.contains(&end);
         let first = exported.stderr.lines().next().unwrap_or_default();
         let tells = first.ends_with("is broken") || first.ends_with("is no JSON object");
@@ -561,7 +561,7 @@ fn what_is_no_transcript_is_refused_with_a_reason() {
     assert_eq!((data["kind"].as_str(), data["file"].as_str()), (Some("notATranscript"), file.to_str()));
     assert!(sandbox.run(&["import", "none.jsonl"]).failed(1).contains("none.jsonl"));
     assert!(sandbox.run(&["import", text(&file), "--format", "vi"]).failed(2).contains("claude-code"));
-    // A forced format keeps every line and tells that it could read none.
+    // A forced format keeps every line and reports that it could read none.
     let forced = import(&sandbox, &[text(&file), "--format", "codex", "--out", "forced.jsonl"]);
     assert_eq!((forced["records"].as_u64(), forced["unreadableRecords"].as_u64()), (Some(1), Some(1)));
     let exported = sandbox.run(&["export", "forced.jsonl", "--format", "transcript"]).ok();

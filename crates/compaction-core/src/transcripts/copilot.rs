@@ -60,7 +60,7 @@ pub(super) fn section(shared: &mut Shared, text: &str) -> Vec<Piece> {
         }
         What::Failure => pieces.push(Piece::Failure(text.trim().to_owned())),
         What::Tool { name, is_error, is_sure } => {
-            // The model writes such headings too, and an import can begin behind the heading.
+            // The model writes such headings too, and an import can begin after the heading.
             let (first, body) = text.split_once('\n').unwrap_or((text, ""));
             let is_call = first.starts_with(HEADING) && (is_sure || body.trim_start().starts_with(TITLE));
             if !is_call {

@@ -301,7 +301,7 @@ impl Shared {
         self.open.get_mut(name)?.pop_front()
     }
 
-    /// The parts of an answer of opencode. A blank line precedes each. Nothing tells where a thought ends and a text
+    /// The parts of an answer of opencode. A blank line precedes each. Nothing marks where a thought ends and a text
     /// begins. What ends a message stays text, because the answer to the person is in it.
     fn parts(&mut self, text: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
@@ -338,7 +338,7 @@ impl Shared {
         pieces
     }
 
-    /// Reads a call of opencode behind its name. Returns where it ends.
+    /// Reads a call of opencode after its name. Returns where it ends.
     fn tool(&mut self, text: &str, from: usize, name: &str, is_early: bool, pieces: &mut Vec<Piece>) -> usize {
         let mut at = from;
         let (mut arguments, mut texts, mut is_error) = (Json::Null, Vec::new(), false);
@@ -359,7 +359,7 @@ impl Shared {
                 if label == INPUT { end_of_json(text, inside) } else { end_of_quote(text, inside, is_early) };
             let body = &text[inside..end];
             let body = body.strip_suffix('\n').unwrap_or(body);
-            // The fence around the call ends directly behind it.
+            // The fence around the call ends directly after it.
             let body = body.strip_suffix("\n```").filter(|_| is_early).unwrap_or(body);
             if label == INPUT {
                 let Ok(json) = Json::parse(body) else { break };
@@ -463,7 +463,7 @@ pub(super) fn behind_blank(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Where the JSON text in a fence ends, and where the text behind the fence begins. No line of it begins with a fence.
+/// Where the JSON text in a fence ends, and where the text after the fence begins. No line of it begins with a fence.
 fn end_of_json(text: &str, from: usize) -> (usize, usize) {
     let mut at = from;
     while at < text.len() {

@@ -644,7 +644,7 @@ fn a_first_value_that_goes_on_beyond_the_head_is_judged_by_its_start() {
         let text = text.replace("LONG", &long);
         assert_eq!(detect(&text.as_bytes()[..HEAD_BYTES]), None, "{}", &text[..40]);
     }
-    // The end of a transcript that is still being written tells nothing yet.
+    // The end of a transcript that is still being written means nothing yet.
     assert_eq!(detect(&claude.as_bytes()[..100]), None);
 }
 
@@ -705,7 +705,7 @@ proptest::proptest! {
     }
 }
 
-/// The first imports did not tell the start of a transcript apart: their digest has all of it.
+/// The first imports did not treat the start of a transcript separately: their digest has all of it.
 #[test]
 fn an_import_that_stored_one_digest_is_continued() {
     let bytes = bytes_of("codex");

@@ -189,7 +189,7 @@ impl<'a> Filter<'a> {
 }
 
 /// The directory of the sessions of `cwd`. Several working directories can share one, so only the header of a session
-/// tells where it belongs.
+/// says where it belongs.
 pub(crate) fn directory(agent_dir: &Path, cwd: &str) -> PathBuf {
     agent_dir.join("sessions").join(directory_name(cwd))
 }

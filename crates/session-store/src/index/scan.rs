@@ -78,7 +78,7 @@ impl Index {
         ControlFlow::Continue(())
     }
 
-    /// Adds a line that is too long to be read. Its start may tell its position in the tree.
+    /// Adds a line that is too long to be read. Its start may give its position in the tree.
     fn read_cut_line(&mut self, line: Line<'_>) -> ControlFlow<()> {
         let number = self.lines + 1;
         let message = too_long(line.span.length, self.max_line);
