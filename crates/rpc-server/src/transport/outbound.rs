@@ -382,7 +382,7 @@ impl Direct {
 
     /// Enlarges the pipe, so that a large reply does not go through it in small pieces.
     fn widen(&self) {
-        // Only pipes have such a size, and a system may refuse. Other systems than Linux fit it to the writes themselves.
+        // Only pipes have such a size, and a system may refuse. macOS enlarges pipes by itself.
         #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(&self.file, PIPE_BYTES);
     }
