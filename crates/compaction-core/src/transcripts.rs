@@ -353,6 +353,11 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     source
 }
 
+/// A name for a transcript that has none, from its start: 16 hexadecimal digits.
+pub fn digest_of(head: &[u8]) -> String {
+    format!("{:016x}", Digest::of(&[head]))
+}
+
 /// The conversation under the ids that earlier versions gave it, where the transcript names none. `name` and `directory`
 /// are those of [`identify`].
 pub fn earlier_sources(source: &Source, name: &str, directory: &str) -> Vec<Source> {
