@@ -320,15 +320,15 @@ pub(crate) struct CompactOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(
     long_about = "Reads a transcript of Claude Code, Codex, opencode, OpenHands, aider, Cursor, Gemini CLI, Cline,\n\
-                        Copilot CLI or pi, or all of a directory, and makes a session of each. The transcript is not\n\
-                        changed, and every line of it is kept in the session.",
+                        Copilot CLI, Windsurf, Amp or pi, or all of a directory, and makes a session of each. The transcript\n\
+                        is not changed, and every line of it is kept in the session.",
     after_help = "Examples:\n  \
                   compactd import ~/.claude/projects/-home-me-shop/5f0d6c0e.jsonl\n  \
                   compactd import ~/.codex/sessions --update\n  \
                   compactd import .aider.chat.history.md --out history.jsonl"
 )]
 pub(crate) struct ImportOptions {
-    /// The transcript, or a directory of transcripts
+    /// The transcript, a directory of transcripts, or - for standard input
     #[arg(value_name = "FILE|DIR")]
     pub(crate) path: PathBuf,
     /// The agent that wrote it, instead of what its first bytes tell
