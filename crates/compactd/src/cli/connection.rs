@@ -93,6 +93,17 @@ impl Connection {
         self.call_watching(method, params, |_| ()).await
     }
 
+    /// As [`Connection::call`], for another file than that of the command. Errors name it.
+    pub(super) async fn call_for_file(
+        &self,
+        file: &Path,
+        method: &'static str,
+        params: &Value,
+    ) -> Result<Value, Failure> {
+        let outcome = self.server.request(method, params).await;
+        outcome.map_err(|source| Failure::of_call(method, source, file))
+    }
+
     /// Makes a call and reads its result as `R`. Raw values keep the texts of messages unchanged.
     pub(super) async fn call_for<R: DeserializeOwned>(
         &self,

@@ -202,7 +202,7 @@ async fn import_one(
     // Two imports at once would each create the session.
     let _lock = lock_of(&directory_of(&transcript.path));
     // What cannot be read leaves no session behind.
-    let report = if agent == Agent::Pi { Some(report_of(connection, first).await?) } else { None };
+    let report = if agent == Agent::Pi { Some(report_of(connection, first, &transcript.path).await?) } else { None };
     let mut target = target(connection, transcript, &source, &id, options).await?;
     file.rewind().map_err(failed)?;
     let (report, added) = match report {
@@ -613,9 +613,10 @@ impl Writer<'_> {
     }
 }
 
-/// Counts the contents of a session file of pi.
-async fn report_of(connection: &Connection, path: &Path) -> Result<Report, Failure> {
-    let session = connection.call("openSession", &json!({ "path": path, "readOnly": true })).await?;
+/// Counts the contents of a session file of pi. Errors give it the name `name`.
+async fn report_of(connection: &Connection, path: &Path, name: &Path) -> Result<Report, Failure> {
+    let params = json!({ "path": path, "readOnly": true });
+    let session = connection.call_for_file(name, "openSession", &params).await?;
     let id = json!({ "sessionId": session["sessionId"] });
     let stats = connection.call("getSessionStats", &id).await;
     let checked = connection.call("checkSession", &id).await;

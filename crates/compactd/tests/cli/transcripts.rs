@@ -656,6 +656,21 @@ fn databases_and_other_encodings_are_refused_with_advice() {
     }
 }
 
+/// What failed is not always the file of the command.
+#[test]
+fn an_error_names_the_file_that_it_is_about() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path().join("all")).expect("a directory can be made");
+    let marked = [b"\xef\xbb\xbf", SAMPLE].concat();
+    let file = sandbox.file("all/marked.jsonl", &marked);
+    let data = refused(&sandbox, &["import", "all", "--format", "pi", "--json"]);
+    let said = data["sessions"][0]["error"]["message"].as_str().expect("a message").to_owned();
+    assert!(said.starts_with(&format!("{} is not a session file", text(&file))), "{said}");
+    let chat = sandbox.file("chat.md", &fixture("windsurf.in"));
+    let said = sandbox.run(&["import", text(&chat), "--out", "chat.md/x.jsonl"]).failed(1);
+    assert!(said.contains("the session could not be made") && said.contains("chat.md/x.jsonl"), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn pipes_and_devices_are_refused_without_waiting() {

@@ -33,12 +33,8 @@ const PROGRAM: [&str; 2] = ["[TASK RESUMPTION]", "# task_progress "];
 /// What the last line of a message of the program says.
 const AUTOMATED: &str = "(This is an automated message, so do not respond to it conversationally";
 /// Beginnings of results of calls that failed. Later versions of Roo write JSON.
-const FAILED: [&str; 4] = [
-    "The tool execution failed",
-    "The user denied this operation",
-    "{\"status\":\"error\"",
-    "{\"status\":\"denied\"",
-];
+const FAILED: [&str; 4] =
+    ["The tool execution failed", "The user denied this operation", "{\"status\":\"error\"", "{\"status\":\"denied\""];
 /// The first line of the result of a command that failed.
 const EXECUTED: &str = "Command executed";
 const UNSUCCESSFUL: &str = "Command execution was not successful";

@@ -373,8 +373,7 @@ impl Tree {
 
     /// Adds what an agent's program wrote in the name of the person.
     pub(super) fn add_harness(&mut self, text: &str) {
-        let members =
-            [("customType", string(HARNESS_TYPE)), ("content", string(text)), ("display", Json::Bool(true))];
+        let members = [("customType", string(HARNESS_TYPE)), ("content", string(text)), ("display", Json::Bool(true))];
         self.report.messages += 1;
         self.add("custom_message", &object(members).to_compact());
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::HEADER;
 use session_store::{
-    CreateOptions, Durability, FileStore, ListOptions, Locator, SearchOptions, SearchQuery, SessionStore, SessionSummary,
+    CreateOptions, Durability, FileStore, ListOptions, Locator, SearchOptions, SearchQuery, SessionStore,
+    SessionSummary,
 };
 
 /// A session of `cwd` whose last message is of `second`.
@@ -177,7 +178,8 @@ fn a_session_that_was_made_under_a_link_is_found_from_the_real_path() {
         store(agent.path()).create(&options).unwrap().close().unwrap();
     };
     let listed = |cwd: &str| {
-        let mut found: Vec<String> = store(agent.path()).list(&of(cwd)).unwrap().sessions.into_iter().map(|one| one.session_id).collect();
+        let mut found: Vec<String> =
+            store(agent.path()).list(&of(cwd)).unwrap().sessions.into_iter().map(|one| one.session_id).collect();
         found.sort();
         found.join(" ")
     };
@@ -186,7 +188,10 @@ fn a_session_that_was_made_under_a_link_is_found_from_the_real_path() {
     make(&link, "link1");
     make(&link, "link2");
     make(&second, "second");
-    assert_eq!([&real, &link, &second, &other].map(|cwd| listed(cwd)), ["link1 link2 real second", "link1 link2 real second", "link1 link2 real second", ""]);
+    assert_eq!(
+        [&real, &link, &second, &other].map(|cwd| listed(cwd)),
+        ["link1 link2 real second", "link1 link2 real second", "link1 link2 real second", ""]
+    );
     let noted = fs::read_to_string(&links).unwrap();
     assert_eq!(noted.lines().filter(|line| line.contains("link")).count(), 1, "{noted}");
     // The header is asked all the same: the link can lead elsewhere later.
