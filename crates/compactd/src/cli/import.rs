@@ -500,7 +500,8 @@ fn is_empty_conversation(mut file: &std::fs::File, source: &Source, report: &Rep
     let mut head = Vec::new();
     let read = file.rewind().and_then(|()| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
     let is_understood = report.unreadable == 0 && report.unknown.is_empty();
-    let is_bare = head.iter().all(|byte| byte.is_ascii_whitespace() || b"[]{}".contains(byte));
+    let words = head.split(u8::is_ascii_whitespace).flatten().take(3).copied().collect::<Vec<u8>>();
+    let is_bare = [&b""[..], b"[]", b"{}"].contains(&&words[..]);
     read.is_ok() && (is_bare || (is_understood && transcripts::detect(&head) == Some(source.agent)))
 }
 

@@ -575,7 +575,9 @@ fn a_file_without_messages_is_refused_unless_it_is_an_empty_conversation() {
     let sandbox = Sandbox::new();
     // aider's own words have no mark.
     let formats: Vec<&str> = Agent::names().filter(|name| !["pi", "aider"].contains(name)).collect();
-    for (name, content) in [("notes.txt", "Buy milk.\n"), ("list.json", r#"[{"type":"task","ts":1}]"#)] {
+    for (name, content) in
+        [("notes.txt", "Buy milk.\n"), ("list.json", r#"[{"type":"task","ts":1}]"#), ("deep.json", "[[[[")]
+    {
         let file = sandbox.file(name, content.as_bytes());
         for format in &formats {
             let arguments = ["import", text(&file), "--format", format, "--out", "forced.jsonl", "--json"];
@@ -586,7 +588,8 @@ fn a_file_without_messages_is_refused_unless_it_is_an_empty_conversation() {
     }
     // Nobody has said anything yet.
     let meta = r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"id":"019a","cwd":"/work","originator":"codex_cli_rs"}}"#;
-    for (name, format, content) in [("a.jsonl", "codex", meta), ("b.json", "cline", "[]"), ("c.md", "windsurf", "")] {
+    for (name, format, content) in [("a.jsonl", "codex", meta), ("b.json", "cline", "[\n]\n"), ("c.md", "windsurf", "")]
+    {
         let file = sandbox.file(name, content.as_bytes());
         let outcome = import(&sandbox, &[text(&file), "--format", format]);
         assert_eq!((outcome["status"].as_str(), outcome["messages"].as_u64()), (Some("imported"), Some(0)), "{name}");

@@ -365,7 +365,9 @@ impl Unread<'_> {
                 for (key, name) in ["provider", "model"].into_iter().zip(self.names) {
                     match name {
                         Some(name) => message.set(key, json::encode_string(name)),
-                        None => _ = message.remove(key),
+                        None => {
+                            message.remove(key);
+                        }
                     }
                 }
             }
@@ -407,15 +409,15 @@ enum Author {
 pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let (mut start, mut at, mut author) = (0, 0, Author::Person);
-    let mut details_end = Some(0);
+    let mut details = Some((0, false));
     while at < text.len() {
         let line = line_at(text, at);
         let next = at + line.len();
         if line.starts_with(DETAILS.0)
-            && let Some(end) = end_of_details(text, at, &mut details_end)
+            && let Some((end, is_last)) = end_of_details(text, at, &mut details)
         {
             // A file that was read can have such an element, too. The program's own stands at the end.
-            if !ends_part(&text[end..]) {
+            if !is_last {
                 at = next;
                 continue;
             }
@@ -446,11 +448,12 @@ pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Where the details end that begin at `at`. `found` is the last end that was found, so that no text is searched twice.
-fn end_of_details(text: &str, at: usize, found: &mut Option<usize>) -> Option<usize> {
-    if found.is_some_and(|end| end <= at) {
+/// Where the details end that begin at `at`, and whether a part ends there. `found` is the last answer, so that no text is
+/// read twice.
+fn end_of_details(text: &str, at: usize, found: &mut Option<(usize, bool)>) -> Option<(usize, bool)> {
+    if found.is_some_and(|(end, _)| end <= at) {
         let end = memchr::memmem::find(&text.as_bytes()[at..], DETAILS.1.as_bytes());
-        *found = end.map(|end| at + end + DETAILS.1.len());
+        *found = end.map(|end| at + end + DETAILS.1.len()).map(|end| (end, ends_part(&text[end..])));
     }
     *found
 }

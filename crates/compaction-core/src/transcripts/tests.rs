@@ -260,6 +260,8 @@ fn marks_without_an_end_lose_nothing() {
     let gemini = "## MODEL \u{2728}\n\n";
     let amp = "---\nthreadId: T-1\n---\n\n## Assistant\n\n";
     let amp_calls = "**Tool Use:** `a`\n\n```json\n{}\n```\n\n".repeat(16_000);
+    let details = ["<environment_details>\n".repeat(16_000), "</environment_details>".to_owned()].concat();
+    let blank = "\n".repeat(400_000);
     let codex = "\u{203a} a\n\n\u{2022} Edited 2 files (+1 -0)\n";
     for (start, part) in [
         (opencode, "**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
@@ -275,6 +277,7 @@ fn marks_without_an_end_lose_nothing() {
         (gemini, "**Tool Command**:\n```json\n{"),
         ("**User:**\n\n<task>\n", "<environment_details>\n"),
         ("**User:**\n\n<task>\n", "<environment_details></environment_details>x\n"),
+        (&["**User:**\n\n<task>\n", &details, &blank].concat(), "x\n"),
         ("# Chat Conversation\n\n### User Input\n\n", "*User accepted the command `\n\n"),
         ("# Chat Conversation\n\n### User Input\n\n", "*User accepted the command `x`*x`*\n\n"),
         (amp, "## Assistant\n\n**Tool Use:** `a`\n\n```json\n{\n"),
