@@ -119,8 +119,8 @@ fn path_in(link: &str) -> Option<String> {
     let address = link.split_once("](")?.1.strip_suffix(')')?;
     let path = address.strip_prefix("file://").unwrap_or(address);
     // A path of Windows has a slash before its drive.
-    let has_drive = path.as_bytes().get(2) == Some(&b':');
-    Some(without_escapes(if has_drive { &path[1..] } else { path }))
+    let drive = path.strip_prefix('/').filter(|rest| rest.as_bytes().get(1) == Some(&b':'));
+    Some(without_escapes(drive.unwrap_or(path)))
 }
 
 /// The text of an address, with `%20` and other bytes decoded.
