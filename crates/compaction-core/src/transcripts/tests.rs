@@ -230,7 +230,11 @@ fn an_import_may_end_inside_a_call() {
         "opencode-shared",
         "gemini",
         "cline",
+        "cline-environment",
         "copilot",
+        "windsurf",
+        "amp",
+        "codex-screen",
     ];
     for name in names {
         let bytes = bytes_of(name);
@@ -254,6 +258,11 @@ fn an_import_may_end_inside_a_call() {
 fn marks_without_an_end_lose_nothing() {
     let opencode = "# T\n\n**Session ID:** ses_1\n\n---\n\n## Assistant\n\n";
     let gemini = "## MODEL \u{2728}\n\n";
+    let amp = "---\nthreadId: T-1\n---\n\n## Assistant\n\n";
+    let amp_calls = "**Tool Use:** `a`\n\n```json\n{}\n```\n\n".repeat(16_000);
+    let details = ["<environment_details>\n".repeat(16_000), "</environment_details>".to_owned()].concat();
+    let blank = "\n".repeat(400_000);
+    let codex = "\u{203a} a\n\n\u{2022} Edited 2 files (+1 -0)\n";
     for (start, part) in [
         (opencode, "**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
         (opencode, "```\n\ntext\n\n**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
@@ -266,6 +275,18 @@ fn marks_without_an_end_lose_nothing() {
         ("# Copilot CLI Session\n\n<sub>1s</sub>\n\n### `a`\n\n", "<details>\n<summary>Arguments</summary>\n\n"),
         ("# Copilot CLI Session\n\n<sub>1s</sub>\n\n### `a`\n\n", "\n---\n\n<sub>1s</sub>\n"),
         (gemini, "**Tool Command**:\n```json\n{"),
+        ("**User:**\n\n<task>\n", "<environment_details>\n"),
+        ("**User:**\n\n<task>\n", "<environment_details></environment_details>x\n"),
+        (&["**User:**\n\n<task>\n", &details, &blank].concat(), "x\n"),
+        ("# Chat Conversation\n\n### User Input\n\n", "*User accepted the command `\n\n"),
+        ("# Chat Conversation\n\n### User Input\n\n", "*User accepted the command `x`*x`*\n\n"),
+        (amp, "## Assistant\n\n**Tool Use:** `a`\n\n```json\n{\n"),
+        (amp, "**Tool Use:** `a`\n\n```json\n{}\n```\n"),
+        (&[amp, &amp_calls, "## User\n\n"].concat(), "**Tool Result:** `a`\n\n```\n```x\n"),
+        (&[amp, &amp_calls, "## User\n\n"].concat(), "**Tool Result:** `a`\n\n\n\n"),
+        (codex, "  \u{2514} a (+1 -0)\n"),
+        (codex, "\u{2022} Ran a\n  \u{2502} b\n"),
+        ("\u{203a} a\n\n\u{2022} Explored\n", "  \u{2514} Read a, b\n"),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
     ] {
         // So many that reading the rest again for each of them would take minutes.

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,6 +21,12 @@ use crate::file::list_row;
 use crate::file::read::{Limits, for_each_in_parallel};
 use crate::file::read::{read_regular_file, write_beside};
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
+
+/// The file beside the sessions of a directory that names other directories, one on each line: those of sessions that
+/// were made under the name of a symbolic link to the same working directory.
+const LINKS: &str = "links";
+/// Maximum bytes of it.
+const MAX_LINKS: u64 = 64 << 10;
 
 /// One page of the sessions that `options` select. Incomplete if the work is cancelled.
 pub(crate) fn list(
@@ -124,8 +130,52 @@ fn directories(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, 
         None if options.all => {
             Ok(entries(&agent_dir.join("sessions"))?.into_iter().map(|entry| entry.path()).collect())
         }
-        None => Ok(names(&options.cwd).iter().map(|cwd| directory(agent_dir, cwd)).collect()),
+        None => {
+            let own: Vec<PathBuf> = names(&options.cwd).iter().map(|cwd| directory(agent_dir, cwd)).collect();
+            let linked: Vec<PathBuf> = own.iter().flat_map(|own| linked(own)).collect();
+            Ok([own, linked].concat())
+        }
     }
+}
+
+/// The directories that [`LINKS`] in `directory` names. They lie beside it.
+fn linked(directory: &Path) -> Vec<PathBuf> {
+    let text = read_regular_file(&directory.join(LINKS), MAX_LINKS).unwrap_or_default();
+    let is_name = |name: &&str| name.starts_with("--") && name.ends_with("--") && !name.contains(['/', '\\']);
+    let text = String::from_utf8_lossy(&text);
+    text.lines().filter(is_name).map(|name| directory.with_file_name(name)).collect()
+}
+
+/// Notes that the sessions of `cwd` lie under another name than those of its canonical path, if it leads through a
+/// symbolic link. Nothing else could tell: reading every directory to find out would cost too much. A failure is logged,
+/// because the sessions are still found under their own name.
+pub(crate) fn note_link(agent_dir: &Path, cwd: &str) {
+    // On Windows, every canonical path differs from its name.
+    let (false, [own, canonical]) = (cfg!(windows), &names(cwd)[..]) else { return };
+    let (own, canonical) = (directory(agent_dir, own), directory(agent_dir, canonical));
+    if own == canonical || linked(&canonical).contains(&own) {
+        return;
+    }
+    if let Err(error) = add_link(&canonical, &own) {
+        tracing::warn!(%error, directory = %canonical.display(), "the name of a link to it was not noted");
+    }
+}
+
+fn add_link(directory: &Path, own: &Path) -> io::Result<()> {
+    let name = own.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    fs::create_dir_all(directory)?;
+    let path = directory.join(LINKS);
+    let length = fs::symlink_metadata(&path).map_or(0, |found| found.len());
+    if length + name.len() as u64 + 2 > MAX_LINKS {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    // The line feed before it ends what an interrupted write has left.
+    let line = if length > 0 { format!("\n{name}\n") } else { format!("{name}\n") };
+    let mut options = fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(line.as_bytes())
 }
 
 /// A working directory as it was named, and its canonical path: sessions of either name may be there.
