@@ -12,6 +12,7 @@ use super::terms::{TextHashing, small_letters, trimmed};
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
 use crate::entry::EntryId;
+use crate::phrases::{PROGRAMS, listed};
 use crate::text::base_name;
 
 /// Most names that are counted at once. Beyond that, the least important are forgotten.
@@ -208,8 +209,7 @@ pub(crate) fn is_noise(name: &NameRecord) -> bool {
 }
 
 /// The units of style sheets, and those of times.
-const UNITS: [&str; 16] =
-    ["px", "em", "rem", "ex", "ch", "vh", "vw", "vmin", "vmax", "fr", "pt", "deg", "ms", "s", "x", "dpi"];
+const UNITS: &[&str] = listed!(PROGRAMS, "names: units");
 /// Fewest characters of a hash in the name of a file.
 const SHORTEST_HASH: usize = 8;
 
@@ -245,14 +245,7 @@ const LONGEST_PATH: usize = 260;
 const LONGEST_IDENTIFIER: usize = 96;
 /// Endings that make a word with a dot the name of a file. Endings that are as common for members of
 /// objects, such as `console.log`, are left out.
-const FILE_ENDINGS: &[&str] = &[
-    "astro", "bash", "bat", "bazel", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf", "cpp", "cs", "css", "csv", "cts",
-    "cxx", "dart", "erl", "ex", "exe", "exs", "fish", "gif", "go", "gradle", "graphql", "h", "hcl", "hpp", "hs", "htm",
-    "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "kt", "less", "lock", "lua",
-    "md", "mdx", "mjs", "ml", "mts", "nix", "pdf", "php", "pl", "plist", "png", "proto", "ps1", "py", "pyi", "rb",
-    "rs", "rst", "sass", "scala", "scss", "sh", "snap", "sql", "sqlite", "svelte", "svg", "swift", "tar", "tf", "toml",
-    "ts", "tsv", "tsx", "txt", "vim", "vue", "wasm", "xml", "yaml", "yml", "zig", "zip", "zsh",
-];
+const FILE_ENDINGS: &[&str] = listed!(PROGRAMS, "names: endings of files");
 
 /// Bytes of the longest of them.
 const LONGEST_ENDING: usize = 7;
@@ -448,8 +441,7 @@ fn is_escaped(run: &str) -> bool {
 }
 
 /// The registered kinds of media, as in `image/png`.
-const MEDIA: [&str; 10] =
-    ["application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text", "video"];
+const MEDIA: &[&str] = listed!(PROGRAMS, "names: kinds of media");
 
 fn is_media_type(path: &str) -> bool {
     let kind = path.split_once('/').filter(|(_, rest)| !rest.contains('/') && ending(rest).is_none());

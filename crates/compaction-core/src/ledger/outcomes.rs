@@ -224,7 +224,8 @@ fn moved_back(command: &str, output: &str) -> Option<String> {
     is_hash(hash).then(|| format!("{RESET_TO}{hash}: {}", one_line(subject)))
 }
 
-fn is_hash(text: &str) -> bool {
+/// Whether a text is the hash of a commit, perhaps shortened.
+pub(super) fn is_hash(text: &str) -> bool {
     (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
