@@ -60,14 +60,11 @@ fn demands(sentence: &str) -> bool {
         return true;
     }
     let words = normalised(sentence);
-    if invites(&words) || finds_nothing(&words) {
-        return false;
-    }
     // The text has a space at both ends, so fewer than three are at most one word.
-    if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
-        return false;
-    }
-    if goes_on(&words)
+    if INVITING.is_in(&words)
+        || finds_nothing(&words)
+        || memchr::memchr_iter(b' ', words.as_bytes()).count() < 3
+        || goes_on(&words)
         || tells_breach(sentence)
         || tells_absence(&words)
         || corrects(whole, &words)
@@ -75,7 +72,7 @@ fn demands(sentence: &str) -> bool {
     {
         return false;
     }
-    if objects(&words) || asks_for_rule(sentence) || holds_from_now_on(sentence) {
+    if OBJECTING.is_in(&words) || asks_for_rule(sentence) || holds_from_now_on(sentence) {
         return true;
     }
     let signals = signals(&words);
@@ -147,19 +144,14 @@ fn corrects(sentence: &str, words: &str) -> bool {
 
 /// Words of demands that hold for more than the request which they are part of: what says for how long or for what
 /// all, and what forbids something.
-pub(crate) static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
-/// The same in languages without spaces between words.
-const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
+pub(crate) static LASTING: WordList = word_list!("constraints: lasting");
 /// Answers that a demand may follow. They forbid nothing.
 static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 
 /// Words among them that only forbid. Beside a task in the same sentence they hold for that task.
 pub(crate) static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// First words of a clause that gives a task.
-pub(crate) static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
-/// The same in languages without spaces between words, words of sentences that hold in general instead, and words before
-/// such a task that make it none.
-const TASKS_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: tasks");
+pub(crate) static TASKS: WordList = word_list!("constraints: tasks");
 const GENERAL_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: general");
 const BEFORE_NO_TASKS: &[&str] = listed!(UNSPACED, "constraints: before no tasks");
 /// Phrases that invite a person to say more, as models end their answers, which people paste.
@@ -174,7 +166,7 @@ static PERMITTING: WordList = word_list!(SPACED, "constraints: permitting");
 const DEMAND_WORDS: usize = 3;
 
 /// Words with which a person objects to what was done without being asked for.
-static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
+pub(super) static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
 /// Beginnings of opinions, and words by which these say that something does not keep to a rule.
 static OPINIONS: WordList = word_list!(SPACED, "constraints: opinions");
 static BREACHES: WordList = word_list!(SPACED, "constraints: breaches");
@@ -212,15 +204,6 @@ fn tells_breach(sentence: &str) -> bool {
         && BREACHES.is_in(&words())
 }
 
-/// Whether `normalised` words object to what was done without being asked for.
-pub(super) fn objects(words: &str) -> bool {
-    OBJECTING.is_in(words)
-}
-
-fn invites(words: &str) -> bool {
-    INVITING.is_in(words)
-}
-
 /// Whether a fragment only says that something is not needed or was not found.
 fn finds_nothing(words: &str) -> bool {
     let ends = || words.split_whitespace().next_back().is_some_and(|last| FINDINGS.has(last));
@@ -240,22 +223,21 @@ pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
     let words = normalised(own);
     // Other words among them hold beyond a task.
-    if LASTING.found_in(&words).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(own, LASTING_UNSPACED) {
+    if LASTING.found_in(&words).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(own, LASTING.pieces) {
         return true;
     }
     FORBIDDING.is_in(&words) && !gives_task(own) || holds_from_now_on(own)
 }
 
 /// Words for all that a request does not name.
-static OTHERS: WordList = word_list!(SPACED, "constraints: others");
-const OTHERS_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: others");
+static OTHERS: WordList = word_list!("constraints: others");
 
 /// Whether a demand only forbids what is beside its own request: `touch no other file`. It is over with the next one.
 pub(crate) fn is_bound(demand: &str) -> bool {
     let words = normalised(demand);
     // A name of its own, or a word for how long it holds, makes it a rule.
     let holds = || LASTING.found_in(&words).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED);
-    (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS_UNSPACED)) && !holds()
+    (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS.pieces)) && !holds()
 }
 
 /// Words for how long a demand holds.
@@ -274,7 +256,7 @@ pub(crate) fn gives_task(sentence: &str) -> bool {
 
 fn is_task_in_a_script(clause: &str) -> bool {
     let ends = |task: &&str| clause.find(*task).map(|at| &clause[..at]);
-    TASKS_UNSPACED.iter().filter_map(ends).any(|before| !has_piece(before, BEFORE_NO_TASKS))
+    TASKS.pieces.iter().filter_map(ends).any(|before| !has_piece(before, BEFORE_NO_TASKS))
 }
 
 /// Whether a sentence has something changed once: a clause gives the task, and no other one demands anything but what is

@@ -16,7 +16,7 @@ use super::notes::SourcePosition;
 use super::person::{is_interruption, words_in_result};
 use super::terms::TextHashing;
 use super::text::{WordList, clip, has_piece, normalised, one_line, without_colours, word_list};
-use crate::phrases::{HARNESSES, PROGRAMS, SPACED, UNSPACED, listed};
+use crate::phrases::{HARNESSES, PROGRAMS, SPACED, listed};
 use crate::text::{base_name, prefix_utf16, suffix_utf16, utf16_len};
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
@@ -589,10 +589,12 @@ pub(super) fn worth(line: &str) -> Worth {
     if says(VERDICTS) || is_headline(line) {
         return Worth::Verdict;
     }
-    if starts(CAUSE_STARTS) || line.starts_with("E   ") || says_why(line) {
-        return Worth::Cause;
-    }
-    if line.contains(": ") && says(SYSTEM_CAUSES) || lower.ends_with(": not found") {
+    if starts(CAUSE_STARTS)
+        || line.starts_with("E   ")
+        || says_why(line)
+        || line.contains(": ") && says(SYSTEM_CAUSES)
+        || lower.ends_with(": not found")
+    {
         return Worth::Cause;
     }
     if starts(PROGRESS_STARTS) && !lower.contains("failed") {
@@ -771,9 +773,7 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// Phrases about an error that was expected, that does no harm or that was there before, in languages with spaces
 /// between words.
-static EXCUSES: WordList = word_list!(SPACED, "remarks: excuses");
-/// The same in languages without.
-const EXCUSES_UNSPACED: &[&str] = listed!(UNSPACED, "remarks: excuses");
+static EXCUSES: WordList = word_list!("remarks: excuses");
 /// Words of a negation.
 static NEGATIONS: WordList = word_list!(SPACED, "remarks: negations");
 /// Words for what works. What works as expected is no error.
@@ -785,11 +785,9 @@ const NEGATED_WITHIN: usize = 4;
 
 /// Whether a text calls an error expected or harmless.
 fn excuses(text: &str) -> bool {
-    if has_piece(text, EXCUSES_UNSPACED) {
-        return true;
-    }
     // Most texts have none of the phrases, and a sentence has none that the whole has not.
-    EXCUSES.is_in(&normalised(text)) && text.split(['.', '!', '?', ';', '\n']).any(excuses_in_sentence)
+    has_piece(text, EXCUSES.pieces)
+        || EXCUSES.is_in(&normalised(text)) && text.split(['.', '!', '?', ';', '\n']).any(excuses_in_sentence)
 }
 
 fn excuses_in_sentence(sentence: &str) -> bool {

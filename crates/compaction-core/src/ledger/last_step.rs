@@ -251,7 +251,7 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Ste
     let has_failed = result.is_some_and(|(output, is_error)| is_error || has_failed(&action, output, is_error));
     let came = result.and_then(|(output, _)| outcome(call, &action, output, has_failed)).unwrap_or_default();
     let adds = || if has_failed { String::new() } else { added(call) };
-    let verb = |kind: ActionKind| match (has_failed && !is_empty_look(&came), kind) {
+    let verb = |kind: ActionKind| match (has_failed && came != NOTHING_FOUND, kind) {
         (true, ActionKind::Read) => "reading",
         (true, ActionKind::Write) => "writing",
         (true, ActionKind::Edit) => "editing",
@@ -291,10 +291,6 @@ fn told_target(call: &ToolCall, action: &ToolAction) -> String {
         (ActionKind::Call, _) => told(&with_values(call)),
         (_, path) => told_path(&path),
     }
-}
-
-fn is_empty_look(came: &str) -> bool {
-    came == NOTHING_FOUND
 }
 
 fn told(target: &str) -> String {

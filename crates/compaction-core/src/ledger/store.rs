@@ -4,8 +4,6 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::LastStep;
-use super::NewestAnswer;
 use super::results::ShownResult;
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
@@ -13,8 +11,8 @@ use super::statements::LONGEST;
 use super::steps::STATES;
 use super::text::clip_middle;
 use super::{
-    CommandRecord, ErrorRecord, Failing, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Note, NoteKind, Outcome,
-    Places, Request, RequestWeight, Sources, Statement, VERSION, VERSION_BESIDE, Voice,
+    CommandRecord, ErrorRecord, Failing, FileRecord, LastStep, LatestPlan, Ledger, LeftOut, NameRecord, NewestAnswer,
+    Note, NoteKind, Outcome, Places, Request, RequestWeight, Sources, Statement, VERSION, VERSION_BESIDE, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::{Json, write_string};
