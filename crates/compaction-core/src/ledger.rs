@@ -429,6 +429,11 @@ impl Ledger {
         self.requests.last()
     }
 
+    /// Position of the person's last request; 0 for none.
+    pub(crate) fn asked_at(&self) -> u64 {
+        self.last_request().map_or(0, |request| request.position)
+    }
+
     /// Whether a person said something after the message at `start` and not after the one at `end`.
     pub(crate) fn has_request_between(&self, start: u64, end: u64) -> bool {
         let after = self.requests.partition_point(|request| request.position <= start);

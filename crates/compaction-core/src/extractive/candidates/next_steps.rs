@@ -186,7 +186,7 @@ impl Builder<'_> {
             return None;
         }
         let step = &ledger.last_step;
-        let asked_at = ledger.last_request().map_or(0, |request| request.position);
+        let asked_at = ledger.asked_at();
         let of_turn = || {
             let of_model = ledger.statements.iter().rev().filter(|one| one.is_of_model());
             of_model.take_while(|one| one.position > asked_at).take(MOST_SENTENCES)
@@ -196,7 +196,7 @@ impl Builder<'_> {
         if let Some((error, _)) = error {
             return Some(format!("; {SHOWN_LAST}{error}"));
         }
-        let changed_at = ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let changed_at = ledger.changed_at();
         let is_cause = |one: &&Statement| one.position > changed_at && one.voice != Voice::Announcement;
         // A short sentence such as `Found it!` says it with the one behind it.
         let mut behind: Option<&Statement> = None;
@@ -224,8 +224,8 @@ impl Builder<'_> {
     /// What has to be sent again, since it failed and nothing came behind it: an edit, or the request to the model.
     fn to_repeat(&self) -> Option<String> {
         let newest = self.with_turn;
-        let asked_at = newest.last_request().map_or(0, |request| request.position);
-        let changed_at = newest.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let asked_at = newest.asked_at();
+        let changed_at = newest.changed_at();
         let of_turn = newest.unresolved_errors().filter(|error| error.position > asked_at);
         let open: Vec<&ErrorRecord> = of_turn.collect();
         let request = open.iter().find(|error| error.subject.is_none() && error.position == newest.messages);
@@ -341,8 +341,7 @@ impl Builder<'_> {
         let texts: Vec<String> = steps.iter().map(|step| clip(&step.text, LONGEST_REPEAT)).collect();
         let Some(newest) = steps.last() else { return };
         let item = format!("{NAMED_BEFORE}{}", clip(&texts.join("; "), LONGEST_EARLIER));
-        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
-        self.pool.add(Section::NextSteps, &item, origin, Rank::Normal);
+        self.pool.add(Section::NextSteps, &item, Origin::of(newest.position, &newest.sources), Rank::Normal);
     }
 
     /// The open tasks of a plan that was not updated for several requests, in one item.
@@ -360,7 +359,7 @@ impl Builder<'_> {
 
     /// The option of the newest answer that a message chooses.
     pub(super) fn chosen_option(&self, message: &str) -> Option<String> {
-        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let asked_at = self.ledger.asked_at();
         let newest = self.ledger.notes_of(NoteKind::Step).rev().find(|note| note.text.starts_with(OFFERED))?;
         let offered = newest.text.strip_prefix(OFFERED).filter(|_| newest.position > asked_at)?;
         let option = chosen(message, offered)?;
