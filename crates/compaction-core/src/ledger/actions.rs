@@ -740,15 +740,8 @@ impl<'a> Actions<'a> {
     }
 
     fn touch(&mut self, path: &str, place: SourcePosition<'_>) -> &mut FileRecord {
-        let file = self.files.entry(path.to_owned()).or_insert_with(|| FileRecord {
-            path: path.to_owned(),
-            read: 0,
-            written: 0,
-            edited: 0,
-            changed_at: 0,
-            position: 0,
-            sources: place.sources(),
-        });
+        let new = || FileRecord { path: path.to_owned(), ..FileRecord::default() };
+        let file = self.files.entry(path.to_owned()).or_insert_with(new);
         file.position = file.position.max(place.position);
         place.entry.into_iter().for_each(|id| file.sources.add(id));
         file
@@ -759,16 +752,9 @@ impl<'a> Actions<'a> {
         if kind.is_of_file() {
             return None;
         }
-        let command = self.commands.entry(core.to_owned()).or_insert_with(|| CommandRecord {
-            command: core.to_owned(),
-            is_call: kind == ActionKind::Call,
-            succeeded: 0,
-            failed: 0,
-            outcome: Outcome::Open,
-            last_error: None,
-            position: 0,
-            sources: place.sources(),
-        });
+        let is_call = kind == ActionKind::Call;
+        let new = || CommandRecord { command: core.to_owned(), is_call, ..CommandRecord::default() };
+        let command = self.commands.entry(core.to_owned()).or_insert_with(new);
         command.position = command.position.max(place.position);
         place.entry.into_iter().for_each(|id| command.sources.add(id));
         Some(command)
@@ -970,6 +956,17 @@ impl ActionKind {
             ActionKind::Edit => "Edited",
             ActionKind::Run => "Ran",
             ActionKind::Call => "Called",
+        }
+    }
+
+    /// The verb of an action that did not succeed: `reading`.
+    pub(super) fn gerund(self) -> &'static str {
+        match self {
+            ActionKind::Read => "reading",
+            ActionKind::Write => "writing",
+            ActionKind::Edit => "editing",
+            ActionKind::Run => "running",
+            ActionKind::Call => "calling",
         }
     }
 }

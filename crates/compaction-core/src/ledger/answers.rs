@@ -13,7 +13,7 @@ use super::requests::WORK;
 use super::statements::{sentences, without_marker};
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_any, has_piece, normalised, one_line, starts_with_piece,
-    word_list,
+    unspaced, word_list,
 };
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
@@ -233,11 +233,6 @@ pub(super) fn verdict(sentence: &str) -> Option<Verdict> {
 fn says_something(sentence: &str) -> bool {
     let words = normalised(sentence);
     words.split_whitespace().count() + unspaced(&words) / 3 >= FEWEST_OBJECTED
-}
-
-/// The number of characters of scripts without spaces between words.
-fn unspaced(text: &str) -> usize {
-    text.chars().filter(|one| ('\u{2E80}'..='\u{FFDC}').contains(one)).count()
 }
 
 /// Whether a question only asks whether to go on.

@@ -14,7 +14,7 @@ use super::statements::{Statement, Voice, is_prose, sentences};
 use super::terms::TextHashing;
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, starts_with_any,
-    starts_with_piece, word_list,
+    starts_with_piece, unspaced, word_list,
 };
 use crate::phrases::SPACED;
 use crate::text::{prefix_utf16, utf16_len};
@@ -321,8 +321,7 @@ fn tells(sentence: &str) -> bool {
     }
     let is_name = |word: &str| word.contains(['/', '\\', '`', '=', '{', '#']) || !word.contains(char::is_alphabetic);
     let spaced = sentence.split_whitespace().filter(|word| !is_name(word)).count();
-    let unspaced = sentence.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
-    spaced.max(unspaced / 2) >= FEWEST_WORDS && !is_filler(sentence)
+    spaced.max(unspaced(sentence) / 2) >= FEWEST_WORDS && !is_filler(sentence)
 }
 
 /// Whether a sentence only takes note of the request or offers more.

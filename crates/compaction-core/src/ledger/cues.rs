@@ -11,7 +11,7 @@ use super::names::scan;
 use super::stated::chooses;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
-use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, word_list};
+use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, unspaced, word_list};
 use crate::phrases::{EVERY, HARNESSES, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -118,8 +118,7 @@ pub(crate) fn is_substantive(text: &str) -> bool {
     }
     let words = first_words(prefix_utf16(text, LONGEST_SENTENCE), FEWEST_SUBSTANTIVE);
     let spaced = words.split_whitespace().count();
-    let unspaced = || words.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
-    spaced >= FEWEST_SUBSTANTIVE || spaced + unspaced() / 3 >= FEWEST_SUBSTANTIVE
+    spaced + unspaced(&words) / 3 >= FEWEST_SUBSTANTIVE
 }
 
 pub(crate) fn is_trivial(text: &str) -> bool {

@@ -8,7 +8,7 @@ use super::cues::{has_name, is_announcement, is_sized};
 use super::deciding::has_agent;
 use super::finder::Phrases;
 use super::stated::chooses;
-use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, word_list};
+use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, unspaced, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 
 /// Most UTF-16 units of the sentence that names a subject or a reason.
@@ -84,7 +84,7 @@ fn says_something(sentence: &str) -> bool {
 }
 
 fn says_enough(sentence: &str, fewest: usize) -> bool {
-    let unspaced = sentence.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    let unspaced = unspaced(sentence);
     sentence.split_whitespace().count().max(unspaced / 2) >= fewest
 }
 

@@ -373,7 +373,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// The states with their names as stored.
-pub(super) const STATES: [(PlanStatus, &str); 4] = [
+pub(super) const STATES: &[(PlanStatus, &str)] = &[
     (PlanStatus::Pending, "pending"),
     (PlanStatus::InProgress, "inProgress"),
     (PlanStatus::Completed, "completed"),

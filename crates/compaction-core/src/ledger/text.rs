@@ -519,6 +519,11 @@ pub(crate) fn may_be_unspaced(text: &str) -> bool {
     text.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE2))
 }
 
+/// How many characters of scripts without spaces between words `text` has.
+pub(crate) fn unspaced(text: &str) -> usize {
+    if may_be_unspaced(text) { text.chars().filter(|one| ('\u{2E80}'..='\u{FFDC}').contains(one)).count() } else { 0 }
+}
+
 /// The first and the last sentence of an answer, where answers state their outcome.
 pub(crate) fn first_and_last_sentence(text: &str) -> String {
     let mut all = sentences(text);

@@ -1,6 +1,6 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
-use super::next_steps::is_document;
+use super::next_steps::{MARK, is_document, with_gaps};
 use super::requests::{IN_ANSWER, asks, is_typed, origin};
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
 use crate::extractive::Turn;
@@ -376,7 +376,7 @@ pub(super) fn asked(request: &str, units: usize) -> String {
     let (mut kept, mut left) = (vec![false; all.len()], units);
     for at in order {
         // Each may stand behind a mark of what is left out.
-        let cost = utf16_len(&all[at]) + " \u{2026} ".len();
+        let cost = utf16_len(&all[at]) + MARK.len();
         if !kept[at] && cost <= left {
             kept[at] = true;
             left -= cost;
@@ -385,16 +385,7 @@ pub(super) fn asked(request: &str, units: usize) -> String {
     if !kept[last] && !is_document || all.len() < 2 {
         return clip_middle(&whole, units);
     }
-    let mut out = String::new();
-    let mut is_cut = false;
-    for (sentence, kept) in all.iter().zip(kept) {
-        if kept {
-            out.push_str(if is_cut { " \u{2026} " } else { " " });
-            out.push_str(sentence);
-        }
-        is_cut = !kept;
-    }
-    out.trim().to_owned()
+    with_gaps(all.iter().zip(kept).map(|(sentence, kept)| if kept { sentence } else { "" }))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ const TOLD_UNITS: (usize, usize) = (100, 240);
 pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request or of a turn that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
-const MARK: &str = " \u{2026} ";
+pub(super) const MARK: &str = " \u{2026} ";
 /// Most UTF-16 units of a request that is repeated beside what comes next in it, and of that.
 const SHORT_ENOUGH: usize = 100;
 const LONGEST_INSIDE: usize = 240;
@@ -402,12 +402,16 @@ fn told_in(request: &str, units: usize) -> String {
             left = room.saturating_sub(utf16_len(&kept[at]));
         }
     }
-    let mut out = String::new();
-    let mut is_cut = false;
-    for sentence in kept {
+    with_gaps(kept.iter().map(String::as_str))
+}
+
+/// The sentences that are kept, with [`MARK`] in the place of those that are not, which are empty.
+pub(super) fn with_gaps<'t>(sentences: impl Iterator<Item = &'t str>) -> String {
+    let (mut out, mut is_cut) = (String::new(), false);
+    for sentence in sentences {
         if !sentence.is_empty() {
             out.push_str(if is_cut { MARK } else { " " });
-            out.push_str(&sentence);
+            out.push_str(sentence);
         }
         is_cut = sentence.is_empty();
     }
