@@ -208,7 +208,7 @@ pub(crate) fn is_courtesy(sentence: &str) -> bool {
     }
     let words = normalised(sentence);
     let is_short = words.split_whitespace().take(COURTESY_WORDS + 1).count() <= COURTESY_WORDS;
-    is_short && !has_name(sentence) && (COURTESIES.is_said_in(sentence, &words))
+    is_short && !has_name(sentence) && COURTESIES.is_said_in(sentence, &words)
 }
 
 /// The sentences of an answer without such questions.
@@ -294,7 +294,7 @@ fn without_praise(sentence: &str) -> &str {
 pub(super) fn misses(message: &str, answer: &str) -> bool {
     let all: Vec<&str> = sentences(answer).collect();
     let newest = &all[all.len().saturating_sub(MEANT_WITHIN)..];
-    let asks = |one: &&str| is_question(one) && (MEANT.is_said(one));
+    let asks = |one: &&str| is_question(one) && MEANT.is_said(one);
     newest.iter().any(asks) && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
 }
 

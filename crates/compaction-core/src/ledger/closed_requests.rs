@@ -546,7 +546,7 @@ pub(crate) fn objection(message: &str, answer: &str) -> Option<String> {
         .then(|| one_line(&denied))
 }
 
-/// Words by which a model claims that something works now, in languages with spaces between words.
+/// Words by which a model claims that something works now.
 static CLAIMS: WordList = word_list!("closed requests: claims");
 
 /// Beginnings of sentences in which a model says that it knows the cause of a failure.

@@ -152,6 +152,8 @@ static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 pub(crate) static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// First words of a clause that gives a task.
 pub(crate) static TASKS: WordList = word_list!("constraints: tasks");
+/// In languages without spaces between words, words of sentences that hold in general, and words before such a task that
+/// make it none.
 const GENERAL_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: general");
 const BEFORE_NO_TASKS: &[&str] = listed!(UNSPACED, "constraints: before no tasks");
 /// Phrases that invite a person to say more, as models end their answers, which people paste.

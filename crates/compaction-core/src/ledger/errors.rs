@@ -394,8 +394,7 @@ fn subject_key(subject: Option<&str>) -> &str {
     subject.unwrap_or("\n")
 }
 
-/// Phrases about an error that was expected, that does no harm or that was there before, in languages with spaces
-/// between words.
+/// Phrases about an error that was expected, that does no harm or that was there before.
 static EXCUSES: WordList = word_list!("remarks: excuses");
 /// Words of a negation.
 static NEGATIONS: WordList = word_list!(SPACED, "remarks: negations");

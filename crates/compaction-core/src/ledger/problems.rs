@@ -18,9 +18,9 @@ const SHORT_SENTENCE: usize = 32;
 /// Most sentences of a message that are searched.
 const MOST_SENTENCES: usize = 60;
 
-/// Phrases that say that something does not work, in languages with spaces between words.
+/// Phrases that say that something does not work.
 static PROBLEMS: WordList = word_list!("problems: problems");
-/// How such languages say that there is none.
+/// How languages without spaces between words say that there is none.
 const NONE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: none");
 /// Phrases by which a model says that something is still open.
 static UNSOLVED: WordList = word_list!("problems: unsolved");
@@ -38,7 +38,7 @@ static RELATIVES: WordList = word_list!(SPACED, "problems: relatives");
 static POINTING: WordList = word_list!(SPACED, "problems: pointing");
 /// Words between such a word and the failure.
 static AUXILIARIES: WordList = word_list!(SPACED, "problems: auxiliaries");
-/// Words for a past failure.
+/// Words for a past failure. Those of languages without spaces have the sign that joins them to the thing that is meant.
 static FAILED_ONCE: WordList = word_list!("problems: failed once");
 
 /// The words of at least [`FEWEST_PHRASES`] of [`PROBLEMS`]. Others may be about the thing that does not work.

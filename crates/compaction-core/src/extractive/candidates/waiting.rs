@@ -12,7 +12,6 @@ use crate::ledger::{NoteKind, Outcome};
 static OFFERING: WordList = word_list!("waiting: offering");
 /// First words of a sentence among which a word that denies makes an offer a report.
 const FIRST_WORDS: usize = 4;
-/// Words between such ways, in languages without spaces between words.
 /// Last sentences of an answer that may ask for something, and those that may offer a choice.
 const ASKED_WITHIN: usize = 8;
 const OFFERED_WITHIN: usize = 2;
