@@ -80,7 +80,7 @@ pub enum Suspicion {
 }
 
 /// What the new context lacks, the most important first.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct LossReport {
     /// Paths.
     pub files: Vec<String>,
@@ -174,21 +174,7 @@ impl LossReport {
         tally.add_forgotten(Class::Request, ledger.left_out.of("requests") as f64);
         tally.add_forgotten(Class::Constraint, ledger.left_out.of("constraints") as f64);
         tally.add_forgotten(Class::Error, ledger.left_out.of("errors") as f64 * RESOLVED);
-        let mut report = Self {
-            files: Vec::new(),
-            identifiers: Vec::new(),
-            errors: Vec::new(),
-            requests: Vec::new(),
-            constraints: Vec::new(),
-            statements: Vec::new(),
-            clipped: Vec::new(),
-            unsupported: Vec::new(),
-            reversed: Vec::new(),
-            retention: tally.retention(),
-            lacks_last_request: false,
-            tally,
-            lacking: Vec::new(),
-        };
+        let mut report = Self { retention: tally.retention(), tally, ..Self::default() };
         for ((item, source), state) in expected.into_iter().zip(states) {
             match state {
                 State::Missing => report.add_missing(source),

@@ -33,6 +33,12 @@ pub(super) fn joined(words: &[&str]) -> Option<String> {
     Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
 }
 
+/// The commands of a line, each as its words without quotes.
+pub(crate) fn words_of_steps(line: &str) -> Vec<Vec<String>> {
+    let words = |simple: Simple| simple.words.into_iter().map(|word| word.text).collect();
+    commands(line).into_iter().map(words).collect()
+}
+
 /// Whether the command line does nothing but apply a patch.
 pub(super) fn is_patch(command: &str) -> bool {
     let commands = commands(command);
