@@ -7,6 +7,17 @@ use compaction_core::ledger;
 
 use crate::redaction::Redactor;
 
+/// Estimated tokens of a context that is likely to be compacted later.
+const LONG_CONTEXT: u64 = 20_000;
+
+/// Calls [`build_ahead`] for a context of at least 20,000 tokens. While the model reads such a context, this process has
+/// nothing to do, and a compaction may follow.
+pub fn build_ahead_of(context_tokens: u64) {
+    if context_tokens >= LONG_CONTEXT {
+        build_ahead();
+    }
+}
+
 /// Builds the tables that the first summary of a process needs, on a thread of its own, because another core is often idle
 /// before: the automata of redaction and the words of ledgers. This takes some milliseconds and happens once. Without a
 /// thread they are built where they are needed.
