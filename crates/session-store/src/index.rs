@@ -114,7 +114,7 @@ pub(crate) struct Index {
     /// Slots of the current records, by id.
     slots: HashTable<u32>,
     hasher: KeyHasher,
-    /// Slots of the entries that may say something about a whole path, in file order, see [`may_describe_path`].
+    /// Slots of the entries that may say something about a whole path, in file order, see [`Index::may_describe_path`].
     describing: Vec<u32>,
     /// The last entry of the file that can be read.
     last: Option<usize>,

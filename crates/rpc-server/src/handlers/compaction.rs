@@ -87,6 +87,7 @@ pub(crate) async fn prepare(
     };
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
     if wants(&params, PreparationPart::Requests) || wants(&params, PreparationPart::Forecast) {
+        // While the cut is prepared, another core is often idle.
         compaction_engine::build_ahead();
     }
     call.read(move |view| {
