@@ -40,14 +40,15 @@ const fn host(name: &'static str, page: &'static str) -> Host {
     Host { name, page, then: "", tests: "", newer_node: false, installs_in_home: false }
 }
 
-/// The adapter has the type that the SDK wants, in its older and its newest version.
-const TYPED_AI_SDK: &str = r#"npm install --silent --save-dev typescript @types/node
+/// The adapter has the type that the SDK wants and takes its model, in its older and its newest version.
+const AI_SDK: &str = r#"node ../compactd/clients/adapters/ai-sdk/summaries.mjs
+npm install --silent --save-dev typescript @types/node
 cat > typed.ts <<'END'
 import { AiSdkHistory } from "compactd-client/ai-sdk";
 import { generateText, type LanguageModel, type ModelMessage } from "ai";
 
 export async function ask(model: LanguageModel, messages: ModelMessage[]): Promise<ModelMessage[]> {
-  const history = new AiSdkHistory({ contextWindow: 200_000 });
+  const history = new AiSdkHistory({ contextWindow: 200_000, model });
   await generateText({ model, messages, prepareStep: history.prepareStep });
   return history.fit(messages);
 }
@@ -140,19 +141,22 @@ node ../compactd/clients/claude-code/test/run.mjs",
         installs_in_home: true,
         ..host("claude-code", "claude-code/README.md")
     },
-    Host { then: TYPED_AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
-    Host { then: TYPED_AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
+    Host { then: AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
+    Host { then: AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
     Host { then: GENERATED, ..host("generators", "generators/README.md") },
     Host {
-        then: ".venv/bin/python ../compactd/clients/adapters/langchain/whole.py",
+        then: ".venv/bin/python ../compactd/clients/adapters/langchain/whole.py
+.venv/bin/python ../compactd/clients/adapters/langchain/summaries.py",
         ..host("langchain", "adapters/langchain/README.md")
     },
     Host {
-        then: ".venv/bin/python ../compactd/clients/adapters/openai-agents/whole.py",
+        then: ".venv/bin/python ../compactd/clients/adapters/openai-agents/whole.py
+.venv/bin/python ../compactd/clients/adapters/openai-agents/summaries.py",
         ..host("openai-agents", "adapters/openai-agents/README.md")
     },
     Host {
-        then: ".venv/bin/python ../compactd/clients/adapters/pydantic-ai/whole.py",
+        then: ".venv/bin/python ../compactd/clients/adapters/pydantic-ai/whole.py
+.venv/bin/python ../compactd/clients/adapters/pydantic-ai/summaries.py",
         ..host("pydantic-ai", "adapters/pydantic-ai/README.md")
     },
     // The conformance cases once more, by a runner that was written from their page.

@@ -17,23 +17,16 @@ struct Platform {
 }
 
 /// Only the first one is built and tested by the project's own checks.
-const PLATFORMS: [Platform; 5] = [
+const PLATFORMS: [Platform; 4] = [
     Platform { os: "linux", cpu: "x64", target: "x86_64-unknown-linux-gnu" },
     Platform { os: "linux", cpu: "arm64", target: "aarch64-unknown-linux-gnu" },
     Platform { os: "darwin", cpu: "x64", target: "x86_64-apple-darwin" },
     Platform { os: "darwin", cpu: "arm64", target: "aarch64-apple-darwin" },
-    Platform { os: "win32", cpu: "x64", target: "x86_64-pc-windows-msvc" },
 ];
 
 impl Platform {
     fn this() -> anyhow::Result<&'static Self> {
-        let os = if cfg!(windows) {
-            "win32"
-        } else if cfg!(target_os = "macos") {
-            "darwin"
-        } else {
-            "linux"
-        };
+        let os = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
         let cpu = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
         let found = PLATFORMS.iter().find(|platform| (platform.os, platform.cpu) == (os, cpu));
         found.with_context(|| format!("there are no packages for {os}-{cpu}"))

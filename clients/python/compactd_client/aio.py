@@ -13,7 +13,7 @@ from typing import IO, Any, Self, cast
 
 from .client import Client
 from .errors import NotificationsLost, ServerGone
-from .handlers import AsyncHandlers, Handlers
+from .handlers import AsyncHandlers, Handlers, result_in_loop
 from .notifications import Notification
 from .protocol import AsyncCalls, InitializeResult
 
@@ -200,13 +200,6 @@ def _threaded(handler: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) ->
         return await result if inspect.isawaitable(result) else result
 
     def answer(params: Any, cancelled: threading.Event) -> Any:
-        future = asyncio.run_coroutine_threadsafe(call(params), loop)
-        # Either the answer comes, or the server no longer wants it.
-        done = threading.Event()
-        future.add_done_callback(lambda _: done.set())
-        while not done.wait(0.05):
-            if cancelled.is_set():
-                future.cancel()
-        return future.result()
+        return result_in_loop(call(params), loop, cancelled)
 
     return answer

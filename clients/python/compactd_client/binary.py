@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-PROGRAM = "compactd.exe" if sys.platform == "win32" else "compactd"
+PROGRAM = "compactd"
 
 
 class BinaryNotFound(FileNotFoundError):

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, cast
 
 from .client import Client
 from .errors import CompactdError
+from .handlers import Handlers, result_in_loop
 from .notifications import Notification
+from .protocol import SummarizeParams, SummarizeResult
 
 M = TypeVar("M")
+Result = TypeVar("Result")
 # A message in the format of a codec, and a message of a library as JSON.
 Message = dict[str, Any]
 Whole = Any
+# A model that answers the server's `summarize`. A coroutine runs in the loop of the caller of `in_thread`.
+Summarize: TypeAlias = Callable[[SummarizeParams], SummarizeResult | Coroutine[Any, Any, SummarizeResult]]
 
 
 class Codec(Protocol[M]):
@@ -37,7 +44,7 @@ class ContextTooLarge(Exception):
     """The context does not fit the window, although all was done that could be done."""
 
     def __init__(self, tokens: int, context_window: int) -> None:
-        super().__init__(f"the context has {tokens} tokens, and the window {context_window}: nothing is left to compact")
+# A model that answers `summarize` of the server. A coroutine runs in the loop of the caller of `in_thread`.
         self.tokens = tokens
         self.context_window = context_window
 
@@ -55,6 +62,8 @@ DIGEST = "compactdDigest"
 WHOLE = "compactdMessage"
 # Maximum messages of one call.
 AT_ONCE = 10_000
+# The loop that waits for the call, if `in_thread` makes it.
+LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("compactd_loop", default=None)
 
 
 class BoundedHistory(Generic[M]):
@@ -70,19 +79,25 @@ class BoundedHistory(Generic[M]):
         context_window: int,
         *,
         settings: dict[str, Any] | None = None,
+        summarize: Summarize | None = None,
         path: str | None = None,
         command: Sequence[str] | None = None,
         env: Mapping[str, str] | None = None,
         on_compaction: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         """`context_window` are the tokens of the model's window; what the library sends besides messages
-        must fit the reserve of the `settings`, which are those of compactd. `path` is a session file,
+        must fit the reserve of the `settings`, which are those of compactd. `summarize` asks a model with
+        this window for a summary. It is asked unless the settings or a settings file choose a summarizer.
+        If it raises, or writes no summary, the built-in summarizer does. It runs in a thread of its own
+        with the context variables of the call that waits for it. `path` is a session file,
         which is made if there is none; without one the session is kept in memory. `command` and `env`
         are those of Client. `on_compaction` hears of every compaction.
         """
         self._codec = codec
         self._context_window = context_window
         self._settings = settings
+        self._summarize = summarize
+        self._variables = copy_context()
         self._path = path
         self._command = command
         self._env = env
@@ -169,9 +184,11 @@ class BoundedHistory(Generic[M]):
         self.close()
 
     def _open(self) -> Client:
+        self._variables = copy_context()
         if self._client is not None:
             return self._client
-        client = Client(self._command, env=self._env, on_notification=self._hear)
+        handlers: Handlers = {} if self._summarize is None else {"summarize": self._answer}
+        client = Client(self._command, env=self._env, handlers=handlers, on_notification=self._hear)
         try:
             self._open_session(client)
         except BaseException:
@@ -182,7 +199,9 @@ class BoundedHistory(Generic[M]):
         return client
 
     def _open_session(self, client: Client) -> None:
-        client.initialize("compactd-client", settings=self._settings)
+        defaults = {"summarizer": ["host", "extractive"], "summarize": {"contextWindow": self._context_window}}
+        own = None if self._summarize is None else {"compactd": defaults}
+        client.initialize("compactd-client", settings=self._settings, default_settings=own)
         auto: Any = {"model": {"provider": "host", "id": "model", "contextWindow": self._context_window}}
         if self._path is None:
             session = client.request("createSession", {"ephemeral": True, "autoCompaction": auto})
@@ -194,6 +213,11 @@ class BoundedHistory(Generic[M]):
                     raise
                 session = client.request("createSession", {"path": self._path, "autoCompaction": auto})
         self._session_id = session["sessionId"]
+
+    def _answer(self, params: SummarizeParams, cancelled: threading.Event) -> SummarizeResult:
+        assert self._summarize is not None, "the server asks only if it was offered"
+        # The server may ask twice at once, and a context is entered once.
+        return self._variables.copy().run(_answered, self._summarize, params, cancelled)
 
     def _new_from(self, digests: list[str]) -> int:
         """The position of the first message that the session does not have."""
@@ -295,6 +319,37 @@ class BoundedHistory(Generic[M]):
     def _digest(self, message: M) -> str:
         """Tells messages apart by what is in their format: a library may add ids later."""
         return _digest(self._codec.to_format(message)[0])
+
+
+async def in_thread(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Calls a method of a history in a thread. Meanwhile a coroutine function `summarize` runs in this loop."""
+    return await asyncio.to_thread(_for_loop, asyncio.get_running_loop(), function, *arguments)
+
+
+def _for_loop(loop: asyncio.AbstractEventLoop, function: Callable[..., Result], *arguments: Any) -> Result:
+    LOOP.set(loop)
+    return function(*arguments)
+
+
+def _answered(summarize: Summarize, params: SummarizeParams, cancelled: threading.Event) -> SummarizeResult:
+    result, loop = summarize(params), LOOP.get()
+    if not isinstance(result, Coroutine):
+        return result
+    # What a model keeps open belongs to the loop of its caller, unless that has ended.
+    return result_in_loop(result, loop, cancelled) if loop and loop.is_running() else asyncio.run(result)
+
+
+# Why models stop at their limit, in the words of providers, in lower case.
+CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", "incomplete"}
+
+
+def summary(text: str, stop: str | None, input: int, output: int, read: int = 0, written: int = 0) -> SummarizeResult:
+    """The answer of a model: its text, why it stopped in the words of its provider, and the tokens of its input, of its
+    output, and those of the input that were `read` from a cache or `written` to it; zeros if they are unknown."""
+    usage = {"input": max(input - read - written, 0), "output": output, "cacheRead": read, "cacheWrite": written}
+    known = {"usage": {**usage, "totalTokens": input + output}} if input + output > 0 else {}
+    stop_reason = "length" if str(stop).lower() in CUT_OFF else "stop"
+    return cast(SummarizeResult, {"text": text, "stopReason": stop_reason, **known})
 
 
 def _digest(message: Message) -> str:

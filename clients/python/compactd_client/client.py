@@ -102,13 +102,15 @@ class Client(Calls):
         agent_dir: str | None = None,
         session_dir: str | None = None,
         settings: dict[str, Any] | None = None,
+        default_settings: dict[str, Any] | None = None,
         progress: bool | None = None,
         summarize_modes: Sequence[str] = (),
         timeout: float | None = None,
     ) -> InitializeResult:
         """Says `initialize` for the program `name`, with the capabilities that follow from the handlers.
 
-        A handler of `summarize` that can continue the conversation itself is announced by
+        Settings files override `default_settings`, and `settings` override the files. A handler of
+        `summarize` that can continue the conversation itself is announced by
         `summarize_modes=["continue"]`.
         """
         names = self._answering.names
@@ -121,6 +123,7 @@ class Client(Calls):
             "agentDir": agent_dir,
             "sessionDir": session_dir,
             "settings": settings,
+            "defaultSettings": default_settings,
             "capabilities": {
                 "summarize": "summarize" in names,
                 "summarizeModes": list(summarize_modes),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, TypedDict, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias, TypedDict, TypeVar, cast
 
 from .errors import CompactdError, MessageTooLarge
 from .protocol import (
@@ -48,6 +49,7 @@ class AsyncHandlers(TypedDict, total=False):
 
 
 AnyHandler: TypeAlias = Callable[[Any, threading.Event], Any]
+Result = TypeVar("Result")
 
 
 class Answering:
@@ -111,3 +113,17 @@ def refusal(error: Exception, cancelled: threading.Event) -> CompactdError:
     if isinstance(error, CompactdError):
         return error
     return CompactdError(-32603, f"{type(error).__name__}: {error}", {"kind": "internalError"})
+
+
+def result_in_loop(
+    work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, cancelled: threading.Event
+) -> Result:
+    """Waits for a coroutine that runs in the loop of another thread. The event cancels it."""
+    future = asyncio.run_coroutine_threadsafe(work, loop)
+    # Either the answer comes, or the server no longer wants it.
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    while not done.wait(0.05):
+        if cancelled.is_set():
+            future.cancel()
+    return future.result()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import json
 import os
+import re
 import tempfile
+import threading
 import unittest
 from collections.abc import Sequence
 from typing import Any
 
-from compactd_client.bounded_history import BoundedHistory, ContextTooLarge
+from compactd_client.bounded_history import BoundedHistory, ContextTooLarge, in_thread, summary
 
 SMALL = {"compaction": {"reserveTokens": 1000, "keepRecentTokens": 500}}
 
@@ -30,13 +35,17 @@ class PlainCodec:
 class BoundedHistoryTest(unittest.TestCase):
     """What fits, what gives way, what comes back."""
 
-    def start(self, context_window: int = 4000, **options: Any) -> BoundedHistory[Any]:
+    def start(self, context_window: int = 4000, settings_file: Any = None, **options: Any) -> BoundedHistory[Any]:
         """A history with a server of its own, that ends with the test."""
         home = tempfile.TemporaryDirectory()
         self.addCleanup(home.cleanup)
-        env = {"PATH": os.environ.get("PATH", ""), "HOME": home.name}
+        env = {"PATH": os.environ.get("PATH", ""), "HOME": home.name, "PI_CODING_AGENT_DIR": home.name}
+        if settings_file is not None:
+            with open(os.path.join(home.name, "settings.json"), "w") as file:
+                json.dump(settings_file, file)
         command = [os.environ.get("COMPACTD_BIN", "compactd")]
-        history = BoundedHistory(PlainCodec(), context_window, settings=SMALL, command=command, env=env, **options)
+        options = {"settings": SMALL, **options}
+        history = BoundedHistory(PlainCodec(), context_window, command=command, env=env, **options)
         self.addCleanup(history.close)
         return history
 
@@ -98,6 +107,129 @@ class BoundedHistoryTest(unittest.TestCase):
             self.start(1500).fit([{"role": "user", "content": "longer than the window " * 800}])
         self.assertEqual(raised.exception.context_window, 1500)
         self.assertGreater(raised.exception.tokens, 1500)
+
+    def test_the_model_of_the_host_writes_the_summaries_within_its_window(self) -> None:
+        asked: list[Any] = []
+        ends: list[dict[str, Any]] = []
+
+        def write(params: Any) -> Any:
+            asked.append((params, CALLER.get(), threading.current_thread()))
+            return summary(written(params), "stop", 100, 20, 30)
+
+        CALLER.set("one")
+        fitted = self.start(summarize=write, on_compaction=ends.append).fit(turns(1, 60))
+        self.assertIn("As the model says", str(fitted[0]))
+        for params, caller, thread in asked:
+            self.assertEqual(caller, "one")
+            self.assertIsNot(thread, threading.current_thread())
+            texts = params["systemPrompt"] + params["prompt"]
+            self.assertLessEqual(len(texts) // 4 + params["maxTokens"], 4000)
+        result = ends[-1]["result"]
+        self.assertEqual(result["summarizer"], "host")
+        each = {name: count / result["attempts"] for name, count in result["usage"].items()}
+        self.assertEqual((each["input"], each["cacheRead"], each["totalTokens"]), (70, 30, 120))
+
+    def test_a_coroutine_writes_them_in_the_loop_that_waits(self) -> None:
+        loops: list[Any] = []
+
+        async def write(params: Any) -> Any:
+            await asyncio.sleep(0)
+            loops.append((asyncio.get_running_loop(), CALLER.get()))
+            return summary(written(params), "stop", 0, 0)
+
+        history = self.start(summarize=write)
+
+        async def fit() -> Any:
+            CALLER.set("two")
+            fitted = await in_thread(history.fit, turns(1, 60))
+            self.assertEqual(set(loops), {(asyncio.get_running_loop(), "two")})
+            return fitted
+
+        self.assertIn("As the model says", str(asyncio.run(fit())[0]))
+        # Without a loop that waits it has one of its own.
+        loops.clear()
+        self.assertIn("As the model says", str(history.fit(turns(1, 120))[0]))
+        self.assertTrue(loops)
+
+    def test_where_the_model_fails_the_built_in_summarizer_writes(self) -> None:
+        def fail(params: Any) -> Any:
+            raise OSError("no network")
+
+        for write, kind in (
+            (fail, "summarizerFailed"),
+            (lambda params: summary("I cannot do that.", "stop", 1, 1), "summaryRejected"),
+            (lambda params: summary(written(params), "MAX_TOKENS", 1, 1), "summaryRejected"),
+        ):
+            ends: list[dict[str, Any]] = []
+            fitted = self.start(summarize=write, on_compaction=ends.append).fit(turns(1, 60))
+            self.assertIn("## Goal", str(fitted[0]))
+            self.assertNotIn("As the model says", str(fitted[0]))
+            result = ends[-1]["result"]
+            self.assertEqual((result["summarizer"], result["failures"][0]["kind"]), ("extractive", kind))
+
+    def test_settings_choose_before_the_model_is_asked(self) -> None:
+        asked: list[Any] = []
+        extractive = {"compactd": {"summarizer": "extractive"}}
+        for options in ({"settings_file": extractive}, {"settings": {**SMALL, **extractive}}):
+            fitted = self.start(summarize=asked.append, **options).fit(turns(1, 60))
+            self.assertIn("## Goal", str(fitted[0]))
+        self.assertEqual(asked, [])
+
+    def test_a_compaction_that_is_aborted_cancels_the_model(self) -> None:
+        model = Hanging()
+        history = self.start(summarize=model.write)
+        client, session_id = history.client, history.session_id
+
+        def abort() -> None:
+            client.request("abortCompaction", {"sessionId": session_id})
+
+        async def fit() -> None:
+            fitting = asyncio.ensure_future(in_thread(history.fit, turns(1, 60)))
+            await asyncio.to_thread(model.begun.wait, 20)
+            await asyncio.to_thread(abort)
+            with self.assertRaises(ContextTooLarge):
+                await fitting
+
+        asyncio.run(fit())
+        self.assertTrue(model.cancelled.wait(20))
+
+    def test_a_loop_that_ends_cancels_the_model(self) -> None:
+        model = Hanging()
+        history = self.start(summarize=model.write)
+
+        async def fit() -> None:
+            fitting = asyncio.ensure_future(in_thread(history.fit, turns(1, 60)))
+            await asyncio.to_thread(model.begun.wait, 20)
+            fitting.cancel()
+
+        asyncio.run(fit())
+        self.assertTrue(model.cancelled.is_set())
+        self.assertIn("## Goal", str(history.fit(turns(1, 60))[0]))
+
+
+class Hanging:
+    """A model that answers nothing, and tells when it is cancelled."""
+
+    def __init__(self) -> None:
+        self.begun, self.cancelled = threading.Event(), threading.Event()
+
+    async def write(self, params: Any) -> Any:
+        """Waits to be cancelled."""
+        self.begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+
+CALLER = contextvars.ContextVar("caller", default="")
+
+
+def written(params: Any) -> str:
+    """A summary with the headings for which the last part of the prompt asks."""
+    _, _, task = params["prompt"].rpartition("</")
+    return "\n\n".join(f"{heading}\n- As the model says." for heading in re.findall("^##+ .*", task, re.MULTILINE))
 
 
 def turns(first: int, last: int) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ export class BinaryNotFoundError extends Error {
   override readonly name = "BinaryNotFoundError";
 }
 
-const PROGRAM = process.platform === "win32" ? "compactd.exe" : "compactd";
+const PROGRAM = "compactd";
 
 /** The package that holds the program for this platform. */
 const PLATFORM_PACKAGE = `@compactd/${process.platform}-${process.arch}`;

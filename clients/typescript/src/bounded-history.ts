@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { Client, type ClientOptions, type RequestOptions } from "./client.js";
 import { CompactdError } from "./errors.js";
 import type { AnyMessage, AutoCompactionOptions, CompactionEnd, CompactionResult, MessageFormat, RecalledEntry } from "./protocol.js";
+import type { Handlers } from "./requests.js";
 
 /** Messages of a library as messages of a format that the server takes. */
 export interface Codec<M> {
@@ -19,6 +20,11 @@ export interface BoundedHistoryOptions {
   contextWindow: number;
   /** Settings of compactd, such as `compaction.reserveTokens`, `compaction.keepRecentTokens` or a model that writes summaries. */
   settings?: { [member: string]: unknown };
+  /**
+   * Asks a model with this window for a summary. It is asked unless the settings or a settings file choose a summarizer.
+   * If it throws, or writes no summary, the built-in summarizer does.
+   */
+  summarize?: Handlers["summarize"];
   /** A session file, which is made if there is none; without one the session is kept in memory. */
   path?: string;
   /** How the server is started. */
@@ -80,7 +86,8 @@ export class BoundedHistory<M> {
     this.#codec = codec;
     this.#options = options;
     this.#contextWindow = this.#knownWindow = options.contextWindow;
-    this.client = new Client(options.client);
+    const { client, summarize } = options;
+    this.client = new Client(summarize === undefined ? client : { ...client, handlers: { ...client?.handlers, summarize } });
     this.client.on("compactionEnd", (end) => this.#hear(end));
   }
 
@@ -170,8 +177,10 @@ export class BoundedHistory<M> {
   }
 
   async #open(): Promise<void> {
-    const { path, settings = {} } = this.#options;
-    await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings });
+    const { path, settings = {}, summarize } = this.#options;
+    const own = { summarizer: ["host", "extractive"], summarize: { contextWindow: this.#contextWindow } };
+    const defaultSettings = summarize === undefined ? null : { compactd: own };
+    await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings, defaultSettings });
     this.#knownWindow = this.#contextWindow;
     const session = await this.#openOrCreate(path, autoCompaction(this.#knownWindow));
     this.#sessionId = session.sessionId;
@@ -181,7 +190,13 @@ export class BoundedHistory<M> {
   async #tellWindow(): Promise<void> {
     if (this.#contextWindow === this.#knownWindow) return;
     const contextWindow = this.#contextWindow;
-    await this.client.request("updateSettings", { sessionId: this.#sessionId, autoCompaction: autoCompaction(contextWindow) });
+    const model = { sessionId: this.#sessionId, autoCompaction: autoCompaction(contextWindow) };
+    const { settings } = await this.client.request("updateSettings", model);
+    // The window of summaries goes along, unless the settings have one of their own.
+    const { compactd } = settings as { compactd?: { summarize?: { contextWindow?: number } } };
+    if (compactd?.summarize?.contextWindow === this.#knownWindow) {
+      await this.client.request("updateSettings", { settings: { compactd: { summarize: { contextWindow } } } });
+    }
     this.#knownWindow = contextWindow;
   }
 

@@ -1,20 +1,22 @@
 /** Histories that a library keeps, against the built server. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { AiSdkHistory } from "../src/ai-sdk.js";
-import { ContextTooLargeError, type BoundedHistoryOptions } from "../src/index.js";
+import { ContextTooLargeError, type BoundedHistoryOptions, type CompactionEnd, type SummarizeParams } from "../src/index.js";
 
 const SMALL = { compaction: { reserveTokens: 1000, keepRecentTokens: 500 } };
 
 type ModelMessage = { role: string; content: string | { type: string; [member: string]: any }[]; [member: string]: any };
 
-function start(t: TestContext, options: Partial<BoundedHistoryOptions> = {}): AiSdkHistory {
+function start(t: TestContext, options: Partial<BoundedHistoryOptions> = {}, settingsFile?: object): AiSdkHistory {
   const home = mkdtempSync(join(tmpdir(), "compactd-test-"));
-  const client = { command: process.env.COMPACTD_BIN, env: { PATH: process.env.PATH, HOME: home }, stderr: "ignore" as const };
-  const history = new AiSdkHistory({ contextWindow: 4000, settings: SMALL, client, ...options });
+  if (settingsFile !== undefined) writeFileSync(join(home, "settings.json"), JSON.stringify(settingsFile));
+  const env = { PATH: process.env.PATH, HOME: home, PI_CODING_AGENT_DIR: home };
+  const client = { command: process.env.COMPACTD_BIN, env, stderr: "ignore" as const };
+  const history = new AiSdkHistory({ contextWindow: 4000, settings: SMALL, client, model: false, ...options });
   t.after(async () => {
     await history.close();
     rmSync(home, { recursive: true });
@@ -155,4 +157,53 @@ test("a compaction by hand, and what it took out", async (t) => {
   assert.ok(summary.startsWith("## Goal") && firstKeptEntryId !== "");
   const entries = await history.recall("line of part 3");
   assert.match(entries[0]!.text, /line of part 3/);
+});
+
+/** A summary with the headings for which the last part of the prompt asks. */
+function written({ prompt }: SummarizeParams): string {
+  const headings = prompt.slice(prompt.lastIndexOf("</")).match(/^##+ .*/gm) ?? [];
+  return headings.map((heading) => `${heading}\n- As the model says.`).join("\n\n");
+}
+
+test("the model of the host writes the summaries, within the window that it has", async (t) => {
+  const asked: SummarizeParams[] = [];
+  const ends: CompactionEnd[] = [];
+  const summarize = (params: SummarizeParams) => {
+    asked.push(params);
+    return { text: written(params), stopReason: "stop", usage: { input: 100, output: 20, totalTokens: 120 } };
+  };
+  const history = start(t, { summarize, onCompaction: (end) => ends.push(end), contextWindow: 100_000 });
+  await history.fit(turns(1, 20));
+  history.history.contextWindow = 4000;
+  const fitted = await history.fit(turns(1, 60));
+  assert.match(JSON.stringify(fitted[0]), /As the model says/);
+  for (const { systemPrompt, prompt, maxTokens } of asked) {
+    assert.ok((systemPrompt.length + prompt.length) / 4 + maxTokens <= 4000, `${prompt.length} ${maxTokens}`);
+  }
+  const { result } = ends.at(-1)!;
+  assert.deepEqual([result?.summarizer, Number(result?.usage?.totalTokens) % 120], ["host", 0]);
+});
+
+test("where the model fails, the built-in summarizer writes", async (t) => {
+  const fails = () => Promise.reject(new Error("no network"));
+  const chats = () => ({ text: "I cannot do that.", stopReason: "stop" });
+  const stops = (params: SummarizeParams) => ({ text: written(params), stopReason: "length" });
+  for (const [summarize, kind] of [[fails, "summarizerFailed"], [chats, "summaryRejected"], [stops, "summaryRejected"]] as const) {
+    const ends: CompactionEnd[] = [];
+    const fitted = await start(t, { summarize, onCompaction: (end) => ends.push(end) }).fit(turns(1, 60));
+    assert.match(JSON.stringify(fitted[0]), /## Goal/);
+    assert.doesNotMatch(JSON.stringify(fitted[0]), /As the model says/);
+    const { result } = ends.at(-1)!;
+    assert.deepEqual([result?.summarizer, result?.failures?.[0]?.kind], ["extractive", kind]);
+  }
+});
+
+test("settings choose before the model is asked", async (t) => {
+  let asked = 0;
+  const summarize = (params: SummarizeParams) => (asked++, { text: written(params), stopReason: "stop" });
+  const extractive = { compactd: { summarizer: "extractive" } };
+  for (const history of [start(t, { summarize }, extractive), start(t, { summarize, settings: { ...SMALL, ...extractive } })]) {
+    assert.match(JSON.stringify((await history.fit(turns(1, 60)))[0]), /## Goal/);
+  }
+  assert.equal(asked, 0);
 });

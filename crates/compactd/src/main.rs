@@ -3,7 +3,7 @@
 mod cli;
 mod log;
 
-use std::io::{IsTerminal as _, Write as _, stderr, stdin, stdout};
+use std::io::{ErrorKind, IsTerminal as _, Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -31,9 +31,15 @@ fn main() -> ExitCode {
         }
         Ok(Invocation::Run(command)) => cli::run(&command),
         Err(error) => {
-            // Without a terminal, the exit code reports the error.
-            let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+            // Without standard error, the exit code reports wrong usage.
+            let printed = error.print().and_then(|()| stdout().flush());
+            match printed {
+                Err(failed) if !error.use_stderr() && failed.kind() != ErrorKind::BrokenPipe => {
+                    let _ = writeln!(stderr(), "compactd: write the output: {failed}");
+                    ExitCode::FAILURE
+                }
+                _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
+            }
         }
     }
 }

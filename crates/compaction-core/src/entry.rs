@@ -376,19 +376,8 @@ impl Entry {
             |text: &str| text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
         let names = [Some(id.as_str()), parent_id.map(EntryId::as_str), Some(timestamp)];
         let is_usual = names.into_iter().flatten().all(is_plain) && !has_line_breaks(message.raw().get());
-        (is_usual && message.timestamp().is_some()).then(|| Self {
-            line: Line::Plain,
-            raw: OnceLock::new(),
-            header: EntryHeader {
-                id: id.clone(),
-                parent_id: parent_id.cloned(),
-                kind: EntryKind::Message,
-                role: Some(Role::from_name(message.role())),
-            },
-            kind_name: Cow::Borrowed("message"),
-            timestamp: timestamp.into(),
-            body: EntryBody::Message(message),
-        })
+        (is_usual && message.timestamp().is_some())
+            .then(|| Self::with_message(Line::Plain, id.clone(), parent_id.cloned(), timestamp, message))
     }
 
     /// Reads the line of a plain message. Behind the name `message` there is only one value and the
@@ -399,21 +388,27 @@ impl Entry {
         let text = line.get(line.len() - plain.rest.len()..)?.strip_suffix('}')?;
         let message = Arc::new(Message::of_entry_text(text, || epoch_milliseconds(plain.timestamp)).ok()?);
         // The parsed message may lack surrounding white space or have a repaired timestamp.
-        let is_as_stored = message.raw().get() == text;
-        let header = EntryHeader {
-            id: EntryId::new(plain.id),
-            parent_id: plain.parent_id.map(EntryId::new),
-            kind: EntryKind::Message,
-            role: Some(Role::from_name(message.role())),
-        };
-        Some(Self {
-            line: if is_as_stored { Line::Plain } else { Line::Whole(line.into()) },
+        let line = if message.raw().get() == text { Line::Plain } else { Line::Whole(line.into()) };
+        let (id, parent_id) = (EntryId::new(plain.id), plain.parent_id.map(EntryId::new));
+        Some(Self::with_message(line, id, parent_id, plain.timestamp, message))
+    }
+
+    fn with_message(
+        line: Line,
+        id: EntryId,
+        parent_id: Option<EntryId>,
+        timestamp: &str,
+        message: Arc<Message>,
+    ) -> Self {
+        let role = Some(Role::from_name(message.role()));
+        Self {
+            line,
             raw: OnceLock::new(),
-            header,
+            header: EntryHeader { id, parent_id, kind: EntryKind::Message, role },
             kind_name: Cow::Borrowed("message"),
-            timestamp: plain.timestamp.into(),
+            timestamp: timestamp.into(),
             body: EntryBody::Message(message),
-        })
+        }
     }
 
     /// The line as stored.

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_failed_do_not_count_but_for_those_of_the_own_agent() {
+    fn failed_calls_count_only_for_tools_of_pi() {
         let made = calls(&[
             ("1", "Write", json!({ "file_path": "/w/a" })),
             ("2", "Read", json!({ "file_path": "/w/b" })),

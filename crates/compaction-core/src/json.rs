@@ -40,7 +40,7 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
         let is_string = rest[at] == b'"';
         rest = &rest[at + 1..];
         if is_string {
-            rest = after_string(rest);
+            rest = &rest[end_of_string(rest, 0).0..];
             continue;
         }
         values += 1;
@@ -99,18 +99,6 @@ fn end_of_string(bytes: &[u8], mut at: usize) -> (usize, bool) {
         }
     }
     (bytes.len(), false)
-}
-
-/// The bytes after the end of a string. `rest` starts inside the string.
-fn after_string(mut rest: &[u8]) -> &[u8] {
-    while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
-        let is_end = rest[at] == b'"';
-        rest = rest.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
-        if is_end {
-            return rest;
-        }
-    }
-    &[]
 }
 
 /// A JSON value whose objects keep the order of their members.
@@ -690,7 +678,7 @@ fn number_tokens(text: &str) -> impl Iterator<Item = (usize, usize)> {
         while let Some(byte) = bytes.get(at) {
             let rest = &bytes[at..];
             let length = match byte {
-                b'"' => rest.len() - after_string(&rest[1..]).len(),
+                b'"' => end_of_string(rest, 1).0,
                 b'-' | b'0'..=b'9' => rest.iter().take_while(|byte| is_number(byte)).count(),
                 _ => 1,
             };

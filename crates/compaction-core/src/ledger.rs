@@ -5,6 +5,21 @@
 //! from it ([`crate::extractive`]) and checked against it ([`LossReport`]). Prose is parsed only once:
 //! when an earlier compaction comes from a program that stores no ledger.
 
+/// Makes an enum whose values are stored by their names.
+macro_rules! stored_by_name {
+    ($(#[$attribute:meta])* pub enum $type:ident { $($(#[$doc:meta])* $value:ident = $name:literal,)* }) => {
+        $(#[$attribute])*
+        pub enum $type {
+            $($(#[$doc])* $value,)*
+        }
+
+        impl $type {
+            /// Each value with its name as stored.
+            pub(in crate::ledger) const ALL: &[(Self, &'static str)] = &[$((Self::$value, $name)),*];
+        }
+    };
+}
+
 pub(crate) mod actions;
 pub(crate) mod answers;
 pub(crate) mod bold;
@@ -188,23 +203,25 @@ impl Request {
     }
 }
 
-/// The role of a person's message in a conversation, most important first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RequestWeight {
-    /// It begins a topic.
-    Topic,
-    /// It asks for work.
-    Work,
-    /// It is a command to the agent, with the title of the prompt that the agent sent for it.
-    Command,
-    /// It answers a question of the model, and the request before it goes on.
-    Answer,
-    /// It confirms, refuses or comments.
-    Reply,
+stored_by_name! {
+    /// The role of a person's message in a conversation, most important first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum RequestWeight {
+        /// It begins a topic.
+        Topic = "topic",
+        /// It asks for work.
+        Work = "work",
+        /// It is a command to the agent, with the title of the prompt that the agent sent for it.
+        Command = "command",
+        /// It answers a question of the model, and the request before it goes on.
+        Answer = "answer",
+        /// It confirms, refuses or comments.
+        Reply = "reply",
+    }
 }
 
 /// A file that tools worked on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileRecord {
     /// The path as it was passed to the tools.
     pub path: String,
@@ -230,7 +247,7 @@ impl FileRecord {
 }
 
 /// A command, or a call of a tool that is about neither a file nor a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandRecord {
     /// The command without the parts that only shape its output.
     pub command: String,
@@ -250,15 +267,18 @@ pub struct CommandRecord {
     pub sources: Sources,
 }
 
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It succeeded.
-    Succeeded,
-    /// It failed.
-    Failed,
-    /// Its result had not arrived.
-    Open,
+stored_by_name! {
+    /// How a command ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Outcome {
+        /// It succeeded.
+        Succeeded = "succeeded",
+        /// It failed.
+        Failed = "failed",
+        /// Its result had not arrived.
+        #[default]
+        Open = "open",
+    }
 }
 
 /// Something that failed.
@@ -429,6 +449,11 @@ impl Ledger {
         self.requests.last()
     }
 
+    /// Position of the person's last request; 0 for none.
+    pub(crate) fn asked_at(&self) -> u64 {
+        self.last_request().map_or(0, |request| request.position)
+    }
+
     /// Whether a person said something after the message at `start` and not after the one at `end`.
     pub(crate) fn has_request_between(&self, start: u64, end: u64) -> bool {
         let after = self.requests.partition_point(|request| request.position <= start);
@@ -438,13 +463,6 @@ impl Ledger {
     /// Errors that are still unresolved.
     pub fn unresolved_errors(&self) -> impl Iterator<Item = &ErrorRecord> {
         self.errors.iter().filter(|error| !error.is_resolved)
-    }
-
-    /// The newest check, such as a run of tests, that still fails and names what failed in it. The names are in
-    /// [`ErrorRecord::failing`], its command in [`ErrorRecord::subject`].
-    pub fn failing_check(&self) -> Option<&ErrorRecord> {
-        let named = self.unresolved_errors().filter(|error| !error.failing.names.is_empty());
-        named.max_by_key(|error| error.position)
     }
 }
 

@@ -3,8 +3,8 @@
 //! brackets, and spaces at its ends. A line that begins with `#` is a comment.
 //!
 //! The tables of this folder (`phrases/*.txt`) hold the words that the modules of the crate look for, as lists with the
-//! name of their module: `[answers: refusals]`. Other crates have tables of their own. All are read while the crate is compiled. A new language is a new table
-//! in `SPACED` or `UNSPACED` and in `EVERY`.
+//! name of their module: `[answers: refusals]`. Other crates have tables of their own. All are read while the crate is
+//! compiled. A new language is a new table in `SPACED` or `UNSPACED` and in `EVERY`.
 
 /// A table: its lists by their names, each with the text of its phrases.
 pub type Table = &'static [(&'static str, &'static str)];
@@ -41,7 +41,7 @@ pub(crate) const HARNESSES: [Table; 1] = [table!("phrases/harnesses.txt")];
 
 /// The languages with spaces between words.
 pub(crate) const SPACED: [Table; 9] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS];
-/// The languages without, or with long endings. Their phrases are searched for as pieces of text.
+/// The languages without spaces, or with long endings, as Korean. Their phrases are searched for as pieces of text.
 pub(crate) const UNSPACED: [Table; 3] = [CHINESE, JAPANESE, KOREAN];
 /// All languages.
 pub(crate) const EVERY: [Table; 12] =

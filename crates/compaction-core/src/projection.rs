@@ -1,7 +1,7 @@
 //! Projection: what the model sees of a branch (docs/projection.md).
 //!
 //! The walk goes from the leaf towards the root. It reads the bodies of entries that belong to the
-//! context. Of entries before the first kept entry of the latest compaction it reads only headers.
+//! context. Of entries before the first kept entry of the latest compaction it reads only headers, if at all.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -21,6 +21,13 @@ pub trait Branch {
 
     /// The entry at `depth`. [`Branch::header`] has returned its header before.
     fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, Self::Error>;
+
+    /// The depth of the next entry, at `depth` or after it, that may set the thinking level or the model, or carry the
+    /// state of the path before it. Answers count only `with_answers`. A branch that cannot tell returns `depth`.
+    fn next_setting(&mut self, depth: usize, with_answers: bool) -> Result<usize, Self::Error> {
+        let _ = with_answers;
+        Ok(depth)
+    }
 }
 
 /// A branch in memory, root first.
@@ -271,6 +278,10 @@ enum Stage {
     Settings,
 }
 
+/// Maximum number of kept entries that are read before the first kept entry is found. If it is not on the branch,
+/// nothing is kept, and the walk goes to the root.
+const KEPT_AHEAD: usize = 1024;
+
 fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
     let mut selection = Selection::default();
     let mut compaction: Option<(Arc<Entry>, usize)> = None;
@@ -281,29 +292,38 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
         if matches!(stage, Stage::Settings) && selection.are_settings_known() {
             break;
         }
-        let is_context = !matches!(stage, Stage::Settings);
-        if is_context || names_settings(&header, &selection) {
-            let entry = branch.entry(depth)?;
-            record_settings(&entry, &mut selection);
-            match &stage {
-                Stage::Recent if header.kind == EntryKind::Compaction => {
-                    stage = stage_before(&entry, &mut selection);
-                    compaction = Some((entry, depth));
-                }
-                Stage::Recent => selection.entries.push((entry, depth)),
-                Stage::Kept { first_kept, state } => {
-                    let is_first_kept = header.id == *first_kept;
-                    kept.push((entry, depth));
-                    if is_first_kept {
-                        selection.take_state(state.clone());
-                        selection.entries.extend(kept.drain(..).filter(|(entry, _)| !is_system(entry)));
-                        stage = Stage::Settings;
-                    }
-                }
-                Stage::Settings => selection.take_state(PathState::before(&entry)),
+        let is_context = match &stage {
+            Stage::Recent => true,
+            Stage::Kept { first_kept, .. } => kept.len() < KEPT_AHEAD || header.id == *first_kept,
+            Stage::Settings => false,
+        };
+        let is_read = is_context || names_settings(&header, &selection);
+        let entry = if is_read { Some(branch.entry(depth)?) } else { None };
+        if let Some(entry) = &entry {
+            record_settings(entry, &mut selection);
+        }
+        match (&stage, entry) {
+            (Stage::Recent, Some(entry)) if header.kind == EntryKind::Compaction => {
+                stage = stage_before(&entry, &mut selection);
+                compaction = Some((entry, depth));
             }
+            (Stage::Recent, Some(entry)) => selection.entries.push((entry, depth)),
+            (Stage::Kept { first_kept, state }, entry) => {
+                let is_first_kept = header.id == *first_kept;
+                kept.push((entry, depth));
+                if is_first_kept {
+                    selection.take_state(state.clone());
+                    take_kept(branch, std::mem::take(&mut kept), &mut selection)?;
+                    stage = Stage::Settings;
+                }
+            }
+            (Stage::Settings, Some(entry)) => selection.take_state(PathState::before(&entry)),
+            (_, None) => {}
         }
         depth += 1;
+        if matches!(stage, Stage::Settings) && !selection.are_settings_known() {
+            depth = branch.next_setting(depth, selection.model.is_none())?;
+        }
     }
     if let Some((entry, depth)) = compaction {
         if matches!(stage, Stage::Kept { .. }) || names_no_kept_entry(&entry) {
@@ -317,6 +337,24 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
     }
     selection.entries.reverse();
     Ok(selection)
+}
+
+/// Adds the kept entries to the context, and reads those that were not read ahead.
+fn take_kept<B: Branch>(
+    branch: &mut B,
+    kept: Vec<(Option<Arc<Entry>>, usize)>,
+    selection: &mut Selection,
+) -> Result<(), B::Error> {
+    for (entry, depth) in kept {
+        let entry = match entry {
+            Some(entry) => entry,
+            None => branch.entry(depth)?,
+        };
+        if !is_system(&entry) {
+            selection.entries.push((entry, depth));
+        }
+    }
+    Ok(())
 }
 
 /// The stage of the walk after the latest compaction. A compaction that names itself keeps nothing.

@@ -19,8 +19,7 @@ use crate::entry::Entry;
 use crate::entry_text::{EntryText, PartKind};
 use crate::message::{Block, ToolCall};
 use crate::text::utf16_len;
-use crate::tools::FileTools;
-use crate::tools::{FileAccess, classify};
+use crate::tools::{FileAccess, FileTools, classify};
 
 pub use passages::{Choice, Excerpt, PiecePosition, TextPart, choose, cut_to, read_from};
 pub use question::RecallQuery;

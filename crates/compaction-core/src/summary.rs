@@ -450,11 +450,10 @@ fn without_rule<'a, 'b>(part: &'a [&'b str]) -> &'a [&'b str] {
 /// Reads one part. Known headings divide it first, even inside code, so that an unclosed code fence
 /// cannot swallow a section.
 fn parse_sections(lines: &[&str]) -> Sections {
-    let is_known = |line: &str| matches!(heading_of(line), Some(HeadingLine::Known(_) | HeadingLine::Progress));
     let mut reader = Reader::default();
     let mut start = 0;
     for at in 0..=lines.len() {
-        if at == lines.len() || is_known(lines[at]) {
+        if at == lines.len() || is_section_heading(lines[at]) {
             reader.read_chunk(&lines[start..at]);
             start = at + 1;
             reader.position = lines.get(at).map_or(Position::Before, |line| Position::after(line));

@@ -6,9 +6,11 @@
 //! record follow it. Records that this version does not understand are kept too.
 
 mod aider;
+mod amp;
 mod claude_code;
 mod cline;
 mod codex;
+mod codex_screen;
 mod copilot;
 mod cursor;
 mod markdown;
@@ -20,6 +22,7 @@ mod specstory;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod windsurf;
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -67,16 +70,22 @@ pub enum Agent {
     Cursor,
     /// Gemini CLI: a chat that it shared, in Markdown.
     Gemini,
-    /// Cline or Roo: an exported task, in Markdown.
+    /// Cline or Roo: an exported task, in Markdown, or the messages of its storage, in JSON.
     Cline,
     /// Copilot CLI: a session that it shared, in Markdown.
     Copilot,
+    /// Windsurf or Antigravity: a conversation that it saved, in Markdown.
+    Windsurf,
+    /// Amp: a thread that it exported, in Markdown.
+    Amp,
+    /// A copy of the screen of Codex.
+    CodexScreen,
     /// pi: a session file, which is one of ours.
     Pi,
 }
 
 /// Agents and their names.
-const AGENTS: [(Agent, &str); 10] = [
+const AGENTS: [(Agent, &str); 13] = [
     (Agent::ClaudeCode, "claude-code"),
     (Agent::Codex, "codex"),
     (Agent::OpenCode, "opencode"),
@@ -86,6 +95,9 @@ const AGENTS: [(Agent, &str); 10] = [
     (Agent::Gemini, "gemini"),
     (Agent::Cline, "cline"),
     (Agent::Copilot, "copilot"),
+    (Agent::Windsurf, "windsurf"),
+    (Agent::Amp, "amp"),
+    (Agent::CodexScreen, "codex-screen"),
     (Agent::Pi, "pi"),
 ];
 
@@ -166,7 +178,7 @@ struct Head {
 
 impl Head {
     fn of(head: &[u8]) -> Self {
-        // The first value may go on beyond the head. Where the transcript itself ends, an incomplete one tells nothing:
+        // The first value may go on beyond the head. Where the transcript itself ends, an incomplete one means nothing:
         // its id may still be missing.
         let is_cut_off = |record: &Record| record.is_partial && head.len() >= HEAD_BYTES;
         let start_of = |record: &Record| if is_cut_off(record) { start_of(&record.content) } else { None };
@@ -236,8 +248,7 @@ fn object_of(record: &Record) -> Option<Json<'static>> {
 }
 
 fn has_lists(value: &Json<'_>) -> bool {
-    let is_list = |key: &str| matches!(value.get(key), Some(Json::Array(_)));
-    is_list("messages") || is_list("conversation") || is_list("bubbles") || is_list("trajectory") || is_list("history")
+    LISTS.iter().any(|name| matches!(value.get(name), Some(Json::Array(_))))
 }
 
 /// Finds the agent that wrote a transcript. `head` is the start of the transcript, [`HEAD_BYTES`] at most.
@@ -268,6 +279,7 @@ pub fn detect(head: &[u8]) -> Option<Agent> {
             (is_pi(value), Agent::Pi),
             (codex::is_line(value), Agent::Codex),
             (openhands::is_event(value), Agent::OpenHands),
+            (head.is_list && cline::is_message(value), Agent::Cline),
             (claude_code::is_line(value), Agent::ClaudeCode),
             (cursor::is_message(value), Agent::Cursor),
             (opencode::is_message(value), Agent::OpenCode),
@@ -289,7 +301,10 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Gemini | Agent::Cline | Agent::Copilot => {
+        Agent::Gemini | Agent::Copilot | Agent::Windsurf | Agent::Amp | Agent::CodexScreen => {
+            markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
+        }
+        Agent::Cline if !Head::of(head).is_list => {
             markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
         }
         // These have transcripts of their own, too.
@@ -303,7 +318,7 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
             source.shape = match agent {
                 Agent::ClaudeCode | Agent::Codex if !head.is_list => Shape::Lines,
                 Agent::Pi => Shape::Lines,
-                Agent::OpenCode => Shape::Document,
+                Agent::OpenCode | Agent::Cline => Shape::Document,
                 _ => head.shape,
             };
             for value in head.all() {
@@ -313,7 +328,8 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
                     Agent::OpenCode => opencode::identify(value),
                     Agent::OpenHands => openhands::identify(value),
                     Agent::Cursor => cursor::identify(value),
-                    Agent::Aider | Agent::Gemini | Agent::Cline | Agent::Copilot | Agent::Pi => (
+                    Agent::Cline => cline::identify(value),
+                    _ => (
                         text_at(value, &["id"]).map(str::to_owned),
                         text_at(value, &["cwd"]).map(str::to_owned),
                         time_of(value.get("timestamp")),
@@ -334,6 +350,11 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
         source.id = format!("{directory}/{name}");
     }
     source
+}
+
+/// A name for a transcript that has none, from its start: 16 hexadecimal digits.
+pub fn digest_of(head: &[u8]) -> String {
+    format!("{:016x}", Digest::of(&[head]))
 }
 
 /// The conversation under the ids that earlier versions gave it, where the transcript names none. `name` and `directory`
@@ -506,8 +527,9 @@ impl Import {
             (Agent::OpenHands, _) => Box::new(openhands::OpenHands::default()),
             (Agent::Aider, _) => Box::new(markdown::Markdown::aider()),
             (Agent::Cursor, _) => Box::new(cursor::Cursor),
-            (Agent::Gemini | Agent::Cline | Agent::Copilot, _) => Box::new(markdown::Markdown::exported(source.agent)),
+            (Agent::Cline, Shape::Document) => Box::new(cline::History::default()),
             (Agent::Pi, _) => return None,
+            _ => Box::new(markdown::Markdown::exported(source.agent)),
         };
         let cut = if source.shape == Shape::Document { Cut::Elements } else { Cut::Lines };
         let mut tree = Tree::new(source.uuid(), existing.ids, source.time.unwrap_or(time));
@@ -660,7 +682,7 @@ impl Import {
     /// Repeats the end of an earlier import at this record, so that all entries get the same ids again.
     fn end_earlier(&mut self, earlier: Earlier, end: &[u8]) -> Result<(), TranscriptError> {
         self.reader.flush(&mut self.tree);
-        // Imports that did not tell the start apart had it in their digest.
+        // Imports that did not treat the start separately had it in their digest.
         let digest = if earlier.start.is_some() { self.digest } else { self.whole };
         if earlier.records == self.records && earlier.digest != digest.0 {
             return Err(TranscriptError::Changed { records: earlier.records });

@@ -138,31 +138,37 @@ fn check_append(
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     };
     // The next request is the first for this message. It has its own recovery.
-    let reasons = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
-    let outcome = decide(access, &projection, message, model, (&settings, reasons));
+    let scope = if message.is_some_and(Message::starts_turn) { Scope::SizeOnly } else { Scope::SizeAndOverflow };
+    let outcome = begin_if_due(access, &projection, message, &Check { model, settings: &settings, scope });
     Ok(AppendOutcome { usage, ..outcome })
 }
 
-/// The reasons that a check considers.
+/// What a check considers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reasons {
-    /// The size of the context alone.
-    Threshold,
+enum Scope {
+    SizeOnly,
     /// The size, and an overflow of the last answer.
-    All,
+    SizeAndOverflow,
 }
 
-/// Decides for a projection, and begins a compaction that is due.
-fn decide(
+/// How a context is checked.
+struct Check<'a> {
+    model: &'a AgentModel,
+    settings: &'a Settings,
+    scope: Scope,
+}
+
+/// Begins a compaction if one is due for a projection. `message` is the one that was just appended.
+fn begin_if_due(
     access: &mut SessionAccess<'_>,
     projection: &Arc<Projection>,
     message: Option<&Message>,
-    model: &AgentModel,
-    (settings, reasons): (&Settings, Reasons),
+    check: &Check<'_>,
 ) -> AppendOutcome {
+    let settings = check.settings;
     let answer = message.filter(|message| message.as_assistant().is_some());
-    let decision = access.engine().check(access.open(), projection, answer, model, settings);
-    let decision = if reasons == Reasons::Threshold { decision.by_threshold() } else { decision };
+    let decision = access.engine().check(access.open(), projection, answer, check.model, settings);
+    let decision = if check.scope == Scope::SizeOnly { decision.by_threshold() } else { decision };
     if let Some(room) = decision.room {
         access.open().auto_compaction.learn_room(room);
     }
@@ -187,12 +193,7 @@ fn decide(
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
-        let mut state = open.auto_compaction.state();
-        state.is_check_missed = true;
-        if let Some(answer) = trigger::last_answer(projection).filter(|_| due.will_retry) {
-            let (operation_id, answer) = (running.clone(), answer.clone());
-            state.missed_overflow = Some(MissedOverflow { operation_id, answer, is_hidden: false });
-        }
+        note_missed(open, &running, projection, due.will_retry);
         let skipped = Some("operationInProgress");
         return DueCompaction { operation_id: Some(running), skipped, ..due }.into();
     }
@@ -220,6 +221,16 @@ fn decide(
         return DueCompaction { skipped, until: Some(until), ..due }.into();
     }
     begin_or_report(access, order, due, &projection)
+}
+
+/// Notes that the operation `running` kept a due compaction from beginning, for a check after it.
+fn note_missed(open: &OpenSession, running: &str, projection: &Projection, will_retry: bool) {
+    let mut state = open.auto_compaction.state();
+    state.is_check_missed = true;
+    if let Some(answer) = trigger::last_answer(projection).filter(|_| will_retry) {
+        let (operation_id, answer) = (running.to_owned(), answer.clone());
+        state.missed_overflow = Some(MissedOverflow { operation_id, answer, is_hidden: false });
+    }
 }
 
 /// Begins a compaction, or reports why it cannot begin.
@@ -317,13 +328,13 @@ impl Engine {
     /// Checks again whether a compaction is due, if messages were appended while another operation ran.
     pub async fn check_again(self: &Arc<Self>, session: &Arc<OpenSession>) {
         if std::mem::take(&mut session.auto_compaction.state().is_check_missed) {
-            check(self, session, Reasons::All).await;
+            check(self, session, Scope::SizeAndOverflow).await;
         }
     }
 
     /// Checks whether the context is too large, because a new model may have a smaller window.
     pub async fn check_size(self: &Arc<Self>, session: &Arc<OpenSession>) {
-        check(self, session, Reasons::Threshold).await;
+        check(self, session, Scope::SizeOnly).await;
     }
 
     /// Decides whether a compaction is due before the next request to `model`; changes nothing. `message` is the
@@ -407,31 +418,31 @@ fn notify_failure(
     compactor::notify_without_summary(access.engine(), order, tokens_before, Err(error), end_state)
 }
 
-async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reasons) {
+async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, scope: Scope) {
     if engine.closing.is_cancelled() {
         return;
     }
     let guard = session.write().await;
-    let due = Arc::new(Mutex::new(None));
-    let begun = Arc::clone(&due);
-    let check_append = move |access: &mut SessionAccess<'_>| {
+    let begun_cell = Arc::new(Mutex::new(None));
+    let filled = Arc::clone(&begun_cell);
+    let check_in_turn = move |access: &mut SessionAccess<'_>| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
             return Ok(());
         };
         let projection = access.view().project(Some(&leaf))?;
-        let reasons = if trigger::is_asked_anew(&projection) { Reasons::Threshold } else { reasons };
+        let scope = if trigger::is_asked_anew(&projection) { Scope::SizeOnly } else { scope };
         let settings = access.engine().settings();
-        let outcome = decide(access, &projection, None, &model, (&settings, reasons));
-        *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun;
+        let outcome = begin_if_due(access, &projection, None, &Check { model: &model, settings: &settings, scope });
+        *filled.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun;
         Ok::<_, EngineError>(())
     };
-    if let Err(error) = change(Arc::clone(engine), Arc::clone(session), guard, check_append).await {
+    if let Err(error) = change(Arc::clone(engine), Arc::clone(session), guard, check_in_turn).await {
         tracing::warn!(%error, session = session.id, "a check for a due compaction failed");
     }
     // A compaction that was announced must end, even if the disk has refused what was shortened before it.
-    let due = due.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(begun) = due {
+    let begun = begun_cell.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(begun) = begun {
         // Nobody awaits it; an event reports its end.
         drop(start(engine, begun));
     }

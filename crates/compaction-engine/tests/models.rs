@@ -8,7 +8,6 @@
 
 #[path = "models/cases.rs"]
 mod cases;
-#[cfg(unix)]
 #[path = "models/command.rs"]
 mod command;
 #[path = "models/continued.rs"]
@@ -17,7 +16,6 @@ mod continued;
 mod engine;
 #[path = "models/harness.rs"]
 mod harness;
-#[cfg(unix)]
 #[path = "models/keys.rs"]
 mod keys;
 #[path = "models/live.rs"]

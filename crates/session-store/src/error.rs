@@ -147,14 +147,11 @@ pub enum StoreError {
     },
 }
 
-/// Whether the error of a look at a path says that the path leads to no file: nothing is there, a part of it is no
-/// directory, or its links lead in a circle.
+/// Whether an error from looking up a path says that it leads to no file: nothing is there, a part of it is no
+/// directory, or its links form a loop.
 pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    let is_circle = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    #[cfg(not(unix))]
-    let is_circle = false;
-    is_circle || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    is_loop || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 impl StoreError {
@@ -243,7 +240,7 @@ impl Diagnostics {
     }
 
     /// States how many diagnostics of each kind are not listed. Call this once many were added.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn count_unlisted(&mut self) {
         for (&kind, &count) in &self.counts {
             let is_rest = |listed: &Diagnostic| listed.kind == kind && listed.line.is_none();
             let listed = self.list.iter().filter(|listed| listed.kind == kind && !is_rest(listed)).count();
@@ -262,7 +259,7 @@ impl Diagnostics {
         if let Some(kept) = self.counts.get_mut(&kind) {
             *kept = kept.saturating_sub(count);
         }
-        // `settle` states anew how many are not listed.
+        // `count_unlisted` states anew how many are not listed.
         let is_over = |of: DiagnosticKind, line: Option<usize>| of == kind && line.is_none_or(&is_over);
         self.list.retain(|listed| !is_over(listed.kind, listed.line));
         self.seen.retain(|(of, line)| !is_over(*of, *line));
@@ -334,11 +331,11 @@ mod tests {
                 diagnostics.add(Diagnostic::new(kind, Some(line), ""));
             }
         }
-        diagnostics.settle();
+        diagnostics.count_unlisted();
         assert_eq!(shown(&diagnostics), (1001, Some("200 more of this kind are not listed".to_owned())));
         // One line stays: its problem is another one.
         diagnostics.remove(kind, MAX_OF_KIND + 199, |line| line != 7);
-        diagnostics.settle();
+        diagnostics.count_unlisted();
         assert_eq!(shown(&diagnostics), (1, None));
         diagnostics.add(Diagnostic::new(kind, Some(1), ""));
         assert_eq!(shown(&diagnostics), (2, None));

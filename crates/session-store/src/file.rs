@@ -145,6 +145,9 @@ impl SessionStore for FileStore {
             }
             Ok(session)
         });
+        if made.is_ok() && options.locator.is_none() && options.session_dir.is_none() && self.session_dir.is_none() {
+            list::note_link(&self.agent_dir, &options.cwd);
+        }
         made.inspect_err(|_| read::take_back(&path))
     }
 

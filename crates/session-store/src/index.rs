@@ -114,6 +114,8 @@ pub(crate) struct Index {
     /// Slots of the current records, by id.
     slots: HashTable<u32>,
     hasher: KeyHasher,
+    /// Slots of the entries that may say something about a whole path, in file order, see [`Index::may_describe_path`].
+    describing: Vec<u32>,
     /// The last entry of the file that can be read.
     last: Option<usize>,
     reading: Reading,
@@ -322,6 +324,23 @@ impl Index {
         self.records[slot].kind
     }
 
+    /// The role of the message of the record in a slot.
+    pub(crate) fn role(&self, slot: usize) -> Option<Role> {
+        self.records[slot].role
+    }
+
+    /// Whether the entry in a slot may set the model, the thinking level or a pin, or carry a state of the path before
+    /// it. Models of answers do not count.
+    pub(crate) fn may_describe_path(&self, slot: usize) -> bool {
+        u32::try_from(slot).is_ok_and(|slot| self.describing.binary_search(&slot).is_ok())
+    }
+
+    /// Whether any entry may set a pin, or list pins.
+    pub(crate) fn may_have_pins(&self) -> bool {
+        let mut kinds = self.describing.iter().map(|&slot| self.kind(slot as usize));
+        kinds.any(|kind| matches!(kind, EntryKind::Custom | EntryKind::Compaction))
+    }
+
     /// The offset of the line of the record in a slot.
     pub(crate) fn offset(&self, slot: usize) -> u64 {
         self.records[slot].offset
@@ -354,7 +373,11 @@ impl Index {
 
     /// Bytes of memory of records and ids.
     pub(crate) fn memory(&self) -> usize {
-        self.records.capacity() * size_of::<PackedRecord>() + self.slots.allocation_size() + self.ids.memory()
+        let describing = self.describing.capacity() * size_of::<u32>();
+        self.records.capacity() * size_of::<PackedRecord>()
+            + self.slots.allocation_size()
+            + self.ids.memory()
+            + describing
     }
 
     fn scan_until(&mut self, log: &dyn SessionLog, limit: u64, is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
@@ -371,7 +394,7 @@ impl Index {
         }
         self.place_records();
         self.check_links();
-        self.diagnostics.settle();
+        self.diagnostics.count_unlisted();
         Ok(())
     }
 

@@ -35,6 +35,7 @@ pub mod log;
 mod search;
 mod session;
 mod store;
+mod words;
 
 pub use error::{Diagnostic, DiagnosticKind, StoreError};
 pub use file::{

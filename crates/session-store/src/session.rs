@@ -65,7 +65,7 @@ pub struct Session {
 pub enum Durability {
     /// After every append.
     Always,
-    /// After compactions, branch summaries and forks, and at the end.
+    /// After new sessions and forks, compactions, branch summaries and several entries in one write, and at the end.
     #[default]
     Checkpoint,
     /// Never, except when a file of an older version is rewritten, because that replaces another file.
@@ -214,10 +214,10 @@ impl Session {
     /// Ends writing: waits for the disk, unless durability is `None`, and frees the lock. Reading still works.
     /// Closing twice does nothing. The lock is freed even if the disk fails.
     pub fn close(&mut self) -> Result<(), StoreError> {
-        let is_synced = self.read_only.is_some() || self.durability == Durability::None;
+        let skips_sync = self.read_only.is_some() || self.durability == Durability::None;
         let late = self.write_late();
         // Acknowledged entries must reach the disk even if the lines of others cannot be written.
-        let synced = if is_synced { Ok(()) } else { self.take_back_unsynced().and_then(|_| self.sync()) };
+        let synced = if skips_sync { Ok(()) } else { self.take_back_unsynced().and_then(|_| self.sync()) };
         let outcome = late.and(synced);
         self.syncs.forget();
         self.log.release();
@@ -233,7 +233,7 @@ impl Session {
         self.early.add(diagnostic);
     }
 
-    /// The error for a change of the log that failed. Records what the error tells about the log.
+    /// The error for a change of the log that failed. Records what the error says about the log.
     pub(crate) fn not_written(&mut self, error: LogError) -> StoreError {
         let locator = self.locator().cloned();
         match error {
@@ -262,7 +262,7 @@ impl Session {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the session has a version that this project does not know.
+    /// Whether the session has a version that this program does not know.
     pub(crate) fn is_newer_version(&self) -> bool {
         self.known.get().is_some_and(|index| index.is_newer_version)
     }
@@ -351,7 +351,7 @@ impl Session {
 
     /// Whether a last line without LF, which was read as a whole one, was continued by another program.
     pub(crate) fn has_last_line_grown(&self) -> Result<bool, StoreError> {
-        // Nothing lies behind the line if a write whose answer was lost did not arrive.
+        // Nothing follows the line if a write whose answer was lost did not arrive.
         let Some(offset) = self.known.get().and_then(Index::open_end).filter(|end| *end < self.log.length()) else {
             return Ok(false);
         };

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal
 
-from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
@@ -19,10 +20,25 @@ from langchain_core.messages import (
     message_to_dict,
     messages_from_dict,
 )
+from langchain_core.runnables import RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
-from ..bounded_history import BoundedHistory, Message, Whole, output_part, result_message, text_of, text_part
+from ..bounded_history import (
+    CUT_OFF,
+    LOOP,
+    BoundedHistory,
+    Message,
+    Whole,
+    in_thread,
+    output_part,
+    result_message,
+    summary,
+    text_of,
+    text_part,
+)
+from ..protocol import SummarizeParams, SummarizeResult
 
 
 class CompactdMiddleware(AgentMiddleware[AgentState[Any], Any]):
@@ -32,9 +48,15 @@ class CompactdMiddleware(AgentMiddleware[AgentState[Any], Any]):
     one conversation at a time.
     """
 
-    def __init__(self, context_window: int, **options: Any) -> None:
-        """The options are those of BoundedHistory."""
+    def __init__(
+        self, context_window: int, *, model: str | BaseChatModel | Literal[False] | None = None, **options: Any
+    ) -> None:
+        """`model` writes the summaries: by default the model of the agent, with False none. The other options
+        are those of BoundedHistory."""
         super().__init__()
+        self._model = init_chat_model(model) if isinstance(model, str) else model
+        self._model_of_agent: BaseChatModel | None = None
+        options = options if model is False else {"summarize": self._summarize, **options}
         self.history: BoundedHistory[BaseMessage] = BoundedHistory(LangChainCodec(), context_window, **options)
 
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -47,7 +69,21 @@ class CompactdMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     async def abefore_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """The same, without holding up the loop."""
-        return await asyncio.to_thread(self.before_model, state, runtime)
+        return await in_thread(self.before_model, state, runtime)
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Learns the model of the agent, which no other hook is told."""
+        self._model_of_agent = request.model
+        return handler(request)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """The same."""
+        self._model_of_agent = request.model
+        return await handler(request)
 
     def fit(self, messages: Sequence[AnyMessage]) -> list[BaseMessage]:
         """The messages that the model is to see in place of these. Those of the system stay in front."""
@@ -58,6 +94,48 @@ class CompactdMiddleware(AgentMiddleware[AgentState[Any], Any]):
     def close(self) -> None:
         """Ends the server."""
         self.history.close()
+
+    def _summarize(self, params: SummarizeParams) -> Any:
+        model = self._model or self._model_of_agent
+        if model is None:
+            raise RuntimeError("no model is known before the agent has called its own")
+        request = ([SystemMessage(params["systemPrompt"]), HumanMessage(params["prompt"])], SUMMARY)
+        limit = _limit(model, params["maxTokens"])
+        # A client of a provider for asyncio belongs to its loop.
+        if LOOP.get() is None:
+            return _result(model.invoke(*request, **limit))
+        return _awaited(model.ainvoke(*request, **limit))
+
+
+# As LangChain's own summaries: callbacks hear of the request, and the stream of messages does not show it.
+SUMMARY: RunnableConfig = {"metadata": {"lc_source": "summarization"}, "tags": [TAG_NOSTREAM]}
+
+
+def _limit(model: BaseChatModel, tokens: int) -> dict[str, Any]:
+    """The argument that limits the answer, for models that know it: the others refuse it, and limit themselves."""
+    if "max_tokens" not in getattr(type(model), "model_fields", {}):
+        return {}
+    profile: Any = getattr(model, "profile", None) or {}
+    return {"max_tokens": min(tokens, profile.get("max_output_tokens") or tokens)}
+
+
+async def _awaited(answer: Awaitable[AIMessage]) -> SummarizeResult:
+    return _result(await answer)
+
+
+def _result(answer: AIMessage) -> SummarizeResult:
+    # Providers name the reason differently.
+    reasons = [str(value).lower() for value in answer.response_metadata.values()]
+    usage: Any = answer.usage_metadata or {}
+    details = usage.get("input_token_details") or {}
+    return summary(
+        str(answer.text),
+        next((reason for reason in reasons if reason in CUT_OFF), None),
+        usage.get("input_tokens", 0),
+        usage.get("output_tokens", 0),
+        details.get("cache_read", 0),
+        details.get("cache_creation", 0),
+    )
 
 
 class LangChainCodec:

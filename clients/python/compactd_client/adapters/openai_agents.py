@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, cast
 
-from agents.items import TResponseInputItem
+from agents import Model, ModelSettings, ModelTracing, MultiProvider, get_current_trace
+from agents.items import ItemHelpers, TResponseInputItem
 from agents.memory import SessionSettings
 from agents.run_config import CallModelData, ModelInputData
 
-from ..bounded_history import BoundedHistory, Message, Whole
+from ..bounded_history import BoundedHistory, Message, Summarize, Whole, in_thread, summary
+from ..protocol import SummarizeParams, SummarizeResult
 
 
 class CompactdSession:
@@ -17,27 +18,30 @@ class CompactdSession:
 
     session_settings: SessionSettings | None = None
 
-    def __init__(self, session_id: str, context_window: int, **options: Any) -> None:
-        """The options are those of BoundedHistory; with `path` the session outlives this process."""
+    def __init__(
+        self, session_id: str, context_window: int, *, model: str | Model | None = None, **options: Any
+    ) -> None:
+        """`model` writes the summaries; without one the built-in summarizer does. A name is that of a model of
+        MultiProvider. The other options are those of BoundedHistory; with `path` the session outlives this process."""
         self.session_id = session_id
-        self.history: BoundedHistory[TResponseInputItem] = BoundedHistory(OpenAiCodec(), context_window, **options)
+        self.history = _history(context_window, model, options)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The items that the model is to see, the latest `limit` of them."""
-        items = await asyncio.to_thread(self.history.messages)
+        items = await in_thread(self.history.messages)
         return items if limit is None else items[max(len(items) - limit, 0) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Adds items to the end."""
-        await asyncio.to_thread(self.history.append, items)
+        await in_thread(self.history.append, items)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Takes the last item."""
-        return await asyncio.to_thread(self.history.pop)
+        return await in_thread(self.history.pop)
 
     async def clear_session(self) -> None:
         """Begins anew."""
-        await asyncio.to_thread(self.history.clear)
+        await in_thread(self.history.clear)
 
     def close(self) -> None:
         """Ends the server."""
@@ -47,13 +51,13 @@ class CompactdSession:
 class CompactdInputFilter:
     """For `RunConfig(call_model_input_filter=...)`: bounds the input of every call within a run."""
 
-    def __init__(self, context_window: int, **options: Any) -> None:
-        """The options are those of BoundedHistory."""
-        self.history: BoundedHistory[TResponseInputItem] = BoundedHistory(OpenAiCodec(), context_window, **options)
+    def __init__(self, context_window: int, *, model: str | Model | None = None, **options: Any) -> None:
+        """The options are those of CompactdSession."""
+        self.history = _history(context_window, model, options)
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         """The input that the model is to see in place of this one."""
-        fitted = await asyncio.to_thread(self.history.fit, data.model_data.input)
+        fitted = await in_thread(self.history.fit, data.model_data.input)
         return ModelInputData(input=fitted, instructions=data.model_data.instructions)
 
     def close(self) -> None:
@@ -73,3 +77,37 @@ class OpenAiCodec:
     def from_format(self, message: Message, whole: Whole | None, is_shortened: bool) -> TResponseInputItem:
         """The item."""
         return cast(TResponseInputItem, message)
+
+
+def _history(context_window: int, model: str | Model | None, options: Any) -> BoundedHistory[TResponseInputItem]:
+    if model is not None:
+        options = {"summarize": _writing(model), **options}
+    return BoundedHistory(OpenAiCodec(), context_window, **options)
+
+
+def _writing(model: str | Model) -> Summarize:
+    """The model as one that writes summaries."""
+
+    async def summarize(params: SummarizeParams) -> SummarizeResult:
+        writer = MultiProvider().get_model(model) if isinstance(model, str) else model
+        # A trace shows the request without its texts, because the run does not tell whether they may be shown.
+        is_traced = get_current_trace() is not None
+        response = await writer.get_response(
+            params["systemPrompt"],
+            params["prompt"],
+            ModelSettings(max_tokens=params["maxTokens"]),
+            tools=[],
+            output_schema=None,
+            handoffs=[],
+            tracing=ModelTracing.ENABLED_WITHOUT_DATA if is_traced else ModelTracing.DISABLED,
+            previous_response_id=None,
+            conversation_id=None,
+            prompt=None,
+        )
+        messages = [item for item in response.output if item.type == "message"]
+        text = "".join(ItemHelpers.extract_text(message) or "" for message in messages)
+        status, usage = messages[-1].status if messages else None, response.usage
+        cached = usage.input_tokens_details.cached_tokens
+        return summary(text, status, usage.input_tokens, usage.output_tokens, cached)
+
+    return summarize

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
+from pydantic_ai import RunContext
+from pydantic_ai.direct import model_request
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -17,20 +18,40 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models import Model
 
-from ..bounded_history import BoundedHistory, Message, Whole, as_text, output_part, result_message, text_of, text_part
+from ..bounded_history import (
+    BoundedHistory,
+    Message,
+    Whole,
+    as_text,
+    in_thread,
+    output_part,
+    result_message,
+    summary,
+    text_of,
+    text_part,
+)
+from ..protocol import SummarizeParams, SummarizeResult
 
 
 class CompactdHistory:
     """Keeps the messages of an agent within the window of its model. One is for one conversation."""
 
-    def __init__(self, context_window: int, **options: Any) -> None:
-        """The options are those of BoundedHistory."""
+    def __init__(
+        self, context_window: int, *, model: str | Model | Literal[False] | None = None, **options: Any
+    ) -> None:
+        """`model` writes the summaries: by default the model of the run, with False none. The other options
+        are those of BoundedHistory."""
+        self._model = model
+        self._run: RunContext[Any] | None = None
+        options = options if model is False else {"summarize": self._summarize, **options}
         self.history: BoundedHistory[ModelMessage] = BoundedHistory(PydanticAiCodec(), context_window, **options)
 
-    async def process(self, messages: list[ModelMessage]) -> list[ModelMessage]:
+    async def process(self, run: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
         """The messages that the model is to see in place of these. System prompts stay in front."""
-        return await asyncio.to_thread(self.fit, messages)
+        self._run = run
+        return await in_thread(self.fit, messages)
 
     def fit(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """As `process`, without asyncio."""
@@ -40,6 +61,26 @@ class CompactdHistory:
     def close(self) -> None:
         """Ends the server."""
         self.history.close()
+
+    async def _summarize(self, params: SummarizeParams) -> SummarizeResult:
+        run = self._run
+        model = self._model or (run and run.model)
+        if not isinstance(model, str | Model):
+            raise RuntimeError("no model is known before a run has begun")
+        prompts = ModelRequest([SystemPromptPart(params["systemPrompt"]), UserPromptPart(params["prompt"])])
+        response = await model_request(model, [prompts], model_settings={"max_tokens": params["maxTokens"]})
+        usage = response.usage
+        if run is not None:
+            # Its tokens are paid as those of the run are.
+            run.usage.incr(usage)
+        return summary(
+            response.text or "",
+            response.finish_reason,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+        )
 
 
 def _split(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

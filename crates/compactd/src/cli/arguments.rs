@@ -250,8 +250,8 @@ pub(crate) struct SearchOptions {
     /// The session file, or - for standard input; all sessions without it
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Maximum number of hits
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
+    /// Maximum number of hits, 1000 at most
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub(crate) limit: u64,
     /// Print the result as one JSON object
     #[arg(long)]
@@ -296,7 +296,7 @@ pub(crate) struct DemoOptions {
                   compactd compact session.jsonl --keep-recent 8000 --summarizer extractive"
 )]
 pub(crate) struct CompactOptions {
-    /// The session file
+    /// The session file, or - for standard input with --dry-run
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Say what would be done and change nothing
@@ -320,15 +320,15 @@ pub(crate) struct CompactOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(
     long_about = "Reads a transcript of Claude Code, Codex, opencode, OpenHands, aider, Cursor, Gemini CLI, Cline,\n\
-                        Copilot CLI or pi, or all of a directory, and makes a session of each. The transcript is not\n\
-                        changed, and every line of it is kept in the session.",
+                        Copilot CLI, Windsurf, Amp or pi, or all of a directory, and makes a session of each. The transcript\n\
+                        is not changed, and every line of it is kept in the session.",
     after_help = "Examples:\n  \
                   compactd import ~/.claude/projects/-home-me-shop/5f0d6c0e.jsonl\n  \
                   compactd import ~/.codex/sessions --update\n  \
                   compactd import .aider.chat.history.md --out history.jsonl"
 )]
 pub(crate) struct ImportOptions {
-    /// The transcript, or a directory of transcripts
+    /// The transcript, a directory of transcripts, or - for standard input
     #[arg(value_name = "FILE|DIR")]
     pub(crate) path: PathBuf,
     /// The agent that wrote it, instead of what its first bytes tell
@@ -411,7 +411,7 @@ fn parse_agent(text: &str) -> Result<Agent, String> {
                         labels or summaries are folded into one line."
 )]
 pub(crate) struct TreeOptions {
-    /// The session file
+    /// The session file, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Show every entry
@@ -577,6 +577,7 @@ mod tests {
         check(&["demos"], 2);
         check(&["list", "--limit", "0"], 2);
         check(&["search", "x", "--limit", "0"], 2);
+        check(&["search", "x", "--limit", "1001"], 2);
         check(&["search", " ", "a.jsonl"], 2);
         check(&["recall", "a.jsonl", ""], 2);
         check(&["recall", "a.jsonl", "x", "--max-tokens", "0"], 2);

@@ -93,6 +93,17 @@ impl Connection {
         self.call_watching(method, params, |_| ()).await
     }
 
+    /// As [`Connection::call`], for another file than that of the command. Errors name it.
+    pub(super) async fn call_for_file(
+        &self,
+        file: &Path,
+        method: &'static str,
+        params: &Value,
+    ) -> Result<Value, Failure> {
+        let outcome = self.server.request(method, params).await;
+        outcome.map_err(|source| Failure::of_call(method, source, file))
+    }
+
     /// Makes a call and reads its result as `R`. Raw values keep the texts of messages unchanged.
     pub(super) async fn call_for<R: DeserializeOwned>(
         &self,
@@ -228,13 +239,13 @@ pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
 }
 
-/// The session file of a command, or a copy of what standard input holds.
+/// The file of a command, or a copy of what standard input holds.
 #[derive(Debug)]
 pub(super) struct Source {
     path: PathBuf,
     name: PathBuf,
     /// Holds the copy of standard input.
-    _directory: Option<TempDir>,
+    copied_to: Option<TempDir>,
 }
 
 impl Source {
@@ -255,7 +266,7 @@ impl Source {
         let path = directory.path().join("standard-input.jsonl");
         let mut copy = std::fs::File::create(&path).map_err(system("copy standard input"))?;
         io::copy(&mut io::stdin().lock(), &mut copy).map_err(system("read standard input"))?;
-        Ok(Self { path, name: PathBuf::from("standard input"), _directory: Some(directory) })
+        Ok(Self { path, name: PathBuf::from("standard input"), copied_to: Some(directory) })
     }
 
     /// The session file `file`; `-` has no special meaning.
@@ -266,7 +277,7 @@ impl Source {
         let path = std::path::absolute(file);
         let path = path.map_err(|source| Failure::File { path: file.to_owned(), source })?;
         utf8(&path)?;
-        Ok(Self { path, name: file.to_owned(), _directory: None })
+        Ok(Self { path, name: file.to_owned(), copied_to: None })
     }
 
     /// The absolute path of the file.
@@ -277,6 +288,11 @@ impl Source {
     /// The name of the source in reports and errors.
     pub(super) fn name(&self) -> &Path {
         &self.name
+    }
+
+    /// Whether it is standard input.
+    pub(super) fn is_standard_input(&self) -> bool {
+        self.copied_to.is_some()
     }
 
     /// Starts a server and opens the session there. Returns the result of `openSession` too, and writes its diagnostics

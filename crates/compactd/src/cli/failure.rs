@@ -147,6 +147,8 @@ fn explain(method: &str, error: &RpcError, file: &Path) -> String {
         "alreadyCompacted" => already_compacted(data),
         "summarizerFailed" => format!("the summarizer failed: {message}. The session is unchanged; {}", retry(data)),
         "summaryRejected" => format!("the summary was rejected: {message}. The session is unchanged; try again"),
+        // The message has the path. The file of the command may be another one.
+        "writeFailed" if method == "createSession" => format!("the session could not be made: {message}"),
         "writeFailed" => format!("{file} could not be written: {message}. Nothing was changed"),
         "invalidParams" => message,
         "invalidSettings" => format!("a setting is wrong: {message}"),

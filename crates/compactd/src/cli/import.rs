@@ -25,7 +25,7 @@ use session_store::{
 
 use self::sources::{Transcript, transcript_at, transcripts_in};
 use super::arguments::ImportOptions;
-use super::connection::{Connection, utf8};
+use super::connection::{self, Connection, utf8};
 use super::failure::Failure;
 use super::terminal::{Terminal, count, one_line};
 
@@ -60,18 +60,22 @@ const LOCK_POLL: Duration = Duration::from_millis(20);
 
 /// Runs the command and writes its report to `output`.
 pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
-    let path = std::path::absolute(&options.path);
-    let path = path.map_err(|source| Failure::File { path: options.path.clone(), source })?;
-    let metadata = std::fs::metadata(&path).map_err(|source| Failure::File { path: path.clone(), source })?;
+    let input = connection::Source::of(&options.path, false)?;
+    let copy = Some(input.path().to_owned()).filter(|_| input.is_standard_input());
+    let path = if copy.is_some() { input.name() } else { input.path() }.to_owned();
+    let metadata = std::fs::metadata(input.path()).map_err(|source| Failure::File { path: path.clone(), source })?;
     if let Some(out) = &options.out {
         utf8(&std::path::absolute(out).map_err(|source| Failure::File { path: out.clone(), source })?)?;
     }
-    let (found, others) =
-        if metadata.is_dir() { transcripts_in(&path)? } else { (vec![transcript_at(&path)], Vec::new()) };
+    let (found, others) = match metadata.is_dir() {
+        _ if copy.is_some() => (vec![Transcript { path: path.clone(), copy, files: None }], Vec::new()),
+        true => transcripts_in(&path)?,
+        false => (vec![transcript_at(&path)], Vec::new()),
+    };
     if let Some(out) = options.out.as_ref().filter(|out| is_new_directory(out, &found, &path)) {
         std::fs::create_dir_all(out).map_err(|source| Failure::File { path: out.clone(), source })?;
     }
-    let connection = Connection::start(&options.path, json!({})).await?;
+    let connection = Connection::start(&path, json!({})).await?;
     let outcome = import_all(&connection, &found, options, metadata.is_dir()).await;
     // A killed server leaves its locks behind, so it is shut down after a failure too.
     let ended = connection.shutdown().await;
@@ -145,17 +149,17 @@ fn described_files(files: &[Value]) -> String {
 /// The directory of a file. Every path to it gives the same directory, because conversations without an id have it in
 /// theirs.
 fn directory_of(path: &Path) -> PathBuf {
+    // That of standard input is the present one.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().unwrap_or(Path::new("/"));
-    // On Windows, a resolved path has another form than the working directories of other sessions.
-    let resolved = if cfg!(windows) { None } else { directory.canonicalize().ok() };
-    resolved.unwrap_or_else(|| directory.to_owned())
+    directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
 }
 
 /// The failure of one transcript in the report about a directory.
 fn outcome_of(failure: &Failure, transcript: &Transcript) -> Value {
     let error = failure.to_json()["error"].clone();
     let status = match error["data"]["kind"].as_str() {
-        Some("notATranscript") => "skipped",
+        Some("notATranscript" | "noMessages") => "skipped",
         Some("alreadyImported") => "exists",
         _ => "failed",
     };
@@ -169,8 +173,8 @@ async fn import_one(
     options: &ImportOptions,
 ) -> Result<Value, Failure> {
     utf8(&transcript.path)?;
-    let first = transcript.files.as_ref().and_then(|(_, files)| files.first()).map_or(&transcript.path, |file| &file.1);
-    let failed = |source| Failure::File { path: first.clone(), source };
+    let first = transcript.content();
+    let failed = |source| Failure::File { path: first.to_owned(), source };
     let mut file = open_regular_file(first).map_err(failed)?;
     let mut head = Vec::new();
     Read::by_ref(&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
@@ -179,7 +183,11 @@ async fn import_one(
     }
     let known = transcript.files.as_ref().map(|(agent, _)| *agent).or(options.format);
     let agent = known.or_else(|| transcripts::detect(&head)).ok_or_else(|| not_a_transcript(&transcript.path))?;
-    let name = transcript.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = match transcript.copy {
+        // Standard input has no name, so its start stands for it.
+        Some(_) => transcripts::digest_of(&head),
+        None => transcript.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+    };
     let directory = directory_of(&transcript.path).to_string_lossy().into_owned();
     let mut source = transcripts::identify(agent, &head, &name, &directory);
     if transcript.files.is_some() {
@@ -192,7 +200,7 @@ async fn import_one(
     // Two imports at once would each create the session.
     let _lock = lock_of(&directory_of(&transcript.path));
     // What cannot be read leaves no session behind.
-    let report = if agent == Agent::Pi { Some(report_of(connection, &transcript.path).await?) } else { None };
+    let report = if agent == Agent::Pi { Some(report_of(connection, first, &transcript.path).await?) } else { None };
     let mut target = target(connection, transcript, &source, &id, options).await?;
     file.rewind().map_err(failed)?;
     let (report, added) = match report {
@@ -329,7 +337,7 @@ async fn update_earlier(
     Ok(None)
 }
 
-/// Accepts an existing session with `--update`, or to go on where an interrupted import ended.
+/// Accepts an existing session with `--update`, or to continue where an interrupted import ended.
 fn existing(path: PathBuf, transcript: &Transcript, id: &str, options: &ImportOptions) -> Result<Target, Failure> {
     if options.update {
         return Ok(Target { path, is_new: false, is_unfinished: false });
@@ -471,11 +479,28 @@ fn write(
     }
     import.end().map_err(failed)?;
     writer.take(&mut import)?;
+    if !is_update && import.report().messages == 0 && !is_empty_conversation(file, source, import.report()) {
+        return Err(no_messages(&transcript.path, source));
+    }
     if writer.has_entries() || !is_update {
         writer.push(import.mark());
     }
     writer.flush()?;
     Ok((import.report().clone(), writer.added))
+}
+
+/// Whether a transcript without messages is a conversation in which nobody has said anything: a file that is empty, or one
+/// that has the form of the agent's and holds nothing that was not understood.
+fn is_empty_conversation(mut file: &std::fs::File, source: &Source, report: &Report) -> bool {
+    if source.shape == Shape::Files {
+        return true;
+    }
+    let mut head = Vec::new();
+    let read = file.rewind().and_then(|()| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
+    let is_understood = report.unreadable == 0 && report.unknown.is_empty();
+    let words = head.split(u8::is_ascii_whitespace).flatten().take(3).copied().collect::<Vec<u8>>();
+    let is_bare = [&b""[..], b"[]", b"{}"].contains(&&words[..]);
+    read.is_ok() && (is_bare || (is_understood && transcripts::detect(&head) == Some(source.agent)))
 }
 
 /// Reads the ids and imports of the session. Also returns the last entry of the last import, and the copies of the
@@ -587,9 +612,10 @@ impl Writer<'_> {
     }
 }
 
-/// Counts the contents of a session file of pi.
-async fn report_of(connection: &Connection, path: &Path) -> Result<Report, Failure> {
-    let session = connection.call("openSession", &json!({ "path": path, "readOnly": true })).await?;
+/// Counts the contents of a session file of pi. Errors give it the name `name`.
+async fn report_of(connection: &Connection, path: &Path, name: &Path) -> Result<Report, Failure> {
+    let params = json!({ "path": path, "readOnly": true });
+    let session = connection.call_for_file(name, "openSession", &params).await?;
     let id = json!({ "sessionId": session["sessionId"] });
     let stats = connection.call("getSessionStats", &id).await;
     let checked = connection.call("checkSession", &id).await;
@@ -651,7 +677,7 @@ fn copy_whole(file: &mut std::fs::File, target: &Target, transcript: &Transcript
     Ok(lines)
 }
 
-/// Appends the lines of `file` behind those of `log`. Returns their number.
+/// Appends the lines of `file` after those of `log`. Returns their number.
 fn continue_copy(
     file: std::fs::File,
     log: &mut FileLog,
@@ -757,6 +783,12 @@ fn not_a_transcript(path: &Path) -> Failure {
         names.join(", ")
     );
     Failure::Transcript { text, data: json!({ "kind": "notATranscript", "file": path, "formats": names }) }
+}
+
+fn no_messages(path: &Path, source: &Source) -> Failure {
+    let format = source.agent.name();
+    let text = format!("{}: no message was found in it as a transcript of the format {format}", shown(path));
+    Failure::Transcript { text, data: json!({ "kind": "noMessages", "file": path, "format": format }) }
 }
 
 fn failure_of_transcript(path: &Path, source: &Source, error: &TranscriptError) -> Failure {

@@ -138,8 +138,13 @@ fn a_file_that_may_not_grow_is_an_error() {
 fn a_device_that_is_full_is_told_on_standard_error() {
     let sandbox = Sandbox::new();
     sandbox.file("work.jsonl", SAMPLE);
-    for arguments in [&["show", "work.jsonl", "--json"][..], &["tree", "work.jsonl", "--json"], &["tree", "work.jsonl"]]
-    {
+    for arguments in [
+        &["show", "work.jsonl", "--json"][..],
+        &["tree", "work.jsonl", "--json"],
+        &["tree", "work.jsonl"],
+        &["--help"],
+        &["search", "--help"],
+    ] {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
         let output = sandbox.command(arguments).stdout(full).output().expect("the program starts");
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");

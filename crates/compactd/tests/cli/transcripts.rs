@@ -243,7 +243,7 @@ fn an_interrupted_import_is_completed_by_the_next_one() {
         assert_eq!((outcome["status"].as_str(), path_of(&outcome)), (Some("imported"), session.clone()), "{end}");
         let exported = sandbox.run(&["export", text(&session), "--format", "transcript"]);
         assert_eq!((exported.code, exported.stdout.as_bytes()), (Some(0), &bytes[..]), "{end}");
-        // A cut-off line stays in the file, and is told.
+        // A cut-off line stays in the file, and is reported.
         let is_torn = !ends.contains(&end);
         let first = exported.stderr.lines().next().unwrap_or_default();
         let tells = first.ends_with("is broken") || first.ends_with("is no JSON object");
@@ -561,17 +561,82 @@ fn what_is_no_transcript_is_refused_with_a_reason() {
     assert_eq!((data["kind"].as_str(), data["file"].as_str()), (Some("notATranscript"), file.to_str()));
     assert!(sandbox.run(&["import", "none.jsonl"]).failed(1).contains("none.jsonl"));
     assert!(sandbox.run(&["import", text(&file), "--format", "vi"]).failed(2).contains("claude-code"));
-    // A forced format keeps every line and tells that it could read none.
-    let forced = import(&sandbox, &[text(&file), "--format", "codex", "--out", "forced.jsonl"]);
-    assert_eq!((forced["records"].as_u64(), forced["unreadableRecords"].as_u64()), (Some(1), Some(1)));
-    let exported = sandbox.run(&["export", "forced.jsonl", "--format", "transcript"]).ok();
-    assert_eq!(exported, "Buy milk.\n");
     let sample = sandbox.file("work.jsonl", SAMPLE);
     let said = sandbox.run(&["export", text(&sample), "--format", "transcript"]).failed(1);
     assert!(said.contains("was not imported"), "{said}");
     let taken = sandbox.run(&["export", text(&sample), "--format", "openai", "--out", text(&file)]).failed(1);
     assert!(taken.contains("notes.txt"), "{taken}");
     assert_eq!(std::fs::read(&file).expect("readable"), b"Buy milk.\n");
+}
+
+/// An import that finds nobody speaking would look like one that worked.
+#[test]
+fn a_file_without_messages_is_refused_unless_it_is_an_empty_conversation() {
+    let sandbox = Sandbox::new();
+    // aider's own words have no mark.
+    let formats: Vec<&str> = Agent::names().filter(|name| !["pi", "aider"].contains(name)).collect();
+    for (name, content) in
+        [("notes.txt", "Buy milk.\n"), ("list.json", r#"[{"type":"task","ts":1}]"#), ("deep.json", "[[[[")]
+    {
+        let file = sandbox.file(name, content.as_bytes());
+        for format in &formats {
+            let arguments = ["import", text(&file), "--format", format, "--out", "forced.jsonl", "--json"];
+            let data = refused(&sandbox, &arguments);
+            assert_eq!((data["kind"].as_str(), data["format"].as_str()), (Some("noMessages"), Some(*format)), "{name}");
+            assert!(!sandbox.path().join("forced.jsonl").exists(), "{format}: nothing is left behind");
+        }
+    }
+    // Nobody has said anything yet.
+    let meta = r#"{"timestamp":"2026-03-01T10:00:00Z","type":"session_meta","payload":{"id":"019a","cwd":"/work","originator":"codex_cli_rs"}}"#;
+    for (name, format, content) in [("a.jsonl", "codex", meta), ("b.json", "cline", "[\n]\n"), ("c.md", "windsurf", "")]
+    {
+        let file = sandbox.file(name, content.as_bytes());
+        let outcome = import(&sandbox, &[text(&file), "--format", format]);
+        assert_eq!((outcome["status"].as_str(), outcome["messages"].as_u64()), (Some("imported"), Some(0)), "{name}");
+    }
+    // In a directory, such a file stops nothing.
+    sandbox.file("chats.md", b"");
+    let report = sandbox.run(&["import", text(sandbox.path()), "--format", "cline", "--json", "--out", "out/"]);
+    assert_eq!(report.code, Some(0), "{} {}", report.stdout, report.stderr);
+}
+
+/// Sends `content` to an import of standard input.
+fn import_of_input(sandbox: &Sandbox, content: &[u8], more: &[&str]) -> Finished {
+    let arguments = [&["import", "-", "--json"], more].concat();
+    let mut command = sandbox.command(&arguments);
+    let input = sandbox.file("input", content);
+    command.stdin(std::fs::File::open(input).expect("readable"));
+    Finished::new(&command.output().expect("the program runs"))
+}
+
+#[test]
+fn standard_input_is_imported() {
+    let sandbox = Sandbox::new();
+    let bytes = fixture("claude-code.in");
+    let half = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(14).expect("lines").0 + 1;
+    let first = read(&import_of_input(&sandbox, &bytes[..half], &[]).ok())["sessions"][0].clone();
+    assert_eq!((first["status"].as_str(), first["source"].as_str()), (Some("imported"), Some("standard input")));
+    // The conversation has the id that it has in a file.
+    let file = sandbox.file("x.jsonl", &bytes);
+    let second = import(&sandbox, &[text(&file), "--update"]);
+    assert_eq!((second["status"].as_str(), &second["path"]), (Some("updated"), &first["path"]));
+    // A conversation that names no id is told from others by its words.
+    let ids: Vec<Value> = ["windsurf", "cline-history", "cline"]
+        .map(|name| {
+            let done = import_of_input(&sandbox, &fixture(&format!("{name}.in")), &[]).ok();
+            let outcome = read(&done)["sessions"][0].clone();
+            let exported = sandbox.run(&["export", text(&path_of(&outcome)), "--format", "transcript"]).ok();
+            assert_eq!(exported.into_bytes(), fixture(&format!("{name}.in")));
+            outcome["sessionId"].clone()
+        })
+        .into();
+    assert!(ids[0] != ids[1] && ids[1] != ids[2]);
+    let again = import_of_input(&sandbox, &fixture("windsurf.in"), &[]);
+    assert_eq!(read(&again.stdout)["error"]["data"]["kind"], "alreadyImported");
+    let copied = read(&import_of_input(&sandbox, SAMPLE, &[]).ok());
+    assert_eq!(copied["sessions"][0]["format"], "pi");
+    let data = read(&import_of_input(&sandbox, b"Buy milk.\n", &[]).stdout)["error"]["data"].clone();
+    assert_eq!((data["kind"].as_str(), data["file"].as_str()), (Some("notATranscript"), Some("standard input")));
 }
 
 /// The page names the same way out.
@@ -594,7 +659,21 @@ fn databases_and_other_encodings_are_refused_with_advice() {
     }
 }
 
-#[cfg(unix)]
+/// What failed is not always the file of the command.
+#[test]
+fn an_error_names_the_file_that_it_is_about() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path().join("all")).expect("a directory can be made");
+    let marked = [b"\xef\xbb\xbf", SAMPLE].concat();
+    let file = sandbox.file("all/marked.jsonl", &marked);
+    let data = refused(&sandbox, &["import", "all", "--format", "pi", "--json"]);
+    let said = data["sessions"][0]["error"]["message"].as_str().expect("a message").to_owned();
+    assert!(said.starts_with(&format!("{} is not a session file", text(&file))), "{said}");
+    let chat = sandbox.file("chat.md", &fixture("windsurf.in"));
+    let said = sandbox.run(&["import", text(&chat), "--out", "chat.md/x.jsonl"]).failed(1);
+    assert!(said.contains("the session could not be made") && said.contains("chat.md/x.jsonl"), "{said}");
+}
+
 #[test]
 fn pipes_and_devices_are_refused_without_waiting() {
     let sandbox = Sandbox::new();

@@ -115,7 +115,7 @@ fn help_of_compact() {
         Usage: compactd compact [OPTIONS] <FILE>
 
         Arguments:
-          <FILE>  The session file
+          <FILE>  The session file, or - for standard input with --dry-run
 
         Options:
               --dry-run               Say what would be done and change nothing

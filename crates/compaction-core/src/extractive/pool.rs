@@ -37,6 +37,13 @@ pub(super) struct Origin<'a> {
     pub(super) sources: Option<&'a Sources>,
 }
 
+impl<'a> Origin<'a> {
+    /// What happened once, with the entries that say so.
+    pub(super) fn of(position: u64, sources: &'a Sources) -> Self {
+        Self { position, times: 1, sources: Some(sources) }
+    }
+}
+
 impl Origin<'static> {
     /// A message that is not cited.
     pub(super) fn at(position: u64) -> Self {

@@ -138,8 +138,8 @@ fn arguments(node: &Node<'_>) -> Result<Json<'static>, FormatError> {
 
 pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut messages = Vec::new();
-    // Results cannot hold images. A user message after all results of the answer has them.
-    let mut images = Vec::new();
+    // Results cannot hold images and other files. A user message after all results of the answer has them.
+    let mut files = Vec::new();
     for common in common {
         match common {
             CommonMessage::Result(result) => {
@@ -148,16 +148,16 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
                     ("tool_call_id", string(ids.safe(&result.id, MAX_ID))),
                     ("content", string(result_text(result))),
                 ]));
-                images.extend(images_of(result));
+                files.extend(files_of(result));
                 continue;
             }
             other => {
-                messages.extend(take_images(&mut images));
+                messages.extend(take_files(&mut files));
                 messages.extend(write_one(other, ids));
             }
         }
     }
-    messages.extend(take_images(&mut images));
+    messages.extend(take_files(&mut files));
     messages
 }
 
@@ -172,7 +172,7 @@ fn write_one(common: &CommonMessage, ids: &Ids) -> Option<Json<'static>> {
     }
 }
 
-/// The text of a result. Its images follow in another message.
+/// The text of a result. Its files follow in another message.
 fn result_text(result: &ToolResult) -> String {
     let text = joined_text(&result.parts);
     match media_of(&result.parts).next() {
@@ -181,18 +181,18 @@ fn result_text(result: &ToolResult) -> String {
     }
 }
 
-fn images_of(result: &ToolResult) -> Vec<Json<'static>> {
-    let media: Vec<Json<'static>> = media_of(&result.parts).map(write_media).collect();
-    if media.is_empty() {
-        return media;
+fn files_of(result: &ToolResult) -> Vec<Json<'static>> {
+    let files: Vec<Json<'static>> = media_of(&result.parts).map(write_media).collect();
+    if files.is_empty() {
+        return files;
     }
     let title = text_json(&format!("Files that the result of {} holds:", result.name));
-    std::iter::once(title).chain(media).collect()
+    std::iter::once(title).chain(files).collect()
 }
 
-fn take_images(images: &mut Vec<Json<'static>>) -> Option<Json<'static>> {
-    let images = std::mem::take(images);
-    (!images.is_empty()).then(|| message_json("user", Json::Array(images)))
+fn take_files(files: &mut Vec<Json<'static>>) -> Option<Json<'static>> {
+    let files = std::mem::take(files);
+    (!files.is_empty()).then(|| message_json("user", Json::Array(files)))
 }
 
 fn write_media(media: &Media) -> Json<'static> {

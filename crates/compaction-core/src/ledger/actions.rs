@@ -8,14 +8,14 @@ use super::changes::Changes;
 use super::commands::{
     core_command, is_goal, is_lookup, is_test, only_looks, purposes, removed_files, steps_of, without_way,
 };
-use super::errors::Errors;
-use super::errors::is_trailer;
-use super::errors::{NO_OUTPUT, error_line};
+use super::errors::{Errors, NO_OUTPUT, error_line, is_trailer};
 use super::failing::failing;
 use super::last_step::tells;
 use super::names::ending;
-use super::notes::{COMMITTED, FAILED, LOOKED_UP, MOVED_BACK, NO_RESULT, RESET_TO, SO_FAR, THE_LATEST, WORKING_ON};
-use super::notes::{NoteKind, NoteList, SourcePosition};
+use super::notes::{
+    COMMITTED, FAILED, LOOKED_UP, MOVED_BACK, NO_RESULT, NoteKind, NoteList, RESET_TO, SO_FAR, SourcePosition,
+    THE_LATEST, WORKING_ON,
+};
 use super::outcomes::{outcomes, sentences_of};
 use super::person::is_refusal;
 use super::repository::{is_named, renaming};
@@ -26,10 +26,10 @@ use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
 use crate::json::Json;
 use crate::message::{BashExecution, Body, Message, ToolCall};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
-use crate::tools::FileTools;
 use crate::tools::{
-    FileAccess, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run, has_failed,
-    is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits, running, unapplied,
+    FileAccess, FileTools, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run,
+    has_failed, is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits, running,
+    unapplied,
 };
 
 /// Most files among which the one that a call means is sought by its name.
@@ -740,15 +740,8 @@ impl<'a> Actions<'a> {
     }
 
     fn touch(&mut self, path: &str, place: SourcePosition<'_>) -> &mut FileRecord {
-        let file = self.files.entry(path.to_owned()).or_insert_with(|| FileRecord {
-            path: path.to_owned(),
-            read: 0,
-            written: 0,
-            edited: 0,
-            changed_at: 0,
-            position: 0,
-            sources: place.sources(),
-        });
+        let new = || FileRecord { path: path.to_owned(), ..FileRecord::default() };
+        let file = self.files.entry(path.to_owned()).or_insert_with(new);
         file.position = file.position.max(place.position);
         place.entry.into_iter().for_each(|id| file.sources.add(id));
         file
@@ -759,16 +752,9 @@ impl<'a> Actions<'a> {
         if kind.is_of_file() {
             return None;
         }
-        let command = self.commands.entry(core.to_owned()).or_insert_with(|| CommandRecord {
-            command: core.to_owned(),
-            is_call: kind == ActionKind::Call,
-            succeeded: 0,
-            failed: 0,
-            outcome: Outcome::Open,
-            last_error: None,
-            position: 0,
-            sources: place.sources(),
-        });
+        let is_call = kind == ActionKind::Call;
+        let new = || CommandRecord { command: core.to_owned(), is_call, ..CommandRecord::default() };
+        let command = self.commands.entry(core.to_owned()).or_insert_with(new);
         command.position = command.position.max(place.position);
         place.entry.into_iter().for_each(|id| command.sources.add(id));
         Some(command)
@@ -970,6 +956,17 @@ impl ActionKind {
             ActionKind::Edit => "Edited",
             ActionKind::Run => "Ran",
             ActionKind::Call => "Called",
+        }
+    }
+
+    /// The verb of an action that did not succeed: `reading`.
+    pub(super) fn gerund(self) -> &'static str {
+        match self {
+            ActionKind::Read => "reading",
+            ActionKind::Write => "writing",
+            ActionKind::Edit => "editing",
+            ActionKind::Run => "running",
+            ActionKind::Call => "calling",
         }
     }
 }

@@ -13,7 +13,7 @@ use super::requests::WORK;
 use super::statements::{sentences, without_marker};
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_any, has_piece, normalised, one_line, starts_with_piece,
-    word_list,
+    unspaced, word_list,
 };
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
@@ -38,42 +38,30 @@ const ROUTINE_WORDS: usize = 9;
 const SHORTEST_NAME: usize = 4;
 
 /// First words of an assent.
-static ASSENTS: WordList = word_list!(SPACED, "answers: assents");
+static ASSENTS: WordList = word_list!("answers: assents");
 /// First words of a refusal. Who does it alone refuses the offer, too.
-static REFUSALS: WordList = word_list!(SPACED, "answers: refusals");
-/// The same in languages without spaces between words.
-const ASSENTS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: assents");
-const REFUSALS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: refusals");
+static REFUSALS: WordList = word_list!("answers: refusals");
 /// Words of questions that only ask whether to go on with what was planned.
-static ROUTINE: WordList = word_list!(SPACED, "answers: routine");
-const ROUTINE_UNSPACED: &[&str] = listed!(UNSPACED, "answers: routine");
+static ROUTINE: WordList = word_list!("answers: routine");
 /// Words between two things of which a question lets a person choose one.
-pub(crate) static EITHER: WordList = word_list!(SPACED, "answers: either");
-const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
+pub(crate) static EITHER: WordList = word_list!("answers: either");
 /// Words of the model's own advice.
-static ADVISING: WordList = word_list!(SPACED, "answers: advising");
-const ADVISING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: advising");
+static ADVISING: WordList = word_list!("answers: advising");
 /// Those of them that recommend something.
 static RECOMMENDING: WordList = word_list!(SPACED, "answers: recommending");
 /// Words that stand for something said before.
-static POINTING: WordList = word_list!(SPACED, "answers: pointing");
-const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: pointing");
+static POINTING: WordList = word_list!("answers: pointing");
 /// Words of questions about a choice, with which a question about one of several ways is asked.
-static CHOOSING: WordList = word_list!(SPACED, "answers: choosing");
-const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: choosing");
+static CHOOSING: WordList = word_list!("answers: choosing");
 /// Words of questions that offer to find out whether something is so.
-static CHECKING: WordList = word_list!(SPACED, "answers: checking");
-const CHECKING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: checking");
+static CHECKING: WordList = word_list!("answers: checking");
 /// Words of questions about what the person did or sees. Their answer decides nothing.
-static FACTS: WordList = word_list!(SPACED, "answers: facts");
-const FACTS_UNSPACED: &[&str] = listed!(UNSPACED, "answers: facts");
+static FACTS: WordList = word_list!("answers: facts");
 /// Words of questions whether an answer says what was meant, and the last sentences that may ask it.
-static MEANT: WordList = word_list!(SPACED, "answers: meant");
-const MEANT_UNSPACED: &[&str] = listed!(UNSPACED, "answers: meant");
+static MEANT: WordList = word_list!("answers: meant");
 const MEANT_WITHIN: usize = 6;
 /// Words that only praise what the person said.
-static PRAISE: WordList = word_list!(SPACED, "answers: praise");
-const PRAISE_UNSPACED: &[&str] = listed!(UNSPACED, "answers: praise");
+static PRAISE: WordList = word_list!("answers: praise");
 /// Most words, and characters of a script without spaces, of a message that only agrees: `ok, try that`.
 const ASSENT_WORDS: usize = 4;
 const ASSENT_CHARACTERS: usize = 8;
@@ -110,7 +98,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let all = own_sentences(answer);
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
-        (Some(at), _) if asks_fact(all[at]) => return None,
+        (Some(at), _) if FACTS.is_said(all[at]) => return None,
         // Who only agrees to go on agrees to what was recommended for it, and decides nothing else.
         (Some(at), Some(Verdict::Assent))
             if is_routine(all[at]) || only_agrees(words, &plain) && !lets_choose(all[at]) =>
@@ -194,17 +182,12 @@ fn recommended(before: &[&str]) -> Option<Answered> {
 
 /// Whether a sentence says that it recommends something.
 fn recommends(sentence: &str) -> bool {
-    RECOMMENDING.is_in(&normalised(sentence)) || has_piece(sentence, ADVISING_UNSPACED)
-}
-
-/// Whether a question is about what the person did or sees.
-fn asks_fact(question: &str) -> bool {
-    FACTS.is_in(&normalised(question)) || has_piece(question, FACTS_UNSPACED)
+    RECOMMENDING.is_in(&normalised(sentence)) || has_piece(sentence, ADVISING.pieces)
 }
 
 /// Whether a sentence gives the model's own advice.
 pub(super) fn advises(sentence: &str) -> bool {
-    ADVISING.is_in(&normalised(sentence)) || has_piece(sentence, ADVISING_UNSPACED)
+    ADVISING.is_said(sentence)
 }
 
 fn is_question(text: &str) -> bool {
@@ -215,8 +198,7 @@ fn is_question(text: &str) -> bool {
 }
 
 /// Words of questions at the end of an answer that only invite a person to say more, and most words of such a question.
-static COURTESIES: WordList = word_list!(SPACED, "answers: courtesies");
-const COURTESIES_UNSPACED: &[&str] = listed!(UNSPACED, "answers: courtesies");
+static COURTESIES: WordList = word_list!("answers: courtesies");
 const COURTESY_WORDS: usize = 20;
 
 /// Whether a sentence only asks if a person wants anything else. Nothing is proposed in it.
@@ -226,7 +208,7 @@ pub(crate) fn is_courtesy(sentence: &str) -> bool {
     }
     let words = normalised(sentence);
     let is_short = words.split_whitespace().take(COURTESY_WORDS + 1).count() <= COURTESY_WORDS;
-    is_short && !has_name(sentence) && (COURTESIES.is_in(&words) || has_piece(sentence, COURTESIES_UNSPACED))
+    is_short && !has_name(sentence) && COURTESIES.is_said_in(sentence, &words)
 }
 
 /// The sentences of an answer without such questions.
@@ -240,15 +222,10 @@ pub(super) fn agrees(message: &str) -> bool {
 }
 
 pub(super) fn verdict(sentence: &str) -> Option<Verdict> {
-    let words = normalised(sentence);
-    let begins = |list: &WordList<'_>, unspaced: &[&str]| list.starts(&words) || starts_with_piece(sentence, unspaced);
-    if is_no_refusal(sentence) {
-        return None;
-    }
-    match (begins(&REFUSALS, REFUSALS_UNSPACED), begins(&ASSENTS, ASSENTS_UNSPACED)) {
-        (true, _) => Some(Verdict::Refusal),
-        (false, true) => Some(Verdict::Assent),
-        (false, false) => None,
+    match sentence {
+        _ if is_no_refusal(sentence) => None,
+        _ if REFUSALS.begins(sentence) => Some(Verdict::Refusal),
+        _ => ASSENTS.begins(sentence).then_some(Verdict::Assent),
     }
 }
 
@@ -258,18 +235,13 @@ fn says_something(sentence: &str) -> bool {
     words.split_whitespace().count() + unspaced(&words) / 3 >= FEWEST_OBJECTED
 }
 
-/// The number of characters of scripts without spaces between words.
-fn unspaced(text: &str) -> usize {
-    text.chars().filter(|one| ('\u{2E80}'..='\u{FFDC}').contains(one)).count()
-}
-
 /// Whether a question only asks whether to go on.
 fn is_routine(question: &str) -> bool {
     let words = normalised(question);
     let count = words.split_whitespace().count() + unspaced(&words) / 3;
     count <= ROUTINE_WORDS
         && !has_name(question)
-        && (ROUTINE.is_in(&words) || ROUTINE_UNSPACED.iter().any(|piece| words.contains(piece)))
+        && (ROUTINE.is_in(&words) || ROUTINE.pieces.iter().any(|piece| words.contains(piece)))
 }
 
 /// Whether a message that begins with an assent says little else.
@@ -285,7 +257,7 @@ fn only_agrees(message: &str, normalised: &str) -> bool {
 
 /// Whether a sentence says that work begins or goes on.
 pub(super) fn begins_work(sentence: &str) -> bool {
-    ROUTINE.is_in(&normalised(sentence)) || ROUTINE_UNSPACED.iter().any(|piece| sentence.contains(piece))
+    ROUTINE.is_in(&normalised(sentence)) || ROUTINE.pieces.iter().any(|piece| sentence.contains(piece))
 }
 
 /// Whether a message agrees and says nothing else: `ok, do that`.
@@ -296,7 +268,7 @@ pub(crate) fn is_assent(message: &str) -> bool {
 /// Whether all clauses of a message agree and say nothing else.
 fn is_plain_assent(message: &str) -> bool {
     let clauses = message.split([',', '.', ';', '!', '\u{ff0c}', '\u{3001}', '\u{3002}', '\u{ff01}']);
-    let agrees = |clause: &str| ASSENTS.has(normalised(clause).trim()) || ASSENTS_UNSPACED.contains(&clause);
+    let agrees = |clause: &str| ASSENTS.has(normalised(clause).trim()) || ASSENTS.pieces.contains(&clause);
     clauses.map(str::trim).filter(|clause| !clause.is_empty()).all(|clause| agrees(clause) || is_trivial(clause))
 }
 
@@ -308,7 +280,7 @@ pub(super) fn is_praise(sentence: &str) -> bool {
 
 /// Whether a sentence of the model begins with a praise of what the person said, and so agrees with it.
 pub(crate) fn agrees_with_person(sentence: &str) -> bool {
-    PRAISE.starts(&first_words(sentence, ASSENT_WORDS)) || starts_with_piece(sentence, PRAISE_UNSPACED)
+    PRAISE.begins_in(sentence, ASSENT_WORDS)
 }
 
 /// A sentence of the model without the few words before a dash that only praise what the person said.
@@ -322,7 +294,7 @@ fn without_praise(sentence: &str) -> &str {
 pub(super) fn misses(message: &str, answer: &str) -> bool {
     let all: Vec<&str> = sentences(answer).collect();
     let newest = &all[all.len().saturating_sub(MEANT_WITHIN)..];
-    let asks = |one: &&str| is_question(one) && (MEANT.is_in(&normalised(one)) || has_piece(one, MEANT_UNSPACED));
+    let asks = |one: &&str| is_question(one) && MEANT.is_said(one);
     newest.iter().any(asks) && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
 }
 
@@ -331,7 +303,7 @@ pub(super) fn misses(message: &str, answer: &str) -> bool {
 pub(super) fn tells_state(message: &str, answer: &str) -> bool {
     let all: Vec<&str> = sentences(answer).collect();
     let newest = &all[all.len().saturating_sub(ASKED_WITHIN)..];
-    let offers = newest.iter().any(|one| is_question(one) && offers_check(one));
+    let offers = newest.iter().any(|one| is_question(one) && CHECKING.is_said(one));
     let plain = normalised(message);
     let says_more = plain.split_whitespace().count() > BARE_WORDS || unspaced(&plain) > BARE_CHARACTERS;
     offers && says_more && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
@@ -382,8 +354,7 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
 
 /// Beginnings of sentences by which an answer asks the person to try or to tell something, and their most words. In
 /// languages with the verb at the end, they stand anywhere.
-static TRYING: WordList = word_list!(SPACED, "waiting: trying");
-const TRYING_UNSPACED: &[&str] = listed!(UNSPACED, "waiting: trying");
+static TRYING: WordList = word_list!("waiting: trying");
 const TRYING_FIRST: &[&str] = listed!(UNSPACED, "waiting: trying first");
 const TRYING_WORDS: usize = 5;
 
@@ -393,12 +364,11 @@ pub(crate) fn asks_to_try(sentence: &str) -> bool {
     let is_name = || sentence.split_whitespace().next().is_some_and(|first| first.contains(['_', '`', '/', '(', '=']));
     TRYING.may_start(sentence) && TRYING.starts(&first_words(sentence, TRYING_WORDS)) && !is_name()
         || starts_with_piece(sentence.trim_start(), TRYING_FIRST)
-        || has_piece(sentence, TRYING_UNSPACED)
+        || has_piece(sentence, TRYING.pieces)
 }
 
 /// Beginnings of messages that only permit what the model asked for.
-static PERMITTING: WordList = word_list!(SPACED, "answers: permitting");
-const PERMITTING_UNSPACED: &[&str] = listed!(UNSPACED, "answers: permitting");
+static PERMITTING: WordList = word_list!("answers: permitting");
 
 /// Whether a message permits something and gives no task, behind `newest` sentences that ask the person for something.
 fn permits(message: &str, newest: &[&str]) -> bool {
@@ -406,7 +376,7 @@ fn permits(message: &str, newest: &[&str]) -> bool {
     let is_within = |at| PERMITTING.found_in(&words).any(|(start, found)| (start..start + found.len()).contains(&at));
     let is_permission = PERMITTING.starts(&words) && WORK.found_in(&words).all(|(at, _)| is_within(at));
     let asks = |one: &&str| is_question(one) || asks_to_try(one) || is_proposal(one);
-    (is_permission || starts_with_piece(message, PERMITTING_UNSPACED)) && newest.iter().any(asks)
+    (is_permission || starts_with_piece(message, PERMITTING.pieces)) && newest.iter().any(asks)
 }
 
 /// Whether a message answers the points of a numbered list of `answer` one by one, which asks for something there:
@@ -459,25 +429,17 @@ fn numbered(message: &str) -> usize {
     }
 }
 
-/// Whether a question offers to find out whether something is so.
-fn offers_check(question: &str) -> bool {
-    CHECKING.is_in(&normalised(question)) || has_piece(question, CHECKING_UNSPACED)
-}
-
 /// Whether a question is about a choice: it names two things, or a way of which there are others.
 fn lets_choose(question: &str) -> bool {
     let words = normalised(question);
-    EITHER.is_in(&words)
-        || CHOOSING.is_in(&words)
-        || has_piece(question, EITHER_UNSPACED)
-        || has_piece(question, CHOOSING_UNSPACED)
+    EITHER.is_said_in(question, &words) || CHOOSING.is_said_in(question, &words)
 }
 
 /// Whether a message names one of the things between which a question lets a person choose.
 fn names_one(message: &str, question: &str) -> bool {
     let asked = normalised(question);
     if !EITHER.is_in(&asked) {
-        return has_piece(question, EITHER_UNSPACED);
+        return has_piece(question, EITHER.pieces);
     }
     let words = normalised(message);
     let is_telling = |word: &&str| word.chars().count() >= SHORTEST_NAME || word.chars().any(char::is_numeric);
@@ -499,7 +461,7 @@ const LONGEST_START: usize = 16;
 /// Whether a question makes no sense without the sentence before it.
 fn points_back(question: &str) -> bool {
     let words = normalised(question);
-    let points = POINTING.is_in(&words) || has_piece(question, POINTING_UNSPACED);
+    let points = POINTING.is_said_in(question, &words);
     points && !has_name(question) && words.split_whitespace().count() <= POINTING_WORDS
 }
 

@@ -2,9 +2,9 @@
 
 use super::bold::without_bold;
 use super::statements::{prose, sentences, without_marker};
-use super::text::{WordList, clip, has_piece, normalised, one_line, starts_with_piece, word_list};
+use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
 use crate::json::Json;
-use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::phrases::SPACED;
 use crate::text::utf16_len;
 
 /// Fewest and most options of an answer.
@@ -66,7 +66,7 @@ fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
     let behind: Vec<&str> = all.iter().copied().filter(|one| one.as_ptr() as usize >= end).collect();
     let Some(question) = behind.iter().position(is_question) else { return false };
     let words = normalised(behind[question]);
-    let is_meant = NAMING.is_in(&words) || has_piece(behind[question], WHICH_UNSPACED);
+    let is_meant = NAMING.is_in(&words) || has_piece(behind[question], WHICH.pieces);
     question > most && !is_meant
 }
 
@@ -75,22 +75,17 @@ pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
     // Most answers ask nothing.
     let may_ask = answer.contains('?') || answer.contains('\u{ff1f}');
     let options = Some(answer).filter(|_| may_ask).and_then(options);
-    let options = options.filter(|options| asks_with(answer, options, asks_which));
+    let options = options.filter(|options| asks_with(answer, options, |question| WHICH.is_said(question)));
     options.unwrap_or_default().into_iter().map(|(_, text)| text).collect()
 }
 
 /// Words of questions that ask for one of several things.
-static WHICH: WordList = word_list!(SPACED, "choices: which");
-const WHICH_UNSPACED: &[&str] = listed!(UNSPACED, "choices: which");
+static WHICH: WordList = word_list!("choices: which");
 /// Those of them that ask for one of things that were named before.
 static NAMING: WordList = word_list!(SPACED, "choices: naming");
 /// Most sentences between a list of options and the question about it, and between one whose labels have words.
 const MOST_BETWEEN: usize = 1;
 const MOST_BEHIND_WORDS: usize = 6;
-
-fn asks_which(question: &str) -> bool {
-    WHICH.is_in(&normalised(question)) || has_piece(question, WHICH_UNSPACED)
-}
 
 /// Whether an answer ends with a question that is `meant`, or asks one right before its options.
 fn asks_with(answer: &str, options: &[(Label<'_>, &str)], is_meant: impl Fn(&str) -> bool) -> bool {
@@ -162,13 +157,12 @@ fn options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
 }
 
 /// Words with which the option begins that only says how the work goes on.
-static PROCESS: WordList = word_list!(SPACED, "choices: process");
-const PROCESS_UNSPACED: &[&str] = listed!(UNSPACED, "choices: process");
+static PROCESS: WordList = word_list!("choices: process");
 
 /// Whether an option only says how the work goes on, as `1. Merge back to main` does. It says nothing once that is done.
 pub(crate) fn is_process(option: &str) -> bool {
     let text = option.split_once(". ").map_or(option, |(_, text)| text);
-    PROCESS.starts(&normalised(text)) || starts_with_piece(text, PROCESS_UNSPACED)
+    PROCESS.begins(text)
 }
 
 /// The one question of a call that asks the person, and its options as `Option 1: text` in lines.

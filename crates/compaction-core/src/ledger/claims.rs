@@ -16,7 +16,7 @@ use super::statements::{sentences, without_marker};
 use super::terms::TextHashing;
 use super::text::{WordList, quoted, word_list};
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Statement, Voice};
-use crate::phrases::{SPACED, listed};
+use crate::phrases::{PROGRAMS, SPACED, listed};
 
 /// Words of sentences that claim nothing: demands, questions, conditions, plans.
 static HEDGES: WordList = word_list!(SPACED, "claims: hedges");
@@ -37,13 +37,7 @@ static ARTICLES: WordList = word_list!(SPACED, "claims: articles");
 static WORKERS: WordList = word_list!(SPACED, "claims: workers");
 
 /// Finds a piece of the words that claim something. Nearly all sentences have none.
-static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let pieces = [
-        "chang", "modif", "edit", "touch", "updat", "rewr", "factor", "extend", "patch", "wrote", "creat", "pass",
-        "succe", "green", "clean", "compil", "commit", "push", "left", "only",
-    ];
-    automaton(pieces, true)
-});
+static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(listed!(SPACED, "claims: pieces"), true));
 
 /// Claims of `summary` that contradict the ledger.
 pub(super) fn reversed(summary: &str, ledger: &Ledger) -> Vec<Suspicion> {
@@ -297,10 +291,7 @@ const FEWEST_DIGITS: usize = 3;
 /// Fewest characters of a hash.
 const SHORTEST_HASH: usize = 7;
 /// Units of numbers, in lower case.
-const UNITS: &[&str] = &[
-    "%", "ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minutes", "h", "hours", "days", "b", "kb",
-    "mb", "gb", "kib", "mib", "gib", "bytes", "tokens", "lines", "px", "fps", "rows", "files", "tests", "messages",
-];
+const UNITS: &[&str] = listed!(PROGRAMS, "claims: units");
 /// Words before approximate numbers.
 static ABOUT: WordList = word_list!(SPACED, "claims: about");
 

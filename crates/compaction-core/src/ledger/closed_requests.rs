@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::answers::{is_no_refusal, misses};
 use super::conclusions::is_at_it;
-use super::constraints::objects;
+use super::constraints::OBJECTING;
 use super::cues::{is_substantive, typed};
 use super::frames::OPTION;
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED};
@@ -14,9 +14,9 @@ use super::statements::{Statement, Voice, is_prose, sentences};
 use super::terms::TextHashing;
 use super::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, starts_with_any,
-    starts_with_piece, word_list,
+    starts_with_piece, unspaced, word_list,
 };
-use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::phrases::SPACED;
 use crate::text::{prefix_utf16, utf16_len};
 
 /// UTF-16 units from which the beginning of an answer says enough.
@@ -26,21 +26,18 @@ const LEADING: usize = 48;
 /// Fewest words of a sentence that says what came of the work, without names and numbers.
 const FEWEST_WORDS: usize = 4;
 /// Beginnings of sentences that take note of the request or offer more, and their most words.
-static FILLERS: WordList = word_list!(SPACED, "closed requests: fillers");
-const FILLERS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: fillers");
+static FILLERS: WordList = word_list!("closed requests: fillers");
 /// A Korean yes with its comma, which would divide phrases in a table. Without the comma other words begin with it.
 const YES: [&str; 1] = ["네,"];
 const FILLER_WORDS: usize = 3;
 /// Beginnings of conclusions, and their most words. A heading with them is short.
-static CONCLUDING: WordList = word_list!(SPACED, "closed requests: concluding");
-const CONCLUDING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: concluding");
+static CONCLUDING: WordList = word_list!("closed requests: concluding");
 const CONCLUDING_WORDS: usize = 4;
 const LONGEST_TITLE: usize = 40;
 /// Statements behind such a heading of which one says something in a sentence.
 const VERDICT: usize = 4;
 /// Beginnings of sentences that only lead to what is told behind them, and their most words.
-static INTRODUCING: WordList = word_list!(SPACED, "closed requests: introducing");
-const INTRODUCING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: introducing");
+static INTRODUCING: WordList = word_list!("closed requests: introducing");
 const INTRODUCING_WORDS: usize = 4;
 /// The same of sentences that say no more, whatever ends them: `Here's what I did.`
 static LEADING_TO_ALL: WordList = word_list!(SPACED, "closed requests: leading to all");
@@ -54,35 +51,27 @@ const MOST_STATEMENTS: usize = 512;
 /// Leading UTF-16 units of a message that are searched for a refusal of the last answer.
 const REFUSED_WITHIN: usize = 240;
 /// Beginnings of messages that refuse the last answer or take its work back.
-static REFUSING: WordList = word_list!(SPACED, "closed requests: refusing");
-/// The same in languages without spaces between words.
-const REFUSING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: refusing");
+static REFUSING: WordList = word_list!("closed requests: refusing");
 
 /// Phrases that refuse the last answer in any position.
-static UNDOING: WordList = word_list!(SPACED, "closed requests: undoing");
-const UNDOING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: undoing");
+static UNDOING: WordList = word_list!("closed requests: undoing");
 /// Words by which a reported problem is that of the last answer.
-pub(crate) static PERSISTING: WordList = word_list!(SPACED, "closed requests: persisting");
-const PERSISTING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: persisting");
+pub(crate) static PERSISTING: WordList = word_list!("closed requests: persisting");
 
 /// Beginnings of messages by which a person does not want what was done.
 static UNWANTED: WordList = word_list!(SPACED, "closed requests: unwanted");
 
 /// Phrases by which a person denies that something is so, or that they want it, and those that only seem to.
-static DENYING: WordList = word_list!(SPACED, "closed requests: denying");
-const DENYING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: denying");
-static DENYING_NOTHING: WordList = word_list!(SPACED, "closed requests: denying nothing");
-const DENYING_NOTHING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: denying nothing");
+static DENYING: WordList = word_list!("closed requests: denying");
+static DENYING_NOTHING: WordList = word_list!("closed requests: denying nothing");
 /// First sentences of a message that may deny something.
 const DENIED_WITHIN: usize = 2;
 /// Beginnings of sentences that tell the person what to do, and their most words. In languages without spaces, they stand
 /// anywhere.
-static INSTRUCTING: WordList = word_list!(SPACED, "closed requests: instructing");
-const INSTRUCTING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: instructing");
+static INSTRUCTING: WordList = word_list!("closed requests: instructing");
 const INSTRUCTING_WORDS: usize = 4;
 /// Words of sentences that lead to what is expected to happen.
-static FORETELLING: WordList = word_list!(SPACED, "closed requests: foretelling");
-const FORETELLING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: foretelling");
+static FORETELLING: WordList = word_list!("closed requests: foretelling");
 /// Such sentences in a row that begin a list of tasks for the person.
 const TASKS_IN_ROW: usize = 2;
 
@@ -232,7 +221,7 @@ fn tasks_in(own: &[&Statement]) -> HashSet<*const Statement> {
     let (mut tasks, mut in_row) = (HashSet::new(), 0);
     for (at, one) in own.iter().enumerate() {
         let is_task = instructs(&one.text);
-        let foretells = || FORETELLING.is_in(&normalised(&one.text)) || has_piece(&one.text, FORETELLING_UNSPACED);
+        let foretells = || FORETELLING.is_said(&one.text);
         in_row = match is_task {
             _ if leads(&one.text) && (is_task || foretells()) => TASKS_IN_ROW,
             true => in_row + 1,
@@ -272,21 +261,20 @@ pub(super) fn conclusion(own: &[(Voice, &str)]) -> Option<usize> {
 
 /// Whether a sentence or a heading begins as a conclusion does.
 fn has_conclusion(text: &str) -> bool {
-    CONCLUDING.may_start(text) && CONCLUDING.starts(&first_words(text, CONCLUDING_WORDS))
-        || starts_with_piece(text, CONCLUDING_UNSPACED)
+    CONCLUDING.begins_in(text, CONCLUDING_WORDS)
 }
 
 /// Whether a sentence only says that something is told behind it.
 pub(super) fn introduces(sentence: &str) -> bool {
     let words = first_words(sentence, INTRODUCING_WORDS);
     LEADING_TO_ALL.starts(&words)
-        || leads(sentence) && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING_UNSPACED))
+        || leads(sentence) && (INTRODUCING.starts(&words) || has_piece(sentence, INTRODUCING.pieces))
 }
 
 /// Whether a sentence of an answer tells the person what to do: `Reload the page`, `You can test it now`.
 pub(crate) fn instructs(sentence: &str) -> bool {
     INSTRUCTING.may_start(sentence) && INSTRUCTING.starts(&first_words(sentence, INSTRUCTING_WORDS))
-        || has_piece(sentence, INSTRUCTING_UNSPACED)
+        || has_piece(sentence, INSTRUCTING.pieces)
 }
 
 /// Whether a sentence leads to what stands behind it.
@@ -333,14 +321,13 @@ fn tells(sentence: &str) -> bool {
     }
     let is_name = |word: &str| word.contains(['/', '\\', '`', '=', '{', '#']) || !word.contains(char::is_alphabetic);
     let spaced = sentence.split_whitespace().filter(|word| !is_name(word)).count();
-    let unspaced = sentence.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
-    spaced.max(unspaced / 2) >= FEWEST_WORDS && !is_filler(sentence)
+    spaced.max(unspaced(sentence) / 2) >= FEWEST_WORDS && !is_filler(sentence)
 }
 
 /// Whether a sentence only takes note of the request or offers more.
 pub(crate) fn is_filler(sentence: &str) -> bool {
     FILLERS.starts(&first_words(sentence, FILLER_WORDS))
-        || FILLERS_UNSPACED.iter().chain(&YES).any(|word| sentence.starts_with(word))
+        || FILLERS.pieces.iter().chain(&YES).any(|word| sentence.starts_with(word))
 }
 
 /// Whether a sentence agrees in a few words and only takes note behind them: `You're right, I apologize for that.`
@@ -447,20 +434,17 @@ fn ends_early(message: &str) -> bool {
 pub(super) fn refuses(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
     let words = normalised(start);
-    let has_unspaced = |list: &[&str]| has_piece(start, list);
-    let persists = || PERSISTING.is_in(&words) || has_unspaced(PERSISTING_UNSPACED);
     let is_verdict = || !is_no_refusal(start) && REFUSING.starts(&words) && ends_early(start);
     is_verdict()
-        || starts_with_piece(start, REFUSING_UNSPACED)
+        || starts_with_piece(start, REFUSING.pieces)
         || UNWANTED.starts(&words)
-        || UNDOING.is_in(&words)
-        || has_unspaced(UNDOING_UNSPACED)
-        || persists() && reports(message)
+        || UNDOING.is_said_in(start, &words)
+        || PERSISTING.is_said_in(start, &words) && reports(message)
 }
 
 /// Whether a message refuses `answer`, objects to it, or does not agree that it was meant.
 pub(crate) fn rejects(message: &str, answer: &str) -> bool {
-    refuses(message) || objects(&normalised(message)) || misses(message, answer)
+    refuses(message) || OBJECTING.is_in(&normalised(message)) || misses(message, answer)
 }
 
 /// Fewest letters of a word by which a report is known to be about a request, letters that are compared, and fewest
@@ -522,7 +506,7 @@ fn denied(message: &str) -> String {
     let denies = |sentence: &&str| {
         let words = normalised(sentence);
         let says_so = DENYING.is_in(&words) && !DENYING_NOTHING.is_in(&words);
-        let is_said = || has_piece(sentence, DENYING_UNSPACED) && !has_piece(sentence, DENYING_NOTHING_UNSPACED);
+        let is_said = || has_piece(sentence, DENYING.pieces) && !has_piece(sentence, DENYING_NOTHING.pieces);
         let is_question = || sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}');
         (says_so || is_said()) && !is_question() && is_prose(sentence)
     };
@@ -562,35 +546,31 @@ pub(crate) fn objection(message: &str, answer: &str) -> Option<String> {
         .then(|| one_line(&denied))
 }
 
-/// Words by which a model claims that something works now, in languages with spaces between words.
-static CLAIMS: WordList = word_list!(SPACED, "closed requests: claims");
-const CLAIMS_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: claims");
+/// Words by which a model claims that something works now.
+static CLAIMS: WordList = word_list!("closed requests: claims");
 
 /// Beginnings of sentences in which a model says that it knows the cause of a failure.
-static THEORIES: WordList = word_list!(SPACED, "closed requests: theories");
-const THEORIES_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: theories");
+static THEORIES: WordList = word_list!("closed requests: theories");
 /// Words among which such a sentence begins.
 const THEORY_WORDS: usize = 5;
 
 /// Whether a sentence of a model says that it knows the cause of a failure.
 pub(crate) fn is_theory(sentence: &str) -> bool {
-    THEORIES.may_start(sentence) && THEORIES.starts(&first_words(sentence, THEORY_WORDS))
-        || starts_with_piece(sentence, THEORIES_UNSPACED)
+    THEORIES.begins_in(sentence, THEORY_WORDS)
 }
 
 /// Whether a sentence of a model claims that something is solved or works now.
 pub(crate) fn is_claim(sentence: &str) -> bool {
-    has_piece(sentence, CLAIMS_UNSPACED) || CLAIMS.is_in(&normalised(sentence))
+    CLAIMS.is_said(sentence)
 }
 
 /// Beginnings of messages by which a person lets the model go on with what they asked for.
-static CONTINUING: WordList = word_list!(SPACED, "closed requests: continuing");
-const CONTINUING_UNSPACED: &[&str] = listed!(UNSPACED, "closed requests: continuing");
+static CONTINUING: WordList = word_list!("closed requests: continuing");
 
 /// Whether a message lets the model go on.
 pub(super) fn continues(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
-    CONTINUING.starts(&normalised(start)) || starts_with_piece(start, CONTINUING_UNSPACED)
+    CONTINUING.begins(start)
 }
 
 /// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model

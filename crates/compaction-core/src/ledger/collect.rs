@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::actions::Actions;
-use super::actions::{ActionKind, Subject};
+use super::actions::{ActionKind, Actions, Subject};
 use super::choices::offered_by_call;
 use super::closed_requests::{
     Asked, Reopened, accepts, answered_item, answered_start, is_claim, is_settled_by_answer, objected_item, objection,
@@ -15,28 +14,25 @@ use super::cues::is_substantive;
 use super::errors::{Errors, is_failed_request};
 use super::frames::frames;
 use super::last_step::{LastStep, NewestCalls};
-use super::names::NameKind;
-use super::names::Names;
+use super::names::{NameKind, Names};
 use super::notes::{
     ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, TOOK_BACK, UNDID,
     UNDID_WORK, undone,
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
-use super::person;
 use super::problems::pasted_error;
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
-use super::statements::Statements;
-use super::statements::{Part, parts};
+use super::statements::{Part, Statements, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
 use super::templates::{behind_heading, is_procedure};
 use super::text::{clip_middle, normalised, without_thinking};
-use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary};
+use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary, person};
 use crate::entry::EntryId;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, HARNESS_TYPE, Message, ToolCall, blocks_text};

@@ -90,17 +90,7 @@ pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
 }
 
 /// What begins code that stands in a command.
-const INLINE_CODE: [&str; 9] = [
-    "python -c ",
-    "python3 -c ",
-    "python - <<",
-    "python3 - <<",
-    "node -e ",
-    "node <<",
-    "ruby -e ",
-    "perl -e ",
-    "php -r ",
-];
+const INLINE_CODE: &[&str] = listed!(PROGRAMS, "commands: inline code");
 
 /// Modules that belong to Python itself.
 static STANDARD_MODULES: WordList = word_list!(PROGRAMS, "commands: standard modules");
@@ -234,26 +224,7 @@ static WITH_SUBCOMMAND: WordList = word_list!(PROGRAMS, "commands: with subcomma
 /// Their options that have a value behind them and may stand before the subcommand.
 const WITH_VALUES: &[&str] = listed!(PROGRAMS, "commands: options with values");
 /// Programs that launch another one, each with the words behind it.
-const LAUNCHERS: &[(&str, &str)] = &[
-    ("python", "-m "),
-    ("python3", "-m "),
-    ("py", "-m "),
-    ("uv", "run "),
-    ("poetry", "run "),
-    ("pipenv", "run "),
-    ("pdm", "run "),
-    ("hatch", "run "),
-    ("bundle", "exec "),
-    ("npx", ""),
-    ("bunx", ""),
-    ("pnpx", ""),
-    ("uvx", ""),
-    ("pnpm", "exec "),
-    ("pnpm", "dlx "),
-    ("yarn", "exec "),
-    ("yarn", "dlx "),
-    ("npm", "exec "),
-];
+const LAUNCHERS: &[&str] = listed!(PROGRAMS, "commands: launchers");
 /// Scripts of a project that run the program of the same name.
 const WRAPPERS: &[(&str, &str)] =
     &[("mvnw", "mvn"), ("mvnw.cmd", "mvn"), ("gradlew", "gradle"), ("gradlew.bat", "gradle"), ("pip3", "pip")];
@@ -430,8 +401,8 @@ fn without_launchers(step: &str) -> &str {
     while let Some((first, after)) = rest.split_once(' ') {
         let name = base_name(first);
         let after = after.trim_start();
-        let launched = LAUNCHERS.iter().filter(|(launcher, _)| *launcher == name);
-        let Some(own) = launched.into_iter().find_map(|(_, verb)| after.strip_prefix(verb)) else { break };
+        let launched = |launcher: &&str| after.strip_prefix(launcher.strip_prefix(name)?.strip_prefix(' ')?);
+        let Some(own) = LAUNCHERS.iter().find_map(launched) else { break };
         let own = own.trim_start();
         // An option of the launcher itself comes first.
         if own.is_empty() || own.starts_with('-') {

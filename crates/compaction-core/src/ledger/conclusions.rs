@@ -9,7 +9,7 @@ use super::statements::{Part, parts, prose, sentences};
 use super::steps::{is_list_item, names_work};
 use super::text::{WordList, clip_clauses, first_words, has_piece, one_line, word_list};
 use super::{Statement, Voice};
-use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
+use crate::phrases::{EVERY, SPACED, listed};
 use crate::text::utf16_len;
 
 /// Most statements of an answer that are read.
@@ -31,8 +31,7 @@ const LAST_PARAGRAPHS: usize = 2;
 static ORDERS: WordList = word_list!(SPACED, "requests: work");
 const ORDER_WORDS: usize = 2;
 /// First words of short sentences that only tell what the model is at: `Compiling the report now.`
-static AT_IT: WordList = word_list!(SPACED, "conclusions: at it");
-const AT_IT_UNSPACED: &[&str] = listed!(UNSPACED, "conclusions: at it");
+static AT_IT: WordList = word_list!("conclusions: at it");
 const AT_IT_WORDS: usize = 2;
 const LONGEST_AT_IT: usize = 80;
 /// Headings of summaries, in lower case.
@@ -155,7 +154,7 @@ fn is_told((voice, text): (Voice, &str)) -> bool {
 /// Whether a sentence only tells what the model is doing at the moment.
 pub(crate) fn is_at_it(sentence: &str) -> bool {
     utf16_len(sentence) <= LONGEST_AT_IT
-        && (AT_IT.starts(&first_words(sentence, AT_IT_WORDS)) || has_piece(sentence, AT_IT_UNSPACED))
+        && (AT_IT.starts(&first_words(sentence, AT_IT_WORDS)) || has_piece(sentence, AT_IT.pieces))
 }
 
 /// Sentences behind one another; `None` for none.

@@ -1,19 +1,19 @@
-//! Constraints: rules that a person sets for the whole conversation. A small table of words for each
-//! language recognises them (`constraints/*.txt`). Its words are in lower case and without punctuation. A new language
-//! is a new table in [`LANGUAGE_TABLES`] or [`SCRIPT_TABLES`], and lines in the table of tests.
+//! Constraints: rules that a person sets for the whole conversation. Tables of words for each language recognise them
+//! (`languages`). A new language has lines in the table of tests, too.
 //!
 //! The tables aim at precision. A missed constraint is still among the requests, but a complaint that
 //! is taken for a constraint uses the room of a real one.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+mod languages;
+
+pub(super) use languages::build_tables;
+use languages::{Languages, SCRIPTS, orders, signals};
 
 use super::cues::{is_sized, is_trivial};
 use super::rules::{asks_for_rule, holds_from_now_on, is_part};
 use super::statements::sentences;
-use super::terms::TextHashing;
-use super::text::{WordList, first_words, has_any, has_piece, normalised, quoted, starts_with_any, word_list};
-use crate::phrases::{self, SPACED, Table, UNSPACED, listed, table};
+use super::text::{WordList, first_words, has_piece, normalised, quoted, word_list};
+use crate::phrases::{SPACED, UNSPACED, listed};
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
 /// between semicolons are examined.
@@ -60,14 +60,11 @@ fn demands(sentence: &str) -> bool {
         return true;
     }
     let words = normalised(sentence);
-    if invites(&words) || finds_nothing(&words) {
-        return false;
-    }
     // The text has a space at both ends, so fewer than three are at most one word.
-    if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
-        return false;
-    }
-    if goes_on(&words)
+    if INVITING.is_in(&words)
+        || finds_nothing(&words)
+        || memchr::memchr_iter(b' ', words.as_bytes()).count() < 3
+        || goes_on(&words)
         || tells_breach(sentence)
         || tells_absence(&words)
         || corrects(whole, &words)
@@ -75,7 +72,7 @@ fn demands(sentence: &str) -> bool {
     {
         return false;
     }
-    if objects(&words) || asks_for_rule(sentence) || holds_from_now_on(sentence) {
+    if OBJECTING.is_in(&words) || asks_for_rule(sentence) || holds_from_now_on(sentence) {
         return true;
     }
     let signals = signals(&words);
@@ -147,19 +144,16 @@ fn corrects(sentence: &str, words: &str) -> bool {
 
 /// Words of demands that hold for more than the request which they are part of: what says for how long or for what
 /// all, and what forbids something.
-pub(crate) static LASTING: WordList = word_list!(SPACED, "constraints: lasting");
-/// The same in languages without spaces between words.
-const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
+pub(crate) static LASTING: WordList = word_list!("constraints: lasting");
 /// Answers that a demand may follow. They forbid nothing.
 static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 
 /// Words among them that only forbid. Beside a task in the same sentence they hold for that task.
 pub(crate) static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// First words of a clause that gives a task.
-pub(crate) static TASKS: WordList = word_list!(SPACED, "constraints: tasks");
-/// The same in languages without spaces between words, words of sentences that hold in general instead, and words before
-/// such a task that make it none.
-const TASKS_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: tasks");
+pub(crate) static TASKS: WordList = word_list!("constraints: tasks");
+/// In languages without spaces between words, words of sentences that hold in general, and words before such a task that
+/// make it none.
 const GENERAL_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: general");
 const BEFORE_NO_TASKS: &[&str] = listed!(UNSPACED, "constraints: before no tasks");
 /// Phrases that invite a person to say more, as models end their answers, which people paste.
@@ -174,7 +168,7 @@ static PERMITTING: WordList = word_list!(SPACED, "constraints: permitting");
 const DEMAND_WORDS: usize = 3;
 
 /// Words with which a person objects to what was done without being asked for.
-static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
+pub(super) static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
 /// Beginnings of opinions, and words by which these say that something does not keep to a rule.
 static OPINIONS: WordList = word_list!(SPACED, "constraints: opinions");
 static BREACHES: WordList = word_list!(SPACED, "constraints: breaches");
@@ -212,15 +206,6 @@ fn tells_breach(sentence: &str) -> bool {
         && BREACHES.is_in(&words())
 }
 
-/// Whether `normalised` words object to what was done without being asked for.
-pub(super) fn objects(words: &str) -> bool {
-    OBJECTING.is_in(words)
-}
-
-fn invites(words: &str) -> bool {
-    INVITING.is_in(words)
-}
-
 /// Whether a fragment only says that something is not needed or was not found.
 fn finds_nothing(words: &str) -> bool {
     let ends = || words.split_whitespace().next_back().is_some_and(|last| FINDINGS.has(last));
@@ -243,19 +228,18 @@ pub(crate) fn lasts(demand: &str) -> bool {
 
 /// Whether a demand says for how long or for what all it holds. Words that only forbid do not.
 pub(super) fn says_how_long(demand: &str) -> bool {
-    LASTING.found_in(&normalised(demand)).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(demand, LASTING_UNSPACED)
+    LASTING.found_in(&normalised(demand)).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(demand, LASTING.pieces)
 }
 
 /// Words for all that a request does not name.
-static OTHERS: WordList = word_list!(SPACED, "constraints: others");
-const OTHERS_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: others");
+static OTHERS: WordList = word_list!("constraints: others");
 
 /// Whether a demand only forbids what is beside its own request: `touch no other file`. It is over with the next one.
 pub(crate) fn is_bound(demand: &str) -> bool {
     let words = normalised(demand);
     // A name of its own, or a word for how long it holds, makes it a rule.
     let holds = || LASTING.found_in(&words).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED);
-    (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS_UNSPACED)) && !holds()
+    (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS.pieces)) && !holds()
 }
 
 /// Words for how long a demand holds.
@@ -274,7 +258,7 @@ pub(crate) fn gives_task(sentence: &str) -> bool {
 
 fn is_task_in_a_script(clause: &str) -> bool {
     let ends = |task: &&str| clause.find(*task).map(|at| &clause[..at]);
-    TASKS_UNSPACED.iter().filter_map(ends).any(|before| !has_piece(before, BEFORE_NO_TASKS))
+    TASKS.pieces.iter().filter_map(ends).any(|before| !has_piece(before, BEFORE_NO_TASKS))
 }
 
 /// Whether a sentence has something changed once: a clause gives the task, and no other one demands anything but what is
@@ -293,363 +277,6 @@ fn is_constraint_in_a_script(sentence: &str) -> bool {
     sentence.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE3))
         && SCRIPTS.iter().any(|script| script.asks(sentence))
         && !changes_once(sentence)
-}
-
-/// Whether a part of a sentence is an order in one of `languages`.
-fn orders(sentence: &str, languages: Languages) -> bool {
-    let begins = |part: &str, of: Languages| each_of(of).any(|language| starts_with_any(part, &language.starts));
-    let is_order = |part: &str, of: Languages| each_of(of).any(|language| language.orders(part));
-    sentence.split(';').any(|part| {
-        let whole = Clause::of(part);
-        let mut clauses = part.split(',').map(Clause::of);
-        begins(whole.words(), languages & whole.languages)
-            || each_of(languages & whole.languages).any(|language| language.enumerates(whole.words()))
-            || match part.contains(',') {
-                false => is_order(whole.words(), languages & whole.languages),
-                true => clauses.any(|clause| is_order(clause.words(), languages & clause.languages)),
-            }
-    })
-}
-
-/// The tables of a set of languages.
-fn each_of(languages: Languages) -> impl Iterator<Item = &'static Language> {
-    LANGUAGES.iter().enumerate().filter(move |(index, _)| languages & 1 << index != 0).map(|(_, language)| language)
-}
-
-/// Polite words before an order, of all languages.
-fn polite() -> impl Iterator<Item = &'static str> {
-    LANGUAGES.iter().flat_map(|language| language.polite.iter().copied())
-}
-
-/// A part of a sentence between marks.
-struct Clause {
-    /// It is normalised.
-    text: String,
-    /// Where it begins after polite words.
-    start: usize,
-    /// The languages in which it may be an order, by its first and last word.
-    languages: Languages,
-}
-
-impl Clause {
-    fn of(text: &str) -> Self {
-        let mut text = normalised(text);
-        if memchr::memchr(b'\'', text.as_bytes()).is_some() {
-            // The elided form is one word with the verb.
-            text = text.replace(" n'", " ne ");
-        }
-        let mut start = 0;
-        let mut first = Roles::default();
-        while let Some(word) = text[start..].split_whitespace().next() {
-            first = roles(word);
-            if !first.is_polite {
-                break;
-            }
-            let rest = text[start..].trim_start();
-            let behind = |polite: &str| rest.strip_prefix(polite).filter(|rest| rest.starts_with(' ')).map(str::len);
-            let Some(left) = polite().find_map(behind) else { break };
-            start = text.len() - left;
-            first = Roles::default();
-        }
-        let last = text[start..].split_whitespace().next_back().map(roles).unwrap_or_default();
-        Self { languages: first.begins | last.ends, text, start }
-    }
-
-    fn words(&self) -> &str {
-        &self.text[self.start..]
-    }
-}
-
-/// The tables of languages with spaces between words.
-const LANGUAGE_TABLES: [Table; 12] = [
-    table!("constraints/english.txt"),
-    table!("constraints/german.txt"),
-    table!("constraints/french.txt"),
-    table!("constraints/spanish.txt"),
-    table!("constraints/portuguese.txt"),
-    table!("constraints/italian.txt"),
-    table!("constraints/russian.txt"),
-    table!("constraints/arabic.txt"),
-    table!("constraints/dutch.txt"),
-    table!("constraints/turkish.txt"),
-    table!("constraints/vietnamese.txt"),
-    table!("constraints/polish.txt"),
-];
-
-const _: () = assert!(LANGUAGE_TABLES.len() <= Languages::BITS as usize);
-
-static LANGUAGES: LazyLock<[Language; 12]> = LazyLock::new(|| LANGUAGE_TABLES.map(|table| read(table, Language::list)));
-
-/// The tables of languages without spaces between words, or with long endings. Cues are searched for as pieces of text.
-const SCRIPT_TABLES: [Table; 3] =
-    [table!("constraints/chinese.txt"), table!("constraints/japanese.txt"), table!("constraints/korean.txt")];
-
-static SCRIPTS: LazyLock<[Script; 3]> = LazyLock::new(|| SCRIPT_TABLES.map(|table| read(table, Script::list)));
-
-type Words = Vec<&'static str>;
-
-/// Words of a language that make a constraint.
-#[derive(Debug, Default)]
-struct Language {
-    /// Polite words before an order.
-    polite: Words,
-    /// Words that make one in any position.
-    anywhere: Words,
-    /// Words that make one at the beginning of a sentence or after a semicolon.
-    starts: Words,
-    /// Verbs that are an order at the beginning of a clause, and words that make the order a limit.
-    commands: Words,
-    limits: Words,
-    /// Verbs that are an order at the end of a clause, and words that make the clause a report.
-    infinitives: Words,
-    subjects: Words,
-    /// Negations with the verb forms with which they forbid.
-    negations: Vec<Negation>,
-    /// Words of sentences that report and do not ask.
-    reports: Words,
-    /// Phrases with words of `anywhere` that only describe what is so, and demand nothing there.
-    described: Words,
-}
-
-/// A negation at the beginning of a clause, and the verbs that make it an order.
-#[derive(Debug, Default)]
-struct Negation {
-    words: Words,
-    /// Words before it, and between it and the verb, that are ignored.
-    skipped: Words,
-    between: Words,
-    /// Beginnings of the verbs; if empty, any verb.
-    stems: Words,
-    endings: Words,
-    except: Words,
-}
-
-/// The cues of a language without spaces.
-#[derive(Debug, Default)]
-struct Script {
-    /// Pieces that make a sentence a constraint.
-    cues: Words,
-    /// Pieces that stress an order, and pieces that ask. One of each, in this order, makes a
-    /// constraint.
-    stresses: Words,
-    requests: Words,
-    /// Ends of constraints, without the full stop.
-    ends: Words,
-    /// Pieces of sentences that only report or ask.
-    reports: Words,
-}
-
-/// The words of a table in its lists, by their names.
-fn read<T: Default>(table: Table, list: for<'t> fn(&'t mut T, &str) -> Option<&'t mut Words>) -> T {
-    let mut read = T::default();
-    for (name, words) in table {
-        if let Some(list) = list(&mut read, name) {
-            list.extend(phrases::each(words));
-        }
-    }
-    read
-}
-
-impl Language {
-    /// The list with a name in the table. Lists of negations follow `[negation]`, which begins a new one.
-    fn list(&mut self, name: &str) -> Option<&mut Words> {
-        Some(match name {
-            "polite" => &mut self.polite,
-            "anywhere" => &mut self.anywhere,
-            "starts" => &mut self.starts,
-            "commands" => &mut self.commands,
-            "limits" => &mut self.limits,
-            "infinitives" => &mut self.infinitives,
-            "subjects" => &mut self.subjects,
-            "reports" => &mut self.reports,
-            "described" => &mut self.described,
-            "negation" => {
-                self.negations.push(Negation::default());
-                return self.negations.last_mut().map(|negation| &mut negation.words);
-            }
-            _ => return self.negations.last_mut().and_then(|negation| negation.list(name)),
-        })
-    }
-
-    /// Whether the last word of a part of a sentence is an order and the first one limits it, whatever stands between
-    /// them: `hiçbir tablo, görünüm veya dizin ekleme`.
-    fn enumerates(&self, part: &str) -> bool {
-        self.ends_with_order(part) && starts_with_any(part, &self.limits)
-    }
-
-    fn ends_with_order(&self, part: &str) -> bool {
-        let is_last = || part.split_whitespace().next_back().is_some_and(|last| self.infinitives.contains(&last));
-        !self.infinitives.is_empty() && is_last() && !has_any(part, &self.subjects)
-    }
-
-    /// Whether a part of a sentence is an order with a limit.
-    fn orders(&self, clause: &str) -> bool {
-        let is_order = starts_with_any(clause, &self.commands) || self.ends_with_order(clause);
-        is_order && has_any(clause, &self.limits) || self.negations.iter().any(|negation| negation.begins(clause))
-    }
-}
-
-impl Negation {
-    fn list(&mut self, name: &str) -> Option<&mut Words> {
-        Some(match name {
-            "skipped" => &mut self.skipped,
-            "between" => &mut self.between,
-            "stems" => &mut self.stems,
-            "endings" => &mut self.endings,
-            "except" => &mut self.except,
-            _ => return None,
-        })
-    }
-
-    /// Whether a clause begins with a negation and an imperative verb.
-    fn begins(&self, clause: &str) -> bool {
-        let mut words = clause.split_whitespace().skip_while(|word| self.skipped.contains(word));
-        let is_first = words.next().is_some_and(|first| self.words.contains(&first));
-        let verb = words.find(|word| !self.between.contains(word));
-        is_first && verb.is_some_and(|verb| self.is_form(verb) && !self.except.contains(&verb))
-    }
-
-    fn is_form(&self, verb: &str) -> bool {
-        let ends = |rest: &str| self.endings.contains(&rest);
-        match self.stems.as_slice() {
-            [] => self.endings.iter().any(|ending| verb.len() > ending.len() && verb.ends_with(ending)),
-            stems => stems.iter().any(|stem| verb.strip_prefix(stem).is_some_and(ends)),
-        }
-    }
-}
-
-impl Script {
-    fn list(&mut self, name: &str) -> Option<&mut Words> {
-        Some(match name {
-            "cues" => &mut self.cues,
-            "stresses" => &mut self.stresses,
-            "requests" => &mut self.requests,
-            "ends" => &mut self.ends,
-            "reports" => &mut self.reports,
-            _ => return None,
-        })
-    }
-
-    fn asks(&self, sentence: &str) -> bool {
-        let has = |pieces: &[&str]| pieces.iter().any(|piece| sentence.contains(piece));
-        let text = sentence.trim_end_matches(|character: char| !character.is_alphanumeric());
-        let ends = self.ends.iter().any(|end| text.ends_with(end));
-        (has(&self.cues) || ends || self.stresses_a_request(sentence)) && !has(&self.reports)
-    }
-
-    fn stresses_a_request(&self, sentence: &str) -> bool {
-        let behind = |stress: &&str| sentence.split_once(*stress).map(|(_, behind)| behind);
-        let asks = |behind: &str| self.requests.iter().any(|request| behind.contains(request));
-        self.stresses.iter().filter_map(behind).any(asks)
-    }
-}
-
-/// A set of languages: one bit for each row of [`LANGUAGES`].
-type Languages = u16;
-
-/// The languages in which a sentence demands or reports.
-#[derive(Debug, Clone, Copy, Default)]
-struct Signals {
-    /// Languages in which it has words that make a constraint.
-    demands: Languages,
-    /// Languages in which it has words that only report.
-    reports: Languages,
-}
-
-/// What a word can do at either end of a clause.
-#[derive(Debug, Clone, Copy, Default)]
-struct Roles {
-    /// Languages in which an order may begin with it.
-    begins: Languages,
-    /// Languages in which an order may end with it.
-    ends: Languages,
-    /// Whether polite words begin with it.
-    is_polite: bool,
-}
-
-/// A phrase of a language, and what it does.
-struct Phrase {
-    words: &'static str,
-    language: usize,
-    deed: Deed,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Deed {
-    Demands,
-    Reports,
-    Describes,
-}
-
-type ByWord<T> = HashMap<&'static str, T, TextHashing>;
-
-/// The phrases by their first word.
-static PHRASES: LazyLock<ByWord<Vec<Phrase>>> = LazyLock::new(|| {
-    let mut phrases: ByWord<Vec<Phrase>> = HashMap::default();
-    for (language, table) in LANGUAGES.iter().enumerate() {
-        let lists =
-            [(&table.anywhere, Deed::Demands), (&table.reports, Deed::Reports), (&table.described, Deed::Describes)];
-        for (list, deed) in lists {
-            for words in list {
-                phrases.entry(first_word(words)).or_default().push(Phrase { words, language, deed });
-            }
-        }
-    }
-    phrases
-});
-
-/// Builds the tables of all languages.
-pub(super) fn build_tables() {
-    LazyLock::force(&PHRASES);
-    LazyLock::force(&ROLES);
-}
-
-static ROLES: LazyLock<ByWord<Roles>> = LazyLock::new(|| {
-    let mut roles: ByWord<Roles> = HashMap::default();
-    for (language, table) in LANGUAGES.iter().enumerate() {
-        let negations = table.negations.iter().flat_map(|negation| negation.words.iter().chain(&negation.skipped));
-        for words in table.starts.iter().chain(&table.commands).chain(negations) {
-            roles.entry(first_word(words)).or_default().begins |= 1 << language;
-        }
-        for word in &table.infinitives {
-            roles.entry(word).or_default().ends |= 1 << language;
-        }
-    }
-    for words in polite() {
-        roles.entry(first_word(words)).or_default().is_polite = true;
-    }
-    roles
-});
-
-fn first_word(words: &'static str) -> &'static str {
-    words.split(' ').next().unwrap_or(words)
-}
-
-/// What a word can do at either end of a clause.
-fn roles(word: &str) -> Roles {
-    ROLES.get(word).copied().unwrap_or_default()
-}
-
-/// The languages in which `normalised` text demands or reports.
-fn signals(normalised: &str) -> Signals {
-    let mut signals = Signals::default();
-    let mut rest = normalised.trim_start();
-    while let Some(end) = memchr::memchr(b' ', rest.as_bytes()) {
-        let is_there = |phrase: &&Phrase| rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' '));
-        let found = || PHRASES.get(&rest[..end]).into_iter().flatten().filter(is_there);
-        // A longer phrase tells what a shorter one means.
-        let described = found().filter(|phrase| phrase.deed == Deed::Describes).map(|phrase| phrase.words.len()).max();
-        let described = described.unwrap_or(0);
-        for phrase in found().filter(|phrase| phrase.words.len() > described) {
-            match phrase.deed {
-                Deed::Demands => signals.demands |= 1 << phrase.language,
-                Deed::Reports => signals.reports |= 1 << phrase.language,
-                Deed::Describes => {}
-            }
-        }
-        rest = &rest[described.max(end) + 1..];
-    }
-    signals
 }
 
 #[cfg(test)]
@@ -1042,27 +669,5 @@ mod tests {
     fn a_sentence_that_is_too_long_is_looked_at_in_parts() {
         let long = format!("The history of this project is long{}; never rename it", " and told elsewhere".repeat(30));
         assert_eq!(constraints(&long).collect::<Vec<_>>(), ["never rename it"]);
-    }
-
-    #[test]
-    fn cues_of_scripts_have_wide_characters() {
-        for script in SCRIPTS.iter() {
-            for cue in script.cues.iter().chain(&script.stresses).chain(&script.ends) {
-                assert!(cue.bytes().any(|byte| byte >= 0xE3), "{cue}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_list_of_the_tables_is_known() {
-        for table in LANGUAGE_TABLES {
-            let mut language = Language::default();
-            for (name, _) in table {
-                assert!(language.list(name).is_some(), "{name}");
-            }
-        }
-        for (name, _) in SCRIPT_TABLES.into_iter().flatten() {
-            assert!(Script::default().list(name).is_some(), "{name}");
-        }
     }
 }

@@ -11,29 +11,24 @@ use super::names::scan;
 use super::stated::chooses;
 use super::statements::{is_prose, sentences};
 use super::templates::task;
-use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, word_list};
+use super::text::{WordList, clip_middle, first_words, has_piece, normalised, one_line, quoted, unspaced, word_list};
 use crate::phrases::{EVERY, HARNESSES, SPACED, UNSPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// Words of sentences that make a choice.
-static CHOOSING: WordList = word_list!(SPACED, "cues: choosing");
+static CHOOSING: WordList = word_list!("cues: choosing");
 /// Words of sentences that compare. Many only describe a change or a fault, so a choice also has a reason and a name.
-static COMPARING: WordList = word_list!(SPACED, "cues: comparing");
+static COMPARING: WordList = word_list!("cues: comparing");
 /// Nouns before the colon of a sentence that makes a choice.
 const CHOICES: &[&str] = listed!(EVERY, "cues: choices");
 /// Marks at the beginning of a line about something that was done.
 const CHECKED: &[&str] = &["[OK]", "[x]", "[X]", "\u{2705}", "\u{2713}", "\u{2714}", "\u{2611}"];
-/// The same in languages without spaces between words.
-const CHOOSING_UNSPACED: &[&str] = listed!(UNSPACED, "cues: choosing");
-const COMPARING_UNSPACED: &[&str] = listed!(UNSPACED, "cues: comparing");
 /// Words between a decision and its reason, each with the words that begin the reason in an item.
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
 /// Such words in other languages.
-static OTHER_REASONS: WordList = word_list!(SPACED, "cues: reasons");
-const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "cues: reasons");
+static OTHER_REASONS: WordList = word_list!("cues: reasons");
 /// First words of decisions that only wait.
-static WAITING: WordList = word_list!(SPACED, "cues: waiting");
-const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "cues: waiting");
+static WAITING: WordList = word_list!("cues: waiting");
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
 /// Fewest characters of such a sentence in a language without spaces between words. A shorter one only
@@ -42,8 +37,7 @@ const FEWEST_CHARACTERS: usize = 12;
 /// Beginnings of sentences that think aloud instead of deciding something.
 static MUSINGS: WordList = word_list!(SPACED, "cues: musings");
 /// Words that make a sentence a guess, in any position.
-static GUESSES: WordList = word_list!(SPACED, "cues: guesses");
-const GUESSES_UNSPACED: &[&str] = listed!(UNSPACED, "cues: guesses");
+static GUESSES: WordList = word_list!("cues: guesses");
 /// Beginnings of sentences that announce the next step, in languages with spaces between words.
 static ANNOUNCEMENTS: WordList = word_list!(SPACED, "cues: announcements");
 /// Beginnings and ends of such sentences in languages without spaces.
@@ -124,8 +118,7 @@ pub(crate) fn is_substantive(text: &str) -> bool {
     }
     let words = first_words(prefix_utf16(text, LONGEST_SENTENCE), FEWEST_SUBSTANTIVE);
     let spaced = words.split_whitespace().count();
-    let unspaced = || words.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
-    spaced >= FEWEST_SUBSTANTIVE || spaced + unspaced() / 3 >= FEWEST_SUBSTANTIVE
+    spaced + unspaced(&words) / 3 >= FEWEST_SUBSTANTIVE
 }
 
 pub(crate) fn is_trivial(text: &str) -> bool {
@@ -142,7 +135,7 @@ pub(crate) fn is_trivial(text: &str) -> bool {
 
 /// Whether a sentence only guesses. `words` are its normalised words.
 pub(super) fn is_guess(words: &str) -> bool {
-    GUESSES.is_in(words) || has_piece(words, GUESSES_UNSPACED)
+    GUESSES.is_said_in(words, words)
 }
 
 /// What a sentence that chooses or compares is.
@@ -165,22 +158,24 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
         return None;
     }
     let words = normalised(sentence);
-    let has_unspaced = |marks: &[&str]| has_piece(sentence, marks);
     let is_long = || words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
-    let has = |spaced: &WordList<'_>, unspaced| {
-        spaced.is_in(&words) && words.split_whitespace().count() >= FEWEST_WORDS || has_unspaced(unspaced) && is_long()
+    let has = |list: &WordList<'_>| {
+        list.is_in(&words) && words.split_whitespace().count() >= FEWEST_WORDS
+            || has_piece(sentence, list.pieces) && is_long()
     };
-    let is_chosen = has(&CHOOSING, CHOOSING_UNSPACED) || names_choice(sentence);
-    if !is_chosen && !has(&COMPARING, COMPARING_UNSPACED) || MUSINGS.starts(&words) || is_guess(&words) {
-        return None;
-    }
-    if is_undecided(sentence, &words) || only_waits(sentence) {
+    let is_chosen = has(&CHOOSING) || names_choice(sentence);
+    if !is_chosen && !has(&COMPARING)
+        || MUSINGS.starts(&words)
+        || is_guess(&words)
+        || is_undecided(sentence, &words)
+        || only_waits(sentence)
+    {
         return None;
     }
     let plain = without_bold(sentence.trim()).into_owned();
     let reasoned = with_reason(&plain);
-    let has_reason = reasoned.is_some() || OTHER_REASONS.is_in(&words) || has_unspaced(REASONS_UNSPACED);
-    let describes = || !has_unspaced(COMPARING_UNSPACED) && !has_agent(&words) && !chooses(&words);
+    let has_reason = reasoned.is_some() || OTHER_REASONS.is_said_in(sentence, &words);
+    let describes = || !has_piece(sentence, COMPARING.pieces) && !has_agent(&words) && !chooses(&words);
     let is_made = is_chosen || has_reason && has_name(sentence) && !describes();
     let item = if is_made { reasoned.unwrap_or(plain) } else { plain };
     Some(Choice { item, has_reason, is_made })
@@ -196,7 +191,7 @@ pub(crate) fn has_name(sentence: &str) -> bool {
 /// Finds a piece of each phrase that makes a choice, in any case.
 pub(super) static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let pieces = CHOOSING.words.iter().chain(COMPARING.words).chain(CHOICES).flat_map(|phrase| pieces(phrase));
-    automaton(pieces.chain(CHOOSING_UNSPACED.iter().chain(COMPARING_UNSPACED).map(|word| (*word).to_owned())), true)
+    automaton(pieces.chain(CHOOSING.pieces.iter().chain(COMPARING.pieces).map(|word| (*word).to_owned())), true)
 });
 
 /// Texts of which every text with `phrase` has one, whatever its case and the marks between its words:
@@ -218,10 +213,9 @@ fn only_waits(sentence: &str) -> bool {
         return false;
     };
     let words = normalised(decided);
-    let waits = WAITING.starts(&words) || has_piece(decided, WAITING_UNSPACED);
-    let says_why =
-        OTHER_REASONS.is_in(&words) || has_piece(decided, REASONS_UNSPACED) || with_reason(decided).is_some();
-    waits && !says_why && !COMPARING.is_in(&words) && !has_piece(decided, COMPARING_UNSPACED)
+    let waits = WAITING.starts(&words) || has_piece(decided, WAITING.pieces);
+    let says_why = OTHER_REASONS.is_said_in(decided, &words) || with_reason(decided).is_some();
+    waits && !says_why && !COMPARING.is_said_in(decided, &words)
 }
 
 /// Whether a sentence has the form `Decision: …`.
@@ -276,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_piece_of_each_phrase_is_in_all_of_its_forms() {
-        let unspaced = CHOOSING_UNSPACED.iter().chain(COMPARING_UNSPACED);
+        let unspaced = CHOOSING.pieces.iter().chain(COMPARING.pieces);
         for phrase in CHOOSING.words.iter().chain(COMPARING.words).chain(CHOICES).chain(unspaced) {
             for form in [phrase.to_uppercase(), phrase.replace(' ', " **").replace('\'', "\u{2019}")] {
                 assert!(CHOOSING_PIECES.is_match(&form), "{form}");

@@ -4,8 +4,7 @@
 use super::bold::without_bold;
 use super::choices::offered_texts;
 use super::statements::{MOST_OF_ONE, Part};
-use super::text::{WordList, has_piece, normalised, one_line, word_list};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use super::text::{WordList, normalised, one_line, word_list};
 use crate::text::utf16_len;
 
 /// Most UTF-16 units of a heading or an introduction that is put before its items.
@@ -17,8 +16,7 @@ const LONGEST_INDENT: usize = 64;
 /// Starts an option of an answer.
 pub(crate) const OPTION: &str = "Option: ";
 /// Words of headings that turn the meaning of their items: they are not so, not yet so, no longer so, or only may be so.
-static TURNING: WordList = word_list!(SPACED, "frames: turning");
-const TURNING_UNSPACED: &[&str] = listed!(UNSPACED, "frames: turning");
+static TURNING: WordList = word_list!("frames: turning");
 
 /// What has to stand before each of the parts of `text`, if anything.
 pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
@@ -72,7 +70,7 @@ impl Heading<'_> {
     /// Its words as they stand before an item, if they turn the meaning of the item.
     fn turning(&self) -> Option<String> {
         let words = normalised(self.text);
-        let turns = TURNING.is_in(&words) || has_piece(self.text, TURNING_UNSPACED);
+        let turns = TURNING.is_said_in(self.text, &words);
         let bare = one_line(self.text);
         let bare = without_bold(&bare);
         let is_mark = |one: char| !one.is_alphanumeric() && one != '`';

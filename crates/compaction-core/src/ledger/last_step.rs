@@ -251,18 +251,8 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Ste
     let has_failed = result.is_some_and(|(output, is_error)| is_error || has_failed(&action, output, is_error));
     let came = result.and_then(|(output, _)| outcome(call, &action, output, has_failed)).unwrap_or_default();
     let adds = || if has_failed { String::new() } else { added(call) };
-    let verb = |kind: ActionKind| match (has_failed && !is_empty_look(&came), kind) {
-        (true, ActionKind::Read) => "reading",
-        (true, ActionKind::Write) => "writing",
-        (true, ActionKind::Edit) => "editing",
-        (true, ActionKind::Run) => "running",
-        (true, ActionKind::Call) => "calling",
-        (false, ActionKind::Read) => "read",
-        (false, ActionKind::Write) => "wrote",
-        (false, ActionKind::Edit) => "edited",
-        (false, ActionKind::Run) => "ran",
-        (false, ActionKind::Call) => "called",
-    };
+    let was_tried = has_failed && came != NOTHING_FOUND;
+    let verb = |kind: ActionKind| if was_tried { kind.gerund().to_owned() } else { kind.past().to_lowercase() };
     let mut command = String::new();
     let lead = match &action {
         ToolAction::Ask(questions) => {
@@ -291,10 +281,6 @@ fn told_target(call: &ToolCall, action: &ToolAction) -> String {
         (ActionKind::Call, _) => told(&with_values(call)),
         (_, path) => told_path(&path),
     }
-}
-
-fn is_empty_look(came: &str) -> bool {
-    came == NOTHING_FOUND
 }
 
 fn told(target: &str) -> String {

@@ -86,7 +86,7 @@ pub enum Suspicion {
 }
 
 /// What the new context lacks, the most important first.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct LossReport {
     /// Paths.
     pub files: Vec<String>,
@@ -194,21 +194,11 @@ impl LossReport {
         tally.add_forgotten(Class::Constraint, ledger.left_out.of("constraints") as f64);
         tally.add_forgotten(Class::Error, ledger.left_out.of("errors") as f64 * RESOLVED);
         let mut report = Self {
-            files: Vec::new(),
-            identifiers: Vec::new(),
-            errors: Vec::new(),
-            requests: Vec::new(),
-            constraints: Vec::new(),
-            statements: Vec::new(),
-            clipped: Vec::new(),
-            unsupported: Vec::new(),
-            reversed: Vec::new(),
             retention: tally.retention(),
-            lacks_last_request: false,
             open_since: open_since(&ledger.requests),
             new_after: ledger.messages.saturating_sub(check.evicted.len() as u64),
             tally,
-            lacking: Vec::new(),
+            ..Self::default()
         };
         let mut sums = Sums::default();
         for ((item, source), state) in expected.into_iter().zip(states) {

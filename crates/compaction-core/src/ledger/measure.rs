@@ -33,7 +33,7 @@ impl Class {
 }
 
 /// How much of each class is still there, from 0 to 1; 1 if there was nothing.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Retention {
     /// Files that tools touched, and paths that were named repeatedly.
     pub files: f64,

@@ -8,10 +8,13 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::notes::SourcePosition;
-use super::terms::{TextHashing, small_letters, trimmed};
+use super::terms::{
+    CAPITAL, DIGIT, DOT, HYPHEN, SIGN, SLASH, SMALL, TextHashing, UNDERSCORE, kinds, small_letters, trimmed,
+};
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
 use crate::entry::EntryId;
+use crate::phrases::{PROGRAMS, listed};
 use crate::text::base_name;
 
 /// Most names that are counted at once. Beyond that, the least important are forgotten.
@@ -208,8 +211,7 @@ pub(crate) fn is_noise(name: &NameRecord) -> bool {
 }
 
 /// The units of style sheets, and those of times.
-const UNITS: [&str; 16] =
-    ["px", "em", "rem", "ex", "ch", "vh", "vw", "vmin", "vmax", "fr", "pt", "deg", "ms", "s", "x", "dpi"];
+const UNITS: &[&str] = listed!(PROGRAMS, "names: units");
 /// Fewest characters of a hash in the name of a file.
 const SHORTEST_HASH: usize = 8;
 
@@ -245,53 +247,23 @@ const LONGEST_PATH: usize = 260;
 const LONGEST_IDENTIFIER: usize = 96;
 /// Endings that make a word with a dot the name of a file. Endings that are as common for members of
 /// objects, such as `console.log`, are left out.
-const FILE_ENDINGS: &[&str] = &[
-    "astro", "bash", "bat", "bazel", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf", "cpp", "cs", "css", "csv", "cts",
-    "cxx", "dart", "erl", "ex", "exe", "exs", "fish", "gif", "go", "gradle", "graphql", "h", "hcl", "hpp", "hs", "htm",
-    "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "kt", "less", "lock", "lua",
-    "md", "mdx", "mjs", "ml", "mts", "nix", "pdf", "php", "pl", "plist", "png", "proto", "ps1", "py", "pyi", "rb",
-    "rs", "rst", "sass", "scala", "scss", "sh", "snap", "sql", "sqlite", "svelte", "svg", "swift", "tar", "tf", "toml",
-    "ts", "tsv", "tsx", "txt", "vim", "vue", "wasm", "xml", "yaml", "yml", "zig", "zip", "zsh",
-];
+const FILE_ENDINGS: &[&str] = listed!(PROGRAMS, "names: endings of files");
 
 /// Bytes of the longest of them.
 const LONGEST_ENDING: usize = 7;
 
-const LOWER: u8 = 1;
-const UPPER: u8 = 2;
-const DIGIT: u8 = 4;
-const UNDERSCORE: u8 = 8;
-const SEPARATOR: u8 = 16;
-const DOT: u8 = 32;
-const HYPHEN: u8 = 64;
-/// Other signs inside names of files and addresses.
-const SIGN: u8 = 128;
-
-/// The role of each byte in a name; 0 if it ends a name.
-const MARKS: [u8; 256] = marks();
-
-const fn marks() -> [u8; 256] {
-    let mut marks = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        marks[byte] = match byte as u8 {
-            b'a'..=b'z' => LOWER,
-            b'A'..=b'Z' => UPPER,
-            b'0'..=b'9' => DIGIT,
-            b'_' => UNDERSCORE,
-            b'/' | b'\\' => SEPARATOR,
-            b'.' => DOT,
-            b'-' => HYPHEN,
-            b'@' | b'~' | b':' | b'+' | b'$' | b'#' | b'%' => SIGN,
-            // The first byte of a letter of an alphabet with spaces between words. Longer characters
-            // are punctuation, or belong to a script whose words are written directly beside names.
-            0xC3..=0xDF => LOWER,
-            _ => 0,
-        };
+/// The kind of each byte in a name; 0 if it ends a name.
+const MARKS: [u8; 256] = {
+    let mut marks = kinds(&[("_", UNDERSCORE), ("/\\", SLASH), (".", DOT), ("-", HYPHEN), ("@~:+$#%", SIGN)]);
+    // The first byte of a letter of an alphabet with spaces between words. Longer characters are punctuation, or belong
+    // to a script whose words are written directly beside names.
+    let mut byte = 0xC3;
+    while byte <= 0xDF {
+        marks[byte] = SMALL;
         byte += 1;
     }
     marks
-}
+};
 
 /// Calls `found` with every path and identifier of `text`, in order.
 pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) {
@@ -318,9 +290,9 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
         }
         // A word of lower-case letters, perhaps with a capital, is by far the most frequent case, and never
         // a name.
-        let is_word = first & !(LOWER | UPPER) == 0 && inner & !LOWER == 0;
+        let is_word = first & !(SMALL | CAPITAL) == 0 && inner & !SMALL == 0;
         if !is_word && at - start <= LONGEST_RUN {
-            let is_tag = (first | inner) & SEPARATOR != 0 && is_closing_tag(bytes, start, at);
+            let is_tag = (first | inner) & SLASH != 0 && is_closing_tag(bytes, start, at);
             read_run(&text[start + usize::from(is_tag)..at], &mut found);
         }
         at += 1;
@@ -353,16 +325,16 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
     let start = bytes[..end].iter().take_while(is_start).count();
     let run = &run[start..end];
     let marks = run.bytes().fold(0, |marks, byte| marks | MARKS[byte as usize]);
-    if marks & !(LOWER | UPPER | DIGIT | UNDERSCORE) == 0 {
+    if marks & !(SMALL | CAPITAL | DIGIT | UNDERSCORE) == 0 {
         // It has no separators.
-        if marks & !LOWER != 0 && is_identifier(run) {
+        if marks & !SMALL != 0 && is_identifier(run) {
             found(NameKind::Identifier, run);
-        } else if marks & !LOWER != 0 && !run.is_ascii() {
+        } else if marks & !SMALL != 0 && !run.is_ascii() {
             read_parts(run, found);
         }
         return;
     }
-    if marks & SEPARATOR != 0 {
+    if marks & SLASH != 0 {
         if let Some(address) = address(run) {
             return found(NameKind::Identifier, address);
         }
@@ -378,7 +350,7 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
         return found(NameKind::Identifier, run);
     }
     // Words of lower-case letters between dots or colons are no names.
-    if marks & (UPPER | DIGIT | UNDERSCORE | HYPHEN) != 0 {
+    if marks & (CAPITAL | DIGIT | UNDERSCORE | HYPHEN) != 0 {
         read_parts(run, found);
     }
 }
@@ -386,7 +358,7 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
 /// Reads the words of a run.
 fn read_parts<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
     if run.is_ascii() {
-        let is_end = |byte: &u8| MARKS[*byte as usize] & (LOWER | UPPER | DIGIT | UNDERSCORE | HYPHEN) == 0;
+        let is_end = |byte: &u8| MARKS[*byte as usize] & (SMALL | CAPITAL | DIGIT | UNDERSCORE | HYPHEN) == 0;
         let mut start = 0;
         for part in run.as_bytes().split(is_end) {
             read_part(trimmed(&run[start..start + part.len()], |byte| byte == b'-'), found);
@@ -448,8 +420,7 @@ fn is_escaped(run: &str) -> bool {
 }
 
 /// The registered kinds of media, as in `image/png`.
-const MEDIA: [&str; 10] =
-    ["application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text", "video"];
+const MEDIA: &[&str] = listed!(PROGRAMS, "names: kinds of media");
 
 fn is_media_type(path: &str) -> bool {
     let kind = path.split_once('/').filter(|(_, rest)| !rest.contains('/') && ending(rest).is_none());
@@ -522,7 +493,7 @@ fn is_hyphenated_name(part: &str) -> bool {
             length += 1;
         }
     }
-    marks & (LOWER | UPPER) != 0 && (marks & DIGIT != 0 || hyphens >= 2 && shortest.min(length) >= 2)
+    marks & (SMALL | CAPITAL) != 0 && (marks & DIGIT != 0 || hyphens >= 2 && shortest.min(length) >= 2)
 }
 
 /// Whether a word is an identifier: it has capitals or underscores inside, digits beside letters or
@@ -541,12 +512,12 @@ pub(super) fn is_identifier(word: &str) -> bool {
     let mut before = [0_u8; 2];
     for byte in bytes {
         let mark = if byte.is_ascii() { MARKS[*byte as usize] } else { return false };
-        upper += usize::from(mark == UPPER);
-        lower += usize::from(mark == LOWER);
+        upper += usize::from(mark == CAPITAL);
+        lower += usize::from(mark == SMALL);
         digits += usize::from(mark == DIGIT);
         // `eT` in `setTheme`; `MLE` in `HTMLElement` ends with a small letter.
         has_hump |=
-            before[1] == LOWER && mark == UPPER || bytes.len() >= 5 && before == [UPPER, UPPER] && mark == LOWER;
+            before[1] == SMALL && mark == CAPITAL || bytes.len() >= 5 && before == [CAPITAL, CAPITAL] && mark == SMALL;
         before = [before[1], mark];
     }
     let letters = upper + lower;

@@ -7,23 +7,20 @@ use super::cues::has_name;
 use super::slash::is_typed_for_interface;
 use super::statements::{Statement, Voice};
 use super::terms::TextHashing;
-use super::text::{WordList, has_piece, may_be_unspaced, normalised, starts_with_piece, word_list};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use super::text::{WordList, may_be_unspaced, normalised, word_list};
+use crate::phrases::SPACED;
 use crate::text::base_name;
 
 /// Words of a message that only praises, and those that may stand around them.
-static PRAISE: WordList = word_list!(SPACED, "noise: praise");
+static PRAISE: WordList = word_list!("noise: praise");
 static AROUND_PRAISE: WordList = word_list!(SPACED, "noise: around praise");
-const PRAISE_UNSPACED: &[&str] = listed!(UNSPACED, "noise: praise");
 /// Most words and bytes of such a message.
 const MOST_WORDS: usize = 7;
 const MOST_BYTES: usize = 60;
 /// Phrases with which a model offers more.
-static OFFERS: WordList = word_list!(SPACED, "noise: offers");
-const OFFERS_UNSPACED: &[&str] = listed!(UNSPACED, "noise: offers");
+static OFFERS: WordList = word_list!("noise: offers");
 /// Beginnings of sentences that lead to code.
-static LEADING: WordList = word_list!(SPACED, "noise: leading");
-const LEADING_UNSPACED: &[&str] = listed!(UNSPACED, "noise: leading");
+static LEADING: WordList = word_list!("noise: leading");
 /// Beginnings of blocks with what an edit replaces and what replaces it. The edit was made or refused.
 const EDIT_MARKS: [&str; 2] = ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
 /// Bytes of the longest mark for a picture.
@@ -80,12 +77,12 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
             Voice::Announcement
                 if newest.is_some_and(|newest| one.position < newest)
                     && !is_complete.contains(&one.position)
-                    && (ends_in_colon(&one.text) || !has_name(&one.text)) =>
+                    && (one.text.ends_with([':', '\u{ff1a}']) || !has_name(&one.text)) =>
             {
                 true
             }
             Voice::Report | Voice::Remark | Voice::Announcement => {
-                (offers(&one.text) || leads(&one.text) || is_filler(&one.text)) && !has_name(&one.text)
+                (OFFERS.is_said(&one.text) || leads(&one.text) || is_filler(&one.text)) && !has_name(&one.text)
             }
             Voice::Quote => EDIT_MARKS.iter().any(|mark| one.text.contains(mark)),
             Voice::Action | Voice::Milestone | Voice::Summary => false,
@@ -93,11 +90,6 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
         before = Some(one);
     }
     is_noise
-}
-
-/// Whether a sentence leads to the call behind it, which tells more than its announcement.
-fn ends_in_colon(text: &str) -> bool {
-    text.ends_with([':', '\u{ff1a}'])
 }
 
 fn asks(text: &str) -> bool {
@@ -120,7 +112,7 @@ fn praises(text: &str) -> bool {
         return false;
     }
     let bare = || text.trim_matches(|one: char| !one.is_alphanumeric());
-    if PRAISE_UNSPACED.contains(&bare()) {
+    if PRAISE.pieces.contains(&bare()) {
         return true;
     }
     let words = normalised(text);
@@ -134,11 +126,6 @@ fn praises(text: &str) -> bool {
         && words.next().is_none()
 }
 
-/// Whether a sentence of a model only offers more.
-fn offers(text: &str) -> bool {
-    has_piece(text, OFFERS_UNSPACED) || OFFERS.is_in(&normalised(text))
-}
-
 /// Whether a sentence is one word of a language with spaces: `Certainly!`
 fn is_filler(text: &str) -> bool {
     text.ends_with(['!', '.'])
@@ -148,8 +135,7 @@ fn is_filler(text: &str) -> bool {
 
 /// Whether a sentence of a model only leads to code or a list behind it.
 fn leads(text: &str) -> bool {
-    text.ends_with([':', '\u{ff1a}'])
-        && (starts_with_piece(text, LEADING_UNSPACED) || LEADING.may_start(text) && LEADING.starts(&normalised(text)))
+    text.ends_with([':', '\u{ff1a}']) && LEADING.begins(text)
 }
 
 /// The name of the file of a line that says where in a stack a call was made: `at read (src/a.ts:3:7)`, `read @ a.js:51`,

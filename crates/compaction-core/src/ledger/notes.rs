@@ -10,37 +10,28 @@ use super::text::{clip_middle, normalised, one_line};
 use super::withdrawals::withdrawal;
 use crate::entry::EntryId;
 
-/// What a note is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum NoteKind {
-    /// A rule that a person set for the conversation.
-    Constraint,
-    /// A decision, with its reason if one was given.
-    Decision,
-    /// Work that is finished.
-    Done,
-    /// Work that was begun.
-    Open,
-    /// Something that blocks work.
-    Blocked,
-    /// A next step.
-    Step,
-    /// A finding, or anything that fits no other kind.
-    Fact,
+stored_by_name! {
+    /// What a note is about.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum NoteKind {
+        /// A rule that a person set for the conversation.
+        Constraint = "constraints",
+        /// A decision, with its reason if one was given.
+        Decision = "decisions",
+        /// Work that is finished.
+        Done = "done",
+        /// Work that was begun.
+        Open = "open",
+        /// Something that blocks work.
+        Blocked = "blocked",
+        /// A next step.
+        Step = "steps",
+        /// A finding, or anything that fits no other kind.
+        Fact = "facts",
+    }
 }
 
 impl NoteKind {
-    /// Every kind with its name as stored.
-    pub(super) const ALL: [(Self, &'static str); 7] = [
-        (Self::Constraint, "constraints"),
-        (Self::Decision, "decisions"),
-        (Self::Done, "done"),
-        (Self::Open, "open"),
-        (Self::Blocked, "blocked"),
-        (Self::Step, "steps"),
-        (Self::Fact, "facts"),
-    ];
-
     /// Most notes of the kind that are kept: the newest ones.
     fn most(self) -> usize {
         match self {

@@ -16,7 +16,7 @@ use super::last_step::starts_agent;
 use super::notes::{AMENDED, COMMITTED, INSTEAD_OF, PUSHED, PUSHED_NEW, RESET_TO, UNDID};
 use super::repository::effects;
 use super::statements::sentences;
-use super::text::{WordList, as_line, clip_middle, may_be_unspaced, one_line, word_list};
+use super::text::{WordList, as_line, clip_middle, one_line, unspaced, word_list};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::phrases::{HARNESSES, PROGRAMS, listed};
@@ -224,7 +224,8 @@ fn moved_back(command: &str, output: &str) -> Option<String> {
     is_hash(hash).then(|| format!("{RESET_TO}{hash}: {}", one_line(subject)))
 }
 
-fn is_hash(text: &str) -> bool {
+/// Whether a text is the hash of a commit, perhaps shortened.
+pub(super) fn is_hash(text: &str) -> bool {
     (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
@@ -527,9 +528,8 @@ fn is_prose(text: &str) -> bool {
 
 /// The number of words, or at least [`FEWEST_WORDS`]. A character of a script without spaces counts half a word.
 fn words(text: &str) -> usize {
-    let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
-    let unspaced = if may_be_unspaced(text) { text.chars().filter(is_unspaced).count() } else { 0 };
-    text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).take(FEWEST_WORDS).count() + unspaced / 2
+    text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).take(FEWEST_WORDS).count()
+        + unspaced(text) / 2
 }
 
 /// Adds the values of options such as `-m`, including here documents.

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use super::finder::Phrases;
 use super::statements::{is_prose, without_marker};
+use crate::phrases::{PROGRAMS, listed};
 
 /// Fewest lines with marks of pasted text in a passage, and most lines without one between two of them.
 const FEWEST_MARKED: usize = 6;
@@ -16,19 +17,7 @@ const SHALLOW: usize = 2;
 /// Bytes of the longest text that is searched; a longer one is a pasted file.
 const LONGEST: usize = 200_000;
 /// Phrases of licences, in lower case, and how many of them a text must have.
-const LEGAL: &[&str] = &[
-    "copyright (c)",
-    "copyright \u{a9}",
-    "all rights reserved",
-    "permission is hereby granted",
-    "redistribution and use in source",
-    "licensed under the",
-    "without warranty of any kind",
-    "\"as is\"",
-    "the above copyright notice",
-    "in no event shall",
-    "general public license",
-];
+const LEGAL: &[&str] = listed!(PROGRAMS, "pasted: licences");
 const FEWEST_LEGAL: usize = 2;
 
 /// The pasted passages of a person's message, in order, as ranges of bytes that begin and end with lines.

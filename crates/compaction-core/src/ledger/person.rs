@@ -180,17 +180,7 @@ fn behind_set_up(text: &str) -> &str {
 }
 
 /// Beginnings of lines of such a text.
-const SET_UP: &[&str] = &[
-    "This is the ",
-    "Today's date is ",
-    "My operating system is",
-    "I'm currently working in the director",
-    "Here is the folder structure",
-    "The project's temporary directory is",
-    "Showing up to ",
-    "Reminder: Do not return an empty response",
-    "My setup is complete",
-];
+const SET_UP: &[&str] = listed!(HARNESSES, "person: set-up");
 /// First and last words of the names of elements that tell of surroundings, and the most such elements. Elements with other
 /// names are what a person shows.
 static SURROUNDING: WordList = word_list!(HARNESSES, "person: surrounding");

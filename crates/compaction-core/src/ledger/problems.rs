@@ -18,23 +18,19 @@ const SHORT_SENTENCE: usize = 32;
 /// Most sentences of a message that are searched.
 const MOST_SENTENCES: usize = 60;
 
-/// Phrases that say that something does not work, in languages with spaces between words.
-static PROBLEMS: WordList = word_list!(SPACED, "problems: problems");
-/// The same in languages without.
-const PROBLEMS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: problems");
-/// How such languages say that there is none.
+/// Phrases that say that something does not work.
+static PROBLEMS: WordList = word_list!("problems: problems");
+/// How languages without spaces between words say that there is none.
 const NONE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: none");
 /// Phrases by which a model says that something is still open.
-static UNSOLVED: WordList = word_list!(SPACED, "problems: unsolved");
-const UNSOLVED_UNSPACED: &[&str] = listed!(UNSPACED, "problems: unsolved");
+static UNSOLVED: WordList = word_list!("problems: unsolved");
 /// How servers and systems say that somebody may not do something. A person has to provide what is missing.
 static DENIALS: WordList = word_list!(SPACED, "problems: denials");
 /// First words of orders to build what deals with errors.
 static ORDERS: WordList = word_list!(SPACED, "problems: orders");
 /// Words that make what follows a condition, in the middle of a sentence or only at its beginning.
-static CONDITIONS: WordList = word_list!(SPACED, "problems: conditions");
+static CONDITIONS: WordList = word_list!("problems: conditions");
 static FIRST_CONDITIONS: WordList = word_list!(SPACED, "problems: first conditions");
-const CONDITIONS_UNSPACED: &[&str] = listed!(UNSPACED, "problems: conditions");
 
 /// Words behind which a past failure only says which thing is meant: `the test that failed`.
 static RELATIVES: WordList = word_list!(SPACED, "problems: relatives");
@@ -42,10 +38,8 @@ static RELATIVES: WordList = word_list!(SPACED, "problems: relatives");
 static POINTING: WordList = word_list!(SPACED, "problems: pointing");
 /// Words between such a word and the failure.
 static AUXILIARIES: WordList = word_list!(SPACED, "problems: auxiliaries");
-/// Words for a past failure.
-static FAILED_ONCE: WordList = word_list!(SPACED, "problems: failed once");
-/// The same in languages without spaces, with the sign that joins them to the thing that is meant.
-const FAILED_ONCE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: failed once");
+/// Words for a past failure. Those of languages without spaces have the sign that joins them to the thing that is meant.
+static FAILED_ONCE: WordList = word_list!("problems: failed once");
 
 /// The words of at least [`FEWEST_PHRASES`] of [`PROBLEMS`]. Others may be about the thing that does not work.
 static WORDS_OF_PROBLEMS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -116,9 +110,9 @@ fn points_at_failure(sentence: &str) -> bool {
 
 /// Whether a part of a sentence says so.
 fn is_problem_of(sentence: &str) -> bool {
-    if has_piece(sentence, PROBLEMS_UNSPACED) {
-        let is_named = has_piece(sentence, FAILED_ONCE_UNSPACED);
-        return !is_named && !has_piece(sentence, CONDITIONS_UNSPACED) && !has_piece(sentence, NONE_UNSPACED);
+    if has_piece(sentence, PROBLEMS.pieces) {
+        let is_named = has_piece(sentence, FAILED_ONCE.pieces);
+        return !is_named && !has_piece(sentence, CONDITIONS.pieces) && !has_piece(sentence, NONE_UNSPACED);
     }
     let words = normalised(sentence);
     // In Russian, the last word says that something is not there.
@@ -239,17 +233,15 @@ const FEWEST_SHARED: usize = 2;
 const SHORTEST_WORD: usize = 5;
 
 /// First words by which a person gives up what they asked for.
-static GIVING_UP: WordList = word_list!(SPACED, "problems: giving up");
-const GIVING_UP_UNSPACED: &[&str] = listed!(UNSPACED, "problems: giving up");
+static GIVING_UP: WordList = word_list!("problems: giving up");
 
 /// Whether a message gives up what was asked for before it: `never mind, keep the old list`.
 pub(crate) fn gives_up(message: &str) -> bool {
-    GIVING_UP.starts(&first_words(message, FIRST_WORDS)) || starts_with_piece(message.trim_start(), GIVING_UP_UNSPACED)
+    GIVING_UP.starts(&first_words(message, FIRST_WORDS)) || starts_with_piece(message.trim_start(), GIVING_UP.pieces)
 }
 
 /// Phrases by which a person has something left for later, in any sentence.
-static SETTING_ASIDE: WordList = word_list!(SPACED, "problems: setting aside");
-const SETTING_ASIDE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: setting aside");
+static SETTING_ASIDE: WordList = word_list!("problems: setting aside");
 
 /// Whether a message leaves what was worked on for later: `let's forget the tests for a while`.
 pub(crate) fn sets_aside(message: &str) -> bool {
@@ -257,7 +249,7 @@ pub(crate) fn sets_aside(message: &str) -> bool {
         let words = normalised(clause);
         SETTING_ASIDE.found_in(&words).any(|(at, _)| !FORBIDDING.is_in(&words[..at]))
     };
-    gives_up(message) || sentences(message).flat_map(clauses).any(sets) || has_piece(message, SETTING_ASIDE_UNSPACED)
+    gives_up(message) || sentences(message).flat_map(clauses).any(sets) || has_piece(message, SETTING_ASIDE.pieces)
 }
 
 /// Words of a message among which it says so.
@@ -265,10 +257,7 @@ const FIRST_WORDS: usize = 4;
 
 /// Whether a sentence of a model says that something is not achieved.
 pub(crate) fn is_unsolved(sentence: &str) -> bool {
-    if has_piece(sentence, UNSOLVED_UNSPACED) {
-        return true;
-    }
-    says(&normalised(sentence), &UNSOLVED)
+    has_piece(sentence, UNSOLVED.pieces) || says(&normalised(sentence), &UNSOLVED)
 }
 
 #[cfg(test)]

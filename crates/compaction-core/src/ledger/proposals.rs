@@ -15,8 +15,7 @@ const LONGEST_TITLE: usize = 100;
 /// something else: `Plan comparison`.
 static BEHIND: WordList = word_list!(SPACED, "proposals: behind");
 /// Phrases by which an answer waits for an approval.
-static WAITING: WordList = word_list!(SPACED, "proposals: waiting");
-const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: waiting");
+static WAITING: WordList = word_list!("proposals: waiting");
 /// Phrases that do so at the beginning or the end of a clause: `Once you approve, I begin`, but not `it merges once you
 /// approve it on the server`.
 static APPROVING: WordList = word_list!(SPACED, "proposals: approving");
@@ -39,7 +38,7 @@ pub(crate) fn is_proposal(answer: &str) -> bool {
         } else if text.len() < bare.len() {
             items += usize::from(is_titled);
         }
-        if names(bare, &WAITING, WAITING_UNSPACED) || bare.split(CLAUSE_ENDS).any(is_approving) {
+        if WAITING.is_said(bare) || bare.split(CLAUSE_ENDS).any(is_approving) {
             return true;
         }
     }
@@ -72,10 +71,6 @@ fn is_title(heading: &str) -> bool {
             before.ends_with(' ') && (after.is_empty() || is_behind())
         })
     })
-}
-
-fn names(line: &str, spaced: &WordList<'_>, unspaced: &[&str]) -> bool {
-    spaced.is_in(&normalised(line)) || has_piece(line, unspaced)
 }
 
 #[cfg(test)]

@@ -8,18 +8,16 @@ use super::cues::{has_name, is_announcement, is_sized};
 use super::deciding::has_agent;
 use super::finder::Phrases;
 use super::stated::chooses;
-use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
+use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, unspaced, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 
 /// Most UTF-16 units of the sentence that names a subject or a reason.
 const LONGEST_BEFORE: usize = 200;
 /// First words of sentences whose subject stands in the sentence before.
-static PRONOUNS: WordList = word_list!(SPACED, "reasons: pronouns");
-const PRONOUNS_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: pronouns");
+static PRONOUNS: WordList = word_list!("reasons: pronouns");
 
 /// Words of sentences in which the model changes its plan.
-static SWITCHING: WordList = word_list!(SPACED, "reasons: switching");
-const SWITCHING_UNSPACED: &[&str] = listed!(UNSPACED, "reasons: switching");
+static SWITCHING: WordList = word_list!("reasons: switching");
 /// Words that only have the characters of these.
 const NO_SWITCHING: &[&str] = listed!(UNSPACED, "reasons: no switching");
 /// Finds a piece of each of these words. Most sentences have none.
@@ -41,7 +39,7 @@ pub(super) static SWITCHING_PIECES: LazyLock<Phrases> = LazyLock::new(|| {
         "вместо этого",
         "Вместо этого",
     ];
-    Phrases::of(pieces.iter().chain(SWITCHING_UNSPACED).copied())
+    Phrases::of(pieces.iter().chain(SWITCHING.pieces).copied())
 });
 /// What does not go, as the reason for another way, and the first words of that way.
 static NOT_POSSIBLE: WordList = word_list!(SPACED, "reasons: not possible");
@@ -60,8 +58,7 @@ pub(crate) fn says_impossible(sentence: &str) -> bool {
 
 /// Whether a sentence begins with a word for something that was named before it.
 pub(crate) fn begins_with_pronoun(sentence: &str) -> bool {
-    PRONOUNS.may_start(sentence) && PRONOUNS.starts(&first_words(sentence, 1))
-        || starts_with_piece(sentence, PRONOUNS_UNSPACED)
+    PRONOUNS.begins_in(sentence, 1)
 }
 
 /// A sentence with the one that names its subject, if it needs one; `None` if it needs one and there is none.
@@ -87,7 +84,7 @@ fn says_something(sentence: &str) -> bool {
 }
 
 fn says_enough(sentence: &str, fewest: usize) -> bool {
-    let unspaced = sentence.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    let unspaced = unspaced(sentence);
     sentence.split_whitespace().count().max(unspaced / 2) >= fewest
 }
 
@@ -101,7 +98,7 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     let own = |head: &str| is_announcement(head.split_once(", ").map_or(head, |(_, behind)| behind));
     let before = dash.filter(|(head, _)| own(head) || is_announcement(head)).map_or(before, |(_, reason)| reason);
     let words = normalised(sentence);
-    let is_wide = has_piece(sentence, SWITCHING_UNSPACED) && !has_piece(sentence, NO_SWITCHING);
+    let is_wide = has_piece(sentence, SWITCHING.pieces) && !has_piece(sentence, NO_SWITCHING);
     let switches = is_wide || SWITCHING.is_in(&words) && (has_agent(&words) || chooses(&words)) && !VAGUE.is_in(&words);
     let is_reason = is_sized(before)
         && says_something(before)
@@ -216,7 +213,7 @@ mod tests {
         ] {
             assert_eq!(change_of_plan(sentence, before), None, "{sentence}");
         }
-        for phrase in SWITCHING.words.iter().chain(SWITCHING_UNSPACED) {
+        for phrase in SWITCHING.words.iter().chain(SWITCHING.pieces) {
             assert!(SWITCHING_PIECES.is_in(phrase), "{phrase}");
         }
     }

@@ -6,22 +6,18 @@ use super::constraints::is_constraint;
 use super::notes::{OBJECTED, REJECTED, SAID_OF, undone};
 use super::problems::reports;
 use super::statements::sentences;
-use super::text::{WordList, has_piece, normalised, one_line, word_list};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use super::text::{WordList, normalised, one_line, word_list};
+use crate::phrases::SPACED;
 use crate::text::utf16_len;
 
 /// Phrases by which a person says that something was better before or another way.
-static PREFERRING: WordList = word_list!(SPACED, "rejections: preferring");
-const PREFERRING_UNSPACED: &[&str] = listed!(UNSPACED, "rejections: preferring");
+static PREFERRING: WordList = word_list!("rejections: preferring");
 /// Phrases by which a person refuses a thing.
-static NOT_WANTED: WordList = word_list!(SPACED, "rejections: not wanted");
-const NOT_WANTED_UNSPACED: &[&str] = listed!(UNSPACED, "rejections: not wanted");
+static NOT_WANTED: WordList = word_list!("rejections: not wanted");
 /// First words of an order to take something away.
-static REMOVING: WordList = word_list!(SPACED, "rejections: removing");
-const REMOVING_UNSPACED: &[&str] = listed!(UNSPACED, "rejections: removing");
+static REMOVING: WordList = word_list!("rejections: removing");
 /// Words by which something does not keep to a principle.
-static BREACHES: WordList = word_list!(SPACED, "rejections: breaches");
-const BREACHES_UNSPACED: &[&str] = listed!(UNSPACED, "rejections: breaches");
+static BREACHES: WordList = word_list!("rejections: breaches");
 /// First words of conditions.
 static CONDITIONS: WordList = word_list!(SPACED, "stated: conditions");
 /// Most UTF-16 units of a message and of a sentence in which a person rejects something, and the sentences that are read.
@@ -58,16 +54,16 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
         {
             continue;
         }
-        let has = |list: &WordList<'_>, unspaced: &[&str]| list.is_in(&words) || has_piece(sentence, unspaced);
+        let has = |list: &WordList<'_>| list.is_said_in(sentence, &words);
         let said = one_line(sentence);
         let mut add = |item: String, is_removal: bool| found.push(Rejection { item, is_removal });
-        if has(&BREACHES, BREACHES_UNSPACED) {
+        if has(&BREACHES) {
             add(format!("{OBJECTED}\"{said}\""), false);
-        } else if has(&PREFERRING, PREFERRING_UNSPACED) {
+        } else if has(&PREFERRING) {
             add(format!("{REJECTED}\"{said}\"{SAID_OF}{}", undone(request)), false);
         } else if is_constraint(sentence) {
             // It stands there.
-        } else if has(&NOT_WANTED, NOT_WANTED_UNSPACED) {
+        } else if has(&NOT_WANTED) {
             add(format!("{REJECTED}\"{said}\""), false);
         } else if let Some(object) = removed(sentence, &words).filter(|_| !reports(sentence)) {
             let known =
@@ -92,7 +88,7 @@ fn removed(sentence: &str, words: &str) -> Option<String> {
         let is_told = DEFINITE.has(first) || !first.is_ascii() || !words.is_ascii() || !is_plain(own, verb);
         return (words.split_whitespace().count() <= MOST_WORDS && is_told).then(|| object.to_owned());
     }
-    let verb = REMOVING_UNSPACED.iter().find(|verb| own.contains(**verb))?;
+    let verb = REMOVING.pieces.iter().find(|verb| own.contains(**verb))?;
     Some(own.replace(verb, " "))
 }
 

@@ -10,22 +10,14 @@ use super::notes::{
     ALL_CHANGES, BROUGHT_BACK, DELETED, KEPT_CHANGES, MERGED, MOVED_BACK, ON_SERVER, PUSHED_TAG, RENAMED, RENAMED_TO,
     SET_ASIDE, THREW_AWAY, TOOK_BACK,
 };
+use super::outcomes::is_hash;
 use super::text::{one_line, quote, quoted};
+use crate::phrases::{PROGRAMS, listed};
+use crate::tools::words_of_steps;
 
 /// Commands of which each that is read here has one.
-const READ: [&str; 9] = [
-    "git checkout",
-    "git restore",
-    "git stash",
-    "git reset",
-    "git branch",
-    "git worktree",
-    "git merge",
-    "git push",
-    "git mv",
-];
-const OTHERS: [&str; 3] = ["gh pr merge", "glab mr merge", "mv "];
-pub(super) static COMMANDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(READ.into_iter().chain(OTHERS), false));
+pub(super) static COMMANDS: LazyLock<AhoCorasick> =
+    LazyLock::new(|| automaton(listed!(PROGRAMS, "repository: commands"), false));
 /// Beginnings of lines with which these commands fail.
 const FAILURES: [&str; 5] = ["fatal:", "error:", "CONFLICT", "Aborting", "mv: "];
 /// Most files that one milestone names.
@@ -41,7 +33,7 @@ pub(super) fn effects(command: &str, output: &str) -> (Vec<String>, Vec<String>)
         return (before, after);
     }
     let mut has_committed = false;
-    for step in steps(command).into_iter().take(MOST_STEPS) {
+    for step in words_of_steps(command).into_iter().take(MOST_STEPS) {
         let words: Vec<&str> = step.iter().map(String::as_str).collect();
         let effect = match words.as_slice() {
             // Another directory has files of its own.
@@ -170,43 +162,6 @@ fn pushed_tag(output: &str) -> Option<String> {
     output.lines().any(|line| line.starts_with("To ")).then_some(())?;
     let (_, tag) = output.lines().find_map(|line| line.trim().strip_prefix("* [new tag]")?.split_once(" -> "))?;
     Some(format!("{PUSHED_TAG}{}", tag.trim()))
-}
-
-fn is_hash(text: &str) -> bool {
-    (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// The steps of a command line, each as its words without quotes.
-fn steps(command: &str) -> Vec<Vec<String>> {
-    let (mut steps, mut words, mut word) = (Vec::new(), Vec::new(), String::new());
-    let (mut quote, mut is_word) = (None, false);
-    let mut characters = command.chars();
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            // What a here document holds is no command.
-            (None, '<') if characters.as_str().starts_with('<') => break,
-            (None, '"' | '\'') => (quote, is_word) = (Some(character), true),
-            (Some(open), _) if character == open => quote = None,
-            (Some('\''), _) => word.push(character),
-            (_, '\\') => word.extend(characters.next()),
-            (Some(_), _) => word.push(character),
-            (None, '|' | ';' | '&' | '\n') => {
-                words.extend((is_word || !word.is_empty()).then(|| std::mem::take(&mut word)));
-                steps.extend((!words.is_empty()).then(|| std::mem::take(&mut words)));
-                is_word = false;
-            }
-            (None, _) if character.is_whitespace() => {
-                words.extend((is_word || !word.is_empty()).then(|| std::mem::take(&mut word)));
-                is_word = false;
-            }
-            (None, _) => word.push(character),
-        }
-    }
-    words.extend((is_word || !word.is_empty()).then_some(word));
-    steps.extend((!words.is_empty()).then_some(words));
-    // Redirections such as `2>/dev/null` are no names.
-    steps.iter_mut().for_each(|step| step.retain(|word| !word.contains('>')));
-    steps
 }
 
 /// Whether `path` is the file `name` or lies in the directory `name`, of which one may be relative.

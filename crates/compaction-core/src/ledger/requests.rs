@@ -23,7 +23,7 @@ use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::{explicit_steps, is_applied};
 use super::templates::is_procedure;
 use super::terms::TextHashing;
-use super::text::{WordList, clip, clip_middle, normalised, one_line, word_list};
+use super::text::{WordList, clip, clip_middle, normalised, one_line, unspaced, word_list};
 use super::{Request, RequestWeight};
 use crate::phrases::SPACED;
 use crate::text::{prefix_utf16, utf16_len};
@@ -90,8 +90,7 @@ fn asks_for_work(text: &str, words: &str, count: usize) -> bool {
 /// The number of words in `normalised` text. In scripts without spaces, two characters count as a word.
 fn weight(normalised: &str) -> usize {
     let spaced = normalised.split_whitespace().count();
-    let unspaced = normalised.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
-    spaced.max(unspaced / 2)
+    spaced.max(unspaced(normalised) / 2)
 }
 
 /// The words of a topic among normalised `words`.

@@ -9,7 +9,7 @@ use super::notes::LATER;
 use super::problems::reported;
 use super::requests::{COMMON, WORK};
 use super::statements::{sentences, without_marker};
-use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
+use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
@@ -41,22 +41,17 @@ pub(crate) fn only_sets_rules(message: &str) -> bool {
 }
 
 /// Beginnings of sentences that go on with the one before them.
-static LINKED: WordList = word_list!(SPACED, "rules: linked");
-const LINKED_UNSPACED: &[&str] = listed!(UNSPACED, "rules: linked");
+static LINKED: WordList = word_list!("rules: linked");
 /// Beginnings of questions that ask for something, and words by which they ask for it from then on.
-static ASKING: WordList = word_list!(SPACED, "rules: asking");
-const ASKING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: asking");
+static ASKING: WordList = word_list!("rules: asking");
 static HOLDING: WordList = word_list!(SPACED, "constraints: holding");
 const HOLDING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: holding");
 /// Words of a ban that ends when the person tells to go ahead.
-static WAITING: WordList = word_list!(SPACED, "rules: waiting");
-const WAITING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: waiting");
+static WAITING: WordList = word_list!("rules: waiting");
 /// Words of such a ban for the work that is not to begin.
-static BEGINNING: WordList = word_list!(SPACED, "rules: beginning");
-const BEGINNING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: beginning");
+static BEGINNING: WordList = word_list!("rules: beginning");
 /// Phrases by which a person lets work begin that waited for it.
-static GOING_AHEAD: WordList = word_list!(SPACED, "rules: going ahead");
-const GOING_AHEAD_UNSPACED: &[&str] = listed!(UNSPACED, "rules: going ahead");
+static GOING_AHEAD: WordList = word_list!("rules: going ahead");
 /// First words of a message among which such a phrase begins.
 const GOING_WORDS: usize = 7;
 /// Most words of a label before a value in quotation marks.
@@ -68,8 +63,7 @@ const QUOTATION_MARKS: [(char, char); 5] =
 /// Whether a sentence that seems to be a rule is only a part of something: it goes on with the sentence before it, gives
 /// a value to a label, or takes one of several options.
 pub(super) fn is_part(sentence: &str) -> bool {
-    LINKED.starts(&first_words(sentence, RULE_WORDS))
-        || starts_with_piece(sentence, LINKED_UNSPACED)
+    LINKED.begins_in(sentence, RULE_WORDS)
         || labels_value(sentence)
         || takes_option(sentence) && !LASTING.is_in(&normalised(sentence))
 }
@@ -88,17 +82,15 @@ fn labels_value(sentence: &str) -> bool {
 pub(super) fn asks_for_rule(question: &str) -> bool {
     let words = normalised(question);
     ASKING.starts(&words) && HOLDING.is_in(&words)
-        || has_piece(question, ASKING_UNSPACED) && has_piece(question, HOLDING_UNSPACED)
+        || has_piece(question, ASKING.pieces) && has_piece(question, HOLDING_UNSPACED)
 }
 
 /// Words before what a sentence says.
 static FILLERS: WordList = word_list!(SPACED, "rules: fillers");
 /// Beginnings of clauses for something that the model will do several times, and of those by which a person wants to be
 /// told or asked.
-static OCCASIONS: WordList = word_list!(SPACED, "rules: occasions");
-const OCCASIONS_UNSPACED: &[&str] = listed!(UNSPACED, "rules: occasions");
-static TELLING: WordList = word_list!(SPACED, "rules: telling");
-const TELLING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: telling");
+static OCCASIONS: WordList = word_list!("rules: occasions");
+static TELLING: WordList = word_list!("rules: telling");
 /// Clauses of a sentence within which it says that it holds from then on.
 const FIRST_CLAUSES: usize = 3;
 
@@ -109,7 +101,7 @@ pub(super) fn holds_from_now_on(sentence: &str) -> bool {
     let is_occasion = |words: &String| OCCASIONS.starts(words);
     clauses().any(|words| FROM_NOW_ON.starts(&words))
         || clauses().skip_while(|words| !is_occasion(words)).skip(1).any(|words| TELLING.starts(&words))
-        || has_piece(sentence, OCCASIONS_UNSPACED) && has_piece(sentence, TELLING_UNSPACED)
+        || has_piece(sentence, OCCASIONS.pieces) && has_piece(sentence, TELLING.pieces)
 }
 
 /// The words of a clause behind those that say nothing.
@@ -123,10 +115,8 @@ fn without_fillers(clause: &str) -> String {
 
 /// Headings of lists of rules, those of lists of conditions, of which only the lines that demand are rules, most bytes
 /// of a heading, and most lines that are read below one.
-static HEADINGS: WordList = word_list!(SPACED, "rules: headings");
-const HEADINGS_UNSPACED: &[&str] = listed!(UNSPACED, "rules: headings");
-static CONDITIONS: WordList = word_list!(SPACED, "rules: headings of conditions");
-const CONDITIONS_UNSPACED: &[&str] = listed!(UNSPACED, "rules: headings of conditions");
+static HEADINGS: WordList = word_list!("rules: headings");
+static CONDITIONS: WordList = word_list!("rules: headings of conditions");
 const LONGEST_HEADING: usize = 60;
 const MOST_LISTED: usize = 12;
 /// Most UTF-16 units of a line below it that is a rule.
@@ -141,7 +131,7 @@ pub(crate) fn listed_rules(message: &str) -> impl Iterator<Item = &str> {
     let lines = message.lines().filter_map(move |line| {
         let text = without_marker(line).trim();
         match () {
-            () if is_heading(line) && (names(line, &HEADINGS, HEADINGS_UNSPACED) || conditions(line)) => {
+            () if is_heading(line) && (names(line, &HEADINGS) || conditions(line)) => {
                 (left, is_first, has_conditions) = (MOST_LISTED, true, conditions(line));
                 return None;
             }
@@ -176,13 +166,13 @@ fn is_heading(line: &str) -> bool {
 }
 
 fn conditions(line: &str) -> bool {
-    names(line, &CONDITIONS, CONDITIONS_UNSPACED)
+    names(line, &CONDITIONS)
 }
 
 /// Whether a heading is one of these phrases and nothing more: `## Python requirements` is none.
-fn names(heading: &str, words: &WordList, pieces: &[&str]) -> bool {
+fn names(heading: &str, list: &WordList<'_>) -> bool {
     let own = heading.trim_matches(|one: char| !one.is_alphanumeric());
-    words.has(normalised(own).trim()) || pieces.contains(&own)
+    list.has(normalised(own).trim()) || list.pieces.contains(&own)
 }
 
 /// Whether a line begins with a verb that asks for work.
@@ -192,13 +182,11 @@ fn is_order(line: &str) -> bool {
 
 /// Phrases by which a person ends or frees what they asked for before, most UTF-16 units of such a sentence, and those
 /// of it that are told beside the rule.
-static LIFTING: WordList = word_list!(SPACED, "rules: lifting");
-const LIFTING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: lifting");
+static LIFTING: WordList = word_list!("rules: lifting");
 const LONGEST_LIFTING: usize = 200;
 const LONGEST_LATER: usize = 140;
 /// Words for a file that was named before.
-static POINTING: WordList = word_list!(SPACED, "rules: pointing");
-const POINTING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: pointing");
+static POINTING: WordList = word_list!("rules: pointing");
 /// Bytes before a rule within which the file is named.
 const NAMED_WITHIN: usize = 1000;
 /// Fewest letters of a word that a rule and what lifts it share.
@@ -215,7 +203,7 @@ impl<'a> Lifting<'a> {
     pub(super) fn of(sentence: &'a str) -> Option<Self> {
         let words = normalised(sentence);
         let is_denied = |at: usize| FORBIDDING.is_in(&words[..at]);
-        let lifts = LIFTING.found_in(&words).any(|(at, _)| !is_denied(at)) || has_piece(sentence, LIFTING_UNSPACED);
+        let lifts = LIFTING.found_in(&words).any(|(at, _)| !is_denied(at)) || has_piece(sentence, LIFTING.pieces);
         if !lifts || utf16_len(sentence) > LONGEST_LIFTING || sentence.ends_with(['?', '\u{ff1f}']) {
             return None;
         }
@@ -253,7 +241,7 @@ fn files(text: &str) -> impl Iterator<Item = &str> {
 
 /// A rule of a message about "this file", with the name of the file that the message names before it.
 pub(super) fn with_file(message: &str, rule: &str) -> Option<String> {
-    if !POINTING.is_in(&normalised(rule)) && !has_piece(rule, POINTING_UNSPACED) || files(rule).next().is_some() {
+    if !POINTING.is_said(rule) || files(rule).next().is_some() {
         return None;
     }
     let before = message.get(..(rule.as_ptr() as usize).checked_sub(message.as_ptr() as usize)?)?;
@@ -265,7 +253,7 @@ pub(super) fn with_file(message: &str, rule: &str) -> Option<String> {
 pub(super) fn waits(demand: &str) -> bool {
     let words = normalised(demand);
     WAITING.is_in(&words) && FORBIDDING.is_in(&words) && BEGINNING.is_in(&words)
-        || has_piece(demand, WAITING_UNSPACED) && has_piece(demand, BEGINNING_UNSPACED)
+        || has_piece(demand, WAITING.pieces) && has_piece(demand, BEGINNING.pieces)
 }
 
 /// Whether the first words of a message let work begin that waited for it: `yes, let's start`.
@@ -274,7 +262,7 @@ pub(crate) fn goes_ahead(message: &str) -> bool {
     let is_question = || first.ends_with(['?', '\u{ff1f}', '\u{61f}']);
     let words = first_words(first, GOING_WORDS);
     let is_spaced = || GOING_AHEAD.found_in(&words).any(|(at, _)| !FORBIDDING.is_in(&words[..at]));
-    let is_piece = || has_piece(first, GOING_AHEAD_UNSPACED) && !has_piece(first, WAITING_UNSPACED);
+    let is_piece = || has_piece(first, GOING_AHEAD.pieces) && !has_piece(first, WAITING.pieces);
     !is_question() && (is_spaced() || is_piece())
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use super::finder::{Finder, Pattern};
 use super::selection::Beginnings;
 use super::statements::LONGEST;
-use super::store::write_strings;
+use super::store::{name_of, named, write_strings};
 use super::{Sources, Statement, Voice};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -106,7 +106,7 @@ fn places<'a>(statements: &'a [Statement], summary: &str) -> Vec<Place<'a>> {
 fn group_text(group: &[Place<'_>]) -> String {
     let Some(first) = group.first() else { return String::new() };
     let statement = first.statement;
-    let voice = Voice::ALL.iter().find(|(voice, _)| *voice == statement.voice).map_or("", |(_, name)| *name);
+    let voice = name_of(Voice::ALL, statement.voice);
     let mut text = format!("[{},\"{voice}\",{},", statement.position, statement.number);
     write_strings(statement.sources.ids().iter().map(|id| id.as_str()), &mut text);
     let mut end = 0;
@@ -138,7 +138,7 @@ fn read_group(group: &Json<'_>, summary: &str, room: &mut usize, statements: &mu
     let Json::Array(members) = group else { return None };
     let [position, voice, first, sources, places @ ..] = members.as_slice() else { return None };
     let voice = voice.as_str()?;
-    let voice = Voice::ALL.iter().find(|(_, own)| *own == voice).map(|(voice, _)| *voice)?;
+    let voice = named(Voice::ALL, voice)?;
     let position = number(position)? as u64;
     let first = number(first)? as u64;
     let mut entries = Sources::default();

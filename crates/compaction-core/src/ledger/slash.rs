@@ -3,10 +3,9 @@
 
 use super::commands::is_program;
 use super::notes::SourcePosition;
-use super::person;
 use super::requests::is_telling;
-use super::templates;
 use super::text::{clip, one_line};
+use super::{person, templates};
 use crate::phrases::{HARNESSES, listed};
 use crate::text::utf16_len;
 

@@ -11,7 +11,7 @@ use super::deciding::{is_advice, is_undecided};
 use super::finder::Phrases;
 use super::statements::sentences;
 use super::text::{WordList, has_piece, normalised, word_list};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::phrases::SPACED;
 use crate::text::utf16_len;
 
 /// Words that begin a clause of the one who chooses.
@@ -29,19 +29,15 @@ static DESCRIBING: WordList = word_list!(SPACED, "stated: describing");
 /// Verbs that are a choice by themselves.
 static CHOSEN: WordList = word_list!(SPACED, "stated: chosen");
 /// Phrases with the verb and the one who chooses, as other languages have them.
-static FORMS: WordList = word_list!(SPACED, "stated: forms");
-const FORMS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: forms");
+static FORMS: WordList = word_list!("stated: forms");
 /// Words for the one way that is taken among several.
 static WAYS: WordList = word_list!(SPACED, "stated: ways");
 /// Words before what was not chosen.
-static ALTERNATIVES: WordList = word_list!(SPACED, "stated: alternatives");
-const ALTERNATIVES_UNSPACED: &[&str] = listed!(UNSPACED, "stated: alternatives");
+static ALTERNATIVES: WordList = word_list!("stated: alternatives");
 /// Words before a reason.
-static REASONS: WordList = word_list!(SPACED, "stated: reasons");
-const REASONS_UNSPACED: &[&str] = listed!(UNSPACED, "stated: reasons");
+static REASONS: WordList = word_list!("stated: reasons");
 /// Words of a choice that does not hold for long.
-static PROVISIONAL: WordList = word_list!(SPACED, "stated: provisional");
-const PROVISIONAL_UNSPACED: &[&str] = listed!(UNSPACED, "stated: provisional");
+static PROVISIONAL: WordList = word_list!("stated: provisional");
 /// Objects that do not say what was chosen.
 static POINTING: WordList = word_list!(SPACED, "stated: pointing");
 /// Words before the one who chooses by which a sentence tells what others say.
@@ -53,8 +49,7 @@ static OPEN: WordList = word_list!(SPACED, "stated: open");
 /// Words with which a sentence tells a problem.
 static PROBLEMS: WordList = word_list!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
-static OF_PERSON: WordList = word_list!(SPACED, "stated: of a person");
-const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "stated: of a person");
+static OF_PERSON: WordList = word_list!("stated: of a person");
 /// First words of questions, also of those without a mark.
 static ASKING: WordList = word_list!(SPACED, "stated: asking");
 /// Phrases that choose only if the sentence quotes or names what.
@@ -63,12 +58,12 @@ static WITH_NAME: WordList = word_list!(SPACED, "stated: of a person with a name
 /// Finds a piece of each phrase with which such a sentence gives a reason or an alternative. Most sentences have none.
 pub(super) static MARKS: LazyLock<Phrases> = LazyLock::new(|| {
     let spaced = [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words);
-    Phrases::of(spaced.chain(ALTERNATIVES_UNSPACED).chain(REASONS_UNSPACED).copied())
+    Phrases::of(spaced.chain(ALTERNATIVES.pieces).chain(REASONS.pieces).copied())
 });
 
 /// Whether a choice does not hold for long.
 pub(crate) fn is_provisional(choice: &str) -> bool {
-    PROVISIONAL.is_in(&normalised(choice)) || has_piece(choice, PROVISIONAL_UNSPACED)
+    PROVISIONAL.is_said(choice)
 }
 
 /// Fewest words of such a sentence, and characters in a language without spaces between words.
@@ -106,15 +101,15 @@ pub(super) fn stated(sentence: &str, told: Told) -> Option<Choice> {
     {
         return None;
     }
-    let has_alternative = ALTERNATIVES.is_in(&normal) || has_piece(sentence, ALTERNATIVES_UNSPACED);
-    let has_reason = REASONS.is_in(&normal) || has_piece(sentence, REASONS_UNSPACED);
+    let has_alternative = ALTERNATIVES.is_said_in(sentence, &normal);
+    let has_reason = REASONS.is_said_in(sentence, &normal);
     let is_provisional = PROVISIONAL.is_in(&normal);
     let words: Vec<&str> = normal.split_whitespace().collect();
     let made = if words.len() >= FEWEST_WORDS {
         made(&words, &normal, is_final)
     } else {
         let is_long = sentence.chars().filter(|one| one.is_alphanumeric()).count() >= FEWEST_CHARACTERS;
-        (is_long && has_piece(sentence, FORMS_UNSPACED)).then_some(Made::Done)
+        (is_long && has_piece(sentence, FORMS.pieces)).then_some(Made::Done)
     }?;
     let is_marked = match made {
         Made::Chosen => true,
@@ -236,7 +231,7 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
     if sentence.ends_with(['?', '\u{ff1f}', ':', '\u{ff1a}']) || utf16_len(sentence) > LONGEST_OF_PERSON {
         return false;
     }
-    if has_piece(sentence, OF_PERSON_UNSPACED) {
+    if has_piece(sentence, OF_PERSON.pieces) {
         return sentence.chars().filter(|one| one.is_alphanumeric()).count() * 2 >= FEWEST_CHARACTERS;
     }
     let words = normalised(without_command(sentence));

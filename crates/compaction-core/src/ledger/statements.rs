@@ -35,39 +35,27 @@ const MOST_MARKS: usize = 3;
 /// Bytes of the longest word of prose.
 const LONGEST_WORD: usize = 48;
 
-/// Who made a statement, and what kind it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Voice {
-    /// A person asked or answered.
-    Person,
-    /// The model said it at the end of its work.
-    Report,
-    /// The model said it during its work.
-    Remark,
-    /// The model announced what it would do, or claimed what turned out to be untrue.
-    Announcement,
-    /// It comes from a call or its result.
-    Action,
-    /// The result of a call shows that something was finished: a commit, a push, a run of tests.
-    Milestone,
-    /// It is code or pasted text: a log, a trace, data.
-    Quote,
-    /// It comes from an earlier summary.
-    Summary,
-}
-
-impl Voice {
-    /// Every voice with its name as stored.
-    pub(super) const ALL: [(Self, &'static str); 8] = [
-        (Self::Person, "person"),
-        (Self::Report, "report"),
-        (Self::Remark, "remark"),
-        (Self::Announcement, "announcement"),
-        (Self::Action, "deed"),
-        (Self::Milestone, "milestone"),
-        (Self::Quote, "quote"),
-        (Self::Summary, "summary"),
-    ];
+stored_by_name! {
+    /// Who made a statement, and what kind it is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Voice {
+        /// A person asked or answered.
+        Person = "person",
+        /// The model said it at the end of its work.
+        Report = "report",
+        /// The model said it during its work.
+        Remark = "remark",
+        /// The model announced what it would do, or claimed what turned out to be untrue.
+        Announcement = "announcement",
+        /// It comes from a call or its result.
+        Action = "deed",
+        /// The result of a call shows that something was finished: a commit, a push, a run of tests.
+        Milestone = "milestone",
+        /// It is code or pasted text: a log, a trace, data.
+        Quote = "quote",
+        /// It comes from an earlier summary.
+        Summary = "summary",
+    }
 }
 
 /// One sentence of a conversation, or a short message.

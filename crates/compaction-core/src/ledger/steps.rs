@@ -11,18 +11,16 @@ use super::statements::{prose, sentences, without_marker};
 use super::terms::is_unspaced;
 use super::text::{WordList, clip_middle, has_any, has_piece, normalised, one_line, quoted, word_list};
 use super::{Ledger, Statement, Voice};
-use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
+use crate::phrases::{EVERY, SPACED};
 use crate::text::utf16_len;
 use crate::tools::{Plan, PlanItem, PlanStatus};
 
 /// Words of sentences about remaining work.
-static LEFT: WordList = word_list!(SPACED, "steps: left");
+static LEFT: WordList = word_list!("steps: left");
 /// The same in other languages.
 static LEFT_ELSEWHERE: WordList = word_list!(SPACED, "steps: left elsewhere");
-const LEFT_UNSPACED: &[&str] = listed!(UNSPACED, "steps: left");
 /// Phrases of steps that are the person's.
-static OF_PERSON: WordList = word_list!(SPACED, "steps: of the person");
-const OF_PERSON_UNSPACED: &[&str] = listed!(UNSPACED, "steps: of the person");
+static OF_PERSON: WordList = word_list!("steps: of the person");
 /// Words behind `next` where it tells of a step.
 static NEXT_WHAT: WordList = word_list!(SPACED, "steps: next what");
 /// Words behind `next` at the beginning of a sentence where it does not.
@@ -47,8 +45,7 @@ static PHRASES: WordList = word_list!(SPACED, "steps: phrases");
 const LONGEST_TITLE: usize = 100;
 
 /// Words of the line above a numbered list of what the model is about to do.
-static LEADING: WordList = word_list!(SPACED, "steps: leading");
-const LEADING_UNSPACED: &[&str] = listed!(UNSPACED, "steps: leading");
+static LEADING: WordList = word_list!("steps: leading");
 /// Fewest and most items of such a list.
 const LISTED: std::ops::RangeInclusive<usize> = 3..=12;
 
@@ -92,7 +89,7 @@ pub(crate) fn is_of_person(step: &str) -> bool {
 
 /// Whether a step says, in words to the person, what they have to do.
 pub(crate) fn addresses(step: &str) -> bool {
-    has_piece(step, OF_PERSON_UNSPACED) || OF_PERSON.is_in(&normalised(step))
+    OF_PERSON.is_said(step)
 }
 
 /// What a sentence names that a call may have: text in backticks, paths and names of files.
@@ -147,7 +144,7 @@ fn leads_to_steps(line: &str) -> bool {
     let is_title = line.trim_start().starts_with('#') || line.trim_end_matches('*').ends_with([':', '\u{ff1a}']);
     // What an answer found may stand before the sentence that leads to the list.
     let last = sentences(line).last().unwrap_or(line);
-    let is_led = || LEADING.is_in(&normalised(last)) || has_piece(last, LEADING_UNSPACED);
+    let is_led = || LEADING.is_said(last);
     is_title && utf16_len(last) <= LONGEST_TITLE && is_led()
 }
 
@@ -201,7 +198,7 @@ pub(crate) fn names_work(sentence: &str) -> bool {
     let words = normalised(&plain.join(" "));
     let is_said = LEFT.is_in(&words) || names_next(&words);
     let is_said = is_said && !ANNOUNCED.starts(&words) && !REPORTING.starts(&words) && !NOT_LEFT.is_in(&words);
-    let elsewhere = || LEFT_ELSEWHERE.is_in(&words) || has_piece(sentence, LEFT_UNSPACED);
+    let elsewhere = || LEFT_ELSEWHERE.is_in(&words) || has_piece(sentence, LEFT.pieces);
     let is_data = ESCAPES.iter().any(|mark| sentence.contains(mark));
     is_sized(sentence)
         && !is_data
@@ -376,7 +373,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// The states with their names as stored.
-pub(super) const STATES: [(PlanStatus, &str); 4] = [
+pub(super) const STATES: &[(PlanStatus, &str)] = &[
     (PlanStatus::Pending, "pending"),
     (PlanStatus::InProgress, "inProgress"),
     (PlanStatus::Completed, "completed"),

@@ -4,8 +4,6 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::LastStep;
-use super::NewestAnswer;
 use super::results::ShownResult;
 use super::selection::{Selection, SharedVocabulary};
 use super::shown::{self, Shown};
@@ -13,8 +11,8 @@ use super::statements::LONGEST;
 use super::steps::STATES;
 use super::text::clip_middle;
 use super::{
-    CommandRecord, ErrorRecord, Failing, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Note, NoteKind, Outcome,
-    Places, Request, RequestWeight, Sources, Statement, VERSION, VERSION_BESIDE, Voice,
+    CommandRecord, ErrorRecord, Failing, FileRecord, LastStep, LatestPlan, Ledger, LeftOut, NameRecord, NewestAnswer,
+    Note, NoteKind, Outcome, Places, Request, RequestWeight, Sources, Statement, VERSION, VERSION_BESIDE, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::{Json, write_string};
@@ -178,9 +176,8 @@ impl Ledger {
 
     /// The plan as a member, with as many tasks as fit into `max_bytes`, remaining tasks first.
     fn plan_json(&self, max_bytes: usize) -> String {
-        let state = |item: &PlanItem| STATES.iter().find(|(own, _)| *own == item.status).map_or("", |(_, name)| *name);
         let item = |item: &PlanItem| {
-            let mut members = Members::default().text("text", &item.text).text("state", state(item));
+            let mut members = Members::default().text("text", &item.text).text("state", name_of(STATES, item.status));
             if let Some(id) = &item.id {
                 members = members.text("id", id);
             }
@@ -243,7 +240,7 @@ impl Ledger {
                     (each(own, result), newest(own.len()))
                 }
                 name => {
-                    let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
+                    let kind = named(NoteKind::ALL, name);
                     let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
                     let order = order(&notes, |note| note.is_minor || note.is_withdrawn);
                     (Box::new(move |index| note(notes[index])), order)
@@ -297,11 +294,20 @@ fn share_of(name: &str) -> usize {
     SHARES.iter().find(|(own, _)| *own == name).map_or(0, |(_, percent)| *percent)
 }
 
+/// The name with which a value is stored.
+pub(super) fn name_of<T: PartialEq>(names: &[(T, &'static str)], value: T) -> &'static str {
+    names.iter().find(|(own, _)| *own == value).map_or("", |(_, name)| name)
+}
+
+/// The value with a stored name.
+pub(super) fn named<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
+    names.iter().find(|(_, own)| *own == name).map(|(value, _)| *value)
+}
+
 /// Consecutive statements of one message as JSON.
 fn statement_group(statements: &[&Statement]) -> String {
     let Some(first) = statements.first() else { return String::new() };
-    let voice = Voice::ALL.iter().find(|(voice, _)| *voice == first.voice).map_or("", |(_, name)| *name);
-    let mut members = Members::default().text("by", voice).number("number", first.number);
+    let mut members = Members::default().text("by", name_of(Voice::ALL, first.voice)).number("number", first.number);
     members.key("said");
     write_strings(statements.iter().map(|statement| statement.text.as_str()), &mut members.0);
     members.at(first.position, &first.sources)
@@ -331,13 +337,7 @@ fn each<'a, T>(items: &'a [T], item: fn(&T) -> String) -> Box<dyn Fn(usize) -> S
 }
 
 fn request(request: &Request) -> String {
-    let weight = match request.weight {
-        RequestWeight::Topic => "topic",
-        RequestWeight::Work => "work",
-        RequestWeight::Command => "command",
-        RequestWeight::Answer => "answer",
-        RequestWeight::Reply => "reply",
-    };
+    let weight = name_of(RequestWeight::ALL, request.weight);
     let members = Members::default().text("text", &request.text).text("weight", weight);
     members.flag("isAnswered", request.is_answered).at(request.position, &request.sources)
 }
@@ -354,11 +354,7 @@ fn file(file: &FileRecord) -> String {
 }
 
 fn command(command: &CommandRecord) -> String {
-    let outcome = match command.outcome {
-        Outcome::Succeeded => "succeeded",
-        Outcome::Failed => "failed",
-        Outcome::Open => "open",
-    };
+    let outcome = name_of(Outcome::ALL, command.outcome);
     let mut members = Members::default().text("command", &command.command).flag("isCall", command.is_call);
     members = members.number("succeeded", command.succeeded).number("failed", command.failed).text("outcome", outcome);
     if let Some(error) = &command.last_error {
@@ -518,7 +514,7 @@ impl Ledger {
             left_out: read_left_out(json),
         };
         for (kind, member) in NoteKind::ALL {
-            ledger.notes.extend(list(json, member, |item| read_note(kind, item)));
+            ledger.notes.extend(list(json, member, |item| read_note(*kind, item)));
         }
         ledger.notes.sort_by_key(|note| note.position);
         Some(ledger)
@@ -533,13 +529,7 @@ fn list<T>(json: &Json<'_>, key: &str, read: impl Fn(&Json<'_>) -> Option<T>) ->
 }
 
 fn read_request(json: &Json<'_>) -> Option<Request> {
-    let weight = match text(json, "weight").as_deref() {
-        Some("topic") => RequestWeight::Topic,
-        Some("command") => RequestWeight::Command,
-        Some("answer") => RequestWeight::Answer,
-        Some("reply") => RequestWeight::Reply,
-        _ => RequestWeight::Work,
-    };
+    let weight = text(json, "weight").and_then(|name| named(RequestWeight::ALL, &name)).unwrap_or(RequestWeight::Work);
     let (position, is_answered) = (number(json, "at"), flag(json, "isAnswered"));
     Some(Request { text: text(json, "text")?, weight, position, is_answered, sources: sources(json) })
 }
@@ -550,7 +540,7 @@ fn read_statements(json: &Json<'_>) -> Vec<Statement> {
     let mut statements = Vec::new();
     for message in messages.iter().take(MOST_ITEMS) {
         let name = text(message, "by").unwrap_or_default();
-        let voice = Voice::ALL.iter().find(|(_, own)| *own == name).map_or(Voice::Remark, |(voice, _)| *voice);
+        let voice = named(Voice::ALL, &name).unwrap_or(Voice::Remark);
         let (position, sources) = (number(message, "at"), sources(message));
         let Some(Json::Array(texts)) = message.get("said") else { continue };
         for (number, text) in (number(message, "number")..).zip(texts.iter().take(MOST_ITEMS).filter_map(Json::as_str))
@@ -576,8 +566,8 @@ fn read_plan(json: &Json<'_>) -> LatestPlan {
     let Some(plan) = json.get("plan") else { return LatestPlan::default() };
     let item = |json: &Json<'_>| {
         let name = text(json, "state")?;
-        let (status, _) = STATES.iter().find(|(_, own)| *own == name)?;
-        Some(PlanItem { id: text(json, "id"), text: text(json, "text")?, status: *status, is_stated: true })
+        let status = named(STATES, &name)?;
+        Some(PlanItem { id: text(json, "id"), text: text(json, "text")?, status, is_stated: true })
     };
     LatestPlan { items: list(plan, "tasks", item), position: number(plan, "at") }
 }
@@ -611,11 +601,7 @@ fn read_file(json: &Json<'_>) -> Option<FileRecord> {
 }
 
 fn read_command(json: &Json<'_>) -> Option<CommandRecord> {
-    let outcome = match text(json, "outcome").as_deref() {
-        Some("succeeded") => Outcome::Succeeded,
-        Some("failed") => Outcome::Failed,
-        _ => Outcome::Open,
-    };
+    let outcome = text(json, "outcome").and_then(|name| named(Outcome::ALL, &name)).unwrap_or_default();
     Some(CommandRecord {
         command: text(json, "command")?,
         is_call: flag(json, "isCall"),

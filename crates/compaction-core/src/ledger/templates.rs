@@ -4,16 +4,13 @@
 use std::ops::Range;
 
 use super::statements::sentences;
-use super::text::{WordList, first_words, normalised, starts_with_piece, word_list};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use super::text::{WordList, normalised, word_list};
 use crate::text::utf16_len;
 
 /// Beginnings of such texts, which say who the model is.
-static ROLES: WordList = word_list!(SPACED, "templates: roles");
-const ROLES_UNSPACED: &[&str] = listed!(UNSPACED, "templates: roles");
+static ROLES: WordList = word_list!("templates: roles");
 /// Beginnings of the sentence with the task.
-static TASKS: WordList = word_list!(SPACED, "templates: tasks");
-const TASKS_UNSPACED: &[&str] = listed!(UNSPACED, "templates: tasks");
+static TASKS: WordList = word_list!("templates: tasks");
 /// Most words of such beginnings.
 const MOST_WORDS: usize = 5;
 /// Fewest UTF-16 units of such a text, and the sentences among which the task stands.
@@ -21,8 +18,7 @@ const SHORTEST: usize = 800;
 const TOLD_WITHIN: usize = 8;
 
 /// Phrases of prompts that say how an agent proceeds and reports.
-static PROCEDURE: WordList = word_list!(SPACED, "templates: procedure");
-const PROCEDURE_UNSPACED: &[&str] = listed!(UNSPACED, "templates: procedure");
+static PROCEDURE: WordList = word_list!("templates: procedure");
 /// Fewest different ones, and fewest headings, of a text that is such a prompt by its look.
 const FEWEST_PHRASES: usize = 3;
 const FEWEST_HEADINGS: usize = 3;
@@ -64,7 +60,7 @@ pub(crate) fn is_procedure(text: &str) -> bool {
     }
     let words = normalised(text);
     let mut found: Vec<&str> = PROCEDURE.found_in(&words).map(|(_, phrase)| phrase).collect();
-    found.extend(PROCEDURE_UNSPACED.iter().filter(|piece| text.contains(**piece)));
+    found.extend(PROCEDURE.pieces.iter().filter(|piece| text.contains(**piece)));
     found.sort_unstable();
     found.dedup();
     found.len() >= FEWEST_PHRASES
@@ -75,15 +71,12 @@ pub(crate) fn task(text: &str) -> Option<&str> {
     if is_procedure(text) {
         return heading(text);
     }
-    let begins = |sentence: &str, spaced: &WordList<'_>, unspaced: &[&str]| {
-        spaced.starts(&first_words(sentence, MOST_WORDS)) || starts_with_piece(sentence, unspaced)
-    };
     let text = text.trim_start();
     let first = sentences(text).next()?;
-    if !begins(first, &ROLES, ROLES_UNSPACED) || utf16_len(text) < SHORTEST {
+    if !ROLES.begins_in(first, MOST_WORDS) || utf16_len(text) < SHORTEST {
         return None;
     }
-    sentences(text).take(TOLD_WITHIN).find(|sentence| begins(sentence, &TASKS, TASKS_UNSPACED))
+    sentences(text).take(TOLD_WITHIN).find(|sentence| TASKS.begins_in(sentence, MOST_WORDS))
 }
 
 #[cfg(test)]

@@ -171,11 +171,14 @@ pub(super) const UNDERSCORE: u8 = 8;
 pub(super) const DOT: u8 = 16;
 pub(super) const SLASH: u8 = 32;
 pub(super) const HYPHEN: u8 = 64;
-/// `#` and `@`.
+/// Other signs, such as `#` and `@`.
 pub(super) const SIGN: u8 = 128;
 
 /// The kind of each ASCII character that is part of a token; 0 for all other bytes.
-const KINDS: [u8; 256] = {
+const KINDS: [u8; 256] = kinds(&[("_", UNDERSCORE), (".", DOT), ("/", SLASH), ("-", HYPHEN), ("#@", SIGN)]);
+
+/// A kind for each byte: those of letters and digits of ASCII, and of `signs`; 0 for all others.
+pub(super) const fn kinds(signs: &[(&str, u8)]) -> [u8; 256] {
     let mut kinds = [0; 256];
     let mut byte = 0;
     while byte < 128 {
@@ -183,17 +186,21 @@ const KINDS: [u8; 256] = {
             b'a'..=b'z' => SMALL,
             b'A'..=b'Z' => CAPITAL,
             b'0'..=b'9' => DIGIT,
-            b'_' => UNDERSCORE,
-            b'.' => DOT,
-            b'/' => SLASH,
-            b'-' => HYPHEN,
-            b'#' | b'@' => SIGN,
             _ => 0,
         };
         byte += 1;
     }
+    let mut at = 0;
+    while at < signs.len() {
+        let (mut own, kind) = (signs[at].0.as_bytes(), signs[at].1);
+        while let [sign, rest @ ..] = own {
+            kinds[*sign as usize] = kind;
+            own = rest;
+        }
+        at += 1;
+    }
     kinds
-};
+}
 
 /// A run of letters, digits and marks inside names.
 #[derive(Debug, Clone, Copy)]

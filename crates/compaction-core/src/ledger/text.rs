@@ -364,13 +364,21 @@ const LOWER: [u8; 256] = {
 #[derive(Debug)]
 pub(crate) struct WordList<'a> {
     pub(crate) words: &'a [&'a str],
-    begins: [u64; BEGINNINGS / 64],
+    beginnings: [u64; BEGINNINGS / 64],
+    /// The phrases in languages without spaces between words, which are searched for as pieces of text.
+    pub(crate) pieces: &'a [&'a str],
 }
 
-/// The phrases of a list in some of the tables, as a [`WordList`].
+/// The phrases of a list in all languages, or in some of the tables, as a [`WordList`].
 macro_rules! word_list {
+    ($list:literal) => {
+        $crate::ledger::text::WordList::new(
+            $crate::phrases::listed!($crate::phrases::SPACED, $list),
+            $crate::phrases::listed!($crate::phrases::UNSPACED, $list),
+        )
+    };
     ($tables:expr, $list:literal) => {
-        $crate::ledger::text::WordList::new($crate::phrases::listed!($tables, $list))
+        $crate::ledger::text::WordList::new($crate::phrases::listed!($tables, $list), &[])
     };
 }
 pub(crate) use word_list;
@@ -379,15 +387,35 @@ pub(crate) use word_list;
 const BEGINNINGS: usize = 4096;
 
 impl<'a> WordList<'a> {
-    pub(crate) const fn new(words: &'a [&'a str]) -> Self {
-        let mut begins = [0; BEGINNINGS / 64];
+    pub(crate) const fn new(words: &'a [&'a str], pieces: &'a [&'a str]) -> Self {
+        let mut beginnings = [0; BEGINNINGS / 64];
         let mut at = 0;
         while at < words.len() {
             let (slot, bit) = beginning(words[at].as_bytes());
-            begins[slot] |= bit;
+            beginnings[slot] |= bit;
             at += 1;
         }
-        Self { words, begins }
+        Self { words, beginnings, pieces }
+    }
+
+    /// Whether `text` contains one of them in any language.
+    pub(crate) fn is_said(&self, text: &str) -> bool {
+        has_piece(text, self.pieces) || self.is_in(&normalised(text))
+    }
+
+    /// As [`Self::is_said`] of a text whose `normalised` form is known.
+    pub(crate) fn is_said_in(&self, text: &str, normalised: &str) -> bool {
+        self.is_in(normalised) || has_piece(text, self.pieces)
+    }
+
+    /// Whether `text` starts with one of them in any language.
+    pub(crate) fn begins(&self, text: &str) -> bool {
+        self.begins_in(text, usize::MAX)
+    }
+
+    /// As [`Self::begins`] if the phrases have no more than so many words.
+    pub(crate) fn begins_in(&self, text: &str, most_words: usize) -> bool {
+        starts_with_piece(text, self.pieces) || self.may_start(text) && self.starts(&first_words(text, most_words))
     }
 
     /// Whether `normalised` text contains one of them.
@@ -405,7 +433,7 @@ impl<'a> WordList<'a> {
     /// Whether `word`, which is in lower case, is one of them.
     pub(crate) fn has(&self, word: &str) -> bool {
         let (slot, bit) = beginning(word.as_bytes());
-        self.begins[slot] & bit != 0 && self.words.contains(&word)
+        self.beginnings[slot] & bit != 0 && self.words.contains(&word)
     }
 
     /// Whether `normalised` text starts with one of them.
@@ -425,13 +453,13 @@ impl<'a> WordList<'a> {
         }
         let lower = |at: usize| beginning_of.get(at).map_or(0, |byte| LOWER[*byte as usize]);
         let (slot, bit) = beginning(&[0, 1, 2].map(|at| if lower(at) == 0 { b' ' } else { lower(at) }));
-        self.begins[slot] & bit != 0
+        self.beginnings[slot] & bit != 0
     }
 
     /// Those with which `rest` begins.
     fn at(&self, rest: &[u8]) -> impl Iterator<Item = &'a str> {
         let (slot, bit) = beginning(rest);
-        let words = if self.begins[slot] & bit == 0 { &[] } else { self.words };
+        let words = if self.beginnings[slot] & bit == 0 { &[] } else { self.words };
         words.iter().copied().filter(move |word| is_word_at(rest, word.as_bytes()))
     }
 }
@@ -489,6 +517,11 @@ fn begins_piece(byte: u8) -> bool {
 pub(crate) fn may_be_unspaced(text: &str) -> bool {
     // The loop is compiled to vector instructions.
     text.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE2))
+}
+
+/// How many characters of scripts without spaces between words `text` has.
+pub(crate) fn unspaced(text: &str) -> usize {
+    if may_be_unspaced(text) { text.chars().filter(|one| ('\u{2E80}'..='\u{FFDC}').contains(one)).count() } else { 0 }
 }
 
 /// The first and the last sentence of an answer, where answers state their outcome.
@@ -633,7 +666,7 @@ mod tests {
         #[test]
         fn what_starts_a_text_may_start_it(text in "[ .]{0,3}[aBé'\u{2019}]{0,3}[ aB'é,]{0,6}", word in "[ab']{1,3}( [ab]{1,2})?") {
             let words = [word.as_str()];
-            let list = WordList::new(&words);
+            let list = WordList::new(&words, &[]);
             proptest::prop_assert!(list.may_start(&text) || !list.starts(&normalised(&text)));
         }
 
@@ -644,7 +677,7 @@ mod tests {
             let expected = words.iter().any(|word| text.contains(&format!(" {word} ")));
             proptest::prop_assert_eq!(has_any(&text, &words), expected);
             let expected = words.iter().any(|word| text.starts_with(&format!(" {word} ")));
-            proptest::prop_assert_eq!(WordList::new(&words).starts(&text), expected);
+            proptest::prop_assert_eq!(WordList::new(&words, &[]).starts(&text), expected);
             proptest::prop_assert_eq!(starts_with_any(&text, &words), expected);
         }
     }

@@ -24,20 +24,28 @@ pub(crate) struct Withdrawal {
 
 /// One effect of a sentence on earlier ones.
 #[derive(Debug, PartialEq, Eq)]
-enum Act {
-    /// The terms are no longer used or needed, within `scope` if there is one.
-    End { terms: Vec<String>, scope: Vec<String> },
+struct Act {
+    effect: Effect,
+    terms: Vec<String>,
+    /// What the effect is limited to; empty for everything.
+    scope: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Effect {
+    /// The terms are no longer used or needed.
+    End,
     /// The terms are not wanted, which ends only a choice of them. Or they are not needed, which ends a
     /// request for exactly them.
-    Refuse { terms: Vec<String>, scope: Vec<String>, is_need: bool },
+    Refuse { is_need: bool },
     /// `chosen` replaces the terms, or `chosen` is no longer used for them.
-    Replace { terms: Vec<String>, scope: Vec<String>, chosen: Vec<String> },
+    Replace { chosen: Vec<String> },
     /// The terms are no longer forbidden.
-    Permit { verb: Option<Cue>, terms: Vec<String>, scope: Vec<String> },
-    /// The terms are chosen for `scope`. If they are common words, they exclude all others.
-    Choose { terms: Vec<String>, scope: Vec<String>, is_plain: bool },
-    /// Whatever was said about the terms no longer holds.
-    Lift { terms: Vec<String> },
+    Permit { verb: Option<Cue> },
+    /// The terms are chosen. If they are common words, they exclude all others.
+    Choose { is_plain: bool },
+    /// Whatever was said about the terms no longer holds, whatever it was limited to.
+    Lift,
 }
 
 /// What a person's sentence may end; `None` if it withdraws nothing, asks, or states a condition.
@@ -56,7 +64,8 @@ pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
     // A partial permission leaves the rest forbidden.
     let is_partial = clauses.iter().any(|clause| clause.has(Cue::Limit) || clause.has(Cue::Tail));
     let acts: Vec<Act> = clauses.into_iter().flat_map(|clause| clause.acts(sentence)).collect();
-    let acts: Vec<Act> = acts.into_iter().filter(|act| !is_partial || !matches!(act, Act::Permit { .. })).collect();
+    let acts: Vec<Act> =
+        acts.into_iter().filter(|act| !is_partial || !matches!(act.effect, Effect::Permit { .. })).collect();
     (!acts.is_empty()).then_some(Withdrawal { acts, is_partial })
 }
 
@@ -64,7 +73,7 @@ impl Withdrawal {
     /// Whether it ends the constraint or decision `sentence`.
     pub(crate) fn ends(&self, sentence: &str) -> bool {
         let lower = OnceCell::new();
-        let is_near = |act: &Act| act.terms().chain(act.scope()).any(|term| has_start_of(sentence, &lower, term));
+        let is_near = |act: &Act| act.terms.iter().chain(&act.scope).any(|term| has_start_of(sentence, &lower, term));
         if !self.acts.iter().any(is_near) {
             return false;
         }
@@ -146,59 +155,38 @@ impl Clause {
         let Self { main: terms, scope, rejected, .. } = self;
         let mut acts = Vec::new();
         if !rejected.is_empty() {
-            acts.push(Act::Replace { terms: rejected, scope: scope.clone(), chosen: terms.clone() });
+            let effect = Effect::Replace { chosen: terms.clone() };
+            acts.push(Act { effect, terms: rejected, scope: scope.clone() });
         }
-        let act = match (is_denied, has_drop) {
+        let effect = match (is_denied, has_drop) {
             _ if terms.is_empty() => None,
             (true, true) => None,
-            (false, true) => Some(Act::End { terms, scope }),
-            (true, false) if has_hold => Some(Act::Lift { terms }),
-            (true, false) if has_forbid => Some(Act::Permit { verb: None, terms, scope }),
-            (true, false) if verb == Some(Cue::Use) || verb.is_none() && is_lasting => Some(Act::End { terms, scope }),
-            (true, false) if verb.is_none() && (is_need || terms.len() <= 2) => {
-                Some(Act::Refuse { terms, scope, is_need })
-            }
-            (true, false) => None,
-            (false, false) if has_permit && !has_forbid => Some(Act::Permit { verb, terms, scope }),
+            (false, true) => Some(Effect::End),
+            (true, false) if has_hold => Some(Effect::Lift),
+            (true, false) if has_forbid => Some(Effect::Permit { verb: None }),
+            (true, false) if verb == Some(Cue::Use) || verb.is_none() && is_lasting => Some(Effect::End),
+            (true, false) if verb.is_none() && (is_need || terms.len() <= 2) => Some(Effect::Refuse { is_need }),
+            (false, false) if has_permit && !has_forbid => Some(Effect::Permit { verb }),
             (false, false) if is_choice && !has_also && !is_joined => {
-                let is_plain = are_plain(&terms, sentence);
-                Some(Act::Choose { terms, scope, is_plain })
+                Some(Effect::Choose { is_plain: are_plain(&terms, sentence) })
             }
-            (false, false) => None,
+            _ => None,
         };
-        acts.extend(act);
+        acts.extend(effect.map(|effect| {
+            let scope = if effect == Effect::Lift { Vec::new() } else { scope };
+            Act { effect, terms, scope }
+        }));
         acts
     }
 }
 
 impl Act {
-    fn terms(&self) -> impl Iterator<Item = &String> {
-        let (Self::End { terms, .. }
-        | Self::Refuse { terms, .. }
-        | Self::Replace { terms, .. }
-        | Self::Permit { terms, .. }
-        | Self::Choose { terms, .. }
-        | Self::Lift { terms }) = self;
-        terms.iter()
-    }
-
-    fn scope(&self) -> impl Iterator<Item = &String> {
-        let scope: &[String] = match self {
-            Self::End { scope, .. }
-            | Self::Refuse { scope, .. }
-            | Self::Replace { scope, .. }
-            | Self::Permit { scope, .. }
-            | Self::Choose { scope, .. } => scope,
-            Self::Lift { .. } => &[],
-        };
-        scope.iter()
-    }
-
     /// Whether it forbids one distinctive name, the only one that an earlier sentence wants, however many other words
     /// that has.
     fn bars(&self, sentence: &str) -> bool {
-        let Self::End { terms, scope } = self else { return false };
-        let ([name], []) = (terms.as_slice(), scope.as_slice()) else { return false };
+        let (Effect::End, [name], []) = (&self.effect, self.terms.as_slice(), self.scope.as_slice()) else {
+            return false;
+        };
         let Some(wanted) = wanted(sentence).filter(|_| is_name(name)) else { return false };
         let clauses = clauses(&Sentence::of(wanted));
         let names =
@@ -214,23 +202,25 @@ impl Act {
     }
 
     fn ends(&self, earlier: &Clause, sentence: &str) -> bool {
-        match self {
-            Self::End { terms, scope } => !earlier.forbids() && earlier.holds(terms, scope),
-            Self::Refuse { terms, scope, is_need } => {
+        let Self { effect, terms, scope } = self;
+        let is_held = || earlier.holds(terms, scope);
+        match effect {
+            Effect::End => !earlier.forbids() && is_held(),
+            Effect::Refuse { is_need } => {
                 let is_all = (*is_need || earlier.has(Cue::Use)) && are_in(&earlier.main, terms);
-                !earlier.forbids() && is_all && earlier.holds(terms, scope)
+                !earlier.forbids() && is_all && is_held()
             }
-            Self::Replace { terms, scope, chosen } => {
+            Effect::Replace { chosen } => {
                 let is_its_scope = || are_in(terms, &earlier.scope) && are_in(&earlier.scope, terms);
                 let is_other_scope = || is_its_scope() && are_in(chosen, &earlier.main);
-                !earlier.forbids() && (earlier.holds(terms, scope) || is_other_scope())
+                !earlier.forbids() && (is_held() || is_other_scope())
             }
-            Self::Permit { verb, terms, scope } => earlier.forbids() && earlier.is_freed(*verb, terms, scope),
-            Self::Choose { terms, scope, is_plain } => match earlier.forbids() {
-                true => earlier.is_freed(Some(Cue::Use), terms, scope),
-                false => *is_plain && are_plain(&earlier.main, sentence) && earlier.is_outdone(terms, scope),
-            },
-            Self::Lift { terms } => earlier.holds(terms, &[]),
+            Effect::Permit { verb } => earlier.forbids() && earlier.is_freed(*verb, terms, scope),
+            Effect::Choose { .. } if earlier.forbids() => earlier.is_freed(Some(Cue::Use), terms, scope),
+            Effect::Choose { is_plain } => {
+                *is_plain && are_plain(&earlier.main, sentence) && earlier.is_outdone(terms, scope)
+            }
+            Effect::Lift => is_held(),
         }
     }
 }

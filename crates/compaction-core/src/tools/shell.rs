@@ -4,6 +4,7 @@
 //! (variables, patterns, loops over files) do not count as files.
 
 use super::{FileAccess, FileUse, patch};
+use crate::text::base_name;
 
 /// Maximum bytes of a command line that is parsed. Longer ones carry data.
 const LONGEST: usize = 256 * 1024;
@@ -30,6 +31,12 @@ pub(super) fn joined(words: &[&str]) -> Option<String> {
         return Some(rest[options].to_owned());
     }
     Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+}
+
+/// The commands of a line, each as its words without quotes.
+pub(crate) fn words_of_steps(line: &str) -> Vec<Vec<String>> {
+    let words = |simple: Simple| simple.words.into_iter().map(|word| word.text).collect();
+    commands(line).into_iter().map(words).collect()
 }
 
 /// Whether the command line does nothing but apply a patch.
@@ -145,10 +152,6 @@ fn program(simple: &Simple) -> Option<(&str, &[Word])> {
 fn is_name(text: &str) -> bool {
     let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
     text.chars().all(is_part) && text.starts_with(|first: char| !first.is_ascii_digit())
-}
-
-fn base_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
 }
 
 fn writes_text(name: &str) -> bool {

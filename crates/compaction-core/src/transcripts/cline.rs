@@ -1,11 +1,17 @@
-//! Messages in the tasks that Cline and Roo export as Markdown: calls in elements, or in lines behind `[Tool Use: NAME]`.
+//! Messages of Cline and Roo, in the tasks that they export as Markdown and in their `api_conversation_history.json`: calls
+//! in elements, in lines behind `[Tool Use: NAME]`, or in blocks.
 
 use std::collections::{HashMap, VecDeque};
 
+use super::Reader;
+use super::records::Record;
 use super::shared::{Piece, Shared, add_said, line_at};
-use crate::formats::node::string;
-use crate::json::Json;
+use super::tree::{Tree, items, text_at, text_block, time_of};
+use crate::formats::Format;
+use crate::formats::node::{object, string, with};
+use crate::json::{self, Json};
 
+const API: &str = "cline";
 const THINKING: &str = "thinking";
 const REASONING: &str = "[Reasoning]";
 const TOOL_USE: &str = "[Tool Use: ";
@@ -16,10 +22,22 @@ const MAX_TOOL: usize = 2 << 10;
 /// What stands before the other results.
 const NATIVE: &str = "[Tool]";
 const NATIVE_ERROR: &str = "[Tool (Error)]";
-/// Elements behind a result that are no part of it.
+/// Elements behind a result, or behind what the program wrote, that are no part of it.
 const BEHIND_RESULTS: [&str; 3] = ["<environment_details>", "<user_message>", "<task>"];
-/// Beginnings of results of calls that failed.
-const FAILED: [&str; 2] = ["The tool execution failed", "The user denied this operation"];
+/// The element in which the program tells the state of the editor.
+const DETAILS: (&str, &str) = ("<environment_details>", "</environment_details>");
+/// Lines in it that name the working directory.
+const DIRECTORIES: [&str; 2] = ["# Current Working Directory (", "# Current Workspace Directory ("];
+/// Beginnings of other lines from which on the program speaks.
+const PROGRAM: [&str; 2] = ["[TASK RESUMPTION]", "# task_progress "];
+/// What the last line of a message of the program says.
+const AUTOMATED: &str = "(This is an automated message, so do not respond to it conversationally";
+/// Beginnings of results of calls that failed. Later versions of Roo write JSON.
+const FAILED: [&str; 4] =
+    ["The tool execution failed", "The user denied this operation", "{\"status\":\"error\"", "{\"status\":\"denied\""];
+/// The first line of the result of a command that failed.
+const EXECUTED: &str = "Command executed";
+const UNSUCCESSFUL: &str = "Command execution was not successful";
 /// Arguments that are texts, so that they may have anything in them, also their own end tag.
 const TEXTS: [&str; 9] =
     ["content", "diff", "result", "response", "patch", "old_string", "new_string", "message", "text"];
@@ -217,46 +235,263 @@ fn native_arguments(text: &str, from: usize) -> (Json<'static>, usize) {
     (Json::Object(members.filter(|(key, value)| key != "input" || value.as_str() != Some("")).collect()), at)
 }
 
-/// The parts of a message with the role of the person: results of calls, and words.
-pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    let mut result: Option<(String, String, bool)> = None;
-    while at < text.len() {
-        let line = line_at(text, at);
-        let bare = line.trim_end();
-        let begun = match bare {
-            NATIVE | NATIVE_ERROR => {
-                let call = shared.native.pop_front();
-                call.map(|(id, name)| ((id, name, bare == NATIVE_ERROR), at + line.len()))
+/// Whether a value is a message of the person in `api_conversation_history.json`.
+pub(super) fn is_message(value: &Json<'_>) -> bool {
+    let is_person = text_at(value, &["role"]) == Some("user") && value.get("type").is_none();
+    let is_ours = |text: &str| BEHIND_RESULTS.iter().any(|start| text.trim_start().starts_with(start));
+    is_person && value.get("content").is_some_and(|content| texts_of(content).any(is_ours))
+}
+
+/// Working directory and time that a message in `api_conversation_history.json` names.
+pub(super) fn identify(value: &Json<'_>) -> (Option<String>, Option<String>, Option<i64>) {
+    let content = value.get("content");
+    let directory = content.and_then(|content| texts_of(content).find_map(directory_in)).map(str::to_owned);
+    (None, directory, time_of(value.get("ts")))
+}
+
+/// The directory in `# Current Working Directory (/work) Files`.
+fn directory_in(text: &str) -> Option<&str> {
+    let details = &text[text.find(DETAILS.0)?..];
+    let line = details.lines().find_map(|line| DIRECTORIES.iter().find_map(|start| line.strip_prefix(start)))?;
+    line.rsplit_once(')').map(|(directory, _)| directory)
+}
+
+/// The texts of a message: the content itself, or its blocks.
+fn texts_of<'a>(content: &'a Json<'_>) -> impl Iterator<Item = &'a str> {
+    let blocks = if let Json::Array(blocks) = content { &blocks[..] } else { &[] };
+    content.as_str().into_iter().chain(blocks.iter().filter_map(|block| text_at(block, &["text"])))
+}
+
+/// Reads `api_conversation_history.json`: messages in the shape of Anthropic's interface. Their texts are those of the
+/// Markdown. Later versions have blocks for calls, and some of them have the results of these calls in texts.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    shared: Shared,
+}
+
+impl History {
+    /// Reads the blocks of a message. Texts that follow each other are read as one.
+    fn message(&mut self, value: &Json<'static>, is_user: bool, tree: &mut Tree) {
+        let names = ["providerId", "modelId"].map(|key| text_at(value, &["modelInfo", key]));
+        let mut message = Unread { is_user, names, blocks: Vec::new() };
+        let mut text = String::new();
+        let content = value.get("content");
+        for block in items(value, "content") {
+            if let (Some("text"), Some(more)) = (text_at(block, &["type"]), text_at(block, &["text"])) {
+                text.push_str(more);
+                text.push('\n');
+                continue;
             }
-            _ => tool_in(&text[at..]).and_then(|(name, length)| {
-                let id = shared.close(name)?;
-                Some(((id, name.to_owned(), false), at + length))
-            }),
-        };
-        let is_behind = result.is_some() && BEHIND_RESULTS.iter().any(|start| line.starts_with(start));
-        if begun.is_none() && !is_behind {
-            at += line.len();
-            continue;
+            self.text(&std::mem::take(&mut text), &mut message, tree);
+            self.block(block, &mut message);
         }
-        add_words(&mut pieces, result.take(), &text[start..at]);
-        (start, at) = (at, at + line.len());
-        if let Some((call, behind)) = begun {
-            result = Some(call);
-            (start, at) = (behind, behind);
+        text.push_str(content.and_then(Json::as_str).unwrap_or_default());
+        self.text(&text, &mut message, tree);
+        message.flush(tree);
+    }
+
+    fn text(&mut self, text: &str, message: &mut Unread<'_>, tree: &mut Tree) {
+        let text = text.trim_matches('\n');
+        let pieces = match message.is_user {
+            _ if text.is_empty() => Vec::new(),
+            true => words(&mut self.shared, text),
+            false => answer(&mut self.shared, text),
+        };
+        for piece in pieces {
+            let block = match piece {
+                Piece::Text(text) | Piece::Failure(text) => text_block(&text),
+                Piece::Thought(text) => object([("type", string("thinking")), ("thinking", string(text))]),
+                Piece::Call { id, name, arguments } => object([
+                    ("type", string("tool_use")),
+                    ("id", string(id)),
+                    ("name", string(name)),
+                    ("input", arguments),
+                ]),
+                Piece::Harness(text) => {
+                    message.flush(tree);
+                    tree.add_harness(&text);
+                    continue;
+                }
+                Piece::Result { id, name, texts, is_error } => {
+                    message.flush(tree);
+                    tree.add_result(&id, &name, texts.iter().map(|text| text_block(text)).collect(), is_error);
+                    continue;
+                }
+            };
+            message.blocks.push(block);
         }
     }
-    add_words(&mut pieces, result, &text[start..]);
+
+    /// A block that is no text, as Anthropic's interface has it.
+    fn block(&mut self, block: &Json<'static>, message: &mut Unread<'_>) {
+        let text = |key: &str| text_at(block, &[key]);
+        let read = match (text("type"), text("text")) {
+            (Some("tool_use"), _) => {
+                self.shared.open(text("name").unwrap_or_default(), text("id").unwrap_or_default().to_owned());
+                block.clone()
+            }
+            (Some("tool_result"), _) => {
+                self.shared.answer(text("tool_use_id").unwrap_or_default());
+                let is_error = block.get("content").is_some_and(|content| texts_of(content).any(is_failure));
+                let is_told = block.get("is_error").is_some();
+                with(block.clone(), "is_error", Some(Json::Bool(true)).filter(|_| is_error && !is_told))
+            }
+            (Some("reasoning"), Some(thought)) => object([("type", string("thinking")), ("thinking", string(thought))]),
+            _ => block.clone(),
+        };
+        message.blocks.push(read);
+    }
+}
+
+/// The blocks of a message that are no entry yet.
+struct Unread<'a> {
+    is_user: bool,
+    /// The provider and the model.
+    names: [Option<&'a str>; 2],
+    blocks: Vec<Json<'static>>,
+}
+
+impl Unread<'_> {
+    fn flush(&mut self, tree: &mut Tree) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        let role = if self.is_user { "user" } else { "assistant" };
+        let content = Json::Array(std::mem::take(&mut self.blocks));
+        let message = object([("role", string(role)), ("content", content)]);
+        tree.add_read(Format::Anthropic, &[&message.to_compact()], |message| {
+            if !self.is_user {
+                message.set("api", json::encode_string(API));
+                for (key, name) in ["provider", "model"].into_iter().zip(self.names) {
+                    match name {
+                        Some(name) => message.set(key, json::encode_string(name)),
+                        None => {
+                            message.remove(key);
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Reader for History {
+    fn read(&mut self, record: Record, tree: &mut Tree) {
+        let Some(value) = tree.object_of(&record) else { return };
+        tree.time = time_of(value.get("ts")).unwrap_or(tree.time);
+        tree.keep(&record);
+        let role = text_at(&value, &["role"]);
+        if value.get("isSummary").and_then(Json::as_bool) == Some(true) {
+            let summary: Vec<&str> = value.get("content").into_iter().flat_map(texts_of).collect();
+            return tree.add_compaction(&summary.join("\n"), None, 0);
+        }
+        match role {
+            Some("user" | "assistant") if value.get("content").is_some() => {
+                self.message(&value, role == Some("user"), tree);
+            }
+            // Thoughts that only the model's interface can read stand by themselves.
+            _ => tree.unknown(text_at(&value, &["type"]).unwrap_or("message")),
+        }
+    }
+
+    fn flush(&mut self, _tree: &mut Tree) {}
+}
+
+/// Who wrote a part of a message with the role of the person.
+enum Author {
+    Person,
+    /// The call, its tool, and whether the text says that it failed.
+    Tool(String, String, bool),
+    Program,
+}
+
+/// The parts of a message with the role of the person: results of calls, words, and what the program wrote.
+pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let (mut start, mut at, mut author) = (0, 0, Author::Person);
+    let mut details = Some((0, false));
+    while at < text.len() {
+        let line = line_at(text, at);
+        let next = at + line.len();
+        if line.starts_with(DETAILS.0)
+            && let Some((end, is_last)) = end_of_details(text, at, &mut details)
+        {
+            // A file that was read can have such an element, too. The program's own stands at the end.
+            if !is_last {
+                at = next;
+                continue;
+            }
+            add_part(&mut pieces, std::mem::replace(&mut author, Author::Person), &text[start..at]);
+            add_part(&mut pieces, Author::Program, &text[at..end]);
+            (start, at) = (end, end);
+            continue;
+        }
+        let (author_behind, behind) = match line.trim_end() {
+            bare @ (NATIVE | NATIVE_ERROR) => match shared.native.pop_front() {
+                Some((id, name)) => (Author::Tool(id, name, bare == NATIVE_ERROR), next),
+                None => (Author::Person, at),
+            },
+            _ if PROGRAM.iter().any(|start| line.starts_with(start)) => (Author::Program, at),
+            _ => match tool_in(&text[at..]).and_then(|(name, length)| Some((closed(shared, name)?, name, length))) {
+                Some((id, name, length)) => (Author::Tool(id, name.to_owned(), false), at + length),
+                None => (Author::Person, at),
+            },
+        };
+        let ends = !matches!(author, Author::Person) && BEHIND_RESULTS.iter().any(|start| line.starts_with(start));
+        if !matches!(author_behind, Author::Person) || ends {
+            add_part(&mut pieces, std::mem::replace(&mut author, author_behind), &text[start..at]);
+            start = behind;
+        }
+        at = next.max(behind);
+    }
+    add_part(&mut pieces, author, &text[start..]);
     pieces
 }
 
-fn add_words(pieces: &mut Vec<Piece>, result: Option<(String, String, bool)>, text: &str) {
-    let Some((id, name, is_error)) = result else { return add_said(pieces, text, false) };
+/// Where the details end that begin at `at`, and whether a part ends there. `found` is the last answer, so that no text is
+/// read twice.
+fn end_of_details(text: &str, at: usize, found: &mut Option<(usize, bool)>) -> Option<(usize, bool)> {
+    if found.is_some_and(|(end, _)| end <= at) {
+        let end = memchr::memmem::find(&text.as_bytes()[at..], DETAILS.1.as_bytes());
+        *found = end.map(|end| at + end + DETAILS.1.len()).map(|end| (end, ends_part(&text[end..])));
+    }
+    *found
+}
+
+/// Whether nothing but another part is behind an element of the program.
+fn ends_part(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    rest.is_empty() || tool_in(rest).is_some() || BEHIND_RESULTS.iter().any(|start| rest.starts_with(start))
+}
+
+/// The call that a result answers. The result of `use_subagents` names `subagents`.
+fn closed(shared: &mut Shared, name: &str) -> Option<String> {
+    shared.close(name).or_else(|| shared.close(&format!("use_{name}")))
+}
+
+fn add_part(pieces: &mut Vec<Piece>, author: Author, text: &str) {
     let text = text.trim_matches('\n');
-    let is_error = is_error || FAILED.iter().any(|start| text.starts_with(start));
-    let texts = if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
-    pieces.push(Piece::Result { id, name, texts, is_error });
+    match author {
+        Author::Tool(id, name, is_error) => {
+            let is_error = is_error || is_failure(text);
+            let texts = if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
+            pieces.push(Piece::Result { id, name, texts, is_error });
+        }
+        _ if text.trim().is_empty() => {}
+        Author::Person if !is_automated(text) => pieces.push(Piece::Text(text.to_owned())),
+        _ => pieces.push(Piece::Harness(text.to_owned())),
+    }
+}
+
+/// Whether a result says that its call failed.
+fn is_failure(text: &str) -> bool {
+    let first = line_at(text, 0);
+    FAILED.iter().any(|start| text.starts_with(start)) || (first.starts_with(EXECUTED) && first.contains(UNSUCCESSFUL))
+}
+
+/// Whether a message says at its end that nobody wrote it.
+fn is_automated(text: &str) -> bool {
+    text.trim_end().lines().next_back().is_some_and(|last| last.contains(AUTOMATED))
 }
 
 /// The tool that `[NAME for 'x'] Result:` at the start of a text names, and the length of that.

@@ -21,26 +21,26 @@ pub(super) fn is_time(line: &str) -> bool {
     line.starts_with(SUB.0) && line.ends_with(SUB.1)
 }
 
-/// What a line says if it is the heading of a section. `is_behind_time` says that the time of a section is before it.
+/// What a line says if it is the heading of a section. `follows_timestamp` says that the time of a section is before it.
 /// Sections of sub-agents have no times, and later versions have no signs.
-pub(super) fn heading(line: &str, is_behind_time: bool) -> Option<Heading> {
+pub(super) fn heading(line: &str, follows_timestamp: bool) -> Option<Heading> {
     let title = line.strip_prefix(HEADING)?;
     let signed = title.split_once(' ').filter(|(sign, _)| !sign.is_ascii());
     let (sign, name) = signed.unwrap_or(("", title));
-    if sign.is_empty() && !is_behind_time {
+    if sign.is_empty() && !follows_timestamp {
         return None;
     }
     let what = match name {
         "User" => return Some(Heading { is_user: true, ..Heading::default() }),
         "Copilot" | "Task Complete" => What::Said,
         "Reasoning" => What::Thought,
-        "Error" if is_behind_time => What::Failure,
+        "Error" if follows_timestamp => What::Failure,
         _ => match name.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
             Some((tool, rest)) if !tool.is_empty() && !tool.contains(' ') => {
                 let is_error = sign.starts_with(CROSS) || rest.to_lowercase().contains("failed");
-                What::Tool { name: tool.to_owned(), is_error, is_sure: is_behind_time }
+                What::Tool { name: tool.to_owned(), is_error, is_sure: follows_timestamp }
             }
-            _ if is_behind_time || name == "Info" => What::Other,
+            _ if follows_timestamp || name == "Info" => What::Other,
             _ => return None,
         },
     };
@@ -60,7 +60,7 @@ pub(super) fn section(shared: &mut Shared, text: &str) -> Vec<Piece> {
         }
         What::Failure => pieces.push(Piece::Failure(text.trim().to_owned())),
         What::Tool { name, is_error, is_sure } => {
-            // The model writes such headings too, and an import can begin behind the heading.
+            // The model writes such headings too, and an import can begin after the heading.
             let (first, body) = text.split_once('\n').unwrap_or((text, ""));
             let is_call = first.starts_with(HEADING) && (is_sure || body.trim_start().starts_with(TITLE));
             if !is_call {

@@ -7,7 +7,7 @@ use super::records::Record;
 use super::shared::{self, Form, Shared, What};
 use super::specstory::{Piece, SpecStory, WITH_PARTS};
 use super::tree::{Answer, Group, Tree, call_block, text_block, thinking_block};
-use super::{Agent, Reader, Source};
+use super::{Agent, Reader, Source, amp};
 use crate::entry::epoch_milliseconds;
 use crate::formats::node::{object, string};
 use crate::json::Json;
@@ -63,7 +63,8 @@ pub(super) fn identify_aider(head: &str, directory: &str, source: &mut Source) {
 /// name none.
 pub(super) fn identify_export(head: &str, source: &mut Source) {
     if Form::of(source.agent).is_some() {
-        source.id = shared::session(head).unwrap_or_default().to_owned();
+        let id = if source.agent == Agent::Amp { amp::thread(head) } else { shared::session(head) };
+        source.id = id.unwrap_or_default().to_owned();
         return;
     }
     for line in head.lines() {
@@ -313,7 +314,7 @@ impl Markdown {
             _ => Kind::Assistant,
         };
         self.shared.what = heading.what;
-        if matches!(self.shared.what, What::Tool { .. }) {
+        if matches!(self.shared.what, What::Tool { .. }) || form == Form::CodexScreen {
             self.push(line);
         }
         self.has_spoken = true;
@@ -419,7 +420,8 @@ impl Markdown {
     fn add_shared(&mut self, form: Form, text: &str, is_user: bool, tree: &mut Tree) {
         let (mut blocks, mut results) = (Vec::new(), Vec::new());
         for piece in self.shared.pieces(form, text, is_user) {
-            let is_said = matches!(piece, shared::Piece::Text(_) | shared::Piece::Thought(_));
+            let is_said =
+                matches!(piece, shared::Piece::Text(_) | shared::Piece::Thought(_) | shared::Piece::Harness(_));
             if is_said && !results.is_empty() {
                 self.add_step(&mut blocks, &mut results, tree);
             }
@@ -428,6 +430,7 @@ impl Markdown {
                 shared::Piece::Text(text) => blocks.push(text_block(&text)),
                 shared::Piece::Thought(text) => blocks.push(thinking_block(&text, None)),
                 shared::Piece::Call { id, name, arguments } => blocks.push(call_block(&id, &name, arguments)),
+                shared::Piece::Harness(text) => tree.add_harness(&text),
                 shared::Piece::Failure(text) => {
                     self.add_events(vec![Event::Failure { reason: "error", text }], tree);
                 }
@@ -606,7 +609,7 @@ impl Reader for Markdown {
             self.story.has_parts |= line.trim_end() == WITH_PARTS;
             self.story.is_early |= line.trim_end() == EARLY_SPECSTORY;
         }
-        let has_title = matches!(self.dialect, Dialect::Cursor | Dialect::Shared(Form::OpenCode));
+        let has_title = matches!(self.dialect, Dialect::Cursor | Dialect::Shared(Form::OpenCode | Form::Amp));
         let may_be_title = has_title && !self.is_named && !self.has_spoken;
         let may_be_title = may_be_title && line.trim_end() != EARLY_SPECSTORY && !self.is_heading(&line);
         if let Some(title) = title_in(&line).filter(|_| may_be_title) {

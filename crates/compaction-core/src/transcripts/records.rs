@@ -17,7 +17,7 @@ const LINE_END: &str = "\n";
 /// The byte order mark that some programs write at the start of a text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The bytes behind a byte order mark, if they begin with one.
+/// The bytes after a byte order mark, if they begin with one.
 pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }

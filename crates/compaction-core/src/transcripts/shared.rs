@@ -1,20 +1,21 @@
 //! Transcripts that agents themselves export as Markdown: `/export` of opencode, `/chat share` of Gemini CLI, `/share` of
-//! Copilot CLI, and the tasks of Cline and Roo.
+//! Copilot CLI, the tasks of Cline and Roo, the conversations of Windsurf and Antigravity, the threads of Amp, and copies of
+//! Codex' screen.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use memchr::memmem::Finder;
 
 use super::specstory::Fence;
 use super::tree::{text_at, value_at};
-use super::{Agent, cline, copilot};
+use super::{Agent, amp, cline, codex_screen, copilot, windsurf};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
 /// Number of lines at the start of an export of opencode that may name the session.
 const FIRST_LINES: usize = 8;
 const RULE: &str = "---";
-const FENCE: &str = "```";
+pub(super) const FENCE: &str = "```";
 const SESSION: &str = "**Session ID:** ";
 /// Beginning of the ids of opencode's sessions.
 const SESSION_START: &str = "ses_";
@@ -44,6 +45,9 @@ pub(super) enum Form {
     Gemini,
     Cline,
     Copilot,
+    Windsurf,
+    Amp,
+    CodexScreen,
 }
 
 /// What a message is.
@@ -80,6 +84,8 @@ pub(super) enum Piece {
     Thought(String),
     /// An error of the program.
     Failure(String),
+    /// What the program wrote in the name of the person.
+    Harness(String),
     Call {
         id: String,
         name: String,
@@ -101,6 +107,9 @@ impl Form {
             Agent::Gemini => Some(Self::Gemini),
             Agent::Cline => Some(Self::Cline),
             Agent::Copilot => Some(Self::Copilot),
+            Agent::Windsurf => Some(Self::Windsurf),
+            Agent::Amp => Some(Self::Amp),
+            Agent::CodexScreen => Some(Self::CodexScreen),
             _ => None,
         }
     }
@@ -119,6 +128,15 @@ impl Form {
             let is_task = lines.next().is_some_and(|line| line.starts_with('<'));
             return (is_task || lines.any(|line| line.trim_end() == ANSWER)).then_some(Agent::Cline);
         }
+        if windsurf::is_title(first) {
+            return Some(Agent::Windsurf);
+        }
+        if amp::thread(head).is_some() {
+            return Some(Agent::Amp);
+        }
+        if codex_screen::begins(head) {
+            return Some(Agent::CodexScreen);
+        }
         Self::Gemini.heading(first).map(|_| Agent::Gemini)
     }
 
@@ -136,6 +154,9 @@ impl Form {
                 Some(Heading { model, ..Heading::default() })
             }
             Self::Copilot => copilot::heading(line, false),
+            Self::Windsurf => windsurf::heading(line),
+            Self::Amp => amp::heading(line),
+            Self::CodexScreen => codex_screen::heading(line),
             Self::Cline => {
                 let is_user = matches!(line, PERSON | RESULTS);
                 let what = if line == REASONING { What::Thought } else { What::Said };
@@ -211,6 +232,8 @@ pub(super) struct Shared {
     calls: u64,
     /// The calls without a result, by their tools.
     open: HashMap<String, VecDeque<String>>,
+    /// Calls that a result with their id answered.
+    answered: HashSet<String>,
     /// The same of calls whose results do not name the tool: ids and tools.
     pub(super) native: VecDeque<(String, String)>,
     /// What the message is.
@@ -226,14 +249,22 @@ impl Shared {
         self.before.2.clone_from(&self.last);
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
         // The output of a tool can be an export. It ends before the rule.
-        let is_inside = matches!(self.quote, Quote::Open | Quote::Nested) && self.last[0] != FENCE;
+        let before = &self.last[usize::from(form == Form::Amp)];
+        let is_inside = matches!(self.quote, Quote::Open | Quote::Nested) && before != FENCE;
         let heading = match form {
             Form::Copilot => self.section(line),
+            // These have no rules between messages.
+            Form::Windsurf | Form::Amp | Form::CodexScreen => form.heading(line).filter(|_| !is_inside),
             form => form.heading(line).filter(|_| is_behind_rule && !is_inside),
         };
-        let begins = line.trim_end() == FENCE && matches!(self.last[1].as_str(), OUTPUT | ERROR);
+        let label = self.last[1].as_str();
+        let has_output = match form {
+            Form::Amp => amp::is_result(label),
+            _ => matches!(label, OUTPUT | ERROR),
+        };
+        let begins = has_output && line.trim_end() == FENCE;
         self.quote = match self.quote {
-            _ if heading.is_some() || form != Form::OpenCode => Quote::None,
+            _ if heading.is_some() || !matches!(form, Form::OpenCode | Form::Amp) => Quote::None,
             Quote::None if begins => Quote::Open,
             quote => quote.next(line),
         };
@@ -246,9 +277,9 @@ impl Shared {
 
     /// The same for Copilot CLI, whose fences are longer than those inside in later versions.
     fn section(&mut self, line: &str) -> Option<Heading> {
-        let is_behind_time = copilot::is_time(&self.last[1]);
-        let is_inside = self.fence.is_open() && (self.fence.is_long() || !is_behind_time);
-        let heading = copilot::heading(line.trim_end(), is_behind_time).filter(|_| !is_inside);
+        let follows_timestamp = copilot::is_time(&self.last[1]);
+        let is_inside = self.fence.is_open() && (self.fence.is_long() || !follows_timestamp);
+        let heading = copilot::heading(line.trim_end(), follows_timestamp).filter(|_| !is_inside);
         match heading {
             Some(_) => self.fence = Fence::default(),
             None => self.fence.read(line),
@@ -269,6 +300,10 @@ impl Shared {
             Form::OpenCode => self.parts(text),
             Form::Gemini => self.marked(text, is_user),
             Form::Copilot => copilot::section(self, text),
+            Form::Windsurf => windsurf::pieces(self, text),
+            Form::Amp if is_user => amp::words(self, text),
+            Form::Amp => amp::answer(self, text),
+            Form::CodexScreen => codex_screen::pieces(self, text),
             Form::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
             Form::Cline if is_user => cline::words(self, text),
             Form::Cline => cline::answer(self, text),
@@ -298,10 +333,16 @@ impl Shared {
 
     /// The oldest call of a tool that waits for its result.
     pub(super) fn close(&mut self, name: &str) -> Option<String> {
-        self.open.get_mut(name)?.pop_front()
+        let open = self.open.get_mut(name)?;
+        std::iter::from_fn(|| open.pop_front()).find(|id| !self.answered.remove(id))
     }
 
-    /// The parts of an answer of opencode. A blank line precedes each. Nothing tells where a thought ends and a text
+    /// Records a result that names its call.
+    pub(super) fn answer(&mut self, id: &str) {
+        self.answered.insert(id.to_owned());
+    }
+
+    /// The parts of an answer of opencode. A blank line precedes each. Nothing marks where a thought ends and a text
     /// begins. What ends a message stays text, because the answer to the person is in it.
     fn parts(&mut self, text: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
@@ -338,10 +379,15 @@ impl Shared {
         pieces
     }
 
-    /// Reads a call of opencode behind its name. Returns where it ends.
+    /// Reads a call of opencode after its name. Returns where it ends.
     fn tool(&mut self, text: &str, from: usize, name: &str, is_early: bool, pieces: &mut Vec<Piece>) -> usize {
         let mut at = from;
         let (mut arguments, mut texts, mut is_error) = (Json::Null, Vec::new(), false);
+        // In early versions, calls are in fences.
+        let begins_next = |line: &str, next: usize| match is_early {
+            true => line.trim_end() == FENCE && line_at(text, next).starts_with(EARLY_TOOL),
+            false => line.starts_with(TOOL),
+        };
         loop {
             let next = behind_blank(text, at);
             let label = line_at(text, next);
@@ -356,10 +402,10 @@ impl Shared {
             }
             let inside = fence + opening.len();
             let (end, behind) =
-                if label == INPUT { end_of_json(text, inside) } else { end_of_quote(text, inside, is_early) };
+                if label == INPUT { end_of_json(text, inside) } else { end_of_quote(text, inside, begins_next) };
             let body = &text[inside..end];
             let body = body.strip_suffix('\n').unwrap_or(body);
-            // The fence around the call ends directly behind it.
+            // The fence around the call ends directly after it.
             let body = body.strip_suffix("\n```").filter(|_| is_early).unwrap_or(body);
             if label == INPUT {
                 let Ok(json) = Json::parse(body) else { break };
@@ -463,8 +509,8 @@ pub(super) fn behind_blank(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Where the JSON text in a fence ends, and where the text behind the fence begins. No line of it begins with a fence.
-fn end_of_json(text: &str, from: usize) -> (usize, usize) {
+/// Where the JSON text in a fence ends, and where the text after the fence begins. No line of it begins with a fence.
+pub(super) fn end_of_json(text: &str, from: usize) -> (usize, usize) {
     let mut at = from;
     while at < text.len() {
         let line = line_at(text, at);
@@ -477,17 +523,14 @@ fn end_of_json(text: &str, from: usize) -> (usize, usize) {
 }
 
 /// The same for an output. Without an end by the rules of [`Quote`] before the next call, the first fence before a blank
-/// line ends it, or the end of the text. `is_early` says that calls are in fences, as in early versions.
-fn end_of_quote(text: &str, from: usize, is_early: bool) -> (usize, usize) {
+/// line ends it, or the end of the text. `begins_next` tells whether the next call begins at a line, given where the line
+/// behind it begins.
+pub(super) fn end_of_quote(text: &str, from: usize, begins_next: impl Fn(&str, usize) -> bool) -> (usize, usize) {
     let (mut at, mut quote, mut last, mut first) = (from, Quote::Open, (from, from), None);
     while at < text.len() {
         let line = line_at(text, at);
         let next = at + line.len();
-        let is_call = || match is_early {
-            true => line.trim_end() == FENCE && line_at(text, next).starts_with(EARLY_TOOL),
-            false => line.starts_with(TOOL),
-        };
-        if let Some(first) = first.filter(|_| is_call()) {
+        if let Some(first) = first.filter(|_| begins_next(line, next)) {
             return first;
         }
         let is_blank = line.trim().is_empty();

@@ -230,7 +230,11 @@ fn an_import_may_end_inside_a_call() {
         "opencode-shared",
         "gemini",
         "cline",
+        "cline-environment",
         "copilot",
+        "windsurf",
+        "amp",
+        "codex-screen",
     ];
     for name in names {
         let bytes = bytes_of(name);
@@ -254,6 +258,11 @@ fn an_import_may_end_inside_a_call() {
 fn marks_without_an_end_lose_nothing() {
     let opencode = "# T\n\n**Session ID:** ses_1\n\n---\n\n## Assistant\n\n";
     let gemini = "## MODEL \u{2728}\n\n";
+    let amp = "---\nthreadId: T-1\n---\n\n## Assistant\n\n";
+    let amp_calls = "**Tool Use:** `a`\n\n```json\n{}\n```\n\n".repeat(16_000);
+    let details = ["<environment_details>\n".repeat(16_000), "</environment_details>".to_owned()].concat();
+    let blank = "\n".repeat(400_000);
+    let codex = "\u{203a} a\n\n\u{2022} Edited 2 files (+1 -0)\n";
     for (start, part) in [
         (opencode, "**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
         (opencode, "```\n\ntext\n\n**Tool: a**\n\n**Output:**\n```\n```x\n\n"),
@@ -266,6 +275,18 @@ fn marks_without_an_end_lose_nothing() {
         ("# Copilot CLI Session\n\n<sub>1s</sub>\n\n### `a`\n\n", "<details>\n<summary>Arguments</summary>\n\n"),
         ("# Copilot CLI Session\n\n<sub>1s</sub>\n\n### `a`\n\n", "\n---\n\n<sub>1s</sub>\n"),
         (gemini, "**Tool Command**:\n```json\n{"),
+        ("**User:**\n\n<task>\n", "<environment_details>\n"),
+        ("**User:**\n\n<task>\n", "<environment_details></environment_details>x\n"),
+        (&["**User:**\n\n<task>\n", &details, &blank].concat(), "x\n"),
+        ("# Chat Conversation\n\n### User Input\n\n", "*User accepted the command `\n\n"),
+        ("# Chat Conversation\n\n### User Input\n\n", "*User accepted the command `x`*x`*\n\n"),
+        (amp, "## Assistant\n\n**Tool Use:** `a`\n\n```json\n{\n"),
+        (amp, "**Tool Use:** `a`\n\n```json\n{}\n```\n"),
+        (&[amp, &amp_calls, "## User\n\n"].concat(), "**Tool Result:** `a`\n\n```\n```x\n"),
+        (&[amp, &amp_calls, "## User\n\n"].concat(), "**Tool Result:** `a`\n\n\n\n"),
+        (codex, "  \u{2514} a (+1 -0)\n"),
+        (codex, "\u{2022} Ran a\n  \u{2502} b\n"),
+        ("\u{203a} a\n\n\u{2022} Explored\n", "  \u{2514} Read a, b\n"),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
     ] {
         // So many that reading the rest again for each of them would take minutes.
@@ -491,22 +512,25 @@ fn a_session_file_of_opencode_can_change() {
     assert!(again[0].is_again && again[0].is_file && again[0].content == files[0].1);
 }
 
-/// A list can have each element on a line of its own, and few lines.
+/// A list can have each element on a line of its own, and few lines, or be one line.
 #[test]
 fn a_document_is_not_taken_for_lines() {
     let event = |id: usize| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
     let check = |start: &str, count: usize, end: &str| {
         let events: Vec<String> = (0..count).map(event).collect();
-        let text = format!("{start}\n{}\n{end}\n", events.join(",\n"));
-        let source = identify(detect(text.as_bytes()).unwrap(), text.as_bytes(), "list", "/work");
-        assert_eq!(source.shape, Shape::Document, "{text}");
-        let (_, report, _) = imported(&source, text.as_bytes(), Existing::default());
-        assert_eq!(report.messages, count as u64, "{text}");
+        for line_end in ["\n", ""] {
+            let text = format!("{start}{line_end}{}{line_end}{end}\n", events.join(&format!(",{line_end}")));
+            let source = identify(detect(text.as_bytes()).expect(&text), text.as_bytes(), "list", "/work");
+            assert_eq!(source.shape, Shape::Document, "{text}");
+            let (_, report, _) = imported(&source, text.as_bytes(), Existing::default());
+            assert_eq!(report.messages, count as u64, "{text}");
+        }
     };
     check("[", 1, "]");
     check("[", 2, "]");
     check("{\"trajectory\":[", 1, "]}");
     check("\u{feff}{\"trajectory\":[", 40, "]}");
+    check("{\"events\":[", 2, "]}");
 }
 
 #[test]
@@ -641,7 +665,7 @@ fn a_first_value_that_goes_on_beyond_the_head_is_judged_by_its_start() {
         let text = text.replace("LONG", &long);
         assert_eq!(detect(&text.as_bytes()[..HEAD_BYTES]), None, "{}", &text[..40]);
     }
-    // The end of a transcript that is still being written tells nothing yet.
+    // The end of a transcript that is still being written means nothing yet.
     assert_eq!(detect(&claude.as_bytes()[..100]), None);
 }
 
@@ -702,7 +726,7 @@ proptest::proptest! {
     }
 }
 
-/// The first imports did not tell the start of a transcript apart: their digest has all of it.
+/// The first imports did not treat the start of a transcript separately: their digest has all of it.
 #[test]
 fn an_import_that_stored_one_digest_is_continued() {
     let bytes = bytes_of("codex");

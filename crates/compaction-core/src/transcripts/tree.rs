@@ -12,7 +12,7 @@ use crate::entry::EntryId;
 use crate::formats::node::{object, string, with};
 use crate::formats::{self, Calls, Format};
 use crate::json::{self, Json, RawObject};
-use crate::message::Message;
+use crate::message::{HARNESS_TYPE, Message};
 
 /// Maximum number of problems that a report describes. Further problems are only counted.
 const SHOWN_PROBLEMS: usize = 20;
@@ -369,6 +369,13 @@ impl Tree {
     /// Adds a user message.
     pub(super) fn add_user(&mut self, content: Json<'static>) {
         self.add_json(object([("role", string("user")), ("content", content)]));
+    }
+
+    /// Adds what an agent's program wrote in the name of the person.
+    pub(super) fn add_harness(&mut self, text: &str) {
+        let members = [("customType", string(HARNESS_TYPE)), ("content", string(text)), ("display", Json::Bool(true))];
+        self.report.messages += 1;
+        self.add("custom_message", &object(members).to_compact());
     }
 
     /// Adds a system message.

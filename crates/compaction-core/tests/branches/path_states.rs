@@ -1,13 +1,14 @@
 //! Model and thinking level that compactions carry agree with a walk to the root.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use crate::common::{Counted, branch, carrying, project};
 use crate::promises::lines;
-use compaction_core::entry::{Entry, EntryKind};
+use compaction_core::entry::{Entry, EntryHeader, EntryKind};
 use compaction_core::json::RawObject;
-use compaction_core::projection::{PathState, Projection};
+use compaction_core::projection::{Branch, PathState, Projection};
 use proptest::prelude::*;
 
 /// The branch with the state of the path in each compaction that `is_ours` selects.
@@ -62,6 +63,36 @@ fn a_state_of_another_path_is_ignored() {
         members.set("details", details.as_str());
         branch[3] = Arc::new(Entry::parse(&members.to_json()).unwrap());
         assert_eq!(project(&branch).thinking_level(), expected, "{details}");
+    }
+}
+
+/// Counts the bodies that are read.
+struct Bodies<'a>(&'a [Arc<Entry>], &'a Cell<usize>);
+
+impl Branch for Bodies<'_> {
+    type Error = Infallible;
+
+    fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, Infallible> {
+        self.0.header(depth)
+    }
+
+    fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, Infallible> {
+        self.1.set(self.1.get() + 1);
+        self.0.entry(depth)
+    }
+}
+
+#[test]
+fn a_first_kept_entry_that_is_nowhere_does_not_make_the_walk_read_the_whole_path() {
+    let past = format!("level high\nmodel p/m\n{}", "user 1\n".repeat(5000));
+    for (kept, expected, most) in [(4900, 104, 110), (2, 5002, 5010), (9999, 2, 1100)] {
+        let path = branch(&format!("{past}compaction keeps {kept}\nuser 1"));
+        let bodies = Cell::new(0);
+        let projection = Projection::of(Bodies(&path, &bodies)).unwrap();
+        assert_eq!((projection.entries().len(), projection.thinking_level()), (expected, "high"), "{kept}");
+        assert!(bodies.get() <= most, "{} bodies were read for {kept}, at most {most} should", bodies.get());
+        let depths: Vec<usize> = projection.entries()[1..].iter().map(|entry| entry.depth).rev().collect();
+        assert!(depths.is_sorted());
     }
 }
 

@@ -312,7 +312,7 @@ fn unwrapped(text: &str) -> &str {
     }
 }
 
-/// Whether the text beside a summary is short and none of it.
+/// Whether the text beside a summary is short and not part of the summary.
 fn is_aside(text: &str) -> bool {
     !has_heading(text) && text.trim().chars().count() <= MAX_PREAMBLE_CHARACTERS
 }

@@ -17,6 +17,8 @@ pub(super) enum Check {
     /// The match is no part of a longer word, as occurs by chance in encoded data, and is no made-up token of a
     /// document.
     Issued,
+    /// The digits are the PIN of a person or a card, by what stands before the label and by how it is written.
+    Pin,
     /// The value is no placeholder.
     NoPlaceholder,
     /// The value is no placeholder and no word: it has digits, symbols, or the mixed case of encoded data.
@@ -119,6 +121,10 @@ const SENTENCE_WORDS: &[&str] = listed!(TABLES, "sentence words");
 pub(super) const VERBS: &[&str] = listed!(TABLES, "verbs");
 /// Words before the name of a user.
 const USERS: &[&str] = listed!(TABLES, "users");
+/// Words before `pin` in labels of the PIN of a person or a card.
+const PIN_OWNERS: &[&str] = listed!(TABLES, "pin owners");
+/// Words before `pin` in labels of pins of hardware and of versions.
+const HARDWARE: &[&str] = listed!(TABLES, "hardware and versions");
 /// Words before `token` in names of tokens that are not secret, such as positions in a list.
 const OPEN_TOKENS: &[&str] = listed!(TABLES, "open tokens");
 
@@ -176,6 +182,7 @@ impl Check {
         let is_random = || is_value() && !is_code(secret, after) && looks_random(secret);
         match self {
             Self::None | Self::PrivateKey => true,
+            Self::Pin => is_pin(found),
             Self::Issued => (is_cut || is_whole(found)) && !is_made_up(secret),
             Self::NoPlaceholder => is_value(),
             Self::Credential => is_value() && (is_unlike_words(secret) || is_encoded(secret)),
@@ -294,6 +301,35 @@ impl Check {
             Self::SessionCookie => (is_random() || is_dense(secret)) && !is_hyphenated(secret),
         }
     }
+}
+
+/// Whether a label tells the PIN of a person or a card. Pins of hardware and of versions are also written with a colon.
+/// They have less than four digits, no owner, and small letters.
+fn is_pin(found: &Found<'_>) -> bool {
+    let label = &found.text[found.keyword..found.secret.start];
+    let before = line_before(found.text, found.keyword);
+    let joint = before.trim_end_matches(|character: char| !character.is_alphanumeric());
+    let gap = &before[joint.len()..];
+    let (owner, is_owned) = match joint.strip_suffix("'s").or_else(|| joint.strip_suffix("\u{2019}s")) {
+        Some(owner) if gap == " " => (owner, true),
+        _ => (joint, false),
+    };
+    let owner = owner.rsplit(|character: char| !character.is_alphanumeric()).next().unwrap_or_default();
+    // A word in front of the label is its owner if nothing ends a sentence or a value between them.
+    let owner = if matches!(gap, "" | " " | "_" | "-") { owner.to_lowercase() } else { String::new() };
+    if HARDWARE.contains(&owner.as_str()) {
+        return false;
+    }
+    let is_name = gap.is_empty() && !owner.is_empty() || gap == "_";
+    let in_capitals = label.starts_with("PIN");
+    let is_text = label.ends_with(['"', '\'']);
+    PIN_OWNERS.contains(&owner.as_str()) || is_owned || !is_name && (in_capitals || is_text)
+}
+
+/// The text before a place on its line, as far as it is looked at.
+fn line_before(text: &str, at: usize) -> &str {
+    let line = text[..at].rfind(['\r', '\n']).map_or(0, |end| end + 1);
+    &text[line.max(text.ceil_char_boundary(at.saturating_sub(MAX_LINE_PREFIX)))..at]
 }
 
 /// Whether no letter, digit or underscore touches the match.

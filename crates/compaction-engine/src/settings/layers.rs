@@ -168,10 +168,7 @@ fn stamps(files: &[PathBuf]) -> Vec<Option<Stamp>> {
 }
 
 fn stamp(metadata: &std::fs::Metadata) -> Stamp {
-    #[cfg(unix)]
     let inode = std::os::unix::fs::MetadataExt::ino(metadata);
-    #[cfg(not(unix))]
-    let inode = 0;
     Stamp { length: metadata.len(), modified: metadata.modified().ok(), inode }
 }
 

@@ -181,7 +181,6 @@ fn what_stands_around_a_summary_is_none_of_it() {
     assert!(matches!(&error, EngineError::SummaryRejected { reason } if reason == "it is empty"), "{error}");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_program_that_finds_the_prompt_too_long_gets_less_of_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -201,7 +200,6 @@ fn a_program_that_finds_the_prompt_too_long_gets_less_of_it() {
     assert!(sizes.lines().count() > 1, "{sizes}");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_program_with_a_temporary_failure_is_run_again() {
     let directory = tempfile::tempdir().unwrap();

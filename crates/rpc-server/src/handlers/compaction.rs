@@ -86,9 +86,13 @@ pub(crate) async fn prepare(
         chain => chain?,
     };
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
+    if wants(&params, PreparationPart::Requests) || wants(&params, PreparationPart::Forecast) {
+        // While the cut is prepared, another core is often idle.
+        compaction_engine::build_ahead();
+    }
     call.read(move |view| {
-        let leaf = branch_end(view, params.leaf_id)?;
-        let first_kept = params.first_kept_entry_id.map(EntryId::new);
+        let leaf = branch_end(view, params.leaf_id.take())?;
+        let first_kept = params.first_kept_entry_id.take().map(EntryId::new);
         let preview = match Preview::of(view, leaf.as_ref(), first_kept.as_ref(), &settings)? {
             Ok(preview) => preview,
             Err(refusal) => return Ok(convert::refusal(&refusal)),
@@ -96,11 +100,11 @@ pub(crate) async fn prepare(
         if params.check_summarizer {
             check_summarizers(&chain)?;
         }
-        let wants = |part| params.include.as_ref().is_none_or(|include| include.contains(&part));
+        let wants = |part| wants(&params, part);
         let focus = params.custom_instructions.as_deref();
         let requests =
             wants(PreparationPart::Requests).then(|| preview.requests(&settings, focus, limits)).transpose()?;
-        let requests = requests.map(|requests| requests.into_iter().map(request).collect());
+        let requests = requests.map(|requests| requests.into_iter().map(to_wire_request).collect());
         let forecast = wants(PreparationPart::Forecast).then(|| forecast(&preview));
         Ok(PrepareCompactionResult {
             preparation: Some(convert::preparation(&preview.preparation, wants(PreparationPart::Messages))),
@@ -112,13 +116,17 @@ pub(crate) async fn prepare(
     .await
 }
 
+fn wants(params: &PrepareCompactionParams, part: PreparationPart) -> bool {
+    params.include.as_ref().is_none_or(|include| include.contains(&part))
+}
+
 /// The least that any summary keeps after its repair.
 fn forecast(preview: &Preview) -> Forecast {
     let retention = preview.forecast();
     Forecast { score: retention.score(), retention: convert::retention(&retention) }
 }
 
-fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
+fn to_wire_request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
     wire::SummaryRequest {
         kind: request.kind.into(),
         system_prompt: request.system_prompt,
@@ -211,7 +219,7 @@ fn plan(access: &SessionAccess<'_>, compaction_id: Option<&EntryId>) -> Result<U
 }
 
 /// What the messages of a call with `previous` must begin with.
-const SUMMARY: &str = "the summary of the call that gave `previous`, as its `messages` hold it";
+const EXPECTED_SUMMARY: &str = "the summary of the call that gave `previous`, as its `messages` hold it";
 
 /// Compacts messages that the caller owns.
 pub(crate) async fn compact_messages(
@@ -399,7 +407,7 @@ fn converted(
 
 /// Removes the summary from the start of the messages, because an entry of its own holds it.
 fn remove_summary(converted: &mut Vec<Converted>, summary: &str) -> Result<(), RpcError> {
-    let missing = || RpcError::invalid_params("messages", SUMMARY);
+    let missing = || RpcError::invalid_params("messages", EXPECTED_SUMMARY);
     let first = converted.first_mut().ok_or_else(missing)?;
     let shown = Arc::new(Message::compaction_summary(summary, 0, None));
     let shown = conversation::llm_message(&shown).map(|shown| shown.display_text().into_owned()).unwrap_or_default();

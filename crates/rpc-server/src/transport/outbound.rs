@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use memchr::memchr;
 use rustix::event::PollFlags;
-use rustix::pipe::{PIPE_BUF, fcntl_setpipe_size};
+use rustix::pipe::PIPE_BUF;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -340,6 +340,7 @@ fn end_line(buffer: &mut Vec<u8>, start: usize) {
 /// Number of bytes that a ready pipe takes completely or not at all, without waiting.
 const DIRECT_BYTES: usize = PIPE_BUF;
 /// Size that a pipe is given when much is to be written. Some systems allow less.
+#[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
 /// A second handle of the sink, for short writes without the thread: waking it costs more than the write.
@@ -381,8 +382,9 @@ impl Direct {
 
     /// Enlarges the pipe, so that a large reply does not go through it in small pieces.
     fn widen(&self) {
-        // Only pipes have such a size, and a system may refuse.
-        let _ = fcntl_setpipe_size(&self.file, PIPE_BYTES);
+        // Only pipes have such a size, and a system may refuse. macOS enlarges pipes by itself.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&self.file, PIPE_BYTES);
     }
 
     fn is_ready(&self) -> bool {

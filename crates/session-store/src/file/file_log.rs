@@ -234,16 +234,9 @@ fn log_error(error: io::Error) -> LogError {
     }
 }
 
-#[cfg(unix)]
 fn append_from_now_on(file: &File) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(file)? | rustix::fs::OFlags::APPEND;
     Ok(rustix::fs::fcntl_setfl(file, flags)?)
-}
-
-#[cfg(not(unix))]
-fn append_from_now_on(_file: &File) -> io::Result<()> {
-    // Every write seeks to the end of the file first.
-    Ok(())
 }
 
 /// Maximum characters of a path in an error.
@@ -432,10 +425,6 @@ impl FileLog {
     /// Writes `bytes` with one call at the end of the file and returns their offset. Removes them again if the write
     /// was short, or if the path leads to another file now.
     fn write_at_end(&mut self, bytes: &[u8], sync: bool) -> io::Result<u64> {
-        if !cfg!(unix) {
-            // On other systems the file is not always in append mode.
-            self.file.seek(io::SeekFrom::End(0))?;
-        }
         self.is_synced = false;
         let written = write_once(&mut self.file, bytes)?;
         let outcome = if written < bytes.len() {

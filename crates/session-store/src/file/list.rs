@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,6 +22,12 @@ use crate::file::read::{Limits, for_each_in_parallel};
 use crate::file::read::{read_regular_file, write_beside};
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
+/// The file beside the sessions of a directory that names other directories, one on each line: those of sessions that
+/// were made under the name of a symbolic link to the same working directory.
+const LINKS: &str = "links";
+/// Maximum bytes of it.
+const MAX_LINKS: u64 = 64 << 10;
+
 /// One page of the sessions that `options` select. Incomplete if the work is cancelled.
 pub(crate) fn list(
     agent_dir: &Path,
@@ -32,7 +38,7 @@ pub(crate) fn list(
     let files = candidates(agent_dir, options)?;
     let filter = Filter::new(options);
     let mut sessions = summaries(&files, cache, &filter, limits);
-    cache.settle(&files);
+    cache.prune_and_save(&files);
     sessions.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     if let Some(cursor) = &options.cursor {
         sessions.retain(|summary| place(summary) > (Reverse(cursor.modified), cursor.locator.as_path()));
@@ -124,8 +130,52 @@ fn directories(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, 
         None if options.all => {
             Ok(entries(&agent_dir.join("sessions"))?.into_iter().map(|entry| entry.path()).collect())
         }
-        None => Ok(names(&options.cwd).iter().map(|cwd| directory(agent_dir, cwd)).collect()),
+        None => {
+            let own: Vec<PathBuf> = names(&options.cwd).iter().map(|cwd| directory(agent_dir, cwd)).collect();
+            let linked: Vec<PathBuf> = own.iter().flat_map(|own| linked(own)).collect();
+            Ok([own, linked].concat())
+        }
     }
+}
+
+/// The directories that [`LINKS`] in `directory` names. They lie beside it.
+fn linked(directory: &Path) -> Vec<PathBuf> {
+    let text = read_regular_file(&directory.join(LINKS), MAX_LINKS).unwrap_or_default();
+    let is_name = |name: &&str| name.starts_with("--") && name.ends_with("--") && !name.contains(['/', '\\']);
+    let text = String::from_utf8_lossy(&text);
+    text.lines().filter(is_name).map(|name| directory.with_file_name(name)).collect()
+}
+
+/// Notes that the sessions of `cwd` lie under another name than those of its canonical path, if it leads through a
+/// symbolic link. Nothing else could tell: reading every directory to find out would cost too much. A failure is logged,
+/// because the sessions are still found under their own name.
+pub(crate) fn note_link(agent_dir: &Path, cwd: &str) {
+    // On Windows, every canonical path differs from its name.
+    let (false, [own, canonical]) = (cfg!(windows), &names(cwd)[..]) else { return };
+    let (own, canonical) = (directory(agent_dir, own), directory(agent_dir, canonical));
+    if own == canonical || linked(&canonical).contains(&own) {
+        return;
+    }
+    if let Err(error) = add_link(&canonical, &own) {
+        tracing::warn!(%error, directory = %canonical.display(), "the name of a link to it was not noted");
+    }
+}
+
+fn add_link(directory: &Path, own: &Path) -> io::Result<()> {
+    let name = own.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    fs::create_dir_all(directory)?;
+    let path = directory.join(LINKS);
+    let length = fs::symlink_metadata(&path).map_or(0, |found| found.len());
+    if length + name.len() as u64 + 2 > MAX_LINKS {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    // The line feed before it ends what an interrupted write has left.
+    let line = if length > 0 { format!("\n{name}\n") } else { format!("{name}\n") };
+    let mut options = fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(line.as_bytes())
 }
 
 /// A working directory as it was named, and its canonical path: sessions of either name may be there.
@@ -189,7 +239,7 @@ impl<'a> Filter<'a> {
 }
 
 /// The directory of the sessions of `cwd`. Several working directories can share one, so only the header of a session
-/// tells where it belongs.
+/// says where it belongs.
 pub(crate) fn directory(agent_dir: &Path, cwd: &str) -> PathBuf {
     agent_dir.join("sessions").join(directory_name(cwd))
 }
@@ -205,13 +255,10 @@ pub(crate) fn file_name(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
-/// Whether two working directories are the same, also by a symbolic link or, on Windows, in another case
-/// (docs/session-format.md, "Where sessions lie").
+/// Whether two working directories are the same, also by a symbolic link (docs/session-format.md, "Where sessions lie").
 pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
     let canonical = |path: &str| fs::canonicalize(path).ok();
-    a == b
-        || (cfg!(windows) && a.eq_ignore_ascii_case(b))
-        || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
+    a == b || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
 }
 
 /// The absolute path of `text`. `~` means `home`, and relative paths start from `base`. The result has no `.` and no
@@ -322,7 +369,7 @@ impl ListCache {
     }
 
     /// Removes files that vanished from the directories of `files`, and saves the cache if it is worth it.
-    pub(super) fn settle(&self, files: &[Candidate]) {
+    pub(super) fn prune_and_save(&self, files: &[Candidate]) {
         let mut state = self.state();
         if state.files.len() > files.len() {
             state.forget(files);
@@ -354,7 +401,7 @@ impl State {
 }
 
 /// The version of the file. Files of other versions are ignored.
-const FORM: u32 = 2;
+const FORMAT_VERSION: u32 = 2;
 
 /// A larger file is not a cache of this store.
 const MAX_BYTES: u64 = 64 << 20;
@@ -380,7 +427,7 @@ fn read(path: &Path) -> io::Result<HashMap<PathBuf, CachedFile>> {
         outcome => outcome?,
     };
     let stored: Stored = serde_json::from_slice(&bytes)?;
-    if stored.form != FORM {
+    if stored.form != FORMAT_VERSION {
         return Err(io::ErrorKind::InvalidData.into());
     }
     Ok(stored.files.into_iter().map(StoredFile::into_cached).collect())
@@ -393,7 +440,7 @@ fn write(path: &Path, files: &HashMap<PathBuf, CachedFile>) -> io::Result<()> {
         outcome => outcome?,
     }
     let files = files.iter().filter_map(|(path, known)| StoredFile::of(path, known)).collect();
-    let stored = Stored { form: FORM, files };
+    let stored = Stored { form: FORMAT_VERSION, files };
     let temporary = write_beside(path, |out| Ok(serde_json::to_writer(out, &stored)?))?;
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }
@@ -519,16 +566,10 @@ fn nanoseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-#[cfg(unix)]
 fn identity(metadata: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     let changed = metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec());
     (u64::try_from(changed).unwrap_or(0), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> (u64, u64) {
-    (0, 0)
 }
 
 #[cfg(test)]

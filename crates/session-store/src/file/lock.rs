@@ -192,14 +192,8 @@ fn open(path: &Path, options: &fs::OpenOptions) -> io::Result<File> {
     if has_one_name(&file.metadata()?) { Ok(file) } else { Err(io::ErrorKind::TooManyLinks.into()) }
 }
 
-#[cfg(unix)]
 fn has_one_name(metadata: &fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(metadata) == 1
-}
-
-#[cfg(not(unix))]
-fn has_one_name(_metadata: &fs::Metadata) -> bool {
-    true
 }
 
 fn holder_path(session: &Path) -> PathBuf {
@@ -208,14 +202,8 @@ fn holder_path(session: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-#[cfg(unix)]
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-#[cfg(not(unix))]
-fn host_name() -> String {
-    String::new()
 }
 
 /// Number of tries for the marker, and the pause between them.

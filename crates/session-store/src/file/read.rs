@@ -7,6 +7,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::num::NonZero;
 use std::ops::{ControlFlow, Range};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{self, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -115,7 +116,7 @@ impl Source for ReadFrom<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.end.saturating_sub(self.offset)).unwrap_or(usize::MAX);
         let length = buffer.len().min(left);
-        let read = read_at(self.file, &mut buffer[..length], self.offset)?;
+        let read = self.file.read_at(&mut buffer[..length], self.offset)?;
         self.offset += read as u64;
         Ok(read)
     }
@@ -139,16 +140,6 @@ impl ReadFrom<'_> {
         }
         Ok(())
     }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
 /// The start of the next data at or after `offset`; `offset` if that is not known, `end` if there is none.
@@ -189,8 +180,7 @@ impl Identity {
 
     /// The identity of the file that `path` leads to, if it is known.
     pub(crate) fn at(path: &Path) -> Option<Self> {
-        // On other systems there are no such numbers.
-        fs::metadata(path).ok().filter(|_| cfg!(unix)).map(|metadata| Self::from(&metadata))
+        fs::metadata(path).ok().map(|metadata| Self::from(&metadata))
     }
 
     /// The metadata of this file at `path`; `None` if the path leads to another file or to none. Fails if that is not
@@ -204,16 +194,9 @@ impl Identity {
 }
 
 impl From<&Metadata> for Identity {
-    #[cfg(unix)]
     fn from(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self(metadata.dev(), metadata.ino())
-    }
-
-    /// On other systems an open file cannot be replaced, so all files at a path are the same.
-    #[cfg(not(unix))]
-    fn from(_metadata: &Metadata) -> Self {
-        Self(0, 0)
     }
 }
 
@@ -403,24 +386,14 @@ fn check(metadata: &Metadata) -> Result<(), Refusal> {
 }
 
 /// Flags that do not affect a regular file and avoid waiting for a pipe.
-#[cfg(unix)]
 fn set_flags(options: &mut OpenOptions, flags: i32) {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt;
     options.custom_flags(flags | (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
 }
 
-#[cfg(not(unix))]
-fn set_flags(_options: &mut OpenOptions, _flags: i32) {}
-
-#[cfg(unix)]
 fn no_follow() -> i32 {
     rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
-}
-
-#[cfg(not(unix))]
-fn no_follow() -> i32 {
-    0
 }
 
 /// File systems that present the state of the system as regular files: proc, sysfs, debugfs, tracefs, cgroup,
@@ -543,7 +516,6 @@ pub(crate) fn replace(
 
 /// Gives a new file the owner of the old one, or only its group, as far as permitted. It is the same session, and its
 /// readers stay the same.
-#[cfg(unix)]
 fn keep_owner(file: &File, replaced: &Metadata) {
     use std::os::unix::fs::{MetadataExt, fchown};
     let is_same = file.metadata().is_ok_and(|own| (own.uid(), own.gid()) == (replaced.uid(), replaced.gid()));
@@ -555,12 +527,9 @@ fn keep_owner(file: &File, replaced: &Metadata) {
     }
 }
 
-#[cfg(not(unix))]
-fn keep_owner(_file: &File, _replaced: &Metadata) {}
-
 /// Waits until the directory entries next to `path` are on the disk.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(directory_of(path))?.sync_all() } else { Ok(()) }
+    File::open(directory_of(path))?.sync_all()
 }
 
 /// Keeps the file at `path` under another name, which is returned. Never overwrites an earlier backup.

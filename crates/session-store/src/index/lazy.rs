@@ -172,6 +172,9 @@ const FIRST_BYTES: u64 = 1 << 16;
 /// Maximum bytes of one read, unless a line is longer. A walk that ends in the middle of a part has read the rest of it
 /// for nothing.
 const STEP_BYTES: u64 = 1 << 18;
+/// The same where a read takes microseconds. The allocator of the usual C library gives a larger block pages of its own,
+/// and making pages takes longer than reading into them.
+const QUICK_STEP_BYTES: u64 = 120 << 10;
 
 /// Maximum bytes of a tail. Reading more takes as long as reading the headers of a file several times larger.
 const MAX_BYTES: u64 = 4 << 20;
@@ -242,16 +245,19 @@ impl Tail {
     /// Reads some entries before the known ones. Returns `false` if there are none, if the tail would become too
     /// large, or if there is a problem. Then the whole index is needed.
     pub(crate) fn grow(&mut self, log: &dyn SessionLog) -> io::Result<bool> {
+        let most = if log.is_quick() { QUICK_STEP_BYTES } else { STEP_BYTES };
         loop {
             let start = self.start.saturating_sub(self.step).max(self.body);
             if start == self.start || self.end - start > MAX_BYTES {
                 return Ok(false);
             }
+            // The next part takes its memory.
+            self.part = (start, Vec::new());
             let bytes = log.read(Span { offset: start, length: self.start - start })?;
             // The part usually begins in the middle of a line.
             let first = if start == self.body { Some(0) } else { memchr(b'\n', &bytes).map(|at| at + 1) };
             if let Some(first) = first.filter(|&first| first < bytes.len()) {
-                self.step = (self.step * 2).min(STEP_BYTES);
+                self.step = (self.step * 2).min(most);
                 let is_added = self.add_before(start + first as u64, &bytes[first..]);
                 self.part = (start, bytes);
                 return Ok(is_added);

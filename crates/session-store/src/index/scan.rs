@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::{io, thread};
 
 use compaction_core::entry::{EntryId, EntryKind, Role};
-use compaction_core::json::RawObject;
+use compaction_core::json::{self, RawObject};
 use compaction_core::migrate::{StoredPosition, TreePosition};
 use memchr::memchr;
 
@@ -19,6 +19,7 @@ use crate::index::{HEADER_BYTES, Index, LineFacts, NO_HEADER, PackedRecord, Read
 use crate::index::{IdKey, IdText};
 use crate::line::{LineHeader, PlainHeader, lossy};
 use crate::log::{CUT_BYTES, Line, SessionLog, Span};
+use crate::words::{carries_state, may_pin};
 
 /// Number of plain messages whose slots are entered at once.
 const PLACED_AT_ONCE: usize = 1 << 10;
@@ -78,7 +79,7 @@ impl Index {
         ControlFlow::Continue(())
     }
 
-    /// Adds a line that is too long to be read. Its start may tell its position in the tree.
+    /// Adds a line that is too long to be read. Its start may give its position in the tree.
     fn read_cut_line(&mut self, line: Line<'_>) -> ControlFlow<()> {
         let number = self.lines + 1;
         let message = too_long(line.span.length, self.max_line);
@@ -253,6 +254,10 @@ impl Index {
             self.note_metadata(kind, text, slot);
             self.last = Some(slot);
         }
+        if may_describe_path(facts, text) {
+            // Records hold their slots as numbers of this size too.
+            self.describing.extend(u32::try_from(slot));
+        }
         let parent = place.parent_id.map(|id| self.ids.key(id.as_str()));
         let Span { offset, length } = span;
         let line = line_number(number);
@@ -291,6 +296,17 @@ impl Index {
             let label = object.string("label").filter(|label| !label.is_empty());
             self.labels.set(EntryId::new(target_id), label, object.string("timestamp").unwrap_or_default(), slot);
         }
+    }
+}
+
+/// Whether an entry other than a message may say something about its whole path: model, thinking level, a pin, or the
+/// state before a compaction. A compaction that cannot be read counts too, because walks report it.
+fn may_describe_path(LineFacts { kind, is_broken, .. }: LineFacts, line: &str) -> bool {
+    match kind {
+        EntryKind::ModelChange | EntryKind::ThinkingLevelChange => true,
+        EntryKind::Compaction => is_broken || carries_state(line) || json::check_value_count(line).is_err(),
+        EntryKind::Custom => may_pin(line.as_bytes()),
+        _ => false,
     }
 }
 
@@ -341,7 +357,7 @@ impl Index {
             slot.is_ok_and(|slot| records[slot].parent.is_some())
         };
         diagnostics.remove(DiagnosticKind::MissingParent, *missing_parents, named_parent);
-        diagnostics.settle();
+        diagnostics.count_unlisted();
         *missing_parents = 0;
         self.missing_ids.clear();
         self.linked = 0;

@@ -17,7 +17,6 @@ use compaction_core::pins::Pins;
 use compaction_core::projection::{Branch, ProjectedEntry, Projection};
 use compaction_core::recall::{PassageIndex, RankedPassage, RecallQuery};
 use compaction_core::undo::{self, Mark};
-use memchr::memmem;
 
 use crate::error::{Diagnostic, DiagnosticKind, StoreError};
 use crate::header::now;
@@ -27,6 +26,7 @@ use crate::log::{READ_BYTES, Span};
 use crate::session::Session;
 use crate::session::append::{Appended, NewEntry, Parent, Precondition};
 use crate::session::entries::HeldEntries;
+use crate::words;
 
 /// Maximum number of diagnostics of one path.
 const MAX_DIAGNOSTICS: usize = 1000;
@@ -54,7 +54,8 @@ impl SessionBranch<'_> {
         &self.diagnostics
     }
 
-    fn record_at(&mut self, depth: usize) -> Result<Option<Record>, StoreError> {
+    /// The position at `depth`; `None` past the end of the path, which is reported.
+    fn position_at(&mut self, depth: usize) -> Result<Option<Position>, StoreError> {
         while self.walked.len() <= depth {
             match self.walk.step()? {
                 Some(slot) => self.walked.push(slot),
@@ -64,7 +65,7 @@ impl SessionBranch<'_> {
                 }
             }
         }
-        self.session.record(self.walked[depth]).map(Some)
+        Ok(Some(self.walked[depth]))
     }
 
     fn report_end(&mut self) -> Result<(), StoreError> {
@@ -95,10 +96,10 @@ impl Branch for SessionBranch<'_> {
     type Error = StoreError;
 
     fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, StoreError> {
-        let Some(record) = self.record_at(depth)? else {
+        let Some(position) = self.position_at(depth)? else {
             return Ok(None);
         };
-        let mut header = record.header();
+        let mut header = self.session.record(position)?.header();
         // An unreadable compaction must not hide the entries before it.
         if header.kind == EntryKind::Compaction && self.entry(depth)?.kind() != EntryKind::Compaction {
             header.kind = EntryKind::Other;
@@ -121,6 +122,19 @@ impl Branch for SessionBranch<'_> {
             Err(error) => Err(error),
         }
     }
+
+    /// The whole index knows which entries may be meant. Steps within it make no records.
+    fn next_setting(&mut self, mut depth: usize, with_answers: bool) -> Result<usize, StoreError> {
+        while let Some(Position::Whole(slot)) = self.position_at(depth)? {
+            let index = self.session.index()?;
+            let is_answer = with_answers && index.role(slot) == Some(Role::Assistant);
+            if is_answer || index.may_describe_path(slot) {
+                break;
+            }
+            depth += 1;
+        }
+        Ok(depth)
+    }
 }
 
 impl Branch for &mut SessionBranch<'_> {
@@ -132,6 +146,33 @@ impl Branch for &mut SessionBranch<'_> {
 
     fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, StoreError> {
         (**self).entry(depth)
+    }
+
+    fn next_setting(&mut self, depth: usize, with_answers: bool) -> Result<usize, StoreError> {
+        (**self).next_setting(depth, with_answers)
+    }
+}
+
+/// A path as the search for pins sees it: a body that cannot concern pins is not read.
+struct PinBranch<'a>(SessionBranch<'a>);
+
+impl Branch for PinBranch<'_> {
+    type Error = StoreError;
+
+    fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, StoreError> {
+        let position = self.0.position_at(depth)?;
+        let Some(slot) = position.and_then(Position::whole) else {
+            return self.0.header(depth);
+        };
+        let index = self.0.session.index()?;
+        if matches!(index.kind(slot), EntryKind::Custom | EntryKind::Compaction) && !index.may_describe_path(slot) {
+            return Ok(Some(EntryHeader { kind: EntryKind::Other, ..index.record(slot).header() }));
+        }
+        self.0.header(depth)
+    }
+
+    fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, StoreError> {
+        self.0.entry(depth)
     }
 }
 
@@ -425,6 +466,10 @@ impl Session {
     /// The context at `leaf`, made from the one at `known`, if that is shortly before it and nothing in between
     /// changes earlier entries.
     fn grown_context(&self, leaf: &EntryId, known: &EntryId, from: &Context) -> Result<Option<Context>, StoreError> {
+        // An entry that is its own ancestor would be there twice.
+        if self.known.get().is_some_and(|index| index.has_cycle) {
+            return Ok(None);
+        }
         let mut branch = self.branch(Some(leaf))?;
         let mut added: Vec<Arc<Entry>> = Vec::new();
         loop {
@@ -454,11 +499,7 @@ impl Session {
     }
 }
 
-/// A word that every entry which pins another contains, and every compaction that lists pins. No writer escapes its
-/// letters.
-const WORD_OF_PINS: &[u8] = b"compactd";
-
-/// The part of the log, from its start, that was searched for [`WORD_OF_PINS`].
+/// The part of the log, from its start, that was searched for pins.
 #[derive(Debug, Default)]
 pub(crate) struct Searched {
     end: u64,
@@ -469,28 +510,29 @@ impl Session {
     /// The pinned entries of the path to `leaf`; `None` is the empty path.
     ///
     /// A compaction in the context lists the pins before it, if this program wrote it. Without one, the search leads
-    /// to the root. While only the end of the session is known, the log is therefore searched for pins first. That is
-    /// cheaper than building the index. Later calls search only what was added.
+    /// to the root. The whole index knows whether there are any pins, and where they may be. While only the end of the
+    /// session is known, the bytes of the log are searched for pins first. That is cheaper than building the index.
+    /// Later calls search only what was added.
     ///
     /// Fails with `EntryNotFound`, or as reading does.
     pub fn pins(&self, leaf: Option<&EntryId>) -> Result<Pins, StoreError> {
-        if self.known.get().is_some() {
-            return Pins::of(&mut self.branch(leaf)?);
+        let branch = PinBranch(self.branch(leaf)?);
+        if let Some(index) = self.known.get() {
+            return if index.may_have_pins() { Pins::of(branch) } else { Ok(Pins::default()) };
         }
         let context = self.context(leaf)?.projection;
         let near = context.entries().iter().map(|entry| entry.depth + 1).max().unwrap_or(0);
-        Pins::of_long(&mut self.branch(leaf)?, near, || Ok(self.known.get().is_some() || self.may_have_pins()?))
+        Pins::of_long(branch, near, || Ok(self.known.get().is_some() || self.may_have_pins()?))
     }
 
     fn may_have_pins(&self) -> Result<bool, StoreError> {
         let mut searched = self.searched();
         let end = self.known.end();
         while !searched.is_found && searched.end < end {
-            // The word may lie across two parts.
-            let offset = searched.end.saturating_sub(WORD_OF_PINS.len() as u64);
+            let offset = searched.end.saturating_sub(words::OVERLAP as u64);
             let span = Span { offset, length: (end - offset).min(READ_BYTES as u64) };
             let bytes = self.log.read(span).map_err(|source| self.read_error(source))?;
-            *searched = Searched { end: span.end(), is_found: memmem::find(&bytes, WORD_OF_PINS).is_some() };
+            *searched = Searched { end: span.end(), is_found: words::may_tell_of_pins(&bytes) };
         }
         Ok(searched.is_found)
     }

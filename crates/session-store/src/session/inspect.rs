@@ -162,7 +162,7 @@ impl Session {
             };
             diagnostic.into_iter().for_each(|diagnostic| found.add(diagnostic));
         }
-        found.settle();
+        found.count_unlisted();
         let mut found = found.as_slice().to_vec();
         found.sort_by(|a, b| (a.line, a.kind, &a.message).cmp(&(b.line, b.kind, &b.message)));
         found.dedup_by(|a, b| (a.line, a.kind) == (b.line, b.kind));

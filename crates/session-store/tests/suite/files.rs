@@ -34,7 +34,6 @@ fn a_new_session_is_a_file_at_once() {
     assert_eq!((text.lines().count(), session.name().unwrap()), (2, Some("my name")));
 }
 
-#[cfg(unix)]
 #[test]
 fn new_files_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
@@ -122,7 +121,6 @@ fn a_path_is_checked_without_a_lock() {
     assert_eq!(found.iter().map(|odd| odd.line).collect::<Vec<_>>(), [Some(2)]);
 }
 
-#[cfg(unix)]
 #[test]
 fn links_lead_to_one_session() {
     let place = Place::file(file(&[&user("a", None, "1")]).as_bytes());

@@ -80,7 +80,6 @@ fn a_fork_is_a_session_of_its_own() {
     assert_eq!(source.branch_ids(source.leaf_id()).unwrap()[..2], [id("a"), id("b")]);
 }
 
-#[cfg(unix)]
 #[test]
 fn forks_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;

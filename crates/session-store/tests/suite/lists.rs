@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::HEADER;
 use session_store::{
-    Durability, FileStore, ListOptions, Locator, SearchOptions, SearchQuery, SessionStore, SessionSummary,
+    CreateOptions, Durability, FileStore, ListOptions, Locator, SearchOptions, SearchQuery, SessionStore,
+    SessionSummary,
 };
 
 /// A session of `cwd` whose last message is of `second`.
@@ -115,7 +116,6 @@ fn sessions_without_messages_are_dated_by_their_header() {
     assert_eq!((page.sessions[0].modified, page.sessions[0].message_count), (1_767_225_600_000, 0));
 }
 
-#[cfg(unix)]
 #[test]
 fn links_are_followed_and_lead_to_one_session_each() {
     use std::os::unix::fs::symlink;
@@ -139,7 +139,6 @@ fn links_are_followed_and_lead_to_one_session_each() {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_directory_has_the_sessions_of_its_link_and_of_its_real_path() {
     use std::os::unix::fs::symlink;
     let (agent, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -154,6 +153,58 @@ fn a_directory_has_the_sessions_of_its_link_and_of_its_real_path() {
     check(agent.path(), &of(&link), "link real");
     check(agent.path(), &of(&real), "real");
     check(agent.path(), &ListOptions { all: true, ..of(&real) }, "link real");
+}
+
+/// Only a session that was made here tells the name of its link: pi's do not.
+#[test]
+#[cfg(unix)]
+fn a_session_that_was_made_under_a_link_is_found_from_the_real_path() {
+    use std::os::unix::fs::symlink;
+    let (agent, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let base = work.path().canonicalize().unwrap();
+    fs::create_dir(base.join("real")).unwrap();
+    fs::create_dir(base.join("other")).unwrap();
+    symlink("real", base.join("link")).unwrap();
+    symlink("real", base.join("second")).unwrap();
+    let [real, link, second, other] =
+        ["real", "link", "second", "other"].map(|name| base.join(name).to_str().unwrap().to_owned());
+    let sessions = agent.path().join("sessions");
+    let directory = |cwd: &str| sessions.join(format!("-{}--", cwd.replace('/', "-")));
+    let links = directory(&real).join("links");
+    let make = |cwd: &str, id: &str| {
+        let options = CreateOptions { cwd: cwd.to_owned(), id: Some(id.to_owned()), ..CreateOptions::default() };
+        store(agent.path()).create(&options).unwrap().close().unwrap();
+    };
+    let listed = |cwd: &str| {
+        let mut found: Vec<String> =
+            store(agent.path()).list(&of(cwd)).unwrap().sessions.into_iter().map(|one| one.session_id).collect();
+        found.sort();
+        found.join(" ")
+    };
+    make(&real, "real");
+    assert!(!links.exists());
+    make(&link, "link1");
+    make(&link, "link2");
+    make(&second, "second");
+    assert_eq!(
+        [&real, &link, &second, &other].map(|cwd| listed(cwd)),
+        ["link1 link2 real second", "link1 link2 real second", "link1 link2 real second", ""]
+    );
+    let noted = fs::read_to_string(&links).unwrap();
+    assert_eq!(noted.lines().filter(|line| line.contains("link")).count(), 1, "{noted}");
+    // The header is asked all the same: the link can lead elsewhere later.
+    fs::remove_file(base.join("second")).unwrap();
+    symlink("other", base.join("second")).unwrap();
+    assert_eq!(listed(&real), "link1 link2 real");
+    // A name that was written in part, and names that lead elsewhere, are passed over.
+    fs::write(&links, "--half-a-na\n../--x--\n--/etc--\n--").unwrap();
+    assert_eq!(listed(&real), "real");
+    make(&link, "link3");
+    assert_eq!(listed(&real), "link1 link2 link3 real");
+    // A file that cannot be read or grow stops nothing.
+    fs::write(&links, "x".repeat(70_000)).unwrap();
+    make(&link, "link4");
+    assert_eq!(listed(&real), "real");
 }
 
 #[test]

@@ -152,7 +152,6 @@ fn bytes_that_are_no_text_are_rewritten_as_they_are() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_migrated_file_keeps_its_owner() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};

@@ -1,7 +1,5 @@
 //! Files that lie where ours would, and that are none of ours.
 
-#![cfg(unix)]
-
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use compaction_core::entry::EntryId;
+use compaction_core::pins::Pins;
 use compaction_core::projection::Projection;
 use proptest::prelude::*;
 use session_store::{DiagnosticKind, NewEntry, Parent, Precondition, Session, SessionOptions, StoreError};
@@ -387,5 +388,151 @@ fn an_id_that_is_nowhere_is_not_found() {
     for place in Place::all(text(&settled_chain(1000)).as_bytes()) {
         let session = open(&place, 0).unwrap();
         assert!(matches!(session.branch(Some(&EntryId::new("none"))), Err(StoreError::EntryNotFound { .. })));
+    }
+}
+
+/// Model, thinking level and pins of the path to `leaf` by a walk over all its entries in memory.
+fn by_full_walk(session: &Session, leaf: Option<&EntryId>) -> String {
+    let path = session.branch_entries(leaf).unwrap();
+    let projection = Projection::of(path.as_slice()).unwrap();
+    told(&projection, &Pins::of(path.as_slice()).unwrap())
+}
+
+fn told(projection: &Projection, pins: &Pins) -> String {
+    let entries: Vec<_> = projection.entries().iter().map(|entry| (entry.depth, entry.entry.id().as_str())).collect();
+    let (level, model, odd) = (projection.thinking_level(), projection.model(), projection.diagnostics());
+    format!("{level} {model:?} {odd:?} {pins:?} {entries:?}")
+}
+
+/// Checks what each path of a session tells against a full walk, opened by its end and wholly.
+fn check_paths(bytes: &[u8], more: &str) {
+    for whole_bytes in [0, u64::MAX] {
+        let place = Place::memory(bytes);
+        let mut session = open(&place, whole_bytes).unwrap();
+        // A second session knows all; it must not decide what the first one reads.
+        let compare = |session: &Session| {
+            let all = open(&place, u64::MAX).unwrap();
+            let leaf = session.leaf_id();
+            let told_first = told(&session.context(leaf).unwrap().projection, &session.pins(leaf).unwrap());
+            assert_eq!(told_first, by_full_walk(&all, leaf));
+            let again = open(&place, whole_bytes).unwrap();
+            let pins_first = again.pins(leaf).unwrap();
+            assert_eq!(told(&again.context(leaf).unwrap().projection, &pins_first), by_full_walk(&all, leaf));
+            for node in all.tree().unwrap() {
+                let leaf = Some(&node.id);
+                let told = told(&session.context(leaf).unwrap().projection, &session.pins(leaf).unwrap());
+                assert_eq!(told, by_full_walk(&all, leaf), "{}", node.id);
+            }
+        };
+        compare(&session);
+        place.append_foreign(more);
+        session.refresh().unwrap();
+        compare(&session);
+        if session.tree().is_ok_and(|tree| !tree.is_empty()) {
+            let pin = r#"{"customType":"compactd.pin","data":{"entryId":"00000000","pinned":true}}"#;
+            session.append(NewEntry::new("custom", pin), Parent::Leaf).unwrap();
+            compare(&session);
+        }
+    }
+}
+
+/// The line of entry `at` of a tree whose entries set models, levels and pins, as several programs write them.
+fn telling_line(at: usize, (parent, kind, target, form): (usize, usize, usize, usize)) -> String {
+    let name = |n: usize| format!("{n:08x}");
+    let parent = match parent {
+        _ if at == 0 => "null".to_owned(),
+        0 => format!("\"{}\"", name(target)),
+        1 => "\"nowhere\"".to_owned(),
+        _ => format!("\"{}\"", name(at - 1)),
+    };
+    let target = name(target);
+    let target = if form == 9 { "nowhere" } else { &target };
+    let level = ["high", "low", "o\\u0066f"][form % 3];
+    let state = format!(
+        r#"{{"compactd":{{"summarizer":"x","pins":["{target}"],"state":{{"leafId":{parent},"model":{{"provider":"p","modelId":"s"}},"thinkingLevel":"{level}"}}}}}}"#
+    );
+    let compaction = |details: &str| {
+        let members = format!(r#""summary":"s \"compactd\"","firstKeptEntryId":"{target}","tokensBefore":1"#);
+        ("compaction", format!("{members}{details}"))
+    };
+    let (kind, members) = match kind {
+        0 => (
+            ["thinking_level_change", r"\u0074hinking_level_change"][form % 2],
+            format!(r#""thinkingLevel":"{level}""#),
+        ),
+        1 => ("model_change", format!(r#""provider":"p","modelId":"{level}""#)),
+        2 | 3 => {
+            let word =
+                ["compactd.pin", r"compactd.\u0070in", r"c\u006Fmpactd\u002Epin", "compactd.transcript", r"\\u0070"]
+                    [form % 5];
+            let data = format!(r#"{{"entryId":"{target}","pinned":{}}}"#, form < 7);
+            (["custom", r"cust\u006fm"][form % 2], format!(r#""customType":"{word}","data":{data}"#))
+        }
+        4 => compaction(""),
+        5 => compaction(r#","details":{"readFiles":["compactd"]}"#),
+        6 if form % 3 > 0 => compaction(&format!(r#","det\u0061ils":{state}"#)),
+        6 => compaction(&format!(r#","details":{}"#, state.replace("\"compactd\"", r#""\u0063ompactd""#))),
+        7 => ("context_edit", format!(r#""targetId":"{target}","replacement":null"#)),
+        8 => ("message", r#""message":{"role":"assistant","content":[],"provider":"q","model":"a"}"#.to_owned()),
+        9 => ("message", r#""message":{"role":"assistant","content":[]}"#.to_owned()),
+        _ => ("message", format!(r#""message":{{"role":"user","content":"words {at}"}}"#)),
+    };
+    format!(r#"{{"type":"{kind}","id":"{}","parentId":{parent},"timestamp":"T",{members}}}"#, name(at))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn models_levels_and_pins_are_those_of_a_full_walk(
+        drawn in prop::collection::vec((0..16usize, 0..14usize, 0..24usize, 0..10usize), 1..24),
+        more in 0..4usize,
+    ) {
+        let lines: Vec<String> = drawn.into_iter().enumerate().map(|(at, drawn)| telling_line(at, drawn)).collect();
+        let (known, more) = lines.split_at(lines.len() - more.min(lines.len()));
+        let more: String = more.iter().map(|line| format!("{line}\n")).collect();
+        check_paths(text(known).as_bytes(), &more);
+    }
+}
+
+#[test]
+fn bodies_that_cannot_concern_pins_are_not_read() {
+    let record = |own: usize| {
+        format!(
+            r#"{{"type":"custom","id":"{own:08x}","parentId":"{:08x}","timestamp":"T","customType":"compactd.transcript","data":{{"json":{{"text":"\u001b \\u0070in"}}}}}}"#,
+            own - 1
+        )
+    };
+    let mut lines = chain(6000, 3);
+    for own in (10..5000).step_by(3) {
+        lines[own] = record(own);
+    }
+    let session = open(&Place::memory(text(&lines).as_bytes()), 1 << 10).unwrap();
+    assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), []);
+    assert_eq!(session.entry_count(), None, "no index is needed to see that there are none");
+}
+
+#[test]
+fn an_escaped_word_across_two_parts_of_the_search_is_found() {
+    let before = text(&chain(6000, 3)[..2]);
+    for shift in 0..20 {
+        let pinning = |padding: usize| pin("p2", "00000001", "00000000", padding).replace("compactd", r"compact\u0064");
+        let start = before.len() + pinning(0).find(r"\u0064").unwrap();
+        let mut lines = chain(6000, 3);
+        lines[2] = lines[2].replace("00000001", "p2");
+        lines.insert(2, pinning((1 << 20) - shift - start));
+        let session = open(&Place::memory(text(&lines).as_bytes()), 1 << 10).unwrap();
+        assert_eq!(session.pins(session.leaf_id()).unwrap().ids(), [id("00000000")], "{shift}");
+    }
+}
+
+#[test]
+fn a_context_that_grows_within_a_cycle_repeats_no_entry() {
+    let lines = [user("a", Some("b"), "x"), user("b", Some("a"), "y")];
+    for place in Place::all_fast(text(&lines).as_bytes()) {
+        let session = open(&place, u64::MAX).unwrap();
+        for leaf in [id("a"), id("b"), id("a")] {
+            assert_eq!(session.context(Some(&leaf)).unwrap().projection.entries().len(), 2, "{leaf}");
+        }
     }
 }

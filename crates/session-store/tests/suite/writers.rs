@@ -168,7 +168,6 @@ const LIMITED: &str = "SESSION_STORE_TEST_LIMITED";
 
 /// Runs this test again in a process whose files may not pass 1024 bytes, so that the system cuts
 /// a write short.
-#[cfg(unix)]
 #[test]
 fn a_short_write_is_taken_back() {
     if let Some(path) = std::env::var_os(LIMITED) {
@@ -197,7 +196,6 @@ fn write_until_the_limit(path: &Path) {
     session.append(after, Parent::Leaf).unwrap();
 }
 
-#[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_written_is_read() {
     use std::os::unix::fs::PermissionsExt;

@@ -14,19 +14,30 @@ const MAX_DEPTH: usize = 12;
 /// Number of files of a directory of which one must be an event.
 const FIRST_EVENTS: usize = 8;
 
-/// A transcript on the disk.
+/// A transcript on the disk, or in standard input.
 #[derive(Debug)]
 pub(super) struct Transcript {
+    /// Its name in reports.
     pub(super) path: PathBuf,
+    /// Where its bytes are, if not at `path`.
+    pub(super) copy: Option<PathBuf>,
     /// The files with their names, for a transcript of many files.
     pub(super) files: Option<(Agent, Vec<(String, PathBuf)>)>,
+}
+
+impl Transcript {
+    /// Where its bytes are: the first file of many.
+    pub(super) fn content(&self) -> &Path {
+        let first = self.files.as_ref().and_then(|(_, files)| files.first());
+        first.map_or(self.copy.as_ref().unwrap_or(&self.path), |(_, path)| path)
+    }
 }
 
 /// The transcript at a path. A session in opencode's storage has many files.
 pub(super) fn transcript_at(path: &Path) -> Transcript {
     let storage = path.ancestors().nth(3).filter(|root| path.starts_with(root.join("session")));
     let files = storage.and_then(|root| opencode_files(root, path)).map(|files| (Agent::OpenCode, files));
-    Transcript { path: path.to_owned(), files }
+    Transcript { path: path.to_owned(), copy: None, files }
 }
 
 /// Finds the files below a directory that may be transcripts. Also returns the other files, and the
@@ -48,7 +59,7 @@ pub(super) fn transcripts_in(directory: &Path) -> Result<(Vec<Transcript>, Vec<P
         let events = directory.join("events");
         let events = if is_directory(&events) { &listed(&events, &mut skipped) } else { &names };
         if let Some(files) = events_in(events) {
-            found.push(Transcript { path: directory, files: Some((Agent::OpenHands, files)) });
+            found.push(Transcript { path: directory, copy: None, files: Some((Agent::OpenHands, files)) });
             continue;
         }
         for path in names {
@@ -58,7 +69,7 @@ pub(super) fn transcripts_in(directory: &Path) -> Result<(Vec<Transcript>, Vec<P
                     waiting.push((path, depth + 1));
                 }
             } else if matches!(extension, "jsonl" | "json" | "md") {
-                found.push(Transcript { path, files: None });
+                found.push(Transcript { path, copy: None, files: None });
             } else {
                 skipped.push(path);
             }

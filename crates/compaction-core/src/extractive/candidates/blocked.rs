@@ -43,7 +43,7 @@ impl Builder<'_> {
     /// What blocks the work at the end of the turn that follows, if that is known.
     pub(super) fn blocked(&mut self) {
         let ledger = self.with_turn;
-        let changed_at = ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let changed_at = ledger.changed_at();
         let saved = ledger.statements.iter().rev().filter(|one| one.voice == Voice::Milestone);
         let saved_at = saved.clone().find(|one| one.text.starts_with(COMMITTED) || one.text.starts_with(PUSHED));
         let saved_at = saved_at.map_or(0, |one| one.position);
@@ -131,8 +131,7 @@ impl Builder<'_> {
 
     /// Whether no answer and no words of a person came after the last step of the newest ledger.
     pub(super) fn is_step_open(&self, newest: &Ledger) -> bool {
-        let asked_at = newest.last_request().map_or(0, |request| request.position);
-        newest.last_step.position > asked_at.max(newest.answered)
+        newest.last_step.position > newest.asked_at().max(newest.answered)
     }
 
     /// What the newest request reports as earlier ones did. Whatever was done since the first report is not known to help,
@@ -144,9 +143,8 @@ impl Builder<'_> {
         let times = before.filter(|one| repeats(&newest.text, &one.text)).count() + 1;
         if times > 1 {
             let problem = reported(&newest.text).unwrap_or_else(|| clip(&one_line(&newest.text), LONGEST_LINE));
-            let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
             let item = format!("The user reported {times} times: {problem}");
-            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
+            self.pool.add(Section::Blocked, &item, Origin::of(newest.position, &newest.sources), Rank::Normal);
         }
         times > 1
     }
@@ -156,7 +154,7 @@ impl Builder<'_> {
         let ledger = self.with_turn;
         let acted_at = self.acted_at();
         // A message of the person ends a turn, even if it asks for nothing by itself.
-        let ended_at = ledger.answered.max(ledger.last_request().map_or(0, |request| request.position));
+        let ended_at = ledger.answered.max(ledger.asked_at());
         // A call, its result and an answer came before the next message of the person.
         let went_on = |since: u64| {
             let next = ledger.requests.partition_point(|request| request.position <= since);
@@ -179,19 +177,23 @@ impl Builder<'_> {
             let Some(problem) = reported(&request.text).filter(|_| !is_worked_on && request.position > 0) else {
                 continue;
             };
-            let origin = Origin { position: request.position, times: 1, sources: Some(&request.sources) };
             let since = match ledger.code_changed_at() > request.position {
                 true => format!(" ({CHANGED_SINCE}, not confirmed)"),
                 false => String::new(),
             };
-            self.pool.add(Section::Blocked, &format!("The user reports: {problem}{since}"), origin, Rank::Normal);
+            self.pool.add(
+                Section::Blocked,
+                &format!("The user reports: {problem}{since}"),
+                Origin::of(request.position, &request.sources),
+                Rank::Normal,
+            );
         }
     }
 
     /// What the newest message of the model says is not achieved, if nothing was done since.
     fn unsolved(&mut self) {
         let ledger = self.with_turn;
-        let asked_at = ledger.last_request().map_or(0, |request| request.position);
+        let asked_at = ledger.asked_at();
         let of_model = ledger.statements.iter().rev().filter(|one| one.is_of_model());
         let newest = of_model.clone().next().map_or(0, |one| one.position);
         if newest <= asked_at || self.acted_at() > newest {
@@ -203,9 +205,8 @@ impl Builder<'_> {
         let said = said.filter(|one| is_unsolved(&one.text) || !has_changed && is_denied(&one.text));
         let said: Vec<_> = said.collect();
         for one in said.into_iter().rev() {
-            let origin = Origin { position: one.position, times: 1, sources: Some(&one.sources) };
             let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
-            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
+            self.pool.add(Section::Blocked, &item, Origin::of(one.position, &one.sources), Rank::Normal);
         }
     }
 
@@ -227,9 +228,8 @@ impl Builder<'_> {
         let Some((at, one)) = of_model.find(|(_, one)| is_waiting(&one.text)) else { return };
         let mut behind = ledger.statements[at + 1..].iter().filter(|later| later.position > one.position);
         if behind.all(|later| !is_about(&later.text, &one.text)) {
-            let origin = Origin { position: one.position, times: 1, sources: Some(&one.sources) };
             let item = format!("The assistant said: {}", clip(&one.text, LONGEST_UNSOLVED));
-            self.pool.add(Section::Blocked, &item, origin, Rank::Normal);
+            self.pool.add(Section::Blocked, &item, Origin::of(one.position, &one.sources), Rank::Normal);
         }
     }
 

@@ -69,7 +69,6 @@ impl Builder<'_> {
             if pushed_commit(&statement.text).is_some_and(|(hash, _)| is_commit(hash)) {
                 continue;
             }
-            let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
             let run = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
             let is_run = run.is_some_and(|(command, _)| is_check(command));
             let item = match is_run && changed_at > statement.position {
@@ -79,7 +78,7 @@ impl Builder<'_> {
                     None => statement.text.clone(),
                 },
             };
-            self.pool.add(Section::Done, &item, origin, Rank::Normal);
+            self.pool.add(Section::Done, &item, Origin::of(statement.position, &statement.sources), Rank::Normal);
         }
     }
 
@@ -100,8 +99,12 @@ impl Builder<'_> {
         self.unpushed();
         let named = self.ledger.statements.iter().rev().find_map(|one| Some((pull_request(&one.text)?, one)));
         if let Some((name, statement)) = named {
-            let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
-            self.pool.add(Section::CriticalContext, &format!("Pull request named last: {name}"), origin, Rank::Normal);
+            self.pool.add(
+                Section::CriticalContext,
+                &format!("Pull request named last: {name}"),
+                Origin::of(statement.position, &statement.sources),
+                Rank::Normal,
+            );
         }
     }
 

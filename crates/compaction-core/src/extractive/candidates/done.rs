@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
-use crate::ledger::FileRecord;
 use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::{
     answered_item, is_claim, is_settled_by_answer, objected_item, objection, only_proposes, proposed_item, rejects,
@@ -21,7 +20,7 @@ use crate::ledger::problems::pasted_error;
 use crate::ledger::reasons::says_impossible;
 use crate::ledger::repository::{is_named, renaming};
 use crate::ledger::text::{clip, quoted};
-use crate::ledger::{Ledger, Note, NoteKind, Outcome, Statement, Voice};
+use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Outcome, Statement, Voice};
 use crate::summary::Section;
 use crate::text::utf16_len;
 
@@ -248,8 +247,7 @@ impl<'a> Builder<'a> {
                 None if is_proposed => proposed_item(&request.text, &said.text),
                 None => answered_item(&request.text, &said.text, has_changed),
             };
-            let origin = Origin { position: ledger.answered, times: 1, sources: Some(&said.first.sources) };
-            self.pool.add(Section::Done, &item, origin, Rank::Low);
+            self.pool.add(Section::Done, &item, Origin::of(ledger.answered, &said.first.sources), Rank::Low);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Builder<'_> {
 
     /// Whether a call after the latest request has no result.
     fn has_open_call(&self) -> bool {
-        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let asked_at = self.ledger.asked_at();
         self.ledger.notes_of(NoteKind::Open).any(|note| note.position >= asked_at)
     }
 
@@ -84,7 +84,7 @@ impl Builder<'_> {
             Some(said) => format!("{IDLE}{waits}. The last answer reports: {said}{unproved}"),
             None => format!("{IDLE}{waits}"),
         };
-        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
+        let origin = Origin::of(newest.position, &newest.sources);
         self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
         let advice: Vec<String> =
             self.own_answer().map(recommended).unwrap_or_default().into_iter().map(one_line).collect();

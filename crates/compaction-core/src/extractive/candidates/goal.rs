@@ -1,6 +1,6 @@
 //! The goal: what the person wants now, and the aim that it belongs to.
 
-use super::next_steps::is_document;
+use super::next_steps::{MARK, is_document, with_gaps};
 use super::requests::{IN_ANSWER, asks, is_typed, origin};
 use super::{Builder, Candidates, LONGEST_FIRST, MOST_UNITS, Origin};
 use crate::extractive::Turn;
@@ -9,7 +9,6 @@ use crate::ledger::answers::is_assent;
 use crate::ledger::closed_requests::{accepts, answered_start, nearly_repeats, reopens, said_first};
 use crate::ledger::constraints::TASKS;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
-use crate::ledger::error_line;
 use crate::ledger::notes::{
     AND_THEN, ANSWERED_WAITING, ASKED_THEN, AT_FIRST, DONE, DONE_WITH, FOR_THE_USER, OBJECTED_TO_ANSWER, PASTED,
     TAKEN_BACK, THEN, UNDID_WORK, undone,
@@ -22,8 +21,7 @@ use crate::ledger::templates::task;
 use crate::ledger::text::{
     WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, word_list,
 };
-use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight};
-use crate::phrases::{SPACED, UNSPACED, listed};
+use crate::ledger::{Ledger, Note, NoteKind, Request, RequestWeight, error_line};
 use crate::summary::Section;
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
@@ -231,7 +229,7 @@ impl<'a> Builder<'a> {
 
     /// Ends the item of a latest request for which nothing is open: nothing failed for it, and its answer names no step.
     pub(super) fn answered_mark(&self) -> &'static str {
-        let last = self.ledger.last_request().map_or(0, |last| last.position);
+        let last = self.ledger.asked_at();
         let is_newer = |note: &Note| !note.is_minor && note.position >= last;
         let is_done = last > 0
             && !self.ledger.unresolved_errors().any(|error| error.position > last)
@@ -250,10 +248,8 @@ impl<'a> Builder<'a> {
 }
 
 /// Words of requests only to get to know a project, and what these are about.
-static EXPLORING: WordList = word_list!(SPACED, "goal: exploring");
-const EXPLORING_UNSPACED: &[&str] = listed!(UNSPACED, "goal: exploring");
-static EXPLORED: WordList = word_list!(SPACED, "goal: explored");
-const EXPLORED_UNSPACED: &[&str] = listed!(UNSPACED, "goal: explored");
+static EXPLORING: WordList = word_list!("goal: exploring");
+static EXPLORED: WordList = word_list!("goal: explored");
 /// Most UTF-16 units of such a request, and the words among which it says so.
 const LONGEST_EXPLORING: usize = 160;
 const EXPLORING_WORDS: usize = 5;
@@ -270,7 +266,7 @@ pub(super) fn only_explores(request: &str) -> bool {
     }
     let words = normalised(request);
     let explores = EXPLORING.is_in(&first_words(request, EXPLORING_WORDS)) && EXPLORED.is_in(&words);
-    let is_wide = || has_piece(request, EXPLORING_UNSPACED) && has_piece(request, EXPLORED_UNSPACED);
+    let is_wide = || has_piece(request, EXPLORING.pieces) && has_piece(request, EXPLORED.pieces);
     let is_task = |(_, task): (usize, &str)| !EXPLORING.words.iter().any(|word| word.split(' ').any(|one| one == task));
     (explores || is_wide()) && !TASKS.found_in(&words).any(is_task)
 }
@@ -380,7 +376,7 @@ pub(super) fn asked(request: &str, units: usize) -> String {
     let (mut kept, mut left) = (vec![false; all.len()], units);
     for at in order {
         // Each may stand behind a mark of what is left out.
-        let cost = utf16_len(&all[at]) + " \u{2026} ".len();
+        let cost = utf16_len(&all[at]) + MARK.len();
         if !kept[at] && cost <= left {
             kept[at] = true;
             left -= cost;
@@ -389,16 +385,7 @@ pub(super) fn asked(request: &str, units: usize) -> String {
     if !kept[last] && !is_document || all.len() < 2 {
         return clip_middle(&whole, units);
     }
-    let mut out = String::new();
-    let mut is_cut = false;
-    for (sentence, kept) in all.iter().zip(kept) {
-        if kept {
-            out.push_str(if is_cut { " \u{2026} " } else { " " });
-            out.push_str(sentence);
-        }
-        is_cut = !kept;
-    }
-    out.trim().to_owned()
+    with_gaps(all.iter().zip(kept).map(|(sentence, kept)| if kept { sentence } else { "" }))
 }
 
 #[cfg(test)]

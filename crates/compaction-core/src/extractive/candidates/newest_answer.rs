@@ -13,7 +13,7 @@ const LONGEST_BEHIND: usize = 80;
 impl<'a> Builder<'a> {
     /// The statements of the model since the last request, newest first.
     pub(super) fn newest_of_model(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
-        let asked = self.ledger.last_request().map_or(0, |request| request.position);
+        let asked = self.ledger.asked_at();
         let of_model = self.ledger.statements.iter().rev().filter(|statement| statement.is_of_model());
         of_model.take_while(move |statement| statement.position > asked)
     }
@@ -40,10 +40,9 @@ impl<'a> Builder<'a> {
             return self.last_words_of(&turn);
         }
         if let Some(question) = self.waiting_question() {
-            let origin = Origin { position: question.position, times: 1, sources: Some(&question.sources) };
             let asked = question_in(&question.text).unwrap_or(&question.text);
             let item = format!("The assistant asked, and waits for an answer: {asked}");
-            self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
+            self.pool.add(Section::NextSteps, &item, Origin::of(question.position, &question.sources), Rank::Focus);
             return;
         }
         if let Some(announced) = self.announced() {

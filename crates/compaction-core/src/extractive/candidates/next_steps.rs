@@ -33,7 +33,7 @@ const TOLD_UNITS: (usize, usize) = (100, 240);
 pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request or of a turn that are compared, and the mark of those that are left out.
 const MOST_SENTENCES: usize = 200;
-const MARK: &str = " \u{2026} ";
+pub(super) const MARK: &str = " \u{2026} ";
 /// Most UTF-16 units of a request that is repeated beside what comes next in it, and of that.
 const SHORT_ENOUGH: usize = 100;
 const LONGEST_INSIDE: usize = 240;
@@ -186,7 +186,7 @@ impl Builder<'_> {
             return None;
         }
         let step = &ledger.last_step;
-        let asked_at = ledger.last_request().map_or(0, |request| request.position);
+        let asked_at = ledger.asked_at();
         let of_turn = || {
             let of_model = ledger.statements.iter().rev().filter(|one| one.is_of_model());
             of_model.take_while(|one| one.position > asked_at).take(MOST_SENTENCES)
@@ -196,7 +196,7 @@ impl Builder<'_> {
         if let Some((error, _)) = error {
             return Some(format!("; {SHOWN_LAST}{error}"));
         }
-        let changed_at = ledger.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let changed_at = ledger.changed_at();
         let is_cause = |one: &&Statement| one.position > changed_at && one.voice != Voice::Announcement;
         // A short sentence such as `Found it!` says it with the one behind it.
         let mut behind: Option<&Statement> = None;
@@ -224,8 +224,8 @@ impl Builder<'_> {
     /// What has to be sent again, since it failed and nothing came behind it: an edit, or the request to the model.
     fn to_repeat(&self) -> Option<String> {
         let newest = self.with_turn;
-        let asked_at = newest.last_request().map_or(0, |request| request.position);
-        let changed_at = newest.files.iter().map(|file| file.changed_at).max().unwrap_or_default();
+        let asked_at = newest.asked_at();
+        let changed_at = newest.changed_at();
         let of_turn = newest.unresolved_errors().filter(|error| error.position > asked_at);
         let open: Vec<&ErrorRecord> = of_turn.collect();
         let request = open.iter().find(|error| error.subject.is_none() && error.position == newest.messages);
@@ -341,8 +341,7 @@ impl Builder<'_> {
         let texts: Vec<String> = steps.iter().map(|step| clip(&step.text, LONGEST_REPEAT)).collect();
         let Some(newest) = steps.last() else { return };
         let item = format!("{NAMED_BEFORE}{}", clip(&texts.join("; "), LONGEST_EARLIER));
-        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
-        self.pool.add(Section::NextSteps, &item, origin, Rank::Normal);
+        self.pool.add(Section::NextSteps, &item, Origin::of(newest.position, &newest.sources), Rank::Normal);
     }
 
     /// The open tasks of a plan that was not updated for several requests, in one item.
@@ -360,7 +359,7 @@ impl Builder<'_> {
 
     /// The option of the newest answer that a message chooses.
     pub(super) fn chosen_option(&self, message: &str) -> Option<String> {
-        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let asked_at = self.ledger.asked_at();
         let newest = self.ledger.notes_of(NoteKind::Step).rev().find(|note| note.text.starts_with(OFFERED))?;
         let offered = newest.text.strip_prefix(OFFERED).filter(|_| newest.position > asked_at)?;
         let option = chosen(message, offered)?;
@@ -403,12 +402,16 @@ fn told_in(request: &str, units: usize) -> String {
             left = room.saturating_sub(utf16_len(&kept[at]));
         }
     }
-    let mut out = String::new();
-    let mut is_cut = false;
-    for sentence in kept {
+    with_gaps(kept.iter().map(String::as_str))
+}
+
+/// The sentences that are kept, with [`MARK`] in the place of those that are not, which are empty.
+pub(super) fn with_gaps<'t>(sentences: impl Iterator<Item = &'t str>) -> String {
+    let (mut out, mut is_cut) = (String::new(), false);
+    for sentence in sentences {
         if !sentence.is_empty() {
             out.push_str(if is_cut { MARK } else { " " });
-            out.push_str(&sentence);
+            out.push_str(sentence);
         }
         is_cut = sentence.is_empty();
     }

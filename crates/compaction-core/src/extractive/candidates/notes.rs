@@ -64,8 +64,12 @@ impl<'a> Builder<'a> {
             let newer = own.copied().find(|newer| newer.text.starts_with(&note.text));
             let note = newer.filter(|newer| newer.is_withdrawn || newer.text.contains(LATER)).unwrap_or(note);
             if note.is_withdrawn {
-                let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
-                self.pool.add(Section::CriticalContext, &format!("{WITHDRAWN}{}", note.text), origin, Rank::Low);
+                self.pool.add(
+                    Section::CriticalContext,
+                    &format!("{WITHDRAWN}{}", note.text),
+                    Origin::of(note.position, &note.sources),
+                    Rank::Low,
+                );
                 continue;
             }
             let section = match note.kind {

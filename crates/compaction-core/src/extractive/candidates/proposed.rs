@@ -26,7 +26,7 @@ impl Builder<'_> {
     /// Whether the newest answer proposes a plan, and nothing was changed for its request.
     pub(super) fn is_proposing(&self) -> bool {
         let ledger = self.ledger;
-        let asked_at = ledger.last_request().map_or(0, |request| request.position);
+        let asked_at = ledger.asked_at();
         let is_complete = ledger.answered == ledger.newest_answer.position && !ledger.is_waiting;
         let is_last = self.kind != SummaryKind::TurnPrefix && self.turn.is_none() && !self.goes_on;
         let answer = self.own_answer().filter(|_| is_last && is_complete && ledger.changed_at() <= asked_at);
@@ -45,8 +45,7 @@ impl Builder<'_> {
             return;
         }
         let plan = &self.ledger.plan;
-        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
-        let tasks: Vec<&str> = match plan.position > asked_at {
+        let tasks: Vec<&str> = match plan.position > self.ledger.asked_at() {
             true => plan.in_state(PlanStatus::Pending).map(|task| task.text.as_str()).collect(),
             // An answer that reports and waits names what it will do then. A plan has more steps.
             false => {

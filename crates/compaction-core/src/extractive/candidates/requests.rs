@@ -271,5 +271,5 @@ pub(super) fn asks(request: &str) -> bool {
 }
 
 pub(super) fn origin(request: &Request) -> Origin<'_> {
-    Origin { position: request.position, times: 1, sources: Some(&request.sources) }
+    Origin::of(request.position, &request.sources)
 }

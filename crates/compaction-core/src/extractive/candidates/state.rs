@@ -26,9 +26,8 @@ use crate::ledger::notes::{
 };
 use crate::ledger::problems::reports;
 use crate::ledger::statements::{prose, without_marker};
-use crate::ledger::text::{WordList, clip, clip_middle, has_piece, normalised, one_line, quote, word_list};
+use crate::ledger::text::{WordList, clip, clip_middle, one_line, quote, word_list};
 use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
-use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -58,8 +57,7 @@ const LONGEST_ENDING: usize = 5;
 /// Fences of commands that a person or the model types into a terminal.
 const SHELLS: [&str; 10] = ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "ps1", "cmd", "bat"];
 /// Words by which the model does the same to more files, and files of one kind that it changed by then.
-static REMAINING: WordList = word_list!(SPACED, "state: remaining");
-const REMAINING_UNSPACED: &[&str] = listed!(UNSPACED, "state: remaining");
+static REMAINING: WordList = word_list!("state: remaining");
 const FEWEST_ALIKE: usize = 2;
 /// First words of lines that belong to a script and are no commands by themselves.
 const SCRIPT_WORDS: [&str; 9] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done"];
@@ -212,7 +210,7 @@ impl<'a> Builder<'a> {
     /// The file that a call without a path means: the only one that the newest words name, or the only one that was
     /// touched since the last request.
     fn open_file(&self) -> Option<String> {
-        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
+        let asked_at = self.ledger.asked_at();
         let words = self.own_answer().unwrap_or_default();
         let mut named: Vec<&str> = words.split(is_no_path).map(|word| word.trim_end_matches('.')).collect();
         named.retain(|word| is_file_name(word));
@@ -230,23 +228,21 @@ impl<'a> Builder<'a> {
     /// Whether the last step is told, since its turn is open.
     fn is_going_on(&self) -> bool {
         let step = &self.ledger.last_step;
-        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
         let is_open = self.kind == SummaryKind::TurnPrefix || self.is_open();
-        !step.is_empty() && step.position > asked_at.max(self.ledger.answered) && is_open
+        !step.is_empty() && step.position > self.ledger.asked_at().max(self.ledger.answered) && is_open
     }
 
     /// The end of the newest answer.
     pub(super) fn last_words(&self) -> Option<(String, Origin<'a>)> {
         let latest: Vec<_> = self.newest_of_model().take(MOST_LATEST).collect();
         let newest = latest.first()?;
-        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
         let words = self.closing_words(newest.position).unwrap_or_else(|| {
             let of_newest = latest.iter().filter(|one| one.position == newest.position);
             let mut of_newest: Vec<&str> = of_newest.map(|one| one.text.as_str()).collect();
             of_newest.reverse();
             clip_middle(&joined(&of_newest), LONGEST_CLOSING)
         });
-        Some((words, origin))
+        Some((words, Origin::of(newest.position, &newest.sources)))
     }
 
     /// What the request at `position` still needs: the option that was taken for it, the files that it names and that
@@ -335,16 +331,14 @@ impl<'a> Builder<'a> {
             return;
         };
         // An answer whose edits failed announces what did not come about.
-        let asked_at = self.ledger.last_request().map_or(0, |request| request.position);
-        let changed_at = self.ledger.changed_at().max(asked_at);
+        let changed_at = self.ledger.changed_at().max(self.ledger.asked_at());
         let mut errors = self.ledger.unresolved_errors().filter(|error| error.position > changed_at);
         if errors.any(|error| error.subject.is_none() || is_of_file(self.ledger, error)) {
             return;
         }
         if let Some(said) = said_first(&self.ledger.statements, &[(newest.position, newest.position)]) {
-            let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
             let item = format!("{ANSWER}{}", clip(&said.text, LONGEST_RESULT));
-            self.pool.add(Section::Done, &item, origin, Rank::Focus);
+            self.pool.add(Section::Done, &item, Origin::of(newest.position, &newest.sources), Rank::Focus);
         }
     }
 
@@ -359,7 +353,7 @@ impl<'a> Builder<'a> {
     /// The newest answer, if it came after the last request.
     pub(super) fn own_answer(&self) -> Option<&str> {
         let answer = &self.ledger.newest_answer;
-        let asked = self.ledger.last_request().map_or(0, |request| request.position);
+        let asked = self.ledger.asked_at();
         Some(answer.text.as_str()).filter(|text| answer.position > asked && !text.trim().is_empty())
     }
 
@@ -478,8 +472,7 @@ impl<'a> Builder<'a> {
         let ledger = self.turn.unwrap_or(self.ledger);
         let newest = ledger.statements.iter().rev().find(|one| one.is_of_model())?.position;
         let mut own = ledger.statements.iter().rev().skip_while(|one| one.position > newest);
-        let says =
-            |one: &Statement| REMAINING.is_in(&normalised(&one.text)) || has_piece(&one.text, REMAINING_UNSPACED);
+        let says = |one: &Statement| REMAINING.is_said(&one.text);
         if !own.by_ref().take_while(|one| one.position == newest).any(says) || !self.is_open() {
             return None;
         }

@@ -7,15 +7,11 @@ use crate::ledger::constraints::FORBIDDING;
 use crate::ledger::notes::{CHOICE_OF_USER, FOR_THE_USER};
 use crate::ledger::text::{WordList, clip_middle, first_words, has_piece, normalised, word_list};
 use crate::ledger::{NoteKind, Outcome};
-use crate::phrases::{SPACED, UNSPACED, listed};
 
 /// Beginnings of sentences by which an answer offers several ways to go on.
-static OFFERING: WordList = word_list!(SPACED, "waiting: offering");
-const OFFERING_UNSPACED: &[&str] = listed!(UNSPACED, "waiting: offering");
+static OFFERING: WordList = word_list!("waiting: offering");
 /// First words of a sentence among which a word that denies makes an offer a report.
 const FIRST_WORDS: usize = 4;
-/// Words between such ways, in languages without spaces between words.
-const EITHER_UNSPACED: &[&str] = listed!(UNSPACED, "answers: either");
 /// Last sentences of an answer that may ask for something, and those that may offer a choice.
 const ASKED_WITHIN: usize = 8;
 const OFFERED_WITHIN: usize = 2;
@@ -25,7 +21,7 @@ const LONGEST_ASKED: usize = 420;
 impl Builder<'_> {
     /// The item of what a finished turn waits for, if its answer says so and names no steps of its own.
     pub(super) fn waits_for(&self) -> Option<String> {
-        let last = self.ledger.last_request().map_or(0, |request| request.position);
+        let last = self.ledger.asked_at();
         let has_steps = || self.ledger.notes_of(NoteKind::Step).any(|note| note.position >= last && !note.is_minor);
         if !self.is_finished() || self.waiting_question().is_some() || has_steps() {
             return None;
@@ -55,7 +51,7 @@ impl Builder<'_> {
 fn offers(sentence: &str) -> bool {
     let words = normalised(sentence);
     EITHER.is_in(&words) && OFFERING.starts(&words) && !FORBIDDING.is_in(&first_words(sentence, FIRST_WORDS))
-        || has_piece(sentence, EITHER_UNSPACED) && has_piece(sentence, OFFERING_UNSPACED)
+        || has_piece(sentence, EITHER.pieces) && has_piece(sentence, OFFERING.pieces)
 }
 
 #[cfg(test)]

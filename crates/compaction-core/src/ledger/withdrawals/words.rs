@@ -8,60 +8,77 @@ use std::sync::LazyLock;
 use super::super::terms::TextHashing;
 use crate::phrases::{Table, each, table};
 
-/// The role of a phrase in a sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cue {
+/// Makes [`Cue`], and the function that knows each by the name of its list in the tables.
+macro_rules! cues {
+    ($($(#[$doc:meta])* $cue:ident $(= $list:literal)?,)*) => {
+        /// The role of a phrase in a sentence.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Cue {
+            $($(#[$doc])* $cue,)*
+        }
+
+        /// The cue of the phrases in a list; `None` for words that are ignored.
+        fn cue(list: &str) -> Option<Cue> {
+            match list {
+                $($($list => Some(Cue::$cue),)?)*
+                _ => None,
+            }
+        }
+    };
+}
+
+cues! {
     /// Verbs that choose something.
-    Use,
+    Use = "use",
     /// Verbs that change something.
-    Change,
+    Change = "change",
     /// Verbs that bring something in.
-    Add,
+    Add = "add",
     /// It changes to something else.
-    Switch,
+    Switch = "switch",
     /// It replaces something by something else.
-    Replace,
+    Replace = "replace",
     /// The terms before it are replaced by those after it.
-    Becomes,
+    Becomes = "becomes",
     /// It gives something up.
-    Drop,
+    Drop = "drop",
     /// It permits.
-    Permit,
+    Permit = "permit",
     /// It says that something is forbidden.
-    Forbid,
+    Forbid = "forbid",
     /// It says that something holds.
-    Hold,
+    Hold = "hold",
     /// It says that something is needed.
-    Need,
+    Need = "need",
     /// It negates.
-    Not,
+    Not = "not",
     /// It negates only the terms after it, if there are any.
     LateNot,
     /// It says that something no longer holds.
-    NoMore,
+    NoMore = "no more",
     /// It says so together with a negation.
-    More,
+    More = "more",
     /// Comes before the replaced terms; or after them.
-    Instead,
-    InsteadBefore,
+    Instead = "instead",
+    InsteadBefore = "instead before",
     /// Comes before a purpose or place; or after it.
-    For,
-    ForBefore,
+    For = "for",
+    ForBefore = "for before",
     /// The origin and the target of a change.
-    From,
-    To,
+    From = "from",
+    To = "to",
     /// It joins two things.
-    And,
+    And = "and",
     /// It adds something.
-    Also,
+    Also = "also",
     /// A condition.
-    Condition,
+    Condition = "condition",
     /// It leaves out a part.
-    Limit,
+    Limit = "limit",
     /// What follows is a reason or a time.
-    Tail,
+    Tail = "tail",
     /// It refers to something named before.
-    Pronoun,
+    Pronoun = "pronoun",
 }
 
 /// A part of a sentence.
@@ -85,39 +102,6 @@ const TABLES: [Table; 6] = [
 /// Tables of languages without spaces between words. Phrases are searched for as pieces of text.
 const CHINESE_TABLE: Table = table!("chinese.txt");
 const JAPANESE_TABLE: Table = table!("japanese.txt");
-
-/// The role of the phrases of a list. Those of `fillers` have none.
-fn cue(list: &str) -> Option<Cue> {
-    Some(match list {
-        "use" => Cue::Use,
-        "change" => Cue::Change,
-        "add" => Cue::Add,
-        "switch" => Cue::Switch,
-        "replace" => Cue::Replace,
-        "becomes" => Cue::Becomes,
-        "drop" => Cue::Drop,
-        "permit" => Cue::Permit,
-        "forbid" => Cue::Forbid,
-        "hold" => Cue::Hold,
-        "need" => Cue::Need,
-        "not" => Cue::Not,
-        "no more" => Cue::NoMore,
-        "more" => Cue::More,
-        "instead" => Cue::Instead,
-        "instead before" => Cue::InsteadBefore,
-        "for" => Cue::For,
-        "for before" => Cue::ForBefore,
-        "from" => Cue::From,
-        "to" => Cue::To,
-        "and" => Cue::And,
-        "also" => Cue::Also,
-        "condition" => Cue::Condition,
-        "limit" => Cue::Limit,
-        "tail" => Cue::Tail,
-        "pronoun" => Cue::Pronoun,
-        _ => return None,
-    })
-}
 
 /// A prepared table, of a language without spaces or of all languages with spaces.
 struct Phrases {
@@ -225,19 +209,9 @@ impl<'a> Sentence<'a> {
 impl Cue {
     /// Whether a sentence without such a cue has no effect on earlier ones.
     fn acts(self) -> bool {
-        matches!(
-            self,
-            Self::Use
-                | Self::Switch
-                | Self::Replace
-                | Self::Becomes
-                | Self::Drop
-                | Self::Permit
-                | Self::Not
-                | Self::NoMore
-                | Self::Instead
-                | Self::InsteadBefore
-        )
+        use Cue::{Becomes, Drop, Instead, InsteadBefore, NoMore, Not, Permit, Replace, Switch, Use};
+        let acting = [Use, Switch, Replace, Becomes, Drop, Permit, Not, NoMore, Instead, InsteadBefore];
+        acting.contains(&self)
     }
 }
 

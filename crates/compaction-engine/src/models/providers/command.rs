@@ -11,6 +11,7 @@
 //! longer wanted.
 
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -230,11 +231,9 @@ fn not_started(error: &std::io::Error) -> String {
 }
 
 /// Where the system looks for programs if there is no `PATH`.
-#[cfg(unix)]
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// The error of a start of the program, if the program is missing or cannot be executed. Nothing is started.
-#[cfg(unix)]
 pub(in crate::models) fn start_failure(configuration: &CommandConfiguration) -> Option<String> {
     use rustix::fs::{Access, access};
     use rustix::io::Errno;
@@ -257,7 +256,6 @@ pub(in crate::models) fn start_failure(configuration: &CommandConfiguration) -> 
 }
 
 /// The files that may be the program, in the order in which the system tries them.
-#[cfg(unix)]
 fn candidates(program: &str, path: Option<OsString>) -> Vec<PathBuf> {
     match program.contains('/') {
         true => vec![program.into()],
@@ -268,20 +266,12 @@ fn candidates(program: &str, path: Option<OsString>) -> Vec<PathBuf> {
     }
 }
 
-/// Only the system knows which files are programs here.
-#[cfg(not(unix))]
-pub(in crate::models) fn start_failure(_: &CommandConfiguration) -> Option<String> {
-    None
-}
-
 /// The program and the processes that it starts. They are killed together.
 struct Group {
     child: Child,
     /// The leader of the group, as long as the group may have members.
-    #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
     /// Kills the group when this process ends for any reason.
-    #[cfg(unix)]
     watcher: Option<Child>,
 }
 
@@ -291,17 +281,13 @@ impl Group {
         command.args(&configuration.arguments).envs(configuration.variables.iter().map(|(name, value)| (name, value)));
         command.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
-        #[cfg(unix)]
         let leader = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
         Ok(Self {
             child,
-            #[cfg(unix)]
             // Without a shell, the group survives only if this process is killed.
             watcher: leader.and_then(|leader| watcher(leader).ok()),
-            #[cfg(unix)]
             leader,
         })
     }
@@ -313,7 +299,6 @@ impl Group {
         Ok(ended(status))
     }
 
-    #[cfg(unix)]
     fn kill(&mut self) {
         if let Some(leader) = self.leader.take() {
             // The id may be reused once the group is gone, so the watcher ends first.
@@ -322,17 +307,10 @@ impl Group {
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
-
-    #[cfg(not(unix))]
-    fn kill(&mut self) {
-        // Without process groups, only the program itself can be killed.
-        let _ = self.child.start_kill();
-    }
 }
 
 /// A shell that kills the group of `leader` when its input ends, which happens when this process is gone. A signal at
 /// the parent's death would need unsafe code and would reach only the program.
-#[cfg(unix)]
 fn watcher(leader: rustix::process::Pid) -> std::io::Result<Child> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "read -r line; kill -s KILL -- \"-$1\"", "watcher", &leader.as_raw_nonzero().to_string()]);
@@ -348,12 +326,8 @@ impl Drop for Group {
 }
 
 fn ended(status: ExitStatus) -> Ended {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt;
-        if let Some(signal) = status.signal() {
-            return Ended::Killed(format!("signal {signal}"));
-        }
+    if let Some(signal) = status.signal() {
+        return Ended::Killed(format!("signal {signal}"));
     }
     status.code().map_or_else(|| Ended::Killed(status.to_string()), Ended::Status)
 }
@@ -436,7 +410,7 @@ fn last_lines(errors: &[u8]) -> String {
     lines[lines.len().saturating_sub(3)..].join("; ")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
