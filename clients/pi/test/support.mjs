@@ -6,8 +6,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { asksForSummary, summary } from "../../scripted-model.mjs";
 
-const [script, extension] = process.argv.slice(2).map((path) => resolve(path));
+const [pi, extension] = process.argv.slice(2).map((path) => resolve(path));
 /** The window of the model in tokens. */
 export const WINDOW = 12_000;
 /** A directory for everything that a test writes. */
@@ -16,17 +17,25 @@ export const place = mkdtempSync(join(tmpdir(), "compactd-pi-test-"));
 export const temporary = join(place, "tmp");
 const agentDir = join(place, "agent");
 
-// The model: it answers every request with a long text, and counts what it is sent as a quarter of the bytes.
+// The model: it answers a request for a summary as it is told, and every other one with a long text. It counts what it is sent as a
+// quarter of the bytes.
 /** What the model was sent. */
 export const requests = [];
+/** What comes of requests of compactd for a summary: `headings`, `none` (a text without any), `refused`, or `silence`. */
+export const script = { summaries: "headings" };
 const model = createServer(async (request, response) => {
   const body = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString());
   const input = Math.round(JSON.stringify(body.messages).length / 4);
-  requests.push({ input, text: JSON.stringify(body.messages) });
+  const asked = body.messages.map(({ content }) => (typeof content === "string" ? content : content.map(({ text }) => text).join("\n"))).join("\n");
+  const summarizes = asksForSummary(asked);
+  requests.push({ input, summarizes, text: JSON.stringify(body.messages), closed: new Promise((resolve) => response.on("close", resolve)) });
+  if (summarizes && script.summaries === "silence") return;
+  if (summarizes && script.summaries === "refused") return response.writeHead(400).end(JSON.stringify({ error: { message: "no summary today" } }));
   if (input > WINDOW) return response.writeHead(400).end(JSON.stringify({ error: { message: `context length ${WINDOW} exceeded` } }));
   const number = body.messages.filter(({ role }) => role === "user").at(-1)?.content;
   const told = JSON.stringify(number).match(/Step (\d+)/)?.[1] ?? "?";
-  const content = `I checked part ${told}. ${`The function total${told} in src/part${told}.ts adds the prices. `.repeat(12)}`;
+  const answer = `I checked part ${told}. ${`The function total${told} in src/part${told}.ts adds the prices. `.repeat(12)}`;
+  const content = summarizes && script.summaries === "headings" ? summary(asked) : answer;
   const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
   const usage = { prompt_tokens: input, completion_tokens: 200, total_tokens: input + 200 };
   response.writeHead(200, { "content-type": "text/event-stream" });
@@ -64,7 +73,7 @@ export class Pi {
   constructor({ variables = {}, options: more = [] } = {}) {
     const options = [...more, "--mode", "rpc", "--provider", "local", "--model", "scripted", "--no-tools", "--extension", extension, "--extension", helper];
     const env = { ...process.env, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1", PI_TELEMETRY: "0", TMPDIR: temporary, ...variables };
-    this.process = spawn(process.execPath, [script, ...options], { cwd: place, env, stdio: ["pipe", "pipe", "inherit"] });
+    this.process = spawn(process.execPath, [pi, ...options], { cwd: place, env, stdio: ["pipe", "pipe", "inherit"] });
     let rest = "";
     // A line ends with a line feed alone; readline also ends it at U+2028.
     this.process.stdout.setEncoding("utf8").on("data", (text) => {
