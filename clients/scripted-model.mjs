@@ -35,14 +35,14 @@ export async function scriptedModel(outputTokens, answer) {
 export const longAnswer = (number, sentences) =>
   `I checked part ${number}. ${`The function total${number} in src/part${number}.ts adds the prices. `.repeat(sentences)}`;
 
-/** Whether compactd asks for a summary by this text. */
-export const asksForSummary = (text) => text.includes("You write handover notes.");
-
 /** What the model says under every heading of its summaries. */
 export const SUMMARIZED = "The model of the agent wrote this.";
 
-/** A summary under the headings that the text asks for. */
-export function summary(text) {
-  const headings = text.slice(text.lastIndexOf("</conversation>")).match(/^##+ .+$/gm);
+/** The summary under the headings that compactd asks for in these messages; undefined if it does not. */
+export function askedSummary(messages) {
+  const texts = messages.flatMap(({ content }) => (typeof content === "string" ? content : (content ?? []).map(({ text }) => text)));
+  if (!texts.some((text) => text?.includes("You write handover notes."))) return undefined;
+  const request = texts.at(-1);
+  const headings = request.slice(request.lastIndexOf("</conversation>")).match(/^##+ .+$/gm);
   return headings.map((heading) => `${heading}\n- ${SUMMARIZED}`).join("\n\n");
 }

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { asksForSummary, summary } from "../../scripted-model.mjs";
+import { askedSummary } from "../../scripted-model.mjs";
 
 const [pi, extension] = process.argv.slice(2).map((path) => resolve(path));
 /** The window of the model in tokens. */
@@ -26,8 +26,8 @@ export const script = { summaries: "headings" };
 const model = createServer(async (request, response) => {
   const body = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString());
   const input = Math.round(JSON.stringify(body.messages).length / 4);
-  const asked = body.messages.map(({ content }) => (typeof content === "string" ? content : content.map(({ text }) => text).join("\n"))).join("\n");
-  const summarizes = asksForSummary(asked);
+  const summary = askedSummary(body.messages);
+  const summarizes = summary !== undefined;
   requests.push({ input, summarizes, text: JSON.stringify(body.messages), closed: new Promise((resolve) => response.on("close", resolve)) });
   if (summarizes && script.summaries === "silence") return;
   if (summarizes && script.summaries === "refused") return response.writeHead(400).end(JSON.stringify({ error: { message: "no summary today" } }));
@@ -35,7 +35,7 @@ const model = createServer(async (request, response) => {
   const number = body.messages.filter(({ role }) => role === "user").at(-1)?.content;
   const told = JSON.stringify(number).match(/Step (\d+)/)?.[1] ?? "?";
   const answer = `I checked part ${told}. ${`The function total${told} in src/part${told}.ts adds the prices. `.repeat(12)}`;
-  const content = summarizes && script.summaries === "headings" ? summary(asked) : answer;
+  const content = summarizes && script.summaries === "headings" ? summary : answer;
   const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
   const usage = { prompt_tokens: input, completion_tokens: 200, total_tokens: input + 200 };
   response.writeHead(200, { "content-type": "text/event-stream" });
