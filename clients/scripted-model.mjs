@@ -4,7 +4,9 @@ import { createServer } from "node:http";
 /**
  * Starts the server. `answer` gets the messages of a request and gives `{ said, text }`, or `{ said, query }` to call the tool
  * `recall`; `said` is what the person said last. Its answers count as `outputTokens`, and what it is sent as a quarter of the bytes.
- * Gives the address of the interface, what was sent so far, and a function that ends it.
+ * `summaries` of what it gives says what comes of requests of compactd for a summary: `headings`, `none` (what `answer` gives),
+ * `refused`, or `silence`. It also gives the address of the interface, what was sent so far, those of these requests that asked for a
+ * summary, and a function that ends it.
  */
 export async function scriptedModel(outputTokens, answer) {
   const requests = [];
@@ -13,8 +15,16 @@ export async function scriptedModel(outputTokens, answer) {
     for await (const chunk of request) chunks.push(chunk);
     const { messages, tools = [] } = JSON.parse(Buffer.concat(chunks).toString());
     const input = Math.round(JSON.stringify(messages).length / 4);
-    const { said, text, query } = answer(messages);
-    requests.push({ input, said, messages, text: JSON.stringify(messages), tools: tools.map((tool) => tool.function.name) });
+    const summary = askedSummary(messages);
+    const writes = summary !== undefined && model.summaries === "headings";
+    const { said, text, query } = writes ? { said: "", text: summary } : answer(messages);
+    const closed = new Promise((resolve) => response.on("close", resolve));
+    const sent = { input, said, messages, text: JSON.stringify(messages), tools: tools.map((tool) => tool.function.name), closed };
+    requests.push({ ...sent, summarizes: summary !== undefined });
+    if (summary !== undefined && model.summaries === "silence") return;
+    if (summary !== undefined && model.summaries === "refused") {
+      return void response.writeHead(400).end(JSON.stringify({ error: { message: "no summary today" } }));
+    }
     const call = { index: 0, id: `call${requests.length}`, type: "function", function: { name: "recall", arguments: JSON.stringify({ query }) } };
     const delta = query ? { role: "assistant", tool_calls: [call] } : { role: "assistant", content: text };
     const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
@@ -28,7 +38,14 @@ export async function scriptedModel(outputTokens, answer) {
     response.end("data: [DONE]\n\n");
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { url: `http://127.0.0.1:${server.address().port}/v1`, requests, close: () => server.close() };
+  const model = {
+    summaries: "headings",
+    url: `http://127.0.0.1:${server.address().port}/v1`,
+    requests,
+    forSummaries: () => requests.filter(({ summarizes }) => summarizes),
+    close: () => (server.close(), server.closeAllConnections()),
+  };
+  return model;
 }
 
 /** An answer of some length about a part of a program. */
@@ -39,10 +56,11 @@ export const longAnswer = (number, sentences) =>
 export const SUMMARIZED = "The model of the agent wrote this.";
 
 /** The summary under the headings that compactd asks for in these messages; undefined if it does not. */
-export function askedSummary(messages) {
+function askedSummary(messages) {
   const texts = messages.flatMap(({ content }) => (typeof content === "string" ? content : (content ?? []).map(({ text }) => text)));
   if (!texts.some((text) => text?.includes("You write handover notes."))) return undefined;
   const request = texts.at(-1);
-  const headings = request.slice(request.lastIndexOf("</conversation>")).match(/^##+ .+$/gm);
-  return headings.map((heading) => `${heading}\n- ${SUMMARIZED}`).join("\n\n");
+  // An earlier summary has the same ones.
+  const headings = new Set(request.slice(request.lastIndexOf("</conversation>")).match(/^##+ .+$/gm));
+  return [...headings].map((heading) => `${heading}\n- ${SUMMARIZED}`).join("\n\n");
 }

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SUMMARIZED } from "../../scripted-model.mjs";
-import { Pi, WINDOW, place, requests, run, script, temporary } from "./support.mjs";
+import { Pi, WINDOW, model, place, run, temporary } from "./support.mjs";
 
 const copies = new Set();
 const watcher = watch(temporary, (_, name) => name.startsWith("compactd-pi-") && copies.add(name));
 let pi = new Pi();
-const forSummaries = () => requests.filter(({ summarizes }) => summarizes);
+const { requests, forSummaries } = model;
 const notified = () => pi.event(({ type, method }) => type === "extension_ui_request" && method === "notify");
 
 await run(async () => {
@@ -18,7 +18,7 @@ await run(async () => {
   const compactions = entries.filter(({ type }) => type === "compaction");
   const largest = Math.max(...requests.map(({ input }) => input));
   console.log(`100 turns, ${requests.length} requests; the largest had ${largest} of ${WINDOW} tokens; ${compactions.length} compactions`);
-  assert.equal(requests.length - forSummaries().length, 100, "no request was refused");
+  assert.equal(requests.length - forSummaries().length, 100, "each turn is one request");
   assert.ok(compactions.length >= 3 && largest <= WINDOW && forSummaries().length >= compactions.length);
   for (const { fromHook, summary, details, firstKeptEntryId, usage } of compactions) {
     assert.ok(fromHook && summary.startsWith(`## Goal\n- ${SUMMARIZED}`) && details.compactd.summarizer === "host", `the model of pi wrote the summary:\n${summary}`);
@@ -64,7 +64,7 @@ await run(async () => {
 
   // Where the model gives no summary, the built-in summarizer does, and the person hears why.
   for (const [summaries, why] of [["none", /headings are missing/], ["refused", /no summary today/]]) {
-    script.summaries = summaries;
+    model.summaries = summaries;
     for (let step = 1; step <= 5; step++) await pi.prompt(`Step ${step}: check src/part${step}.ts.`);
     const warned = notified();
     const { summary, details } = await pi.request({ type: "compact" });
@@ -76,7 +76,7 @@ await run(async () => {
   }
 
   // Who stops a compaction stops the request to the model, and nothing is written.
-  script.summaries = "silence";
+  model.summaries = "silence";
   for (let step = 1; step <= 5; step++) await pi.prompt(`Step ${step}: check src/part${step}.ts.`);
   const written = (await pi.request({ type: "get_entries" })).entries.length;
   const earlier = forSummaries().length;
@@ -86,7 +86,7 @@ await run(async () => {
   assert.match(String(await stopped), /Compaction cancelled/);
   await forSummaries().at(-1).closed;
   assert.equal((await pi.request({ type: "get_entries" })).entries.length, written);
-  script.summaries = "headings";
+  model.summaries = "headings";
 
   // A settings file chooses who writes.
   const file = join(place, "agent/settings.json");

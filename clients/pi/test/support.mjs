@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { askedSummary } from "../../scripted-model.mjs";
+import { longAnswer, scriptedModel } from "../../scripted-model.mjs";
 
 const [pi, extension] = process.argv.slice(2).map((path) => resolve(path));
 /** The window of the model in tokens. */
@@ -17,42 +16,15 @@ export const place = mkdtempSync(join(tmpdir(), "compactd-pi-test-"));
 export const temporary = join(place, "tmp");
 const agentDir = join(place, "agent");
 
-// The model: it answers a request for a summary as it is told, and every other one with a long text. It counts what it is sent as a
-// quarter of the bytes.
-/** What the model was sent. */
-export const requests = [];
-/** What comes of requests of compactd for a summary: `headings`, `none` (a text without any), `refused`, or `silence`. */
-export const script = { summaries: "headings" };
-const model = createServer(async (request, response) => {
-  const body = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString());
-  const input = Math.round(JSON.stringify(body.messages).length / 4);
-  const summary = askedSummary(body.messages);
-  const summarizes = summary !== undefined;
-  requests.push({ input, summarizes, text: JSON.stringify(body.messages), closed: new Promise((resolve) => response.on("close", resolve)) });
-  if (summarizes && script.summaries === "silence") return;
-  if (summarizes && script.summaries === "refused") return response.writeHead(400).end(JSON.stringify({ error: { message: "no summary today" } }));
-  if (input > WINDOW) return response.writeHead(400).end(JSON.stringify({ error: { message: `context length ${WINDOW} exceeded` } }));
-  const number = body.messages.filter(({ role }) => role === "user").at(-1)?.content;
-  const told = JSON.stringify(number).match(/Step (\d+)/)?.[1] ?? "?";
-  const answer = `I checked part ${told}. ${`The function total${told} in src/part${told}.ts adds the prices. `.repeat(12)}`;
-  const content = summarizes && script.summaries === "headings" ? summary : answer;
-  const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
-  const usage = { prompt_tokens: input, completion_tokens: 200, total_tokens: input + 200 };
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const chunk of [
-    { ...base, choices: [{ index: 0, delta: { role: "assistant", content }, finish_reason: null }] },
-    { ...base, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
-    { ...base, choices: [], usage },
-  ]) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  response.end("data: [DONE]\n\n");
+export const model = await scriptedModel(200, (messages) => {
+  const said = JSON.stringify(messages.filter(({ role }) => role === "user").at(-1)?.content);
+  return { said, text: longAnswer(said.match(/Step (\d+)/)?.[1] ?? "?", 12) };
 });
-await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
 
 mkdirSync(agentDir);
 mkdirSync(temporary);
-const baseUrl = `http://127.0.0.1:${model.address().port}/v1`;
 const models = [{ id: "scripted", contextWindow: WINDOW, maxTokens: 1000, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }];
-writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local: { baseUrl, api: "openai-completions", apiKey: "none", models } } }));
+writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local: { baseUrl: model.url, api: "openai-completions", apiKey: "none", models } } }));
 writeFileSync(join(agentDir, "settings.json"), JSON.stringify({ compaction: { reserveTokens: 4000, keepRecentTokens: 1500 } }));
 // Commands of pi that go to another place in the tree, which the mode itself has none for.
 const helper = join(place, "helper.mjs");
