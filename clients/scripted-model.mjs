@@ -1,11 +1,13 @@
 // A model for the tests of agents: a server on this machine with the interface of OpenAI, whose answers are a script.
 import { createServer } from "node:http";
 
+const REFUSALS = { refused: "no summary today", tooLarge: "This model's maximum context length is 8192 tokens." };
+
 /**
  * Starts the server. `answer` gets the messages of a request and gives `{ said, text }`, or `{ said, query }` to call the tool
  * `recall`; `said` is what the person said last. Its answers count as `outputTokens`, and what it is sent as a quarter of the bytes.
  * `summaries` of what it gives says what comes of requests of compactd for a summary: `headings`, `none` (what `answer` gives),
- * `refused`, or `silence`. It also gives the address of the interface, what was sent so far, those of these requests that asked for a
+ * `refused`, `tooLarge`, or `silence`. It also gives the address of the interface, what was sent so far, those of these requests that asked for a
  * summary, and a function that ends it.
  */
 export async function scriptedModel(outputTokens, answer) {
@@ -22,9 +24,8 @@ export async function scriptedModel(outputTokens, answer) {
     const sent = { input, said, messages, text: JSON.stringify(messages), tools: tools.map((tool) => tool.function.name), closed };
     requests.push({ ...sent, summarizes: summary !== undefined });
     if (summary !== undefined && model.summaries === "silence") return;
-    if (summary !== undefined && model.summaries === "refused") {
-      return void response.writeHead(400).end(JSON.stringify({ error: { message: "no summary today" } }));
-    }
+    const refusal = summary !== undefined && REFUSALS[model.summaries];
+    if (refusal) return void response.writeHead(400).end(JSON.stringify({ error: { message: refusal } }));
     const call = { index: 0, id: `call${requests.length}`, type: "function", function: { name: "recall", arguments: JSON.stringify({ query }) } };
     const delta = query ? { role: "assistant", tool_calls: [call] } : { role: "assistant", content: text };
     const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };

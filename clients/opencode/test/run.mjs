@@ -152,7 +152,7 @@ try {
   assert.ok(last.startsWith("## Goal") && !last.includes("wrong900"));
 
   // Where the model gives no summary, the built-in summarizer does, and the person hears why.
-  for (const [summaries, why] of [["none", /headings are missing/], ["refused", /no summary today/]]) {
+  for (const [summaries, why] of [["none", /headings are missing/], ["refused", /no summary today/], ["tooLarge", /too large for opencode's model/]]) {
     model.summaries = summaries;
     for (let step = 111; step <= 113; step++) await opencode.prompt(id, `Step ${step}: check src/part${step}.ts.`);
     const toast = opencode.toast();

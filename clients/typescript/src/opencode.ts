@@ -149,7 +149,8 @@ function told(entries: RecalledEntry[]): string {
 /** Requests of compactd to the model, each of which is a session of opencode as long as it lasts. */
 class ModelRequests {
   readonly #client: Input["client"];
-  readonly #systemPrompts = new Map<string, string>();
+  /** By the id of the session. */
+  readonly #requests = new Map<string, { systemPrompt: string; isTooLarge: boolean }>();
 
   constructor({ client }: Input) {
     this.#client = client;
@@ -157,12 +158,14 @@ class ModelRequests {
 
   /** The prompt that the request of this session has in place of opencode's; undefined for other sessions. */
   systemPrompt(id: string | undefined): string | undefined {
-    return this.#systemPrompts.get(id ?? "");
+    return this.#requests.get(id ?? "")?.systemPrompt;
   }
 
   /** Stops a request, which opencode would compact because it is too large. Gives whether the session is one. */
   stop(id: string): boolean {
-    if (!this.#systemPrompts.has(id)) return false;
+    const request = this.#requests.get(id);
+    if (request === undefined) return false;
+    request.isTooLarge = true;
     // It waits for the hook that calls this.
     void this.#client.session.abort({ path: { id } });
     return true;
@@ -184,17 +187,18 @@ class ModelRequests {
     const path = { id };
     const stop = () => this.#client.session.abort({ path });
     signal.addEventListener("abort", stop);
-    this.#systemPrompts.set(id, systemPrompt);
+    const request = { systemPrompt, isTooLarge: false };
+    this.#requests.set(id, request);
     try {
       signal.throwIfAborted();
       const answer = of(await this.#client.session.prompt({ path, body: { agent: AGENT, model, parts: [{ type: "text", text: prompt }] } }));
-      const { error, finish, summary, tokens } = answer.info;
+      const { error, finish, tokens } = answer.info;
+      if (request.isTooLarge) throw new Error("the request is too large for opencode's model");
       if (error !== undefined) throw new Error(`opencode's model failed: ${error.data?.message ?? error.name}`);
-      if (summary === true) throw new Error("the request is too large for opencode's model");
       return { text: textOf(answer), stopReason: finish === "length" ? "length" : "stop", ...(tokens && { usage: usage(tokens) }) };
     } finally {
       signal.removeEventListener("abort", stop);
-      this.#systemPrompts.delete(id);
+      this.#requests.delete(id);
       await this.#client.session.delete({ path });
     }
   }
