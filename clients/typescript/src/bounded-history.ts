@@ -19,6 +19,8 @@ export interface BoundedHistoryOptions {
   contextWindow: number;
   /** Settings of compactd, such as `compaction.reserveTokens`, `compaction.keepRecentTokens` or a model that writes summaries. */
   settings?: { [member: string]: unknown };
+  /** Settings that the settings files override. */
+  defaultSettings?: { [member: string]: unknown };
   /** A session file, which is made if there is none; without one the session is kept in memory. */
   path?: string;
   /** How the server is started. */
@@ -170,8 +172,8 @@ export class BoundedHistory<M> {
   }
 
   async #open(): Promise<void> {
-    const { path, settings = {} } = this.#options;
-    await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings });
+    const { path, settings = {}, defaultSettings = {} } = this.#options;
+    await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings, defaultSettings });
     this.#knownWindow = this.#contextWindow;
     const session = await this.#openOrCreate(path, autoCompaction(this.#knownWindow));
     this.#sessionId = session.sessionId;

@@ -35,7 +35,7 @@ export async function withServer<Result>(host: Host, work: (client: Client) => P
 export async function startServer({ name, cwd, settings, model }: Host): Promise<Client> {
   const handlers = model === undefined ? {} : { summarize: model.summarize };
   const client = new Client({ stderr: "ignore", ownProcessGroup: true, handlers });
-  const defaultSettings = model === undefined ? {} : { compactd: preferring(model) };
+  const defaultSettings = model === undefined ? {} : preferringHost(model.contextWindow);
   try {
     await client.initialize({ clientInfo: { name }, cwd, settings, defaultSettings });
     return client;
@@ -51,6 +51,7 @@ export function toldFailures({ failures = [], summarizer }: CompactionResult): s
   return causes.length === 0 ? undefined : [...causes, `the summarizer ${summarizer} wrote the summary`].join("; ");
 }
 
-function preferring({ contextWindow }: HostModel): object {
-  return { summarizer: ["host", "extractive"], ...(contextWindow > 0 && { summarize: { contextWindow } }) };
+/** Default settings with which the model of the host writes the summaries. Its window has 0 tokens if they are not known. */
+export function preferringHost(contextWindow: number): Record<string, unknown> {
+  return { compactd: { summarizer: ["host", "extractive"], ...(contextWindow > 0 && { summarize: { contextWindow } }) } };
 }
