@@ -102,6 +102,7 @@ class Client(Calls):
         agent_dir: str | None = None,
         session_dir: str | None = None,
         settings: dict[str, Any] | None = None,
+        default_settings: dict[str, Any] | None = None,
         progress: bool | None = None,
         summarize_modes: Sequence[str] = (),
         timeout: float | None = None,
@@ -121,6 +122,7 @@ class Client(Calls):
             "agentDir": agent_dir,
             "sessionDir": session_dir,
             "settings": settings,
+            "defaultSettings": default_settings,
             "capabilities": {
                 "summarize": "summarize" in names,
                 "summarizeModes": list(summarize_modes),
