@@ -6,9 +6,9 @@ const REFUSALS = { refused: "no summary today", tooLarge: "This model's maximum 
 /**
  * Starts the server. `answer` gets the messages of a request and gives `{ said, text }`, or `{ said, query }` to call the tool
  * `recall`; `said` is what the person said last. Its answers count as `outputTokens`, and what it is sent as a quarter of the bytes.
- * `summaries` of what it gives says what comes of requests of compactd for a summary: `headings`, `none` (what `answer` gives),
- * `refused`, `tooLarge`, or `silence`. It also gives the address of the interface, what was sent so far, those of these requests that asked for a
- * summary, and a function that ends it.
+ * Gives the address of the interface, what was sent so far, those of these requests that asked for a summary, and a function that
+ * ends it. `summaries` of what it gives says what comes of requests of compactd for a summary: `headings`, `none` (what `answer`
+ * gives), `refused`, `tooLarge`, or `silence`.
  */
 export async function scriptedModel(outputTokens, answer) {
   const requests = [];

@@ -82,7 +82,7 @@ function engine(histories: Histories, agentDir: string | undefined): object {
     ingest: () => Promise.resolve({ ingested: false }),
     commitTurn: () => Promise.resolve({ status: "committed" }),
 
-    // Every run begins with it. `assemble`, in which compactd compacts, is not told how to ask the model.
+    // Every run but the first of a session begins with it. `assemble`, in which compactd compacts, is not told how to ask the model.
     bootstrap(run: Run) {
       histories.learn(run);
       return Promise.resolve({ bootstrapped: true });

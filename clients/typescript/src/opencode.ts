@@ -59,7 +59,7 @@ export default async function compactd(input: Input, options: Record<string, unk
   /** Summaries by the id of the message that asks for the compaction. */
   const summaries = new Map<string, string>();
 
-  /** Compactions that run. */
+  /** Compactions that run, by their session. */
   const running = new Map<string, AbortController>();
 
   const warn = async (message: string): Promise<void> => {
@@ -122,7 +122,10 @@ export default async function compactd(input: Input, options: Record<string, unk
           told(await sessions.recall(sessionID, query)),
       },
     },
-    dispose: () => sessions.stop(),
+    dispose: () => {
+      for (const stop of running.values()) stop.abort();
+      return sessions.stop();
+    },
   };
 }
 

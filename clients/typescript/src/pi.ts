@@ -32,7 +32,8 @@ interface Context {
   model: Model | undefined;
   modelRegistry: {
     hasConfiguredAuth(model: Model): boolean;
-    streamSimple(model: Model, context: { systemPrompt: string; messages: object[] }, options: object): { result(): Promise<Answer> };
+    /** Older versions lack it. */
+    streamSimple?(model: Model, context: { systemPrompt: string; messages: object[] }, options: object): { result(): Promise<Answer> };
   };
 }
 
@@ -119,15 +120,15 @@ function warn({ hasUI, ui }: Context, message: string): void {
 
 /** The model of the session; undefined if pi cannot ask it. */
 function hostModel({ model, modelRegistry }: Context): HostModel | undefined {
-  if (model === undefined || !modelRegistry.hasConfiguredAuth(model)) return undefined;
+  if (model === undefined || modelRegistry.streamSimple === undefined || !modelRegistry.hasConfiguredAuth(model)) return undefined;
   return {
     contextWindow: model.contextWindow,
     async summarize({ systemPrompt, prompt, maxTokens }, signal) {
       const messages = [{ role: "user", content: [{ type: "text", text: prompt }], timestamp: Date.now() }];
       // Without a level pi asks for no thinking. A model that thinks all the same needs more tokens than the summary has.
-      const limit = model.reasoning ? {} : { maxTokens: Math.min(maxTokens, model.maxTokens) };
+      const limit = model.reasoning ? {} : { maxTokens: Math.min(maxTokens, model.maxTokens || maxTokens) };
       const options = { signal, cacheRetention: "none", maxRetries: MOST_RETRIES, ...limit };
-      const { content, stopReason, errorMessage, usage } = await modelRegistry.streamSimple(model, { systemPrompt, messages }, options).result();
+      const { content, stopReason, errorMessage, usage } = await modelRegistry.streamSimple!(model, { systemPrompt, messages }, options).result();
       if (stopReason === "error" || stopReason === "aborted") throw new Error(errorMessage ?? stopReason);
       const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
       return { text, stopReason, usage: numbers(usage) };
