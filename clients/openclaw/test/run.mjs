@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { longAnswer, scriptedModel } from "../../scripted-model.mjs";
+import { SUMMARIZED, longAnswer, scriptedModel } from "../../scripted-model.mjs";
 
 const [script, plugin] = process.argv.slice(2).map((path) => resolve(path));
 const TURNS = 60;
@@ -22,7 +22,7 @@ const model = await scriptedModel(1000, (messages) => {
   const text = longAnswer(said.match(/Step (\d+)/)?.[1] ?? "?", 60);
   return { said, text, query: said.match(/Recall: ([\w ]+)/)?.[1] };
 });
-const { requests } = model;
+const { requests, forSummaries } = model;
 
 const free = createServer();
 const port = await new Promise((resolve) => free.listen(0, "127.0.0.1", () => resolve(free.address().port)));
@@ -82,6 +82,8 @@ const { Client } = await import(pathToFileURL(join(plugin, "dist/src/index.js"))
 let gateway = await Gateway.start();
 try {
   for (let step = 1; step <= TURNS; step++) {
+    // The model gives no summary of the later half.
+    if (step === 40) model.summaries = "refused";
     const rule = step === 3 ? " The staging port is 7443. Never change the public API." : "";
     assert.match(await gateway.prompt(`Step ${step}: check src/part${step}.ts.${rule}`), /I checked part/);
   }
@@ -91,8 +93,11 @@ try {
   const compactions = () => entries().filter(({ type }) => type === "compaction");
   const largest = Math.max(...requests.map(({ input }) => input));
   console.log(`${TURNS} turns, ${requests.length} requests; the largest had ${largest} of ${WINDOW} tokens; ${compactions().length} compactions`);
-  assert.equal(requests.length, TURNS, "no request was refused, and none was for a summary");
+  assert.equal(requests.length - forSummaries().length, TURNS, "each turn is one request");
   assert.ok(compactions().length >= 2 && largest <= WINDOW);
+  const [{ summary, details, usage }] = compactions();
+  assert.ok(summary.startsWith(`## Goal\n- ${SUMMARIZED}`) && details.compactd.summarizer === "host" && usage.output >= 1000, `the model of OpenClaw wrote the summary:\n${summary}`);
+  assert.equal(compactions().at(-1).details.compactd.summarizer, "extractive", "the built-in summarizer wrote the other one");
   assert.match(requests.at(-1).text, /## Goal/);
   assert.match(requests.at(-1).text, /Never change the public API/);
   assert.ok(requests.at(-1).messages.length < TURNS, "what was compacted is not sent");

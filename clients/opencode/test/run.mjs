@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { longAnswer, scriptedModel } from "../../scripted-model.mjs";
+import { SUMMARIZED, longAnswer, scriptedModel } from "../../scripted-model.mjs";
 
 const [program, plugin] = process.argv.slice(2).map((path) => resolve(path));
 const WINDOW = 20_000;
@@ -16,10 +16,10 @@ const model = await scriptedModel(250, (messages) => {
   const last = messages.at(-1);
   const said = JSON.stringify(last.content);
   const number = said.match(/Step (\d+)/)?.[1];
-  const query = last.role === "user" ? said.match(/Recall: ([\w ]+)/)?.[1] : undefined;
+  const query = last.role === "user" ? said.match(/"Recall: ([\w ]+)/)?.[1] : undefined;
   return { said, text: number ? longAnswer(number, 40) : "done", query };
 });
-const { requests } = model;
+const { requests, forSummaries } = model;
 
 mkdirSync(project);
 const provider = {
@@ -90,6 +90,7 @@ class OpenCode {
   }
 }
 
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const text = ({ parts }) => parts.flatMap(({ type, text }) => (type === "text" ? [text] : [])).join("\n");
 const asked = () => requests.filter(({ said }) => said.includes("Answer with the single word: done"));
 const output = ({ parts }) => parts.find(({ type, tool }) => type === "tool" && tool === "recall")?.state.output;
@@ -107,18 +108,23 @@ try {
   console.log(`100 turns, ${requests.length} requests; the largest had ${largest} of ${WINDOW} tokens; ${summaries.length} compactions`);
   assert.ok(summaries.length >= 2 && largest <= WINDOW);
   for (const summary of summaries) {
-    assert.ok(summary.startsWith("## Goal"), `compactd wrote the summary:\n${summary}`);
+    assert.ok(summary.startsWith(`## Goal\n- ${SUMMARIZED}`), `the model of opencode wrote the summary:\n${summary}`);
     assert.match(summary, /Never change the public API/);
   }
   assert.equal(asked().length, summaries.length);
-  assert.ok(asked().every(({ input, text }) => input < 400 && !text.includes("Step")), "no model reads the history for a summary");
+  assert.ok(asked().every(({ input, text }) => input < 400 && !text.includes("Step")), "opencode's own request has no history");
+  assert.ok(forSummaries().length >= summaries.length);
+  for (const { messages, tools, text } of forSummaries()) {
+    assert.deepEqual(messages.map(({ role }) => role), ["system", "user"], text);
+    assert.ok(messages[0].content.startsWith("You write handover notes.") && tools.length === 0, text);
+  }
   assert.ok(requests.at(-1).text.includes(JSON.stringify(summaries.at(-1)).slice(1, -1)), "the model sees the summary");
   assert.ok(requests.at(-1).tools.includes("recall"));
 
   await opencode.compact(id);
   const manual = (await opencode.summaries(id)).at(-1);
   console.log(`by hand; the summary begins:\n${manual.split("\n").slice(0, 4).join("\n")}`);
-  assert.ok(manual.startsWith("## Goal") && (await opencode.summaries(id)).length === summaries.length + 1);
+  assert.ok(manual.startsWith(`## Goal\n- ${SUMMARIZED}`) && (await opencode.summaries(id)).length === summaries.length + 1);
 
   await opencode.prompt(id, "Recall: total7 src part7");
   const [recalled] = await toolOutputs(id);
@@ -132,7 +138,7 @@ try {
   assert.match((await toolOutputs(id)).at(-1), /The staging port is 7443/);
   await opencode.compact(id);
   const later = (await opencode.summaries(id)).at(-1);
-  assert.ok(later.startsWith("## Goal") && later.includes("Never change the public API"));
+  assert.ok(later.startsWith(`## Goal\n- ${SUMMARIZED}`));
   console.log("after a restart: recall and compaction work");
 
   // Messages that the person takes back are in no later summary.
@@ -145,6 +151,44 @@ try {
   const last = (await opencode.summaries(id)).at(-1);
   assert.ok(last.startsWith("## Goal") && !last.includes("wrong900"));
 
+  // Where the model gives no summary, the built-in summarizer does, and the person hears why.
+  for (const [summaries, why] of [["none", /headings are missing/], ["refused", /no summary today/], ["tooLarge", /too large for opencode's model/]]) {
+    model.summaries = summaries;
+    for (let step = 111; step <= 113; step++) await opencode.prompt(id, `Step ${step}: check src/part${step}.ts.`);
+    const toast = opencode.toast();
+    await opencode.compact(id);
+    const warned = await toast;
+    console.log(`${summaries}: ${warned}`);
+    assert.match(warned, /^compactd: .* \(host\); the summarizer extractive wrote the summary$/);
+    assert.match(warned, why);
+    const built = (await opencode.summaries(id)).at(-1);
+    assert.ok(built.startsWith("## Goal") && built.includes("Never change the public API") && !built.startsWith(`## Goal\n- ${SUMMARIZED}`), built);
+  }
+
+  // Who stops a compaction stops the request to the model. The next one works.
+  model.summaries = "silence";
+  const earlier = forSummaries().length;
+  const stopped = opencode.compact(id).catch((error) => error);
+  while (forSummaries().length === earlier) await pause(20);
+  await opencode.request("POST", `/session/${id}/abort`);
+  await forSummaries().at(-1).closed;
+  console.log(`stopped: ${JSON.stringify(await stopped)}`);
+  model.summaries = "headings";
+  await opencode.prompt(id, "Step 120: check src/part120.ts.");
+  await opencode.compact(id);
+  assert.ok((await opencode.summaries(id)).at(-1).startsWith(`## Goal\n- ${SUMMARIZED}`));
+  assert.deepEqual((await opencode.request("GET", "/session")).map((session) => session.id), [id], "sessions for summaries are deleted");
+  assert.deepEqual(await opencode.request("GET", `/session/${id}/children`), []);
+
+  // A settings file chooses who writes.
+  mkdirSync(join(place, "home/.pi/agent"), { recursive: true });
+  writeFileSync(join(place, "home/.pi/agent/settings.json"), JSON.stringify({ compactd: { summarizer: "extractive" } }));
+  await opencode.prompt(id, "Step 121: check src/part121.ts.");
+  const before = forSummaries().length;
+  await opencode.compact(id);
+  const chosen = (await opencode.summaries(id)).at(-1);
+  assert.ok(chosen.startsWith("## Goal") && !chosen.startsWith(`## Goal\n- ${SUMMARIZED}`) && forSummaries().length === before, chosen);
+
   // Without compactd, opencode summarises by itself, and says why.
   await opencode.end();
   opencode = await OpenCode.start({ COMPACTD_BIN: join(place, "no-such-program") });
@@ -154,7 +198,7 @@ try {
   const own = (await opencode.request("GET", `/session/${id}/message`)).filter(({ info }) => info.summary === true).at(-1);
   assert.ok(text(own).startsWith("I checked part"), `opencode took over what its model answered: ${JSON.stringify(own)}`);
   assert.match(requests.at(-1).text, /I checked part/, "its model read the history");
-  const told = await Promise.race([toast, new Promise((resolve) => setTimeout(resolve, 10_000))]);
+  const told = await Promise.race([toast, pause(10_000)]);
   console.log(`without the program: ${told}`);
   assert.match(told, /^compactd: .*no-such-program.*; opencode summarises by itself$/);
   console.log("opencode: 1 passed, 0 failed");

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { longAnswer, scriptedModel } from "../../scripted-model.mjs";
 
-const [script, extension] = process.argv.slice(2).map((path) => resolve(path));
+const [pi, extension] = process.argv.slice(2).map((path) => resolve(path));
 /** The window of the model in tokens. */
 export const WINDOW = 12_000;
 /** A directory for everything that a test writes. */
@@ -16,34 +16,15 @@ export const place = mkdtempSync(join(tmpdir(), "compactd-pi-test-"));
 export const temporary = join(place, "tmp");
 const agentDir = join(place, "agent");
 
-// The model: it answers every request with a long text, and counts what it is sent as a quarter of the bytes.
-/** What the model was sent. */
-export const requests = [];
-const model = createServer(async (request, response) => {
-  const body = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString());
-  const input = Math.round(JSON.stringify(body.messages).length / 4);
-  requests.push({ input, text: JSON.stringify(body.messages) });
-  if (input > WINDOW) return response.writeHead(400).end(JSON.stringify({ error: { message: `context length ${WINDOW} exceeded` } }));
-  const number = body.messages.filter(({ role }) => role === "user").at(-1)?.content;
-  const told = JSON.stringify(number).match(/Step (\d+)/)?.[1] ?? "?";
-  const content = `I checked part ${told}. ${`The function total${told} in src/part${told}.ts adds the prices. `.repeat(12)}`;
-  const base = { id: "1", object: "chat.completion.chunk", created: 1, model: "scripted" };
-  const usage = { prompt_tokens: input, completion_tokens: 200, total_tokens: input + 200 };
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const chunk of [
-    { ...base, choices: [{ index: 0, delta: { role: "assistant", content }, finish_reason: null }] },
-    { ...base, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
-    { ...base, choices: [], usage },
-  ]) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  response.end("data: [DONE]\n\n");
+export const model = await scriptedModel(200, (messages) => {
+  const said = JSON.stringify(messages.filter(({ role }) => role === "user").at(-1)?.content);
+  return { said, text: longAnswer(said.match(/Step (\d+)/)?.[1] ?? "?", 12) };
 });
-await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
 
 mkdirSync(agentDir);
 mkdirSync(temporary);
-const baseUrl = `http://127.0.0.1:${model.address().port}/v1`;
 const models = [{ id: "scripted", contextWindow: WINDOW, maxTokens: 1000, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }];
-writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local: { baseUrl, api: "openai-completions", apiKey: "none", models } } }));
+writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local: { baseUrl: model.url, api: "openai-completions", apiKey: "none", models } } }));
 writeFileSync(join(agentDir, "settings.json"), JSON.stringify({ compaction: { reserveTokens: 4000, keepRecentTokens: 1500 } }));
 // Commands of pi that go to another place in the tree, which the mode itself has none for.
 const helper = join(place, "helper.mjs");
@@ -64,7 +45,7 @@ export class Pi {
   constructor({ variables = {}, options: more = [] } = {}) {
     const options = [...more, "--mode", "rpc", "--provider", "local", "--model", "scripted", "--no-tools", "--extension", extension, "--extension", helper];
     const env = { ...process.env, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1", PI_TELEMETRY: "0", TMPDIR: temporary, ...variables };
-    this.process = spawn(process.execPath, [script, ...options], { cwd: place, env, stdio: ["pipe", "pipe", "inherit"] });
+    this.process = spawn(process.execPath, [pi, ...options], { cwd: place, env, stdio: ["pipe", "pipe", "inherit"] });
     let rest = "";
     // A line ends with a line feed alone; readline also ends it at U+2028.
     this.process.stdout.setEncoding("utf8").on("data", (text) => {

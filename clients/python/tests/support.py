@@ -50,7 +50,9 @@ def start(case: unittest.TestCase, arguments: Sequence[str] = (), **options: Any
     command = [os.environ.get("COMPACTD_BIN", "compactd"), *arguments]
     client = Client(command, env=env, cwd=home.name, stderr=subprocess.DEVNULL, **options)
     case.addCleanup(client.shutdown)
-    summarizers = client.initialize("test", agent_dir=home.name, cwd=home.name, timeout=20)["capabilities"]["summarizers"]
+    writes: Any = {"compactd": {"summarizer": ["host", "extractive"]}}
+    initialized = client.initialize("test", agent_dir=home.name, cwd=home.name, default_settings=writes, timeout=20)
+    summarizers = initialized["capabilities"]["summarizers"]
     if "summarize" in options.get("handlers", {}) and "host" not in summarizers:
         case.skipTest("this server has no summarizer named host")
     return client

@@ -68,7 +68,7 @@ class ServerTest(unittest.TestCase):
 
         client = start(self, handlers={"summarize": summarize})
         session_id = conversation(client)
-        compaction = client.start("compact", {"sessionId": session_id, "settings": SMALL, "summarizer": "host"})
+        compaction = client.start("compact", {"sessionId": session_id, "settings": SMALL})
         self.assertTrue(asked.wait(WAIT))
         compaction.cancel()
         with self.assertRaises(CompactdError) as raised:

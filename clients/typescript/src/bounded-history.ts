@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Client, type ClientOptions, type RequestOptions } from "./client.js";
 import { CompactdError } from "./errors.js";
+import { preferringHost } from "./host-model.js";
 import type { AnyMessage, AutoCompactionOptions, CompactionEnd, CompactionResult, MessageFormat, RecalledEntry } from "./protocol.js";
 import type { Handlers } from "./requests.js";
 
@@ -25,6 +26,8 @@ export interface BoundedHistoryOptions {
    * If it throws, or writes no summary, the built-in summarizer does.
    */
   summarize?: Handlers["summarize"];
+  /** Settings that the settings files override. Default with `summarize`: its model writes, then the built-in summarizer. */
+  defaultSettings?: { [member: string]: unknown };
   /** A session file, which is made if there is none; without one the session is kept in memory. */
   path?: string;
   /** How the server is started. */
@@ -178,8 +181,7 @@ export class BoundedHistory<M> {
 
   async #open(): Promise<void> {
     const { path, settings = {}, summarize } = this.#options;
-    const own = { summarizer: ["host", "extractive"], summarize: { contextWindow: this.#contextWindow } };
-    const defaultSettings = summarize === undefined ? null : { compactd: own };
+    const { defaultSettings = summarize ? preferringHost(this.#contextWindow) : null } = this.#options;
     await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings, defaultSettings });
     this.#knownWindow = this.#contextWindow;
     const session = await this.#openOrCreate(path, autoCompaction(this.#knownWindow));

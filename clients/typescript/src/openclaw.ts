@@ -3,10 +3,12 @@
  * OpenClaw alone stores the conversation. compactd keeps a session file of its own beside the agent, which it brings up to date
  * from the messages of every run.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import { BoundedHistory, type Codec } from "./bounded-history.js";
 import { CompactdError } from "./errors.js";
-import type { Message, RecalledEntry } from "./protocol.js";
+import { preferringHost } from "./host-model.js";
+import type { Message, RecalledEntry, SummarizeParams, SummarizeResult } from "./protocol.js";
 
 /** The part of OpenClaw's plugin API that is used here, as its types have it. */
 interface Api {
@@ -16,18 +18,30 @@ interface Api {
   registerTool(factory: (context: { sessionId?: string; agentDir?: string }) => object, options: { name: string }): void;
 }
 
-interface AssembleParams {
+/** What OpenClaw says of a session in every call. */
+interface Run {
   sessionId: string;
-  messages: Message[];
   tokenBudget?: number;
+  /** Asks the model of the session. */
+  runtimeContext?: { llm?: { complete: Complete } };
 }
 
-interface CompactParams {
-  sessionId: string;
-  tokenBudget?: number;
+interface AssembleParams extends Run {
+  messages: Message[];
+}
+
+interface CompactParams extends Run {
   customInstructions?: string;
   abortSignal?: AbortSignal;
 }
+
+type Complete = (params: {
+  messages: { role: "user"; content: string }[];
+  systemPrompt: string;
+  maxTokens: number;
+  signal: AbortSignal;
+  purpose: string;
+}) => Promise<{ text: string; stopReason?: string; usage: { [tokens: string]: number | undefined } }>;
 
 /** Tokens of the window where OpenClaw does not say how many. */
 const USUAL_WINDOW = 200_000;
@@ -60,7 +74,7 @@ function engine(histories: Histories, agentDir: string | undefined): object {
       id: "compactd",
       name: "compactd",
       ownsCompaction: true,
-      acceptedHostParams: [],
+      acceptedHostParams: ["runtimeContext"],
       transcriptSemantics: { currentTurnFence: "before-current-turn-entry-v1", turnAdvancementIdempotency: "atomic-idempotent-v1" },
     },
 
@@ -68,14 +82,21 @@ function engine(histories: Histories, agentDir: string | undefined): object {
     ingest: () => Promise.resolve({ ingested: false }),
     commitTurn: () => Promise.resolve({ status: "committed" }),
 
-    async assemble({ sessionId, messages, tokenBudget }: AssembleParams) {
-      const history = await histories.of(sessionId, agentDir, tokenBudget);
+    // Every run but the first of a session begins with it. `assemble`, in which compactd compacts, is not told how to ask the model.
+    bootstrap(run: Run) {
+      histories.learn(run);
+      return Promise.resolve({ bootstrapped: true });
+    },
+
+    async assemble({ messages, ...run }: AssembleParams) {
+      const history = await histories.of(run, agentDir);
       const fitted = await history.fit(messages);
       return { messages: fitted, estimatedTokens: history.tokens };
     },
 
-    async compact({ sessionId, tokenBudget, customInstructions, abortSignal }: CompactParams) {
-      const history = await histories.of(sessionId, agentDir, tokenBudget);
+    async compact({ customInstructions, abortSignal, ...run }: CompactParams) {
+      histories.learn(run);
+      const history = await histories.of(run, agentDir);
       try {
         const { summary, tokensBefore, tokensAfter } = await history.compact(customInstructions, { signal: abortSignal });
         return { ok: true, compacted: true, result: { summary, tokensBefore, tokensAfter } };
@@ -107,7 +128,7 @@ function recallTool(histories: Histories, sessionId: string | undefined, agentDi
     },
     async execute(_id: string, { query }: { query: string }) {
       if (sessionId === undefined) throw new Error("this run has no session");
-      const history = await histories.of(sessionId, agentDir);
+      const history = await histories.of({ sessionId }, agentDir);
       const text = told(await history.recall(query));
       return { content: [{ type: "text", text }], details: {} };
     },
@@ -124,25 +145,50 @@ class Histories {
   /** Settings of compactd for the histories that are opened next. */
   settings: Record<string, unknown> = {};
   readonly #kept = new Map<string, BoundedHistory<Message>>();
+  /** What asks the models of sessions. */
+  readonly #models = new Map<string, Complete>();
+  /** Does something as a part of the latest call of OpenClaw for a session: it lets a plugin do nothing outside of its calls. */
+  readonly #inCall = new Map<string, <Result>(work: () => Result) => Result>();
+
+  /** Learns how to ask the model of a session. */
+  learn({ sessionId, runtimeContext }: Run): void {
+    const complete = runtimeContext?.llm?.complete;
+    if (complete !== undefined) this.#models.set(sessionId, complete);
+  }
 
   /** The history of a session, for a window of this size. */
-  async of(sessionId: string, agentDir: string | undefined, tokenBudget?: number): Promise<BoundedHistory<Message>> {
-    const history = this.#kept.get(sessionId) ?? this.#open(sessionId, agentDir);
+  async of({ sessionId, tokenBudget }: Run, agentDir: string | undefined): Promise<BoundedHistory<Message>> {
+    const history = this.#kept.get(sessionId) ?? this.#open(sessionId, agentDir, tokenBudget);
+    this.#inCall.set(sessionId, AsyncLocalStorage.snapshot());
     if (tokenBudget !== undefined) history.contextWindow = tokenBudget;
     this.#kept.delete(sessionId);
     this.#kept.set(sessionId, history);
     const [[id, oldest] = []] = this.#kept;
     if (this.#kept.size > MOST_HISTORIES && id !== undefined) {
       this.#kept.delete(id);
+      this.#models.delete(id);
+      this.#inCall.delete(id);
       await oldest?.close();
     }
     return history;
   }
 
-  #open(sessionId: string, agentDir: string | undefined): BoundedHistory<Message> {
+  #open(sessionId: string, agentDir: string | undefined, contextWindow = USUAL_WINDOW): BoundedHistory<Message> {
     const path = agentDir && join(agentDir, "compactd", `${encodeURIComponent(sessionId)}.jsonl`);
-    const client = { stderr: "ignore", ownProcessGroup: true } as const;
-    return new BoundedHistory(codec, { contextWindow: USUAL_WINDOW, settings: this.settings, client, ...(path && { path }) });
+    const summarize = (params: SummarizeParams, signal: AbortSignal) => this.#summarize(sessionId, params, signal);
+    const client = { stderr: "ignore", ownProcessGroup: true, handlers: { summarize } } as const;
+    const defaultSettings = preferringHost(contextWindow);
+    return new BoundedHistory(codec, { contextWindow, settings: this.settings, defaultSettings, client, ...(path && { path }) });
+  }
+
+  async #summarize(sessionId: string, { systemPrompt, prompt, maxTokens }: SummarizeParams, signal: AbortSignal): Promise<SummarizeResult> {
+    const complete = this.#models.get(sessionId);
+    const inCall = this.#inCall.get(sessionId);
+    if (complete === undefined || inCall === undefined) throw new Error("OpenClaw has not said how to ask the model of this session");
+    const messages = [{ role: "user" as const, content: prompt }];
+    const { text, stopReason = "stop", usage } = await inCall(() => complete({ messages, systemPrompt, maxTokens, signal, purpose: "compactd.summary" }));
+    const { inputTokens: input, outputTokens: output, cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite, totalTokens } = usage;
+    return { text, stopReason, usage: { input, output, cacheRead, cacheWrite, totalTokens } };
   }
 }
 

@@ -1,22 +1,35 @@
 /**
- * A plugin for opencode: compactd writes the summaries of compactions, and `recall` gives the agent back what they took out.
- * opencode alone stores the conversation. compactd keeps a session of it in memory, which is read from opencode when it is needed.
+ * A plugin for opencode: compactd writes the summaries of compactions, with the model of opencode, and `recall` gives the agent back
+ * what they took out. opencode alone stores the conversation. compactd has sessions of it in memory, which are read from opencode
+ * when they are needed.
  */
-import { Client } from "./client.js";
+import type { Client } from "./client.js";
 import { CompactdError } from "./errors.js";
-import type { AnyMessage, CompactionResult, NewEntry, RecalledEntry } from "./protocol.js";
+import { type HostModel, startServer, toldFailures, withServer } from "./host-model.js";
+import type { AnyMessage, CompactionResult, NewEntry, RecalledEntry, SummarizeParams, SummarizeResult, Usage } from "./protocol.js";
 
 /** The part of opencode's API that is used here, as the types of `@opencode-ai/plugin` have it. */
 interface Input {
   directory: string;
   client: {
     session: {
-      messages(options: { path: { id: string } }): Promise<{ data?: Stored[]; error?: unknown }>;
-      message(options: { path: { id: string; messageID: string } }): Promise<{ data?: Stored; error?: unknown }>;
+      messages(options: { path: { id: string } }): Promise<Reply<Stored[]>>;
+      message(options: { path: { id: string; messageID: string } }): Promise<Reply<Stored>>;
+      create(options: { body: { parentID: string; title: string } }): Promise<Reply<{ id: string }>>;
+      prompt(options: { path: { id: string }; body: { agent: string; model: ModelName; parts: Part[] } }): Promise<Reply<Stored>>;
+      abort(options: { path: { id: string } }): Promise<unknown>;
+      delete(options: { path: { id: string } }): Promise<unknown>;
     };
+    app: { agents(): Promise<Reply<{ name: string; model?: ModelName }[]>> };
+    config: { providers(): Promise<Reply<{ providers: { id: string; models: Record<string, { limit: Limit }> }[] }>> };
     tui: { showToast(options: { body: { message: string; variant: "warning" } }): Promise<unknown> };
   };
 }
+
+type Reply<Data> = { data?: Data; error?: unknown };
+type ModelName = { providerID: string; modelID: string };
+/** Tokens of a model; 0 where they are not known. */
+type Limit = { context: number; input?: number; output: number };
 
 /** A message of opencode with its parts. */
 interface Stored {
@@ -27,7 +40,9 @@ interface Stored {
     parentID?: string;
     summary?: unknown;
     finish?: string;
-    error?: unknown;
+    error?: { name: string; data?: { message?: string } };
+    model?: ModelName;
+    tokens?: { input: number; output: number; reasoning: number; cache: { read: number; write: number } };
     time: { completed?: number };
   };
   parts: Part[];
@@ -38,20 +53,22 @@ type Part = { type: string; [member: string]: any };
 /** Starts the plugin. The options are settings of compactd that override its settings files. */
 export default async function compactd(input: Input, options: Record<string, unknown> = {}): Promise<object> {
   const sessions = new Sessions(input, options);
+  const requests = new ModelRequests(input);
   /** Sessions whose compaction has begun, with what decides about the request for the summary. */
   const begun = new Map<string, { prompt?: string }>();
   /** Summaries by the id of the message that asks for the compaction. */
   const summaries = new Map<string, string>();
 
-  const warn = async (error: unknown, then: string): Promise<void> => {
-    const kind = error instanceof CompactdError ? ` (${error.kind})` : "";
-    const message = `compactd: ${error instanceof Error ? error.message : error}${kind}; ${then}`;
-    await input.client.tui.showToast({ body: { message, variant: "warning" } }).catch(() => {});
+  /** Compactions that run, by their session. */
+  const running = new Map<string, AbortController>();
+
+  const warn = async (message: string): Promise<void> => {
+    await input.client.tui.showToast({ body: { message: `compactd: ${message}`, variant: "warning" } }).catch(() => {});
   };
 
   return {
     "experimental.session.compacting": async ({ sessionID }: { sessionID: string }, output: { prompt?: string }) => {
-      begun.set(sessionID, output);
+      if (!requests.stop(sessionID)) begun.set(sessionID, output);
     },
     // Called with the messages of a compaction right after its beginning, and with those of every other request.
     "experimental.chat.messages.transform": async (_: unknown, { messages }: { messages: Stored[] }) => {
@@ -60,11 +77,20 @@ export default async function compactd(input: Input, options: Record<string, unk
       const output = begun.get(first.info.sessionID);
       begun.delete(first.info.sessionID);
       if (output === undefined) return restore(messages, summaries);
+      const { sessionID } = first.info;
+      const stop = new AbortController();
+      running.set(sessionID, stop);
       try {
-        const { markerId, summary } = await sessions.summarize(first.info.sessionID, messages.at(-1)!.info.id);
-        summaries.set(markerId, summary);
+        const { markerId, result } = await sessions.summarize(sessionID, messages.at(-1)!.info.id, requests, stop.signal);
+        summaries.set(markerId, result.summary);
+        const failed = toldFailures(result);
+        if (failed !== undefined) await warn(failed);
       } catch (error) {
-        return warn(error, "opencode summarises by itself");
+        if (stop.signal.aborted) return;
+        const kind = error instanceof CompactdError ? ` (${error.kind})` : "";
+        return warn(`${error instanceof Error ? error.message : error}${kind}; opencode summarises by itself`);
+      } finally {
+        running.delete(sessionID);
       }
       // opencode asks a model in any case. Its answer gives way to the summary.
       output.prompt = "Answer with the single word: done";
@@ -75,8 +101,16 @@ export default async function compactd(input: Input, options: Record<string, unk
       const { data } = await input.client.session.message({ path: { id: sessionID, messageID } });
       output.text = summaryFor(data, summaries) ?? output.text;
     },
-    event: async ({ event }: { event: { type: string; properties?: { info?: { id?: string } } } }) => {
-      if (event.type === "session.deleted" && event.properties?.info?.id) await sessions.forget(event.properties.info.id);
+    "experimental.chat.system.transform": async ({ sessionID }: { sessionID?: string }, { system }: { system: string[] }) => {
+      const prompt = requests.systemPrompt(sessionID);
+      if (prompt !== undefined) system.splice(0, system.length, prompt);
+    },
+    event: async ({ event: { type, properties } }: { event: { type: string; properties?: { sessionID?: string; info?: { id?: string } } } }) => {
+      const id = properties?.sessionID ?? properties?.info?.id;
+      if (id === undefined) return;
+      // opencode waits for the hook no longer.
+      if (["session.idle", "session.error", "session.deleted"].includes(type)) running.get(id)?.abort();
+      if (type === "session.deleted") await sessions.forget(id);
     },
     tool: {
       recall: {
@@ -88,7 +122,10 @@ export default async function compactd(input: Input, options: Record<string, unk
           told(await sessions.recall(sessionID, query)),
       },
     },
-    dispose: () => sessions.stop(),
+    dispose: () => {
+      for (const stop of running.values()) stop.abort();
+      return sessions.stop();
+    },
   };
 }
 
@@ -112,17 +149,116 @@ function told(entries: RecalledEntry[]): string {
   return entries.map(({ role, type, text }) => `[${role ?? type}]\n${text}`).join("\n\n");
 }
 
-/** A session of compactd that has the messages of one of opencode's. */
-interface Mirror {
-  sessionId: string;
-  /** Ids of messages, and the first entry of each. */
-  entries: Map<string, string>;
+/** Requests of compactd to the model, each of which is a session of opencode as long as it lasts. */
+class ModelRequests {
+  readonly #client: Input["client"];
+  /** By the id of the session. */
+  readonly #requests = new Map<string, { systemPrompt: string; isTooLarge: boolean }>();
+
+  constructor({ client }: Input) {
+    this.#client = client;
+  }
+
+  /** The prompt that the request of this session has in place of opencode's; undefined for other sessions. */
+  systemPrompt(id: string | undefined): string | undefined {
+    return this.#requests.get(id ?? "")?.systemPrompt;
+  }
+
+  /** Stops a request, which opencode would compact because it is too large. Gives whether the session is one. */
+  stop(id: string): boolean {
+    const request = this.#requests.get(id);
+    if (request === undefined) return false;
+    request.isTooLarge = true;
+    // It waits for the hook that calls this.
+    void this.#client.session.abort({ path: { id } });
+    return true;
+  }
+
+  /** The model that writes opencode's summaries of a session; undefined if it is not known. */
+  async model(sessionID: string, marker: Stored): Promise<HostModel | undefined> {
+    if (marker.info.model === undefined) return undefined;
+    const agents = (await this.#client.app.agents()).data ?? [];
+    const model = agents.find(({ name }) => name === AGENT)?.model ?? marker.info.model;
+    const { providers = [] } = (await this.#client.config.providers()).data ?? {};
+    const limit = providers.find(({ id }) => id === model.providerID)?.models[model.modelID]?.limit;
+    return { contextWindow: limit === undefined ? 0 : inputTokens(limit), summarize: (params, signal) => this.#ask(sessionID, model, params, signal) };
+  }
+
+  async #ask(parentID: string, model: ModelName, { systemPrompt, prompt }: SummarizeParams, signal: AbortSignal): Promise<SummarizeResult> {
+    // One with a parent is neither listed nor shared.
+    const { id } = of(await this.#client.session.create({ body: { parentID, title: "Summary by compactd" } }));
+    const path = { id };
+    const stop = () => this.#client.session.abort({ path });
+    signal.addEventListener("abort", stop);
+    const request = { systemPrompt, isTooLarge: false };
+    this.#requests.set(id, request);
+    try {
+      signal.throwIfAborted();
+      const answer = of(await this.#client.session.prompt({ path, body: { agent: AGENT, model, parts: [{ type: "text", text: prompt }] } }));
+      const { error, finish, tokens } = answer.info;
+      if (request.isTooLarge) throw new Error("the request is too large for opencode's model");
+      if (error !== undefined) throw new Error(`opencode's model failed: ${error.data?.message ?? error.name}`);
+      return { text: textOf(answer), stopReason: finish === "length" ? "length" : "stop", ...(tokens && { usage: usage(tokens) }) };
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#requests.delete(id);
+      await this.#client.session.delete({ path });
+    }
+  }
 }
 
-/** Sessions of one server, which is started when it is needed first. */
+/** The agent of opencode that has no tools, and perhaps a model of its own for summaries. */
+const AGENT = "compaction";
+/** Tokens of an answer that opencode asks for at most. */
+const MOST_OUTPUT = 32_000;
+
+/** Tokens of a request that leave room for the answer as opencode reckons it. */
+function inputTokens({ context, input = context, output }: Limit): number {
+  return Math.max(input - Math.min(output || MOST_OUTPUT, MOST_OUTPUT), Math.floor(input / 2));
+}
+
+function usage({ input, output, reasoning, cache }: NonNullable<Stored["info"]["tokens"]>): Usage {
+  const written = output + reasoning;
+  return { input, output: written, cacheRead: cache.read, cacheWrite: cache.write, totalTokens: input + written + cache.read + cache.write };
+}
+
+function of<Data>({ data, error }: Reply<Data>): Data {
+  if (data === undefined) throw new Error(`opencode answers with an error: ${JSON.stringify(error)}`);
+  return data;
+}
+
+/** A session of compactd that has the messages of one of opencode's. */
+class Mirror {
+  /** Ids of messages, and the first entry of each. */
+  readonly entries = new Map<string, string>();
+
+  private constructor(
+    readonly client: Client,
+    readonly sessionId: string,
+  ) {}
+
+  static async create(client: Client): Promise<Mirror> {
+    return new Mirror(client, (await client.request("createSession", { ephemeral: true })).sessionId);
+  }
+
+  /** Whether the messages begin with those that the session has. */
+  isPartOf(messages: Stored[]): boolean {
+    return [...this.entries.keys()].every((id, index) => id === messages[index]?.info.id);
+  }
+
+  /** Adds the messages that it lacks. */
+  async take(messages: Stored[]): Promise<void> {
+    for (const message of messages.slice(this.entries.size)) {
+      this.entries.set(message.info.id, await add(this.client, this, message, messages));
+    }
+  }
+}
+
+/** What compactd does with the sessions of opencode. */
 class Sessions {
   readonly #input: Input;
   readonly #settings: Record<string, unknown>;
+  /** Sessions of one server for `recall`, which is started when it is needed first. */
   readonly #mirrors = new Map<string, Mirror>();
   #client: Promise<Client> | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -132,19 +268,27 @@ class Sessions {
     this.#settings = settings;
   }
 
-  /** The summary of all messages up to this one, and the id of the message that asks for it. */
-  summarize(id: string, lastMessageId: string): Promise<{ markerId: string; summary: string }> {
-    return this.#inTurn(async () => {
-      const messages = await this.#messages(id);
-      const marker = messages.filter(isMarker).at(-1);
-      const last = messages.findIndex(({ info }) => info.id === lastMessageId);
-      if (marker === undefined || last < 0) throw new Error(`session ${id} lacks the messages of its compaction`);
-      const { client, sessionId, entries } = await this.#mirror(id, messages);
+  /** Summarizes all messages up to this one. Gives the id of the message that asks for it, too. */
+  async summarize(
+    id: string,
+    lastMessageId: string,
+    requests: ModelRequests,
+    signal: AbortSignal,
+  ): Promise<{ markerId: string; result: CompactionResult }> {
+    const messages = await this.#messages(id);
+    const marker = messages.filter(isMarker).at(-1);
+    const last = messages.findIndex(({ info }) => info.id === lastMessageId);
+    if (marker === undefined || last < 0) throw new Error(`session ${id} lacks the messages of its compaction`);
+    const model = await requests.model(id, marker);
+    // A server of its own knows the window of the model, and waits for the model alone.
+    return withServer(this.#host(model), async (client) => {
+      const mirror = await Mirror.create(client);
+      await mirror.take(messages);
       // What stays begins behind the last message, at the latest with the one that asks for the compaction.
-      const firstKept = messages.slice(last + 1).find(({ info }) => entries.has(info.id)) ?? marker;
-      const firstKeptEntryId = entries.get(firstKept.info.id);
-      const result = await client.request("compact", { sessionId, commit: false, force: true, firstKeptEntryId });
-      return { markerId: marker.info.id, summary: (result as CompactionResult).summary };
+      const firstKept = messages.slice(last + 1).find(({ info }) => mirror.entries.has(info.id)) ?? marker;
+      const firstKeptEntryId = mirror.entries.get(firstKept.info.id);
+      const result = await client.request("compact", { sessionId: mirror.sessionId, force: true, firstKeptEntryId }, { signal });
+      return { markerId: marker.info.id, result: result as CompactionResult };
     });
   }
 
@@ -182,41 +326,39 @@ class Sessions {
   }
 
   /** The session of compactd with exactly these messages. It continues, unless earlier ones were taken back. */
-  async #mirror(id: string, messages: Stored[]): Promise<Mirror & { client: Client }> {
+  async #mirror(id: string, messages: Stored[]): Promise<Mirror> {
     this.#client ??= this.#start();
     const client = await this.#client;
-    const known = [...(this.#mirrors.get(id)?.entries.keys() ?? [])];
-    const ids = messages.map(({ info }) => info.id);
-    if (known.some((messageId, index) => messageId !== ids[index])) await this.#close(id);
-    const mirror = this.#mirrors.get(id) ?? (await this.#create(client, id));
-    for (const message of messages.slice(mirror.entries.size)) {
-      const entryId = await add(client, mirror, message, messages);
-      mirror.entries.set(message.info.id, entryId);
-    }
-    return { client, ...mirror };
-  }
-
-  async #create(client: Client, id: string): Promise<Mirror> {
-    const { sessionId } = await client.request("createSession", { ephemeral: true });
-    const mirror = { sessionId, entries: new Map<string, string>() };
+    if (this.#mirrors.get(id)?.isPartOf(messages) === false) await this.#close(id);
+    const mirror = this.#mirrors.get(id) ?? (await Mirror.create(client));
     this.#mirrors.set(id, mirror);
+    await mirror.take(messages);
     return mirror;
   }
 
   async #close(id: string): Promise<void> {
     const mirror = this.#mirrors.get(id);
     this.#mirrors.delete(id);
-    if (mirror !== undefined) await (await this.#client)?.request("closeSession", { sessionId: mirror.sessionId });
+    if (mirror !== undefined) await mirror.client.request("closeSession", { sessionId: mirror.sessionId });
   }
 
   async #start(): Promise<Client> {
-    const client = new Client({ stderr: "ignore", ownProcessGroup: true });
-    void client.exited.then(() => {
+    const gone = () => {
       this.#client = undefined;
       this.#mirrors.clear();
-    });
-    await client.initialize({ clientInfo: { name: "opencode" }, cwd: this.#input.directory, settings: this.#settings });
-    return client;
+    };
+    try {
+      const client = await startServer(this.#host());
+      void client.exited.then(gone);
+      return client;
+    } catch (error) {
+      gone();
+      throw error;
+    }
+  }
+
+  #host(model?: HostModel) {
+    return { name: "opencode", cwd: this.#input.directory, settings: this.#settings, model };
   }
 }
 

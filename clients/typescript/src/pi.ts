@@ -1,5 +1,5 @@
 /**
- * An extension for pi: compactd writes the summaries of compactions and of branches that are left.
+ * An extension for pi: compactd writes the summaries of compactions and of branches that are left, with the model of pi.
  * pi alone writes the session file. For a compaction compactd reads that file and returns what it would write. Where the file
  * does not end with pi's branch, and for a branch that is left, it reads a copy of the branch, which is deleted afterwards.
  */
@@ -7,15 +7,15 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client } from "./client.js";
+import type { Client } from "./client.js";
 import { CompactdError } from "./errors.js";
+import { type HostModel, toldFailures, withServer } from "./host-model.js";
 import type { CompactionResult, OpenSessionParams, OpenSessionResult, Usage } from "./protocol.js";
 
 /** The part of pi's API that is used here, as its types have it. */
 interface Pi {
   on(event: "session_before_compact", handler: Handler<BeforeCompact, { cancel?: boolean; compaction?: Compaction }>): unknown;
   on(event: "session_before_tree", handler: Handler<BeforeTree, { cancel?: boolean; summary?: BranchSummary }>): unknown;
-  on(event: "session_shutdown", handler: Handler<unknown, void>): unknown;
 }
 
 type Handler<Event, Result> = (event: Event, context: Context) => Promise<Result | undefined>;
@@ -29,6 +29,25 @@ interface Context {
   hasUI: boolean;
   ui: { notify(message: string, type?: "info" | "warning" | "error"): void };
   sessionManager: { getHeader(): object | null; getBranch(fromId?: string): Entry[]; getSessionFile(): string | undefined };
+  model: Model | undefined;
+  modelRegistry: {
+    hasConfiguredAuth(model: Model): boolean;
+    /** Older versions lack it. */
+    streamSimple?(model: Model, context: { systemPrompt: string; messages: object[] }, options: object): { result(): Promise<Answer> };
+  };
+}
+
+interface Model {
+  contextWindow: number;
+  maxTokens: number;
+  reasoning: boolean;
+}
+
+interface Answer {
+  content: { type: string; text?: string }[];
+  stopReason: string;
+  errorMessage?: string;
+  usage: Usage;
 }
 
 interface BeforeCompact {
@@ -50,18 +69,22 @@ interface BeforeTree {
   signal: AbortSignal;
 }
 
+/** How often a request to the model is repeated. */
+const MOST_RETRIES = 2;
+
 /** Registers the handlers. */
 export default function compactd(pi: Pi): void {
-  const server = new SharedServer();
   pi.on("session_before_compact", ({ preparation, branchEntries, customInstructions, signal }, context) =>
     answer(signal, context, async () => {
       const { firstKeptEntryId } = preparation;
       const { reserveTokens, keepRecentTokens } = preparation.settings;
       const settings = { reserveTokens, keepRecentTokens };
-      const result = await server.withBranch(context, branchEntries, (client, sessionId) =>
+      const result = (await withBranch(context, branchEntries, (client, sessionId) =>
         client.request("compact", { sessionId, commit: false, firstKeptEntryId, customInstructions, settings }, { signal }),
-      );
-      return { compaction: compaction(result as CompactionResult) };
+      )) as CompactionResult;
+      const failed = toldFailures(result);
+      if (failed !== undefined) warn(context, failed);
+      return { compaction: compaction(result) };
     }),
   );
   pi.on("session_before_tree", async ({ preparation, signal }, context) => {
@@ -69,7 +92,7 @@ export default function compactd(pi: Pi): void {
     const { customInstructions, replaceInstructions } = preparation;
     return answer(signal, context, async () => {
       const [entries, targetId] = withPlaceToGo(context.sessionManager.getBranch(preparation.oldLeafId ?? undefined), preparation.commonAncestorId);
-      const result = await server.withCopy(context, entries, (client, sessionId) =>
+      const result = await withCopy(context, entries, (client, sessionId) =>
         client.request("navigateTree", { sessionId, targetId, summarize: true, customInstructions, replaceInstructions }, { signal }),
       );
       const entry = "summaryEntry" in result ? result.summaryEntry : undefined;
@@ -77,19 +100,46 @@ export default function compactd(pi: Pi): void {
       return { summary: { summary: String(entry.summary), details: entry.details, usage: (entry.usage as Usage) ?? undefined } };
     });
   });
-  pi.on("session_shutdown", () => server.stop().then(() => undefined));
 }
 
 /** What pi gets. If compactd fails, pi writes the summary itself, and the person hears why. */
-async function answer<Result>(signal: AbortSignal, { hasUI, ui }: Context, work: () => Promise<Result>): Promise<Result | { cancel: true } | undefined> {
+async function answer<Result>(signal: AbortSignal, context: Context, work: () => Promise<Result>): Promise<Result | { cancel: true } | undefined> {
   try {
     return await work();
   } catch (error) {
     if (signal.aborted) return { cancel: true };
     const kind = error instanceof CompactdError ? ` (${error.kind})` : "";
-    if (hasUI) ui.notify(`compactd: ${error instanceof Error ? error.message : error}${kind}; pi summarises by itself`, "warning");
+    warn(context, `${error instanceof Error ? error.message : error}${kind}; pi summarises by itself`);
     return undefined;
   }
+}
+
+function warn({ hasUI, ui }: Context, message: string): void {
+  if (hasUI) ui.notify(`compactd: ${message}`, "warning");
+}
+
+/** The model of the session; undefined if pi cannot ask it. */
+function hostModel({ model, modelRegistry }: Context): HostModel | undefined {
+  if (model === undefined || modelRegistry.streamSimple === undefined || !modelRegistry.hasConfiguredAuth(model)) return undefined;
+  return {
+    contextWindow: model.contextWindow,
+    async summarize({ systemPrompt, prompt, maxTokens }, signal) {
+      const messages = [{ role: "user", content: [{ type: "text", text: prompt }], timestamp: Date.now() }];
+      // Without a level pi asks for no thinking. A model that thinks all the same needs more tokens than the summary has.
+      const limit = model.reasoning ? {} : { maxTokens: Math.min(maxTokens, model.maxTokens || maxTokens) };
+      const options = { signal, cacheRetention: "none", maxRetries: MOST_RETRIES, ...limit };
+      const { content, stopReason, errorMessage, usage } = await modelRegistry.streamSimple!(model, { systemPrompt, messages }, options).result();
+      if (stopReason === "error" || stopReason === "aborted") throw new Error(errorMessage ?? stopReason);
+      const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+      return { text, stopReason, usage: numbers(usage) };
+    },
+  };
+}
+
+/** What compactd takes of a usage: its numbers. Newer versions of pi add others. */
+function numbers({ cost, ...tokens }: Usage): Usage {
+  const only = (members: object = {}) => Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === "number"));
+  return { ...only(tokens), cost: only(cost) };
 }
 
 function compaction({ summary, firstKeptEntryId, tokensBefore, details, usage }: CompactionResult): Compaction {
@@ -104,60 +154,35 @@ function withPlaceToGo(branch: Entry[], ancestorId: string | null): [Entry[], st
   return [[...branch.slice(0, at), place, ...branch.slice(at)], place.id];
 }
 
-/** One server for pi, started when it is needed first. */
-class SharedServer {
-  #client: Promise<Client> | undefined;
+/** Opens pi's file for reading if it ends with this branch, else a copy of the branch, and calls `work` with it. */
+async function withBranch<Result>(context: Context, branch: Entry[], work: Work<Result>): Promise<Result> {
+  const path = context.sessionManager.getSessionFile();
+  // pi creates the file with the first answer.
+  if (path === undefined || !existsSync(path)) return withCopy(context, branch, work);
+  const leafId = branch.at(-1)?.id;
+  const found = await withFile(context, { path, readOnly: true }, async (client, session) =>
+    session.leafId === leafId ? { result: await work(client, session.sessionId) } : undefined,
+  );
+  return found === undefined ? withCopy(context, branch, work) : found.result;
+}
 
-  /** Opens pi's file for reading if it ends with this branch, else a copy of the branch, and calls `work` with it. */
-  async withBranch<Result>(context: Context, branch: Entry[], work: Work<Result>): Promise<Result> {
-    const path = context.sessionManager.getSessionFile();
-    // pi creates the file with the first answer.
-    if (path === undefined || !existsSync(path)) return this.withCopy(context, branch, work);
-    const leafId = branch.at(-1)?.id;
-    const found = await this.#withFile(context, { path, readOnly: true }, async (client, session) =>
-      session.leafId === leafId ? { result: await work(client, session.sessionId) } : undefined,
-    );
-    return found === undefined ? this.withCopy(context, branch, work) : found.result;
+/** Opens a session that has these entries, the last of which is the leaf, and calls `work` with it. */
+async function withCopy<Result>(context: Context, entries: Entry[], work: Work<Result>): Promise<Result> {
+  const directory = await mkdtemp(join(tmpdir(), "compactd-pi-"));
+  try {
+    const path = join(directory, "branch.jsonl");
+    const lines = [context.sessionManager.getHeader(), ...entries].map((line) => `${JSON.stringify(line)}\n`);
+    await writeFile(path, lines.join(""), { mode: 0o600 });
+    return await withFile(context, { path }, (client, { sessionId }) => work(client, sessionId));
+  } finally {
+    await rm(directory, { recursive: true, force: true });
   }
+}
 
-  /** Opens a session that has these entries, the last of which is the leaf, and calls `work` with it. */
-  async withCopy<Result>(context: Context, entries: Entry[], work: Work<Result>): Promise<Result> {
-    const directory = await mkdtemp(join(tmpdir(), "compactd-pi-"));
-    try {
-      const path = join(directory, "branch.jsonl");
-      const lines = [context.sessionManager.getHeader(), ...entries].map((line) => `${JSON.stringify(line)}\n`);
-      await writeFile(path, lines.join(""), { mode: 0o600 });
-      return await this.#withFile(context, { path }, (client, { sessionId }) => work(client, sessionId));
-    } finally {
-      await rm(directory, { recursive: true, force: true });
-    }
-  }
-
-  async #withFile<Result>(
-    context: Context,
-    file: OpenSessionParams,
-    work: (client: Client, session: OpenSessionResult) => Promise<Result>,
-  ): Promise<Result> {
-    this.#client ??= this.#start(context.cwd);
-    const client = await this.#client;
-    const session = await client.request("openSession", file);
-    try {
-      return await work(client, session);
-    } finally {
-      await client.request("closeSession", { sessionId: session.sessionId });
-    }
-  }
-
-  async stop(): Promise<void> {
-    const client = await this.#client?.catch(() => undefined);
-    this.#client = undefined;
-    await client?.shutdown();
-  }
-
-  async #start(cwd: string): Promise<Client> {
-    const client = new Client({ stderr: "ignore", ownProcessGroup: true });
-    void client.exited.then(() => (this.#client = undefined));
-    await client.initialize({ clientInfo: { name: "pi" }, cwd });
-    return client;
-  }
+function withFile<Result>(
+  context: Context,
+  file: OpenSessionParams,
+  work: (client: Client, session: OpenSessionResult) => Promise<Result>,
+): Promise<Result> {
+  return withServer({ name: "pi", cwd: context.cwd, model: hostModel(context) }, async (client) => work(client, await client.request("openSession", file)));
 }
