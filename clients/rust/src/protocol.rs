@@ -3144,7 +3144,7 @@ pub struct Usage {
     /// Member `cacheWrite`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
-    /// Numbers, by part.
+    /// Numbers, by part: input, output, cacheRead, cacheWrite and total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Value>,
     /// Member `input`.

@@ -2067,7 +2067,7 @@ export interface UpdateSettingsResult {
 export interface Usage {
   cacheRead?: number;
   cacheWrite?: number;
-  /** Numbers, by part. */
+  /** Numbers, by part: input, output, cacheRead, cacheWrite and total. */
   cost?: { [member: string]: unknown };
   input?: number;
   output?: number;

@@ -235,20 +235,24 @@ raw_json!(
             "cacheRead": { "type": "number" },
             "cacheWrite": { "type": "number" },
             "totalTokens": { "type": "number" },
-            "cost": { "type": "object", "description": "Numbers, by part.", "additionalProperties": true }
+            "cost": { "type": "object", "description": "Numbers, by part: input, output, cacheRead, cacheWrite and total.", "additionalProperties": true }
         },
         "additionalProperties": true
     }),
     check_usage
 );
 
-const USAGE: &str =
-    "an object: input, output, cacheRead, cacheWrite and totalTokens are numbers, and so is all of cost, an object";
+const USAGE: &str = "an object: input, output, cacheRead, cacheWrite and totalTokens are numbers, and so are input, output, \
+                     cacheRead, cacheWrite and total of cost, an object";
 
 /// Checks that a usage can be counted: readers of the format add up the numbers (docs/session-format.md, "Messages").
 pub(crate) fn check_usage(json: &str) -> Result<(), &'static str> {
     let is_number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
-    let is_cost = |json: &str| RawObject::parse(json).is_ok_and(|cost| cost.iter().all(|(_, value)| is_number(value)));
+    // Hosts keep more beside the parts, such as who says so.
+    let is_part = |(key, value): (&str, &str)| {
+        !matches!(key, "input" | "output" | "cacheRead" | "cacheWrite" | "total") || is_number(value)
+    };
+    let is_cost = |json: &str| RawObject::parse(json).is_ok_and(|cost| cost.iter().all(is_part));
     let is_right = |(key, value): (&str, &str)| match key {
         "input" | "output" | "cacheRead" | "cacheWrite" | "totalTokens" => is_number(value),
         "cost" => is_cost(value),
