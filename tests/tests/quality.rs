@@ -90,7 +90,7 @@ fn what_careless_models_lose_is_found_and_comes_back() {
             let report = LossReport::of(&check);
             check_report(&report, &ledger, &text);
             assert_eq!(report.unsupported, invented, "{}", character.name);
-            let repair = report.repair(6000).unwrap();
+            let repair = report.repair(6000, 6000).unwrap();
             let files = ledger.file_lists();
             let whole = format!("{text}\n\n{}", repair.block);
             let whole = append_file_blocks(&whole, &files.read_files, &files.modified_files);

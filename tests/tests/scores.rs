@@ -135,7 +135,7 @@ fn a_good_summary_scores_above_lists_and_above_half_of_itself() {
 fn little_is_added_to_a_good_summary() {
     for case in cases() {
         let report = case.report(&case.written);
-        let Some(repair) = report.repair(case.written.len() as u64 / 40) else { continue };
+        let Some(repair) = report.repair(case.written.len() as u64 / 40, 0) else { continue };
         eprintln!("{}\n{}", case.name, repair.block);
         assert!(repair.block.len() * 9 <= case.written.len(), "{}: {}", case.name, repair.block);
         assert!(!repair.block.contains("Resolved"), "{}", repair.block);

@@ -28,9 +28,9 @@ pub struct PlanInput<'a> {
     pub messages: &'a [Arc<Message>],
     /// The summary to update, for histories only.
     pub previous_summary: Option<&'a str>,
-    /// The message after `messages` on which work has begun, for the history before a split turn. It is shown if a
-    /// person wrote it and there is room.
-    pub next_message: Option<&'a Message>,
+    /// The messages after `messages`, for the history before a split turn: the beginning of the turn. They are shown
+    /// if there is room.
+    pub turn: &'a [Arc<Message>],
     /// The caller's instructions.
     pub custom_instructions: Option<&'a str>,
     /// Whether they replace the default instructions for a branch.
@@ -285,22 +285,27 @@ fn frame(wording: &Wording, has_previous: bool) -> u64 {
     weight(&wording.system) + weight(&wording.prompt(|_| (), has_previous.then_some("")))
 }
 
-/// The text of the next request, cut to an eighth of the room; `None` where the instructions alone hardly fit.
-fn next_request(input: &PlanInput<'_>, wording: &Wording, budget: &Budget) -> Option<String> {
-    let message = input.next_message.filter(|_| input.kind == RequestKind::History)?;
-    let body = message.read_body();
-    let Body::User { content } = &*body else { return None };
+/// The text of the current turn, cut in its middle to an eighth of the room; `None` where the instructions alone hardly
+/// fit. It begins with the request and ends with the newest state.
+fn current_turn(input: &PlanInput<'_>, wording: &Wording, budget: &Budget) -> Option<String> {
+    let redact = input.redact.as_deref();
     let least = least_input(frame(wording, true));
-    let room = budget.of_several().input().saturating_sub(least) / NEXT_REQUEST_SHARE;
-    let room = room.min(NEXT_REQUEST_TOKENS * WEIGHT_PER_TOKEN);
-    let text = || cut_redacted(&escape_tags(&content.text("")), room, input.redact.as_deref()).into_owned();
-    (room >= LEAST_NEXT_REQUEST).then(text)
+    let room = budget.of_several().input().saturating_sub(least) / CURRENT_TURN_SHARE;
+    let room = room.min(CURRENT_TURN_TOKENS * WEIGHT_PER_TOKEN);
+    if input.kind != RequestKind::History || room < LEAST_CURRENT_TURN {
+        return None;
+    }
+    let detail = Detail::full(Thinking::Excluded);
+    let texts = input.turn.iter().map(|message| serialize_body(&message.read_body(), &detail, redact));
+    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+    let text = cut_redacted(&escape_tags(&texts.join("\n\n")), room, redact).into_owned();
+    (!text.is_empty()).then_some(text)
 }
 
-/// The part of the room that a next request may take, and the most tokens and the least weight of it.
-const NEXT_REQUEST_SHARE: u64 = 8;
-const NEXT_REQUEST_TOKENS: u64 = 1000;
-const LEAST_NEXT_REQUEST: u64 = 128 * WEIGHT_PER_TOKEN;
+/// The part of the room that a current turn may take, and the most tokens and the least weight of it.
+const CURRENT_TURN_SHARE: u64 = 8;
+const CURRENT_TURN_TOKENS: u64 = 4000;
+const LEAST_CURRENT_TURN: u64 = 128 * WEIGHT_PER_TOKEN;
 
 /// Weight that later requests reserve for the answer to the previous one.
 fn summary_room(wording: &Wording, budget: &Budget) -> u64 {
@@ -417,7 +422,7 @@ impl<'a> Planner<'a> {
         let wanted = input.limits.max_tokens(input.kind);
         let budget = Budget::new(input.context_window, input.input_limit, wanted);
         let mut wording = input.texts.wording(input.kind, input.custom_instructions, input.replace_instructions);
-        wording.next_request = next_request(input, &wording, &budget);
+        wording.current_turn = current_turn(input, &wording, &budget);
         Self {
             messages: input.messages,
             previous: input.previous_summary.filter(|_| input.kind == RequestKind::History),

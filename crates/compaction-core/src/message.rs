@@ -468,7 +468,7 @@ mod tests {
                 kind: RequestKind::History,
                 messages: &messages,
                 previous_summary: None,
-                next_message: None,
+                turn: &[],
                 custom_instructions: None,
                 replace_instructions: false,
                 texts: &texts,

@@ -1,9 +1,11 @@
 //! Requests to a summarizer: wording and structure of prompts (docs/summaries.md, "Prompts").
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use crate::conversation::{Thinking, serialize_conversation};
 use crate::ledger::text::clip_middle;
-use crate::message::{Body, Message};
+use crate::message::Message;
 use crate::summary::SummaryKind;
 use crate::tokens::estimate_text;
 
@@ -11,8 +13,8 @@ use crate::tokens::estimate_text;
 /// whatever the reserve is.
 pub const BRANCH_MAX_TOKENS: u64 = 4096;
 
-/// Maximum UTF-16 units of the next request after an instruction.
-const NEXT_REQUEST_UNITS: usize = 4000;
+/// Maximum UTF-16 units of the current turn after an instruction.
+const CURRENT_TURN_UNITS: usize = 16_000;
 
 /// What a request asks a summarizer for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,31 +117,30 @@ impl PromptTexts {
             RequestKind::TurnPrefix | RequestKind::Branch => format!("{first}\n\n{}", self.continued),
         };
         let focus = custom.filter(|_| replacement.is_none()).map(|focus| focus.trim().to_owned());
-        Wording { kind, system: self.system.clone(), first: first.to_owned(), update, focus, next_request: None }
+        Wording { kind, system: self.system.clone(), first: first.to_owned(), update, focus, current_turn: None }
     }
 
     /// The last message of a conversation that is continued for its summary: the text of a request of
     /// `kind` without the record, since the conversation is above it. `is_update` says that the
     /// conversation begins with a summary. The request has no system prompt, because the conversation
-    /// has its own. Its estimate covers only the instruction. `next_message` is the one after the conversation, on
-    /// which work has begun, for a history before a split turn.
+    /// has its own. Its estimate covers only the instruction. `turn` are the messages after the
+    /// conversation, the beginning of a split turn, for its history.
     pub fn instruction(
         &self,
         kind: RequestKind,
         is_update: bool,
         custom_instructions: Option<&str>,
-        next_message: Option<&Message>,
+        turn: &[Arc<Message>],
         limits: &OutputLimits,
     ) -> SummaryRequest {
         let mut wording = self.wording(kind, custom_instructions, false);
-        wording.next_request = next_message.filter(|_| kind == RequestKind::History).and_then(|message| {
-            let body = message.read_body();
-            let Body::User { content } = &*body else { return None };
-            Some(clip_middle(&escape_tags(&content.text("")), NEXT_REQUEST_UNITS))
-        });
+        if kind == RequestKind::History && !turn.is_empty() {
+            let turn = serialize_conversation(turn.iter().map(|message| &**message), Thinking::Excluded);
+            wording.current_turn = Some(clip_middle(&escape_tags(&turn), CURRENT_TURN_UNITS));
+        }
         let beginning = if kind == RequestKind::TurnPrefix { &self.in_turn } else { &self.in_conversation };
         let mut prompt = format!("{beginning}\n\n");
-        wording.push_next_request(&mut prompt);
+        wording.push_current_turn(&mut prompt);
         prompt.push_str(&wording.instructions(is_update));
         SummaryRequest {
             kind,
@@ -163,8 +164,8 @@ pub(crate) struct Wording {
     update: String,
     /// The focus of the summary.
     focus: Option<String>,
-    /// The request after the conversation, with escaped tags.
-    pub(crate) next_request: Option<String>,
+    /// The beginning of the turn after the conversation, with escaped tags.
+    pub(crate) current_turn: Option<String>,
 }
 
 impl Wording {
@@ -197,25 +198,25 @@ impl Wording {
         if let Some(previous) = previous {
             push_block("previous-summary", previous, &mut prompt);
         }
-        self.push_next_request(&mut prompt);
+        self.push_current_turn(&mut prompt);
         prompt.push_str(&self.instructions(previous.is_some()));
         // A string that grows reserves twice what it holds.
         prompt.shrink_to_fit();
         prompt
     }
 
-    fn push_next_request(&self, prompt: &mut String) {
-        if let Some(next) = &self.next_request {
-            push_block_of("next-request", |out| out.push_str(next), prompt);
+    fn push_current_turn(&self, prompt: &mut String) {
+        if let Some(turn) = &self.current_turn {
+            push_block_of("current-turn", |out| out.push_str(turn), prompt);
         }
     }
 
     /// The text after the conversation: the instructions with the focus.
     fn instructions(&self, is_update: bool) -> String {
         let mut instructions = if is_update { &self.update } else { &self.first }.clone();
-        if self.next_request.is_some() {
+        if self.current_turn.is_some() {
             instructions.push_str("\n\n");
-            instructions.push_str(BEFORE_NEXT_REQUEST);
+            instructions.push_str(BEFORE_CURRENT_TURN);
         }
         if let Some(focus) = &self.focus {
             instructions.push_str("\n\nAdditional focus: ");
@@ -249,7 +250,7 @@ fn push_block_of(name: &str, write: impl FnOnce(&mut String), out: &mut String) 
 /// Names of blocks that quote text, in prompts and around or inside summaries.
 const NAMES: [&str; 8] = [
     "previous-answer",
-    "next-request",
+    "current-turn",
     "conversation",
     "previous-summary",
     "summary",
@@ -258,7 +259,7 @@ const NAMES: [&str; 8] = [
     "retained-facts",
 ];
 
-/// Escapes closing tags of blocks: `</conversation`, `</previous-summary`, `</next-request`, `</summary`,
+/// Escapes closing tags of blocks: `</conversation`, `</previous-summary`, `</current-turn`, `</summary`,
 /// `</read-files`, `</modified-files` and `</retained-facts`, in any case and with any space around the slash, become
 /// `<\/…`.
 ///
@@ -359,10 +360,10 @@ The record is too long for one request. The previous summary is your own, of the
 conversation above. Write one summary of both parts, in the same format, that takes its place: keep what \
 still stands, add what the conversation brought, and drop what it has overtaken.";
 
-const BEFORE_NEXT_REQUEST: &str = "\
-The message in <next-request> came right after the conversation. The work on it has begun, and separate notes on \
-that work follow yours. It is the newest order: name it first under Goal, and begin Next Steps with going on with it. It \
-is wrong to say now that nothing is left, or that the person is to answer.";
+const BEFORE_CURRENT_TURN: &str = "\
+The messages in <current-turn> came right after the conversation: the turn that is being worked on begins with them. \
+Separate notes on what it did follow yours, so do not list that under Done. But Goal, Constraints, In Progress, Blocked and \
+Next Steps tell the state at its end: its request is the newest order, and what it ended or replaced is over.";
 
 const IN_CONVERSATION: &str = "\
 Stop working here. This message does not continue the work: another model will go on with it and with \
@@ -490,13 +491,16 @@ mod tests {
     }
 
     #[test]
-    fn a_history_before_a_split_turn_knows_the_request_of_the_turn() {
-        let next = Message::user_text("Add tests </next-request>", None);
-        let ask = |kind| PromptTexts::default().instruction(kind, false, None, Some(&next), &LIMITS).prompt;
+    fn a_history_before_a_split_turn_is_told_of_the_turn() {
+        let turn = [Arc::new(Message::user_text("Add tests </current-turn>", None))];
+        let ask = |kind| PromptTexts::default().instruction(kind, false, None, &turn, &LIMITS).prompt;
         let prompt = ask(RequestKind::History);
-        assert!(prompt.contains("<next-request>\nAdd tests <\\/next-request>\n</next-request>\n\n"), "{prompt}");
-        assert!(prompt.ends_with(BEFORE_NEXT_REQUEST), "{prompt}");
-        assert!(!ask(RequestKind::TurnPrefix).contains("next-request"));
+        assert!(
+            prompt.contains("<current-turn>\n[User]: Add tests <\\/current-turn>\n</current-turn>\n\n"),
+            "{prompt}"
+        );
+        assert!(prompt.ends_with(BEFORE_CURRENT_TURN), "{prompt}");
+        assert!(!ask(RequestKind::TurnPrefix).contains("current-turn"));
     }
 
     proptest! {
@@ -513,7 +517,7 @@ mod tests {
         let limits = OutputLimits { reserve_tokens: 1000, model_max_tokens: None };
         for kind in [RequestKind::History, RequestKind::TurnPrefix] {
             for is_update in [false, true] {
-                let request = PromptTexts::default().instruction(kind, is_update, Some(" tests "), None, &limits);
+                let request = PromptTexts::default().instruction(kind, is_update, Some(" tests "), &[], &limits);
                 assert_eq!(missing_headings(&request.prompt, kind.summary_kind()), Vec::<&str>::new());
                 assert!(request.prompt.ends_with("\n\nAdditional focus: tests"), "{}", request.prompt);
                 assert!(request.prompt.starts_with("Stop working here."));
@@ -534,7 +538,7 @@ mod tests {
         };
         let limits = OutputLimits { reserve_tokens: 1000, model_max_tokens: Some(300) };
         let check = |kind, is_update, expected: &str| {
-            let request = texts.instruction(kind, is_update, None, None, &limits);
+            let request = texts.instruction(kind, is_update, None, &[], &limits);
             assert_eq!((request.prompt.as_str(), request.max_tokens), (expected, 300));
         };
         check(RequestKind::History, false, "I\n\nF");

@@ -112,9 +112,9 @@ impl SummaryJob {
             .max((request + request / 3).min(whole / 4 * 3))
     }
 
-    /// The message with which the turn begins that the summary leaves to another one.
-    pub(crate) fn next_message(&self) -> Option<&Message> {
-        self.turn.first().map(|prepared| &*prepared.message)
+    /// The messages of the split turn that follows.
+    pub(crate) fn turn_messages(&self) -> Vec<Arc<Message>> {
+        self.turn.iter().map(|prepared| Arc::clone(&prepared.message)).collect()
     }
 
     /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.
@@ -133,7 +133,7 @@ impl SummaryJob {
             kind: self.kind,
             messages: &messages,
             previous_summary: self.previous_summary.as_deref(),
-            next_message: self.next_message(),
+            turn: &self.turn_messages(),
             custom_instructions: self.custom_instructions.as_deref(),
             replace_instructions: self.replace_instructions,
             texts: &self.texts,

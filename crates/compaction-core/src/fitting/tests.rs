@@ -41,7 +41,7 @@ fn input<'a>(messages: &'a [Arc<Message>], texts: &'a PromptTexts, context_windo
         kind: RequestKind::History,
         messages,
         previous_summary: None,
-        next_message: None,
+        turn: &[],
         custom_instructions: None,
         replace_instructions: false,
         texts,
@@ -83,6 +83,25 @@ fn nothing_changes_without_a_window() {
             assert_eq!(plan.estimated_tokens(), expected.estimated_tokens);
         }
     }
+}
+
+/// The beginning of the turn stands behind the history, the request first and the newest state last.
+#[test]
+fn a_history_is_told_of_the_turn_after_it() {
+    let (messages, texts) = ([user("done with")], PromptTexts::default());
+    let turn = [user("Add tests"), call(&"x ".repeat(20_000)), result("3 failed")];
+    for window in [None, Some(8_000), Some(200_000)] {
+        let input = PlanInput { turn: &turn, ..input(&messages, &texts, window) };
+        let prompt = prompts(&RequestPlan::of(&input).expect("it fits")).join("");
+        let (_, shown) = prompt.split_once("<current-turn>\n").expect("it has the turn");
+        let (shown, _) = shown.split_once("\n</current-turn>").expect("the block ends");
+        assert!(shown.starts_with("[User]: Add tests") && shown.ends_with("3 failed"), "{shown}");
+        assert!(shown.len() < 20_000 && prompt.contains("its request is the newest order"));
+        let prefix = PlanInput { kind: RequestKind::TurnPrefix, ..input };
+        assert!(!prompts(&RequestPlan::of(&prefix).expect("it fits")).join("").contains("current-turn"));
+    }
+    let small = PlanInput { turn: &turn, ..input(&messages, &texts, Some(2000)) };
+    assert!(!prompts(&RequestPlan::of(&small).expect("it fits")).join("").contains("current-turn"));
 }
 
 #[test]
@@ -317,9 +336,13 @@ proptest! {
         reserve_tokens in 0u64..40_000,
         kind in 0usize..3,
         input_limit in proptest::option::of(1300u64..30_000),
+        turn in proptest::option::of("[a-z中]{0,9}"),
+        words in 0usize..9000,
     ) {
         let texts = PromptTexts::default();
+        let turn: Vec<_> = turn.iter().map(|word| user(&format!("{word} ").repeat(words))).collect();
         let input = PlanInput {
+            turn: &turn,
             kind: KINDS[kind],
             previous_summary: previous.as_deref(),
             limits: OutputLimits { reserve_tokens, model_max_tokens: None },

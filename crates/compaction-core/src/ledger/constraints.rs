@@ -223,12 +223,14 @@ pub(super) fn begins_with_demand(sentence: &str) -> bool {
 /// Whether a demand holds for more than the request which it is part of.
 pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
-    says_how_long(own) || FORBIDDING.is_in(&normalised(own)) && !gives_task(own) || holds_from_now_on(own)
+    says_how_long(own, true) || FORBIDDING.is_in(&normalised(own)) && !gives_task(own) || holds_from_now_on(own)
 }
 
-/// Whether a demand says for how long or for what all it holds. Words that only forbid do not.
-pub(super) fn says_how_long(demand: &str) -> bool {
-    LASTING.found_in(&normalised(demand)).any(|(_, word)| !FORBIDDING.has(word)) || has_piece(demand, LASTING.pieces)
+/// Whether a demand says for how long it holds, or, with `for_what_all`, for what all. Words that only forbid do not.
+pub(super) fn says_how_long(demand: &str, for_what_all: bool) -> bool {
+    let words = normalised(demand);
+    let says = |word: &str| if for_what_all { !FORBIDDING.has(word) } else { HOLDING.has(word) };
+    LASTING.found_in(&words).any(|(_, word)| says(word)) || has_piece(demand, LASTING.pieces)
 }
 
 /// Words for all that a request does not name.

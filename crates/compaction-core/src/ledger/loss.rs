@@ -425,10 +425,10 @@ pub struct Repair {
 
 impl LossReport {
     /// The block with the missing facts in at most `budget_tokens`; `None` if nothing is missing or
-    /// nothing fits. First comes what is in force: the last request, open errors and constraints of the replaced
-    /// messages, older constraints that say for how long or for what all they hold, and open requests. Constraints
-    /// and requests are left out if the context has something similar. What else an earlier summary covered was left
-    /// out on purpose. The rest fills a short summary only, up to
+    /// nothing fits. First comes what is in force: the last request, open errors of the replaced
+    /// messages, constraints that say for how long or, in the replaced messages, for what all they hold, and open
+    /// requests. Constraints and requests are left out if the context has something similar. What else an earlier
+    /// summary covered was left out on purpose. The rest fills a short summary only, up to
     /// `filling_tokens` with the lines before it: other constraints, statements, files, earlier requests and a few
     /// names. A model that writes more has chosen what it leaves out. Resolved errors are left out, since the next
     /// model does not need them.
@@ -448,7 +448,7 @@ impl LossReport {
         writer.items("Unresolved error", new_errors.into_iter().map(error_line));
         let constraints = self.constraints.iter().zip(self.missing(Class::Constraint));
         let (in_force, other_constraints): (Vec<_>, Vec<_>) = constraints
-            .partition(|(note, lacking)| !lacking.has_similar && (is_new(note.position) || says_how_long(&note.text)));
+            .partition(|(note, lacking)| !lacking.has_similar && says_how_long(&note.text, is_new(note.position)));
         let constraint_line = |(note, _): (&Note, &Lacking)| FactLine::cut(&note.text, LINE);
         writer.items("Constraint", in_force.into_iter().map(constraint_line));
         let earlier = || self.requests.iter().zip(self.missing(Class::Request)).skip(usize::from(last.is_some()));

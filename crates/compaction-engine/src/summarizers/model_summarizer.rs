@@ -611,8 +611,8 @@ impl Run<'_> {
             let transcript_tokens = plan.as_ref().map(|plan| plan.estimated_tokens());
             let output = OutputLimits { model_max_tokens: limits.max_output_tokens, ..job.limits };
             let custom = job.custom_instructions.as_deref();
-            let (is_update, next) = (job.previous_summary.is_some(), job.next_message());
-            let instruction = job.texts.instruction(job.kind, is_update, custom, next, &output);
+            let (is_update, turn) = (job.previous_summary.is_some(), job.turn_messages());
+            let instruction = job.texts.instruction(job.kind, is_update, custom, &turn, &output);
             let continues = model.continues();
             let window = match continues {
                 Some(Continues::OfModel { .. }) => limits.context_window.or(conversation.window),
