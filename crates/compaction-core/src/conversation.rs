@@ -12,12 +12,11 @@ use std::sync::Arc;
 
 use crate::entry::EntryId;
 use crate::json::{Json, RawObject};
-use crate::ledger::person::is_refusal;
 use crate::message::{BashExecution, Block, Body, Content, HARNESS_TYPE, Message, System, ToolCall, blocks_text};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tokens;
-use crate::tools::asks_person;
+use crate::tools::{asks_person, is_refusal};
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {

@@ -50,7 +50,7 @@ pub(crate) mod noise;
 pub(crate) mod notes;
 pub(crate) mod outcomes;
 mod pasted;
-pub(crate) mod person;
+mod person;
 pub(crate) mod problems;
 pub(crate) mod proposals;
 pub(crate) mod reasons;

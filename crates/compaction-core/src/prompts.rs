@@ -1,12 +1,9 @@
 //! Requests to a summarizer: wording and structure of prompts (docs/summaries.md, "Prompts").
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use crate::conversation::{Thinking, serialize_conversation};
-use crate::ledger::text::clip_middle;
-use crate::message::Message;
 use crate::summary::SummaryKind;
+use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tokens::estimate_text;
 
 /// Maximum output tokens of a branch summary. It is added to a live context, so it has to stay small
@@ -117,27 +114,33 @@ impl PromptTexts {
             RequestKind::TurnPrefix | RequestKind::Branch => format!("{first}\n\n{}", self.continued),
         };
         let focus = custom.filter(|_| replacement.is_none()).map(|focus| focus.trim().to_owned());
-        Wording { kind, system: self.system.clone(), first: first.to_owned(), update, focus, current_turn: None }
+        Wording {
+            kind,
+            system: self.system.clone(),
+            first: first.to_owned(),
+            update,
+            before_turn: self.before_turn.clone(),
+            focus,
+            current_turn: None,
+        }
     }
 
     /// The last message of a conversation that is continued for its summary: the text of a request of
     /// `kind` without the record, since the conversation is above it. `is_update` says that the
     /// conversation begins with a summary. The request has no system prompt, because the conversation
-    /// has its own. Its estimate covers only the instruction. `turn` are the messages after the
+    /// has its own. Its estimate covers only the instruction. `turn` is the text of the messages after the
     /// conversation, the beginning of a split turn, for its history.
     pub fn instruction(
         &self,
         kind: RequestKind,
         is_update: bool,
         custom_instructions: Option<&str>,
-        turn: &[Arc<Message>],
+        turn: Option<&str>,
         limits: &OutputLimits,
     ) -> SummaryRequest {
         let mut wording = self.wording(kind, custom_instructions, false);
-        if kind == RequestKind::History && !turn.is_empty() {
-            let turn = serialize_conversation(turn.iter().map(|message| &**message), Thinking::Excluded);
-            wording.current_turn = Some(clip_middle(&escape_tags(&turn), CURRENT_TURN_UNITS));
-        }
+        let turn = turn.filter(|_| kind == RequestKind::History);
+        wording.current_turn = turn.map(|turn| without_middle(&escape_tags(turn), CURRENT_TURN_UNITS));
         let beginning = if kind == RequestKind::TurnPrefix { &self.in_turn } else { &self.in_conversation };
         let mut prompt = format!("{beginning}\n\n");
         wording.push_current_turn(&mut prompt);
@@ -152,6 +155,14 @@ impl PromptTexts {
     }
 }
 
+/// The beginning and the end of a text of more than `units` UTF-16 units.
+fn without_middle(text: &str, units: usize) -> String {
+    match utf16_len(text) {
+        length if length <= units => text.to_owned(),
+        _ => format!("{} \u{2026} {}", prefix_utf16(text, units / 2), suffix_utf16(text, units / 2)),
+    }
+}
+
 /// The wording around the quoted text of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wording {
@@ -162,6 +173,8 @@ pub(crate) struct Wording {
     first: String,
     /// Instructions with a previous summary.
     update: String,
+    /// Follows them if there is a current turn.
+    before_turn: String,
     /// The focus of the summary.
     focus: Option<String>,
     /// The beginning of the turn after the conversation, with escaped tags.
@@ -216,7 +229,7 @@ impl Wording {
         let mut instructions = if is_update { &self.update } else { &self.first }.clone();
         if self.current_turn.is_some() {
             instructions.push_str("\n\n");
-            instructions.push_str(BEFORE_CURRENT_TURN);
+            instructions.push_str(&self.before_turn);
         }
         if let Some(focus) = &self.focus {
             instructions.push_str("\n\nAdditional focus: ");
@@ -308,6 +321,8 @@ pub struct PromptTexts {
     pub branch: String,
     /// Added to the last two in every request but the first, if a conversation needs several.
     pub continued: String,
+    /// Follows the instructions for a history before a split turn.
+    pub before_turn: String,
     /// Precedes the instructions if they are the last message of the conversation itself.
     pub in_conversation: String,
     /// The same for the beginning of a split turn.
@@ -324,6 +339,7 @@ impl Default for PromptTexts {
             turn_prefix: asking(TURN_PREFIX, SummaryKind::TurnPrefix),
             branch: asking(BRANCH, SummaryKind::Branch),
             continued: CONTINUED.to_owned(),
+            before_turn: BEFORE_TURN.to_owned(),
             in_conversation: IN_CONVERSATION.to_owned(),
             in_turn: format!("{IN_CONVERSATION} {IN_TURN}"),
         }
@@ -360,7 +376,7 @@ The record is too long for one request. The previous summary is your own, of the
 conversation above. Write one summary of both parts, in the same format, that takes its place: keep what \
 still stands, add what the conversation brought, and drop what it has overtaken.";
 
-const BEFORE_CURRENT_TURN: &str = "\
+const BEFORE_TURN: &str = "\
 The messages in <current-turn> came right after the conversation: the turn that is being worked on begins with them. \
 Separate notes on what it did follow yours, so do not list that under Done. But Goal, Constraints, In Progress, Blocked and \
 Next Steps tell the state at its end: its request is the newest order, and what it ended or replaced is over.";
@@ -409,6 +425,7 @@ mod tests {
             turn_prefix: text("T"),
             branch: text("B"),
             continued: text("C"),
+            before_turn: text("N"),
             in_conversation: text("I"),
             in_turn: text("IT"),
         }
@@ -492,14 +509,14 @@ mod tests {
 
     #[test]
     fn a_history_before_a_split_turn_is_told_of_the_turn() {
-        let turn = [Arc::new(Message::user_text("Add tests </current-turn>", None))];
-        let ask = |kind| PromptTexts::default().instruction(kind, false, None, &turn, &LIMITS).prompt;
+        let turn = Some("[User]: Add tests </current-turn>");
+        let ask = |kind| PromptTexts::default().instruction(kind, false, None, turn, &LIMITS).prompt;
         let prompt = ask(RequestKind::History);
         assert!(
             prompt.contains("<current-turn>\n[User]: Add tests <\\/current-turn>\n</current-turn>\n\n"),
             "{prompt}"
         );
-        assert!(prompt.ends_with(BEFORE_CURRENT_TURN), "{prompt}");
+        assert!(prompt.ends_with(BEFORE_TURN), "{prompt}");
         assert!(!ask(RequestKind::TurnPrefix).contains("current-turn"));
     }
 
@@ -517,7 +534,7 @@ mod tests {
         let limits = OutputLimits { reserve_tokens: 1000, model_max_tokens: None };
         for kind in [RequestKind::History, RequestKind::TurnPrefix] {
             for is_update in [false, true] {
-                let request = PromptTexts::default().instruction(kind, is_update, Some(" tests "), &[], &limits);
+                let request = PromptTexts::default().instruction(kind, is_update, Some(" tests "), None, &limits);
                 assert_eq!(missing_headings(&request.prompt, kind.summary_kind()), Vec::<&str>::new());
                 assert!(request.prompt.ends_with("\n\nAdditional focus: tests"), "{}", request.prompt);
                 assert!(request.prompt.starts_with("Stop working here."));
@@ -538,7 +555,7 @@ mod tests {
         };
         let limits = OutputLimits { reserve_tokens: 1000, model_max_tokens: Some(300) };
         let check = |kind, is_update, expected: &str| {
-            let request = texts.instruction(kind, is_update, None, &[], &limits);
+            let request = texts.instruction(kind, is_update, None, None, &limits);
             assert_eq!((request.prompt.as_str(), request.max_tokens), (expected, 300));
         };
         check(RequestKind::History, false, "I\n\nF");

@@ -19,7 +19,6 @@ use compaction_core::extractive::{
 use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::ledger::Ledger;
-use compaction_core::message::Message;
 use compaction_core::preparation::{Ledgers, Preparation, PreparedMessage};
 use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest};
 use compaction_core::text::utf16_len;
@@ -112,11 +111,6 @@ impl SummaryJob {
             .max((request + request / 3).min(whole / 4 * 3))
     }
 
-    /// The messages of the split turn that follows.
-    pub(crate) fn turn_messages(&self) -> Vec<Arc<Message>> {
-        self.turn.iter().map(|prepared| Arc::clone(&prepared.message)).collect()
-    }
-
     /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.
     /// `redact` sees texts before they are cut.
     ///
@@ -128,12 +122,14 @@ impl SummaryJob {
         input_limit: Option<u64>,
         redact: Option<Arc<dyn Redact>>,
     ) -> Result<RequestPlan, TooSmallWindow> {
-        let messages: Vec<_> = self.messages.iter().map(|prepared| Arc::clone(&prepared.message)).collect();
+        let messages_of =
+            |of: &[PreparedMessage]| of.iter().map(|prepared| Arc::clone(&prepared.message)).collect::<Vec<_>>();
+        let (messages, turn) = (messages_of(&self.messages), messages_of(&self.turn));
         RequestPlan::of(&PlanInput {
             kind: self.kind,
             messages: &messages,
             previous_summary: self.previous_summary.as_deref(),
-            turn: &self.turn_messages(),
+            turn: &turn,
             custom_instructions: self.custom_instructions.as_deref(),
             replace_instructions: self.replace_instructions,
             texts: &self.texts,

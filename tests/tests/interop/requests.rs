@@ -21,7 +21,16 @@ pub(crate) struct Request {
     instructions: Instructions,
     /// Conversation and previous summary, between their tags.
     quoted: String,
+    /// The beginning of the current turn, which the request for a history is told of.
+    turn: Option<String>,
     has_focus: bool,
+}
+
+/// Leading characters of a current turn that are compared. The rest of a long one is cut.
+const TURN_CHARACTERS: usize = 400;
+
+fn beginning_of(turn: &str) -> String {
+    turn.chars().take(TURN_CHARACTERS).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +51,8 @@ fn our_request(prompt: &str) -> Request {
     let texts = PromptTexts::default();
     let without_focus = prompt.strip_suffix(&focus());
     let rest = without_focus.unwrap_or(prompt);
+    let with_turn = rest.strip_suffix(&format!("\n\n{}", texts.before_turn));
+    let rest = with_turn.unwrap_or(rest);
     let known = [
         (Instructions::First, &texts.first),
         (Instructions::Update, &texts.update),
@@ -49,12 +60,17 @@ fn our_request(prompt: &str) -> Request {
     ];
     let found = known.into_iter().find_map(|(instructions, text)| Some((instructions, rest.strip_suffix(text)?)));
     let (instructions, quoted) = found.unwrap_or((Instructions::Unknown, rest));
-    Request { instructions, quoted: quoted.to_owned(), has_focus: without_focus.is_some() }
+    let (quoted, turn) = match quoted.split_once("<current-turn>\n") {
+        Some((quoted, turn)) if with_turn.is_some() => (quoted, turn.strip_suffix("\n</current-turn>\n\n")),
+        _ => (quoted, None),
+    };
+    let turn = turn.map(beginning_of);
+    Request { instructions, quoted: quoted.to_owned(), turn, has_focus: without_focus.is_some() }
 }
 
 /// The requests that we must make for `preparation`, where `texts` are those of each message.
 pub(crate) fn expect(preparation: Option<&Preparation>, texts: &HashMap<String, String>) -> Vec<Request> {
-    let request = |instructions, quoted| Request { instructions, quoted, has_focus: true };
+    let request = |instructions, quoted, turn| Request { instructions, quoted, turn, has_focus: true };
     let mut requests = Vec::new();
     let Some(preparation) = preparation else { return requests };
     if !preparation.history.is_empty() {
@@ -62,11 +78,13 @@ pub(crate) fn expect(preparation: Option<&Preparation>, texts: &HashMap<String, 
         let instructions = if previous.is_some() { Instructions::Update } else { Instructions::First };
         let conversation = block("conversation", &escape_tags(&joined(&preparation.history, texts)));
         let previous = previous.map(|previous| block("previous-summary", &escape_tags(previous)));
-        requests.push(request(instructions, conversation + &previous.unwrap_or_default()));
+        let turn = escape_tags(&joined(&preparation.turn_prefix, texts)).into_owned();
+        let turn = Some(beginning_of(&turn)).filter(|turn| !turn.is_empty());
+        requests.push(request(instructions, conversation + &previous.unwrap_or_default(), turn));
     }
     if !preparation.turn_prefix.is_empty() {
         let conversation = block("conversation", &escape_tags(&joined(&preparation.turn_prefix, texts)));
-        requests.push(request(Instructions::TurnPrefix, conversation));
+        requests.push(request(Instructions::TurnPrefix, conversation, None));
     }
     requests
 }

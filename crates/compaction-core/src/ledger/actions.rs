@@ -17,7 +17,6 @@ use super::notes::{
     THE_LATEST, WORKING_ON,
 };
 use super::outcomes::{outcomes, sentences_of};
-use super::person::is_refusal;
 use super::repository::{is_named, renaming};
 use super::results::{Results, ShownResult, without_frame};
 use super::terms::TextHashing;
@@ -28,8 +27,8 @@ use crate::message::{BashExecution, Body, Message, ToolCall};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::{
     FileAccess, FileTools, FileUse, Plan, ToolAction, added_lines, classify, failed_edits, files_done, files_of_run,
-    has_failed, is_listed, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits, running,
-    unapplied,
+    has_failed, is_listed, is_refusal, plan_items, printed_and_failed, printed_text, proposed_edits, reported_edits,
+    running, unapplied,
 };
 
 /// Most files among which the one that a call means is sought by its name.

@@ -37,7 +37,7 @@ use crate::entry::EntryId;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, HARNESS_TYPE, Message, ToolCall, blocks_text};
 use crate::projection::PreparedMessage;
-use crate::tools::{FileTools, names_path, plan_text};
+use crate::tools::{FileTools, is_refusal, names_path, plan_text};
 
 /// The command by which a person has aider take back its newest commit.
 const UNDO: &str = "/undo";
@@ -206,12 +206,12 @@ impl<'a> Collector<'a> {
                 let text = content.text("\n");
                 let asks = self.actions.asks(tool_call_id);
                 let said = self.said_by_calls.remove(tool_call_id);
-                if let Some((position, lines)) = said.filter(|_| *is_error && person::is_refusal(&text)) {
+                if let Some((position, lines)) = said.filter(|_| *is_error && is_refusal(&text)) {
                     self.statements.take_back(position, &lines);
                 }
                 if let Some(words) = person::words_in_result(&text, asks) {
                     self.statements.add_person(place, &words, passages(&words));
-                    if asks && !person::is_refusal(&text) {
+                    if asks && !is_refusal(&text) {
                         let answer = format!("{ANSWERED}{}", clip_middle(&words, LONGEST_ANSWER));
                         self.notes.add(NoteKind::Decision, &answer, place, false);
                     }

@@ -13,11 +13,12 @@ use super::actions::LONGEST_TEXT;
 use super::commands::{is_check, is_goal, purposes};
 use super::failing::Failing;
 use super::notes::SourcePosition;
-use super::person::{is_interruption, words_in_result};
+use super::person::words_in_result;
 use super::terms::TextHashing;
 use super::text::{WordList, clip, has_piece, normalised, one_line, word_list};
 use crate::phrases::{HARNESSES, PROGRAMS, SPACED, listed};
 use crate::text::{base_name, utf16_len};
+use crate::tools::is_interruption;
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 2;

@@ -9,7 +9,6 @@ use super::errors::{NO_OUTPUT, Worth, error_line, is_cause, is_trailer, lines_wi
 use super::logs::{findings, without_prefixes};
 use super::notes::{FAILED, OPEN_FILE};
 use super::outcomes::counted_line;
-use super::person::{is_interruption, is_refusal};
 use super::problems::is_unsolved;
 use super::results::{SEPARATOR, without_frame};
 use super::statements::sentences;
@@ -19,7 +18,9 @@ use crate::json::Json;
 use crate::message::{Body, Message, ToolCall};
 use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::text::{prefix_utf16, utf16_len};
-use crate::tools::{FileTools, ToolAction, added_lines, classify, has_failed, printed_text, removed_lines};
+use crate::tools::{
+    FileTools, ToolAction, added_lines, classify, has_failed, is_interruption, is_refusal, printed_text, removed_lines,
+};
 
 /// Most calls of one message that are told.
 const MOST_CALLS: usize = 3;

@@ -262,7 +262,11 @@ fn open_since(requests: &[Request]) -> u64 {
 /// How much of each of `items` one text holds.
 fn states_in<'a>(text: &str, items: impl Iterator<Item = &'a Item> + Clone) -> Vec<State> {
     let mut coverage = Coverage::looking_for(items.clone().flat_map(|item| &item.targets));
-    coverage.read(text);
+    // Where windows over lines begin depends on the text before, which is another one in the end.
+    text.lines().for_each(|line| {
+        coverage.read(line);
+        coverage.part();
+    });
     let mut finder = finder_of(items.clone());
     finder.search(&one_line(text));
     states(items, &coverage, finder)
@@ -456,9 +460,11 @@ impl LossReport {
             request.is_own() && request.position >= self.open_since && !lacking.has_similar
         });
         writer.items("Open request", open.map(|(request, _)| request_line(request, REQUEST)));
-        writer.lengthen();
-        let written = most - writer.left;
-        writer.left = units(filling_tokens.min(budget_tokens)).saturating_sub(written);
+        let filling = units(filling_tokens.min(budget_tokens)).saturating_sub(most - writer.left);
+        if filling == 0 {
+            writer.lengthen();
+        }
+        writer.left = filling;
         writer.items("Unresolved error", old_errors.into_iter().map(error_line));
         writer.items("Constraint", other_constraints.into_iter().map(constraint_line));
         self.write_statements(&mut writer);

@@ -9,6 +9,7 @@ use memchr::memmem::Finder;
 use super::cues::is_substantive;
 use super::text::{WordList, word_list};
 use crate::phrases::{HARNESSES, listed};
+use crate::tools::is_refusal;
 
 /// Elements that a harness adds to a person's messages. Their content is not the person's.
 const HARNESS_ELEMENTS: &[&str] = listed!(HARNESSES, "person: harness elements");
@@ -48,15 +49,6 @@ const SENT_WHILE_WORKING: &[(&str, &[&str])] = &[
 const REMINDER: &str = "system-reminder";
 /// A piece of each text before such a message.
 static SENT_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("The user sent "));
-/// Texts of refused calls, in lower case.
-const REFUSALS: &[&str] = listed!(HARNESSES, "person: refusals");
-/// The same of calls that a person ended while they ran.
-const INTERRUPTIONS: &[&str] = listed!(HARNESSES, "person: interruptions");
-/// Each of both has one of these words.
-const REFUSAL_WORDS: &[&str] = &["user", "aborted", "(y)es/(n)o"];
-/// Leading bytes of a result that are searched for a refusal.
-const REFUSAL_BYTES: usize = 400;
-
 /// The words of a person in a user message; empty if a harness wrote all of it.
 pub(super) fn words(text: &str) -> Cow<'_, str> {
     if starts_as_harness(text) || report(text).is_some() {
@@ -395,31 +387,6 @@ pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
     (!words.is_empty()).then(|| words.to_owned())
 }
 
-/// Whether a result says that a person refused or interrupted the call.
-pub(crate) fn is_refusal(text: &str) -> bool {
-    let start = start_of_refusal(text);
-    if ["cancelled", "canceled", "rejected", "denied", "skipped"].contains(&start.trim_end_matches('.')) {
-        return true;
-    }
-    let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| start.contains(phrase));
-    has_one(REFUSAL_WORDS) && (has_one(REFUSALS) || has_one(INTERRUPTIONS))
-}
-
-/// Whether a refusal only interrupts the call: nobody judged what it was to do.
-pub(super) fn is_interruption(refusal: &str) -> bool {
-    let start = start_of_refusal(refusal);
-    let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| start.contains(phrase));
-    has_one(INTERRUPTIONS) && !has_one(REFUSALS)
-}
-
-fn start_of_refusal(text: &str) -> String {
-    let mut end = text.len().min(REFUSAL_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].trim().to_ascii_lowercase()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -548,8 +515,6 @@ mod tests {
                        edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse tabs";
         assert_eq!(words_in_result(refused, false).as_deref(), Some("use tabs"));
         assert!(is_refusal(refused));
-        assert!(REFUSALS.iter().all(|refusal| is_refusal(refusal) && !is_interruption(refusal)));
-        assert!(INTERRUPTIONS.iter().all(|refusal| is_refusal(refusal) && is_interruption(refusal)));
         let denied =
             "The user denied this operation and provided the following feedback:\n<feedback>\nnot in main\n</feedback>";
         assert_eq!(words_in_result(denied, false).as_deref(), Some("not in main"));

@@ -304,6 +304,7 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
         ("turnPrefix", &mut texts.turn_prefix),
         ("branch", &mut texts.branch),
         ("continued", &mut texts.continued),
+        ("beforeTurn", &mut texts.before_turn),
         ("inConversation", &mut texts.in_conversation),
         ("inTurn", &mut texts.in_turn),
     ] {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use compaction_core::conversation::{Prefix, Redact};
+use compaction_core::conversation::{Prefix, Redact, Thinking, serialize_conversation};
 use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::{OutputLimits, SummaryRequest};
 use compaction_core::summary::{SummaryKind, missing_headings};
@@ -611,8 +611,9 @@ impl Run<'_> {
             let transcript_tokens = plan.as_ref().map(|plan| plan.estimated_tokens());
             let output = OutputLimits { model_max_tokens: limits.max_output_tokens, ..job.limits };
             let custom = job.custom_instructions.as_deref();
-            let (is_update, turn) = (job.previous_summary.is_some(), job.turn_messages());
-            let instruction = job.texts.instruction(job.kind, is_update, custom, &turn, &output);
+            let turn = serialize_conversation(job.turn.iter().map(|prepared| &*prepared.message), Thinking::Excluded);
+            let turn = Some(turn.as_str()).filter(|turn| !turn.is_empty());
+            let instruction = job.texts.instruction(job.kind, job.previous_summary.is_some(), custom, turn, &output);
             let continues = model.continues();
             let window = match continues {
                 Some(Continues::OfModel { .. }) => limits.context_window.or(conversation.window),

@@ -1,0 +1,48 @@
+//! Results of calls that a person refused or interrupted.
+
+use crate::phrases::{HARNESSES, listed};
+
+/// Texts of refused calls, in lower case.
+const REFUSALS: &[&str] = listed!(HARNESSES, "refusals: refused");
+/// The same of calls that a person ended while they ran.
+const INTERRUPTIONS: &[&str] = listed!(HARNESSES, "refusals: interrupted");
+/// Each of both has one of these words.
+const REFUSAL_WORDS: &[&str] = &["user", "aborted", "(y)es/(n)o"];
+/// Leading bytes of a result that are searched for a refusal.
+const REFUSAL_BYTES: usize = 400;
+
+/// Whether a result says that a person refused or interrupted the call.
+pub(crate) fn is_refusal(text: &str) -> bool {
+    let start = start_of_refusal(text);
+    if ["cancelled", "canceled", "rejected", "denied", "skipped"].contains(&start.trim_end_matches('.')) {
+        return true;
+    }
+    let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| start.contains(phrase));
+    has_one(REFUSAL_WORDS) && (has_one(REFUSALS) || has_one(INTERRUPTIONS))
+}
+
+/// Whether a refusal only interrupts the call: nobody judged what it was to do.
+pub(crate) fn is_interruption(refusal: &str) -> bool {
+    let start = start_of_refusal(refusal);
+    let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| start.contains(phrase));
+    has_one(INTERRUPTIONS) && !has_one(REFUSALS)
+}
+
+fn start_of_refusal(text: &str) -> String {
+    let mut end = text.len().min(REFUSAL_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].trim().to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_and_interruption_is_known_as_what_it_is() {
+        assert!(REFUSALS.iter().all(|refusal| is_refusal(refusal) && !is_interruption(refusal)));
+        assert!(INTERRUPTIONS.iter().all(|refusal| is_refusal(refusal) && is_interruption(refusal)));
+    }
+}
