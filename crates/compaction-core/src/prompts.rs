@@ -357,11 +357,11 @@ Write notes on the conversation above from which the work can go on without it."
 
 const UPDATE: &str = "\
 The previous summary covers everything before the conversation above. Write one summary that covers \
-both and takes the previous one's place. Go through its items:
-- keep what still stands, in its exact wording where names, paths, values or errors are concerned;
+both and takes the previous one's place:
+- keep what still stands, in its exact wording where names, paths or errors are concerned;
 - change or drop what the conversation did, answered, lifted, contradicted or replaced;
-- shorten finished work, and drop what no longer matters to anything that is still to be done.
-Then add what the conversation brought: requests, rules, progress, problems, decisions, findings.";
+- add what it brought: requests, rules, progress, problems, decisions, findings;
+- drop what no longer matters.";
 
 const TURN_PREFIX: &str = "\
 The conversation above is the beginning of one long turn. Its end is kept word for word and follows \
@@ -397,14 +397,14 @@ Use exactly these headings, in this order, each of them even if there is nothing
 `- (none)` then):";
 
 const RULES: &str = "\
-What comes later in the record counts. A new order ends what it contradicts: say so, and do not repeat the old one as a \
-rule. A result ends a claim, and explanations by the agent are claims: where the record speaks against one, say so. What \
-was only announced or refused is not done. What a program wrote in the person's name is no request. Add nothing that the \
-record does not show.
+What comes later counts: a new order ends what it contradicts, so say that instead of the old rule. Explanations by the \
+agent are claims: where the record speaks against one, say so. What was only announced or refused is not done. What a \
+program wrote in the person's name is no request. Nothing is left only if the record ends with a complete answer. Add \
+nothing of your own.
 
-Copy file paths, names of functions, types, variables and commands, and the texts of errors exactly as \
-they stand in the record; never shorten or paraphrase them. Say each point once. Write in the language of the \
-conversation, and nothing before the first heading or after the last section.";
+Copy paths, names, values, commands and the texts of errors exactly as they stand in the record; never shorten or \
+paraphrase them. Say each point once, in the language of the conversation, and write nothing before the first heading or \
+after the last section.";
 
 #[cfg(test)]
 mod tests {

@@ -235,47 +235,45 @@ const HISTORY: [Heading; 9] = [
     heading(
         "## Goal",
         Section::Goal,
-        "What the person wants now: the newest order that is still open, in their own words, and how far it is. Then \
-         the aim behind it. Nothing that is done, answered or dropped.",
+        "What the person wants now: the newest order that is still open, in their own words, and how far it is; then \
+         the aim behind it.",
     ),
     heading(
         "## Constraints & Preferences",
         Section::Constraints,
-        "- Each rule or taste that the person stated and that is in force now, and for what. None of a task that is \
-         over, none that you infer.",
+        "- Each rule or taste that the person stated and that is in force now, and for what.",
     ),
     Heading { text: PROGRESS, hint: "", section: None },
     heading(
         "### Done",
         Section::Done,
-        "- [x] Each piece of finished work: files, names and values that matter from now on, and what showed that it \
-         works, or \"(not tested)\". What is not committed.",
+        "- [x] Each piece of finished work: files, names and values that matter, and what showed that it works, or \
+         \"(not tested)\"; what is not committed.",
     ),
     heading(
         "### In Progress",
         Section::InProgress,
-        "- [ ] Each piece of begun work, file by file: what is there, what is missing or failed half way.",
+        "- [ ] Each piece of begun work, file by file: what is there, what is missing or failed.",
     ),
     heading(
         "### Blocked",
         Section::Blocked,
-        "- Each problem that is open now, with its exact error or the person's words, and what was tried.",
+        "- Each problem that is open now, with its exact error or the person's words.",
     ),
     heading(
         "## Key Decisions",
         Section::Decisions,
-        "- **Decision**: why it was taken, and what it replaces. Also what was refused or given up.",
+        "- **Decision**: why it was taken, and what it replaces; also what was refused or given up.",
     ),
     heading(
         "## Next Steps",
         Section::NextSteps,
-        "1. What comes next, in order, with the names and values that it needs; first what was skipped of the order. \
-         A question that waits for the person. Nothing is left only if the record ends with a complete answer.",
+        "1. What comes next, in order, with what it needs; first what was skipped. A question that waits for the person.",
     ),
     heading(
         "## Critical Context",
         Section::CriticalContext,
-        "- What else the work needs: findings and causes, how to build, run and test, where things are, data.",
+        "- What else the work needs: findings, causes, commands, places, data.",
     ),
 ];
 
