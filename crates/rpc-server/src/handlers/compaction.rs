@@ -86,13 +86,9 @@ pub(crate) async fn prepare(
         chain => chain?,
     };
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
-    if wants(&params, PreparationPart::Requests) || wants(&params, PreparationPart::Forecast) {
-        // While the cut is prepared, another core is often idle.
-        compaction_engine::build_ahead();
-    }
     call.read(move |view| {
-        let leaf = branch_end(view, params.leaf_id.take())?;
-        let first_kept = params.first_kept_entry_id.take().map(EntryId::new);
+        let leaf = branch_end(view, params.leaf_id)?;
+        let first_kept = params.first_kept_entry_id.map(EntryId::new);
         let preview = match Preview::of(view, leaf.as_ref(), first_kept.as_ref(), &settings)? {
             Ok(preview) => preview,
             Err(refusal) => return Ok(convert::refusal(&refusal)),
@@ -100,7 +96,7 @@ pub(crate) async fn prepare(
         if params.check_summarizer {
             check_summarizers(&chain)?;
         }
-        let wants = |part| wants(&params, part);
+        let wants = |part| params.include.as_ref().is_none_or(|include| include.contains(&part));
         let focus = params.custom_instructions.as_deref();
         let requests =
             wants(PreparationPart::Requests).then(|| preview.requests(&settings, focus, limits)).transpose()?;
@@ -114,10 +110,6 @@ pub(crate) async fn prepare(
         })
     })
     .await
-}
-
-fn wants(params: &PrepareCompactionParams, part: PreparationPart) -> bool {
-    params.include.as_ref().is_none_or(|include| include.contains(&part))
 }
 
 /// The least that any summary keeps after its repair.

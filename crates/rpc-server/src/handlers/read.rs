@@ -175,15 +175,13 @@ pub(crate) async fn get_context(
         let is_delta = delta.as_ref().map(Option::is_some);
         let messages = delta.flatten().unwrap_or_else(|| whole_context(projection, format));
         let found = projection.diagnostics().iter().map(convert::projection_diagnostic);
-        let tokens = tokens::context_tokens(projection);
-        compaction_engine::build_ahead_of(tokens.tokens);
         Ok(GetContextResult {
             messages: messages.messages,
             system: messages.system,
             leaf_id: convert::id(leaf.as_ref()),
             thinking_level: projection.thinking_level().to_owned(),
             model: convert::model(projection),
-            tokens: convert::tokens(tokens),
+            tokens: convert::tokens(tokens::context_tokens(projection)),
             delta: is_delta,
             diagnostics: context.diagnostics.iter().map(convert::diagnostic).chain(found).collect(),
         })
