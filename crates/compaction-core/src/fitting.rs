@@ -289,7 +289,7 @@ fn frame(wording: &Wording, has_previous: bool) -> u64 {
 /// fit. It begins with the request and ends with the newest state.
 fn current_turn(input: &PlanInput<'_>, wording: &Wording, budget: &Budget) -> Option<String> {
     let redact = input.redact.as_deref();
-    let least = least_input(frame(wording, true));
+    let least = least_input(frame(wording, true) + weight(&wording.before_turn));
     let room = budget.of_several().input().saturating_sub(least) / CURRENT_TURN_SHARE;
     let room = room.min(CURRENT_TURN_TOKENS * WEIGHT_PER_TOKEN);
     if input.kind != RequestKind::History || room < LEAST_CURRENT_TURN {

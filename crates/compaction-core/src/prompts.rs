@@ -174,7 +174,7 @@ pub(crate) struct Wording {
     /// Instructions with a previous summary.
     update: String,
     /// Follows them if there is a current turn.
-    before_turn: String,
+    pub(crate) before_turn: String,
     /// The focus of the summary.
     focus: Option<String>,
     /// The beginning of the turn after the conversation, with escaped tags.

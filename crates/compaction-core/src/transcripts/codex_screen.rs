@@ -11,7 +11,7 @@ const ERROR: &str = "\u{25a0} ";
 /// Other signs of the program: approvals, warnings, rules, and frames.
 const NOTICES: [char; 4] = ['\u{2714}', '\u{26a0}', '\u{2500}', '\u{256d}'];
 /// What stands where a person enters something, and the choices of a question.
-const NO_WORDS: [&str; 2] = ["Ask Codex to do anything", "1. Yes, "];
+const NO_WORDS: [&str; 3] = ["Ask Codex to do anything", "1. Yes, proceed", "1. Yes, just this once"];
 const RAN: &str = "\u{2022} Ran ";
 const EXPLORED: &str = "\u{2022} Explored";
 /// What the person refused to run.

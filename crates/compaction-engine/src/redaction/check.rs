@@ -328,8 +328,9 @@ fn is_pin(found: &Found<'_>) -> bool {
 
 /// The text before a place on its line, as far as it is looked at.
 fn line_before(text: &str, at: usize) -> &str {
-    let line = text[..at].rfind(['\r', '\n']).map_or(0, |end| end + 1);
-    &text[line.max(text.ceil_char_boundary(at.saturating_sub(MAX_LINE_PREFIX)))..at]
+    // A long line is searched again for each match, so only its end is.
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_LINE_PREFIX))..at];
+    near.rsplit(['\r', '\n']).next().unwrap_or_default()
 }
 
 /// Whether no letter, digit or underscore touches the match.

@@ -270,6 +270,23 @@ fn secrets_are_found_however_often_they_are_escaped() {
     check_found(&samples);
 }
 
+/// Each spelling of a PIN is a rule of its own, so a share of them says little.
+#[test]
+fn every_spelling_of_a_pin_is_found() {
+    let mut pins = samples::secrets();
+    pins.retain(|sample| sample.form == "pin");
+    assert!(pins.len() > 40);
+    let missed = missed(&pins, 0);
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// The line before each match is looked at. It must not be searched for from its start each time.
+#[test]
+fn many_pins_on_one_line_take_linear_time() {
+    let text = "{\"pin\":\"48210\"},".repeat(100_000);
+    assert!(!Redactor::shared().redact(&text).text.contains("48210"));
+}
+
 #[test]
 fn secrets_that_were_written_later_are_found() {
     check_found(&samples::later_secrets());

@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::file::file_log::file_error;
 use crate::file::list_row;
 use crate::file::read::{Limits, for_each_in_parallel};
-use crate::file::read::{read_regular_file, write_beside};
+use crate::file::read::{append_to_regular_file, read_regular_file, write_beside};
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
 /// The file beside the sessions of a directory that names other directories, one on each line: those of sessions that
@@ -150,8 +150,7 @@ fn linked(directory: &Path) -> Vec<PathBuf> {
 /// symbolic link. Nothing else could tell: reading every directory to find out would cost too much. A failure is logged,
 /// because the sessions are still found under their own name.
 pub(crate) fn note_link(agent_dir: &Path, cwd: &str) {
-    // On Windows, every canonical path differs from its name.
-    let (false, [own, canonical]) = (cfg!(windows), &names(cwd)[..]) else { return };
+    let [own, canonical] = &names(cwd)[..] else { return };
     let (own, canonical) = (directory(agent_dir, own), directory(agent_dir, canonical));
     if own == canonical || linked(&canonical).contains(&own) {
         return;
@@ -164,18 +163,14 @@ pub(crate) fn note_link(agent_dir: &Path, cwd: &str) {
 fn add_link(directory: &Path, own: &Path) -> io::Result<()> {
     let name = own.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     fs::create_dir_all(directory)?;
-    let path = directory.join(LINKS);
-    let length = fs::symlink_metadata(&path).map_or(0, |found| found.len());
+    let mut file = append_to_regular_file(&directory.join(LINKS))?;
+    let length = file.metadata()?.len();
     if length + name.len() as u64 + 2 > MAX_LINKS {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     // The line feed before it ends what an interrupted write has left.
     let line = if length > 0 { format!("\n{name}\n") } else { format!("{name}\n") };
-    let mut options = fs::OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(line.as_bytes())
+    file.write_all(line.as_bytes())
 }
 
 /// A working directory as it was named, and its canonical path: sessions of either name may be there.

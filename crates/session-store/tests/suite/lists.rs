@@ -157,7 +157,6 @@ fn a_directory_has_the_sessions_of_its_link_and_of_its_real_path() {
 
 /// Only a session that was made here tells the name of its link: pi's do not.
 #[test]
-#[cfg(unix)]
 fn a_session_that_was_made_under_a_link_is_found_from_the_real_path() {
     use std::os::unix::fs::symlink;
     let (agent, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -204,6 +203,16 @@ fn a_session_that_was_made_under_a_link_is_found_from_the_real_path() {
     // A file that cannot be read or grow stops nothing.
     fs::write(&links, "x".repeat(70_000)).unwrap();
     make(&link, "link4");
+    assert_eq!(listed(&real), "real");
+    // What lies in its place is neither followed nor waited for.
+    let elsewhere = base.join("elsewhere");
+    fs::remove_file(&links).unwrap();
+    symlink(&elsewhere, &links).unwrap();
+    make(&link, "link5");
+    assert!(!elsewhere.exists());
+    fs::remove_file(&links).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&links).status().unwrap().success());
+    make(&link, "link6");
     assert_eq!(listed(&real), "real");
 }
 
