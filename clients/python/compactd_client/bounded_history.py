@@ -44,7 +44,7 @@ class ContextTooLarge(Exception):
     """The context does not fit the window, although all was done that could be done."""
 
     def __init__(self, tokens: int, context_window: int) -> None:
-# A model that answers `summarize` of the server. A coroutine runs in the loop of the caller of `in_thread`.
+        super().__init__(f"the context has {tokens} tokens, and the window {context_window}: nothing is left to compact")
         self.tokens = tokens
         self.context_window = context_window
 

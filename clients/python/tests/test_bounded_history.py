@@ -107,6 +107,8 @@ class BoundedHistoryTest(unittest.TestCase):
             self.start(1500).fit([{"role": "user", "content": "longer than the window " * 800}])
         self.assertEqual(raised.exception.context_window, 1500)
         self.assertGreater(raised.exception.tokens, 1500)
+        told = f"the context has {raised.exception.tokens} tokens, and the window 1500: nothing is left to compact"
+        self.assertEqual(str(raised.exception), told)
 
     def test_the_model_of_the_host_writes_the_summaries_within_its_window(self) -> None:
         asked: list[Any] = []
