@@ -5,7 +5,7 @@
  */
 import type { Client } from "./client.js";
 import { CompactdError } from "./errors.js";
-import { type HostModel, startServer, toldFailures, withServer } from "./host-model.js";
+import { type HostModel, startServer, stopReason, toldFailures, withServer } from "./host-model.js";
 import type { AnyMessage, CompactionResult, NewEntry, RecalledEntry, SummarizeParams, SummarizeResult, Usage } from "./protocol.js";
 
 /** The part of opencode's API that is used here, as the types of `@opencode-ai/plugin` have it. */
@@ -198,7 +198,7 @@ class ModelRequests {
       const { error, finish, tokens } = answer.info;
       if (request.isTooLarge) throw new Error("the request is too large for opencode's model");
       if (error !== undefined) throw new Error(`opencode's model failed: ${error.data?.message ?? error.name}`);
-      return { text: textOf(answer), stopReason: finish === "length" ? "length" : "stop", ...(tokens && { usage: usage(tokens) }) };
+      return { text: textOf(answer), stopReason: stopReason(finish), ...(tokens && { usage: usage(tokens) }) };
     } finally {
       signal.removeEventListener("abort", stop);
       this.#requests.delete(id);
