@@ -7,7 +7,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import { BoundedHistory, type Codec } from "./bounded-history.js";
 import { CompactdError } from "./errors.js";
-import { preferringHost } from "./host-model.js";
 import type { Message, RecalledEntry, SummarizeParams, SummarizeResult } from "./protocol.js";
 
 /** The part of OpenClaw's plugin API that is used here, as its types have it. */
@@ -176,9 +175,8 @@ class Histories {
   #open(sessionId: string, agentDir: string | undefined, contextWindow = USUAL_WINDOW): BoundedHistory<Message> {
     const path = agentDir && join(agentDir, "compactd", `${encodeURIComponent(sessionId)}.jsonl`);
     const summarize = (params: SummarizeParams, signal: AbortSignal) => this.#summarize(sessionId, params, signal);
-    const client = { stderr: "ignore", ownProcessGroup: true, handlers: { summarize } } as const;
-    const defaultSettings = preferringHost(contextWindow);
-    return new BoundedHistory(codec, { contextWindow, settings: this.settings, defaultSettings, client, ...(path && { path }) });
+    const client = { stderr: "ignore", ownProcessGroup: true } as const;
+    return new BoundedHistory(codec, { contextWindow, settings: this.settings, summarize, client, ...(path && { path }) });
   }
 
   async #summarize(sessionId: string, { systemPrompt, prompt, maxTokens }: SummarizeParams, signal: AbortSignal): Promise<SummarizeResult> {

@@ -207,3 +207,43 @@ test("settings choose before the model is asked", async (t) => {
   }
   assert.equal(asked, 0);
 });
+
+/** The window for summaries that the server has. */
+async function summaryWindow({ history }: AiSdkHistory): Promise<unknown> {
+  const { settings } = await history.client.request("updateSettings", { settings: {} });
+  return (settings as { compactd?: { summarize?: { contextWindow?: number } } }).compactd?.summarize?.contextWindow;
+}
+
+test("the window for summaries goes along with the model's, unless somebody has set one", async (t) => {
+  const summarize = (params: SummarizeParams) => ({ text: written(params), stopReason: "stop" });
+  const own = { compactd: { summarize: { contextWindow: 8000 } } };
+  const same = { compactd: { summarize: { contextWindow: 50_000 } } };
+  const cases: [AiSdkHistory, unknown][] = [
+    [start(t, { summarize, contextWindow: 50_000 }), 4000],
+    [start(t, { summarize, contextWindow: 50_000 }, own), 8000],
+    [start(t, { summarize, contextWindow: 50_000, settings: { ...SMALL, ...own } }), 8000],
+    // It is the number of the window by chance.
+    [start(t, { summarize, contextWindow: 50_000, settings: { ...SMALL, ...same } }), 50_000],
+    [start(t, { summarize, contextWindow: 50_000, defaultSettings: same }), 50_000],
+    [start(t, { contextWindow: 50_000 }, same), 50_000],
+  ];
+  for (const [history, expected] of cases) {
+    await history.fit(turns(1, 2));
+    history.history.contextWindow = 4000;
+    await history.fit(turns(1, 3));
+    assert.equal(await summaryWindow(history), expected);
+  }
+});
+
+test("a window that changes while the server starts is the one that counts", async (t) => {
+  const summarize = (params: SummarizeParams) => ({ text: written(params), stopReason: "stop" });
+  const history = start(t, { summarize, contextWindow: 100_000 });
+  // The first one is known before the call, the other one while the server starts.
+  history.history.contextWindow = 50_000;
+  const fitting = history.fit(turns(1, 60));
+  await Promise.resolve();
+  await Promise.resolve();
+  history.history.contextWindow = 4000;
+  assert.match(JSON.stringify((await fitting)[0]), /As the model says/);
+  assert.equal(await summaryWindow(history), 4000);
+});
