@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { AiSdkHistory } from "../src/ai-sdk.js";
 import { ContextTooLargeError, type BoundedHistoryOptions, type CompactionEnd, type SummarizeParams } from "../src/index.js";
+import openclaw from "../src/openclaw.js";
 
 const SMALL = { compaction: { reserveTokens: 1000, keepRecentTokens: 500 } };
 
@@ -246,4 +247,42 @@ test("a window that changes while the server starts is the one that counts", asy
   history.history.contextWindow = 4000;
   assert.match(JSON.stringify((await fitting)[0]), /As the model says/);
   assert.equal(await summaryWindow(history), 4000);
+});
+
+/** What OpenClaw calls. */
+type Engine = { bootstrap(run: object): Promise<object>; assemble(run: object): Promise<{ messages: object[] }> };
+
+test("in OpenClaw the model of a session is known as long as its run, also where other sessions took the place of its server", async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "compactd-test-"));
+  process.env.PI_CODING_AGENT_DIR = home;
+  t.after(async () => {
+    // OpenClaw ends with its servers; the last four have one.
+    const histories = (globalThis as { [name: symbol]: any })[Symbol.for("compactd.openclaw")];
+    for (const sessionId of ["fourth", "fifth", "first", "second"]) await (await histories.of({ sessionId }, home)).close();
+    delete process.env.PI_CODING_AGENT_DIR;
+    rmSync(home, { recursive: true, force: true });
+  });
+  let engine!: Engine;
+  openclaw.register({
+    pluginConfig: { compaction: { reserveTokens: 1000, keepRecentTokens: 500 } },
+    logger: { warn: () => {} },
+    registerContextEngine: (_, factory) => (engine = factory({ agentDir: home }) as Engine),
+    registerTool: () => {},
+  });
+  const said = (number: number) => [
+    { role: "user", content: `Step ${number}: check src/part${number}.ts. ${"Look at each line. ".repeat(20)}`, timestamp: number },
+    { role: "assistant", content: [{ type: "text", text: `Part ${number} is right.` }], stopReason: "stop", timestamp: number },
+  ];
+  const messages = (count: number) => Array.from({ length: count }, (_, index) => said(index + 1)).flat();
+  const complete = ({ messages: [asked] }: { messages: { content: string }[] }) => {
+    return Promise.resolve({ text: written({ prompt: asked!.content } as SummarizeParams), stopReason: "stop", usage: {} });
+  };
+  const assemble = (sessionId: string, count: number) => engine.assemble({ sessionId, tokenBudget: 4000, messages: messages(count) });
+
+  await engine.bootstrap({ sessionId: "first", runtimeContext: { llm: { complete } } });
+  assert.equal((await assemble("first", 2)).messages.length, 4);
+  for (const other of ["second", "third", "fourth", "fifth"]) await assemble(other, 1);
+  assert.match(JSON.stringify((await assemble("first", 60)).messages[0]), /As the model says/);
+  // Whose model is not known has the built-in summarizer.
+  assert.match(JSON.stringify((await assemble("second", 60)).messages[0]), /## Goal(?![^]*As the model says)/);
 });
