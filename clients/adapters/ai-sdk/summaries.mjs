@@ -26,7 +26,7 @@ function scripted(says) {
       const text = prompt.at(-1).content[0].text;
       const headings = text.slice(text.lastIndexOf("</")).match(/^##+ .*/gm) ?? [];
       const summary = headings.map((heading) => `${heading}\n- The ${says} model says so.`).join("\n");
-      const reason = isSummary && says === "cut" ? "length" : "stop";
+      const reason = (isSummary && { cut: "length", filtered: "content-filter" }[says]) || "stop";
       const input = Math.round(JSON.stringify(prompt).length / 4);
       const usage = { inputTokens: { total: input, noCache: input - 10, cacheRead: 10, cacheWrite: 0 }, outputTokens: { total: 7, text: 7 } };
       return {
@@ -78,7 +78,7 @@ assert.equal((await turns(own.model, { model: false })).result.summarizer, "extr
 assert.equal((await turns(own.model, { settings: { ...settings, compactd: { summarizer: "extractive" } } })).result.summarizer, "extractive");
 assert.equal(own.asked.length, 0);
 // The built-in summarizer writes where the model does not.
-for (const [says, kind] of [["fails", "summarizerFailed"], ["cut", "summaryRejected"]]) {
+for (const [says, kind] of [["fails", "summarizerFailed"], ["cut", "summaryRejected"], ["filtered", "summarizerFailed"]]) {
   const { first, result } = await turns(own.model, { model: scripted(says).model });
   assert.match(first, /## Goal/);
   assert.deepEqual([result.summarizer, result.failures[0].kind], ["extractive", kind]);

@@ -40,7 +40,7 @@ class Scripted(BaseChatModel):
             text = "".join(f"{heading}\n- The {self.says} model says so.\n" for heading in headings)
             if self.says == "chatty":
                 text = "I cannot do that."
-            metadata["finish_reason"] = "length" if self.says == "cut" else "stop"
+            metadata["finish_reason"] = {"cut": "length", "filtered": "SAFETY"}.get(self.says, "stop")
         else:
             text = "Nothing is wrong with it. " * 60
         tokens = sum(len(message.text) for message in messages) // 4
@@ -89,7 +89,8 @@ def check_models() -> None:
 
 def check_failures() -> None:
     """The built-in summarizer writes where the model does not, and where the settings name it."""
-    for says, kind in (("fails", "summarizerFailed"), ("chatty", "summaryRejected"), ("cut", "summaryRejected")):
+    failed, rejected = "summarizerFailed", "summaryRejected"
+    for says, kind in (("fails", failed), ("chatty", rejected), ("cut", rejected), ("filtered", failed)):
         first, ends, _ = run(scripted("own"), model=scripted(says))
         assert "## Goal" in first and "model says so" not in first, first
         result = ends[-1]["result"]

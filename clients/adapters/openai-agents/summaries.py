@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
-from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+from openai.types.responses import ResponseOutputMessage, ResponseOutputRefusal, ResponseOutputText
 
 from compactd_client.adapters.openai_agents import CompactdInputFilter, CompactdSession
 
@@ -31,6 +31,8 @@ class Scripted(Model):
             status = "incomplete" if self.says == "cut" else "completed"
             usage = Usage(requests=1, input_tokens=len(input) // 4, output_tokens=10)
         content: Any = [ResponseOutputText(type="output_text", text=text, annotations=[])]
+        if self.says == "refuses":
+            content.append(ResponseOutputRefusal(type="refusal", refusal="I cannot go on."))
         message = ResponseOutputMessage(id="m", type="message", role="assistant", status=status, content=content)
         return ModelResponse(output=[message], usage=usage, response_id=None)
 
@@ -59,7 +61,7 @@ async def check_session() -> None:
     assert result["summarizer"] == "host" and result["usage"]["input"] > 0, result
     for most, tools, loop in other.asked:
         assert 0 < most <= 1600 and tools == [] and loop is asyncio.get_running_loop(), other.asked
-    for says, kind in (("fails", "summarizerFailed"), ("cut", "summaryRejected")):
+    for says, kind in (("fails", "summarizerFailed"), ("cut", "summaryRejected"), ("refuses", "summarizerFailed")):
         first, ends = await run(own, model=Scripted(says))
         result = ends[-1]["result"]
         assert result["summarizer"] == "extractive" and result["failures"][0]["kind"] == kind, result

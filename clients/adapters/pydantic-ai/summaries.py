@@ -34,7 +34,7 @@ class Scripted:
             raise OSError("no network")
         headings = re.findall("^##+ .*", prompts[1].rpartition("</")[2], re.MULTILINE)
         text = "".join(f"{heading}\n- The {self.says} model says so.\n" for heading in headings)
-        reason: Any = "length" if self.says == "cut" else "stop"
+        reason: Any = {"cut": "length", "filtered": "content_filter"}.get(self.says, "stop")
         return ModelResponse([TextPart(text)], usage=usage, finish_reason=reason)
 
 
@@ -70,7 +70,7 @@ async def check_models() -> None:
 
 async def check_failures() -> None:
     """The built-in summarizer writes where the model does not, and where the settings name it."""
-    for says, kind in (("fails", "summarizerFailed"), ("cut", "summaryRejected")):
+    for says, kind in (("fails", "summarizerFailed"), ("cut", "summaryRejected"), ("filtered", "summarizerFailed")):
         first, ends, _ = await run(Scripted("own"), model=Scripted(says).model)
         assert "## Goal" in first and "model says so" not in first, first
         result = ends[-1]["result"]

@@ -44,7 +44,7 @@ class ContextTooLarge(Exception):
     """The context does not fit the window, although all was done that could be done."""
 
     def __init__(self, tokens: int, context_window: int) -> None:
-# A model that answers `summarize` of the server. A coroutine runs in the loop of the caller of `in_thread`.
+        super().__init__(f"the context has {tokens} tokens, and the window {context_window}: nothing is left to compact")
         self.tokens = tokens
         self.context_window = context_window
 
@@ -339,17 +339,23 @@ def _answered(summarize: Summarize, params: SummarizeParams, cancelled: threadin
     return result_in_loop(result, loop, cancelled) if loop and loop.is_running() else asyncio.run(result)
 
 
-# Why models stop at their limit, in the words of providers, in lower case.
+# Why models stop, in the words of providers, in lower case: at the end of the answer, or at their limit.
+WHOLE_ANSWER = {"stop", "stop_sequence", "end_turn", "complete", "completed", "eos", "eos_token"}
 CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", "incomplete"}
 
 
 def summary(text: str, stop: str | None, input: int, output: int, read: int = 0, written: int = 0) -> SummarizeResult:
     """The answer of a model: its text, why it stopped in the words of its provider, and the tokens of its input, of its
-    output, and those of the input that were `read` from a cache or `written` to it; zeros if they are unknown."""
+    output, and those of the input that were `read` from a cache or `written` to it; zeros if they are unknown.
+
+    Raises RuntimeError if the model stopped for a reason for which the text is not the whole answer, such as a filter.
+    """
+    reason = (stop or "stop").lower()
+    if reason not in WHOLE_ANSWER | CUT_OFF:
+        raise RuntimeError(f"the model did not finish its answer: {stop}")
     usage = {"input": max(input - read - written, 0), "output": output, "cacheRead": read, "cacheWrite": written}
     known = {"usage": {**usage, "totalTokens": input + output}} if input + output > 0 else {}
-    stop_reason = "length" if str(stop).lower() in CUT_OFF else "stop"
-    return cast(SummarizeResult, {"text": text, "stopReason": stop_reason, **known})
+    return cast(SummarizeResult, {"text": text, "stopReason": "length" if reason in CUT_OFF else "stop", **known})
 
 
 def _digest(message: Message) -> str:

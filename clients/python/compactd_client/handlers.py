@@ -50,6 +50,8 @@ class AsyncHandlers(TypedDict, total=False):
 
 AnyHandler: TypeAlias = Callable[[Any, threading.Event], Any]
 Result = TypeVar("Result")
+# How many turns of waiting a loop may stand still, as it does between two runs of it.
+MOST_STOPPED = 20
 
 
 class Answering:
@@ -118,12 +120,19 @@ def refusal(error: Exception, cancelled: threading.Event) -> CompactdError:
 def result_in_loop(
     work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, cancelled: threading.Event
 ) -> Result:
-    """Waits for a coroutine that runs in the loop of another thread. The event cancels it."""
+    """Waits for a coroutine that runs in the loop of another thread. The event cancels it. Raises RuntimeError if the
+    loop ends before it, because nothing would ever finish it."""
     future = asyncio.run_coroutine_threadsafe(work, loop)
     # Either the answer comes, or the server no longer wants it.
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
+    stopped = 0
     while not done.wait(0.05):
-        if cancelled.is_set():
+        stopped = 0 if loop.is_running() else stopped + 1
+        if loop.is_closed():
+            raise RuntimeError("the loop was closed before the answer")
+        if cancelled.is_set() or stopped == MOST_STOPPED:
             future.cancel()
+        if stopped == MOST_STOPPED:
+            raise RuntimeError("the loop stopped before the answer")
     return future.result()

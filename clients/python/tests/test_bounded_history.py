@@ -107,6 +107,8 @@ class BoundedHistoryTest(unittest.TestCase):
             self.start(1500).fit([{"role": "user", "content": "longer than the window " * 800}])
         self.assertEqual(raised.exception.context_window, 1500)
         self.assertGreater(raised.exception.tokens, 1500)
+        told = f"the context has {raised.exception.tokens} tokens, and the window 1500: nothing is left to compact"
+        self.assertEqual(str(raised.exception), told)
 
     def test_the_model_of_the_host_writes_the_summaries_within_its_window(self) -> None:
         asked: list[Any] = []
@@ -159,6 +161,7 @@ class BoundedHistoryTest(unittest.TestCase):
             (fail, "summarizerFailed"),
             (lambda params: summary("I cannot do that.", "stop", 1, 1), "summaryRejected"),
             (lambda params: summary(written(params), "MAX_TOKENS", 1, 1), "summaryRejected"),
+            (lambda params: summary(written(params), "content_filter", 1, 1), "summarizerFailed"),
         ):
             ends: list[dict[str, Any]] = []
             fitted = self.start(summarize=write, on_compaction=ends.append).fit(turns(1, 60))
@@ -166,6 +169,15 @@ class BoundedHistoryTest(unittest.TestCase):
             self.assertNotIn("As the model says", str(fitted[0]))
             result = ends[-1]["result"]
             self.assertEqual((result["summarizer"], result["failures"][0]["kind"]), ("extractive", kind))
+
+    def test_only_a_whole_answer_is_a_summary(self) -> None:
+        for stop in (None, "", "stop", "STOP", "end_turn", "stop_sequence", "completed", "COMPLETE", "eos_token"):
+            self.assertEqual(summary("text", stop, 0, 0)["stopReason"], "stop")
+        for stop in ("length", "MAX_TOKENS", "max_output_tokens", "incomplete"):
+            self.assertEqual(summary("text", stop, 0, 0)["stopReason"], "length")
+        for stop in ("content_filter", "SAFETY", "error", "refusal", "aborted", "tool_calls", "tool_use", "other"):
+            with self.assertRaisesRegex(RuntimeError, stop):
+                summary("text", stop, 0, 0)
 
     def test_settings_choose_before_the_model_is_asked(self) -> None:
         asked: list[Any] = []

@@ -1,6 +1,7 @@
 /** For the Vercel AI SDK: `generateText({ …, prepareStep: history.prepareStep })`. */
 import { AsyncResource } from "node:async_hooks";
 import { BoundedHistory, type BoundedHistoryOptions, type Codec } from "./bounded-history.js";
+import { stopReason } from "./host-model.js";
 import type { AnyMessage, SummarizeParams, SummarizeResult } from "./protocol.js";
 
 /** The part of the SDK's `ModelMessage` that is read here, in any of its versions. */
@@ -21,7 +22,7 @@ interface Step<M> {
 /** The part of a result of the SDK that is read here, in any of its versions. */
 interface Generated {
   text: string;
-  finishReason: string;
+  finishReason?: string;
   usage: {
     inputTokens?: number;
     outputTokens?: number;
@@ -85,7 +86,7 @@ async function ask(model: LanguageModel, params: SummarizeParams, abortSignal: A
   const cacheRead = cache?.cacheReadTokens ?? cachedInputTokens ?? 0;
   const cacheWrite = cache?.cacheWriteTokens ?? 0;
   const known = { input: Math.max(input - cacheRead - cacheWrite, 0), output, cacheRead, cacheWrite, totalTokens: input + output };
-  return { text, stopReason: finishReason === "length" ? "length" : "stop", usage: input + output > 0 ? known : null };
+  return { text, stopReason: stopReason(finishReason), usage: input + output > 0 ? known : null };
 }
 
 const codec: Codec<ModelMessage> = {

@@ -80,6 +80,8 @@ export class BoundedHistory<M> {
   #contextWindow: number;
   /** The window that the server knows. */
   #knownWindow: number;
+  /** Whether the window for summaries goes along: it is that of the default settings made here, not one that somebody has set. */
+  #summariesFollow = false;
   /** Compactions that have ended, and who waits for others to. */
   readonly #ended = new Map<string, CompactionEnd>();
   readonly #waiting = new Map<string, (end: CompactionEnd) => void>();
@@ -180,11 +182,15 @@ export class BoundedHistory<M> {
   }
 
   async #open(): Promise<void> {
-    const { path, settings = {}, summarize } = this.#options;
-    const { defaultSettings = summarize ? preferringHost(this.#contextWindow) : null } = this.#options;
-    await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings, defaultSettings });
-    this.#knownWindow = this.#contextWindow;
-    const session = await this.#openOrCreate(path, autoCompaction(this.#knownWindow));
+    const { path, settings = {}, summarize, defaultSettings } = this.#options;
+    // It may change meanwhile.
+    const contextWindow = this.#contextWindow;
+    const defaults = defaultSettings ?? (summarize ? preferringHost(contextWindow) : null);
+    const { settings: merged } = await this.client.initialize({ clientInfo: { name: "compactd-client" }, settings, defaultSettings: defaults });
+    const isOwn = summaryWindow(settings) === undefined && defaultSettings === undefined && summarize !== undefined;
+    this.#summariesFollow = isOwn && summaryWindow(merged) === contextWindow;
+    this.#knownWindow = contextWindow;
+    const session = await this.#openOrCreate(path, autoCompaction(contextWindow));
     this.#sessionId = session.sessionId;
     await this.#learn();
   }
@@ -194,9 +200,7 @@ export class BoundedHistory<M> {
     const contextWindow = this.#contextWindow;
     const model = { sessionId: this.#sessionId, autoCompaction: autoCompaction(contextWindow) };
     const { settings } = await this.client.request("updateSettings", model);
-    // The window of summaries goes along, unless the settings have one of their own.
-    const { compactd } = settings as { compactd?: { summarize?: { contextWindow?: number } } };
-    if (compactd?.summarize?.contextWindow === this.#knownWindow) {
+    if (this.#summariesFollow && summaryWindow(settings) === this.#knownWindow) {
       await this.client.request("updateSettings", { settings: { compactd: { summarize: { contextWindow } } } });
     }
     this.#knownWindow = contextWindow;
@@ -270,6 +274,11 @@ export class BoundedHistory<M> {
       for (const { [DIGEST]: digest } of original) if (typeof digest === "string") this.#known.push({ digest, entryId });
     }
   }
+}
+
+/** The window of the model that writes summaries, where the settings have one. */
+function summaryWindow(settings: object): number | undefined {
+  return (settings as { compactd?: { summarize?: { contextWindow?: number } } }).compactd?.summarize?.contextWindow;
 }
 
 function autoCompaction(contextWindow: number): AutoCompactionOptions {

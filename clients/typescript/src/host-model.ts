@@ -45,6 +45,15 @@ export async function startServer({ name, cwd, settings, model }: Host): Promise
   }
 }
 
+/**
+ * Why a model stopped, in the words of the AI SDK, as the server takes it. Throws for a reason for which the text is not the whole
+ * answer, such as a filter, so that the built-in summarizer writes.
+ */
+export function stopReason(finish = "stop"): "stop" | "length" {
+  if (finish !== "stop" && finish !== "length") throw new Error(`the model did not finish its answer: ${finish}`);
+  return finish;
+}
+
 /** What a person reads of summarizers that have failed; undefined if none has. */
 export function toldFailures({ failures = [], summarizer }: CompactionResult): string | undefined {
   const causes = failures.map(({ summarizer, cause }) => `${cause} (${summarizer})`);

@@ -7,7 +7,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import { BoundedHistory, type Codec } from "./bounded-history.js";
 import { CompactdError } from "./errors.js";
-import { preferringHost } from "./host-model.js";
 import type { Message, RecalledEntry, SummarizeParams, SummarizeResult } from "./protocol.js";
 
 /** The part of OpenClaw's plugin API that is used here, as its types have it. */
@@ -47,6 +46,8 @@ type Complete = (params: {
 const USUAL_WINDOW = 200_000;
 /** Servers that wait for the next run of their session. */
 const MOST_HISTORIES = 4;
+/** Sessions whose model is known. */
+const MOST_SESSIONS = 64;
 
 export default {
   id: "compactd",
@@ -140,56 +141,74 @@ function told(entries: RecalledEntry[]): string {
   return entries.map(({ role, type, text }) => `[${role ?? type}]\n${text}`).join("\n\n");
 }
 
-/** Histories by session, the one that was used last at the end. */
+/** What is known of a session of OpenClaw. */
+interface Session {
+  /** Asks its model. */
+  complete?: Complete;
+  /** Does something as a part of the latest call of OpenClaw for it: OpenClaw lets a plugin do nothing outside of its calls. */
+  inCall?: <Result>(work: () => Result) => Result;
+  /** Its history, while the server runs. */
+  history?: BoundedHistory<Message>;
+}
+
+/** Histories of sessions. */
 class Histories {
   /** Settings of compactd for the histories that are opened next. */
   settings: Record<string, unknown> = {};
-  readonly #kept = new Map<string, BoundedHistory<Message>>();
-  /** What asks the models of sessions. */
-  readonly #models = new Map<string, Complete>();
-  /** Does something as a part of the latest call of OpenClaw for a session: it lets a plugin do nothing outside of its calls. */
-  readonly #inCall = new Map<string, <Result>(work: () => Result) => Result>();
+  /** By id, the one that was used last at the end. */
+  readonly #sessions = new Map<string, Session>();
 
   /** Learns how to ask the model of a session. */
   learn({ sessionId, runtimeContext }: Run): void {
     const complete = runtimeContext?.llm?.complete;
-    if (complete !== undefined) this.#models.set(sessionId, complete);
+    if (complete !== undefined) this.#use(sessionId).complete = complete;
   }
 
   /** The history of a session, for a window of this size. */
   async of({ sessionId, tokenBudget }: Run, agentDir: string | undefined): Promise<BoundedHistory<Message>> {
-    const history = this.#kept.get(sessionId) ?? this.#open(sessionId, agentDir, tokenBudget);
-    this.#inCall.set(sessionId, AsyncLocalStorage.snapshot());
+    const session = this.#use(sessionId);
+    session.inCall = AsyncLocalStorage.snapshot();
+    const history = (session.history ??= this.#open(session, sessionId, agentDir, tokenBudget));
     if (tokenBudget !== undefined) history.contextWindow = tokenBudget;
-    this.#kept.delete(sessionId);
-    this.#kept.set(sessionId, history);
-    const [[id, oldest] = []] = this.#kept;
-    if (this.#kept.size > MOST_HISTORIES && id !== undefined) {
-      this.#kept.delete(id);
-      this.#models.delete(id);
-      this.#inCall.delete(id);
-      await oldest?.close();
-    }
+    const open = [...this.#sessions.values()].filter(({ history }) => history !== undefined);
+    await Promise.all(open.slice(0, -MOST_HISTORIES).map(close));
     return history;
   }
 
-  #open(sessionId: string, agentDir: string | undefined, contextWindow = USUAL_WINDOW): BoundedHistory<Message> {
-    const path = agentDir && join(agentDir, "compactd", `${encodeURIComponent(sessionId)}.jsonl`);
-    const summarize = (params: SummarizeParams, signal: AbortSignal) => this.#summarize(sessionId, params, signal);
-    const client = { stderr: "ignore", ownProcessGroup: true, handlers: { summarize } } as const;
-    const defaultSettings = preferringHost(contextWindow);
-    return new BoundedHistory(codec, { contextWindow, settings: this.settings, defaultSettings, client, ...(path && { path }) });
+  /** What is known of a session, which is the latest now. One that has not been used for long is forgotten. */
+  #use(sessionId: string): Session {
+    const session = this.#sessions.get(sessionId) ?? {};
+    this.#sessions.delete(sessionId);
+    this.#sessions.set(sessionId, session);
+    const [[id, oldest] = []] = this.#sessions;
+    if (this.#sessions.size > MOST_SESSIONS && id !== undefined && oldest !== undefined) {
+      this.#sessions.delete(id);
+      void close(oldest).catch(() => {});
+    }
+    return session;
   }
 
-  async #summarize(sessionId: string, { systemPrompt, prompt, maxTokens }: SummarizeParams, signal: AbortSignal): Promise<SummarizeResult> {
-    const complete = this.#models.get(sessionId);
-    const inCall = this.#inCall.get(sessionId);
-    if (complete === undefined || inCall === undefined) throw new Error("OpenClaw has not said how to ask the model of this session");
-    const messages = [{ role: "user" as const, content: prompt }];
-    const { text, stopReason = "stop", usage } = await inCall(() => complete({ messages, systemPrompt, maxTokens, signal, purpose: "compactd.summary" }));
-    const { inputTokens: input, outputTokens: output, cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite, totalTokens } = usage;
-    return { text, stopReason, usage: { input, output, cacheRead, cacheWrite, totalTokens } };
+  #open(session: Session, sessionId: string, agentDir: string | undefined, contextWindow = USUAL_WINDOW): BoundedHistory<Message> {
+    const path = agentDir && join(agentDir, "compactd", `${encodeURIComponent(sessionId)}.jsonl`);
+    const summarize = (params: SummarizeParams, signal: AbortSignal) => ask(session, params, signal);
+    const client = { stderr: "ignore", ownProcessGroup: true } as const;
+    return new BoundedHistory(codec, { contextWindow, settings: this.settings, summarize, client, ...(path && { path }) });
   }
+}
+
+/** Ends the server of a session. The session may be opened again. */
+async function close(session: Session): Promise<void> {
+  const { history } = session;
+  session.history = undefined;
+  await history?.close();
+}
+
+async function ask({ complete, inCall }: Session, { systemPrompt, prompt, maxTokens }: SummarizeParams, signal: AbortSignal): Promise<SummarizeResult> {
+  if (complete === undefined || inCall === undefined) throw new Error("OpenClaw has not said how to ask the model of this session");
+  const messages = [{ role: "user" as const, content: prompt }];
+  const { text, stopReason = "stop", usage } = await inCall(() => complete({ messages, systemPrompt, maxTokens, signal, purpose: "compactd.summary" }));
+  const { inputTokens: input, outputTokens: output, cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite, totalTokens } = usage;
+  return { text, stopReason, usage: { input, output, cacheRead, cacheWrite, totalTokens } };
 }
 
 /** OpenClaw's messages are those that a session stores, but for roles of its own. */

@@ -5,7 +5,7 @@
  */
 import type { Client } from "./client.js";
 import { CompactdError } from "./errors.js";
-import { type HostModel, startServer, toldFailures, withServer } from "./host-model.js";
+import { type HostModel, startServer, stopReason, toldFailures, withServer } from "./host-model.js";
 import type { AnyMessage, CompactionResult, NewEntry, RecalledEntry, SummarizeParams, SummarizeResult, Usage } from "./protocol.js";
 
 /** The part of opencode's API that is used here, as the types of `@opencode-ai/plugin` have it. */
@@ -90,7 +90,8 @@ export default async function compactd(input: Input, options: Record<string, unk
         const kind = error instanceof CompactdError ? ` (${error.kind})` : "";
         return warn(`${error instanceof Error ? error.message : error}${kind}; opencode summarises by itself`);
       } finally {
-        running.delete(sessionID);
+        // A newer compaction of the session may run.
+        if (running.get(sessionID) === stop) running.delete(sessionID);
       }
       // opencode asks a model in any case. Its answer gives way to the summary.
       output.prompt = "Answer with the single word: done";
@@ -170,8 +171,13 @@ class ModelRequests {
     if (request === undefined) return false;
     request.isTooLarge = true;
     // It waits for the hook that calls this.
-    void this.#client.session.abort({ path: { id } });
+    this.#abort(id);
     return true;
+  }
+
+  /** Stops what runs in a session. Where that fails, the answer comes, and is not taken. */
+  #abort(id: string): void {
+    this.#client.session.abort({ path: { id } }).catch(() => {});
   }
 
   /** The model that writes opencode's summaries of a session; undefined if it is not known. */
@@ -188,7 +194,7 @@ class ModelRequests {
     // One with a parent is neither listed nor shared.
     const { id } = of(await this.#client.session.create({ body: { parentID, title: "Summary by compactd" } }));
     const path = { id };
-    const stop = () => this.#client.session.abort({ path });
+    const stop = () => this.#abort(id);
     signal.addEventListener("abort", stop);
     const request = { systemPrompt, isTooLarge: false };
     this.#requests.set(id, request);
@@ -198,11 +204,12 @@ class ModelRequests {
       const { error, finish, tokens } = answer.info;
       if (request.isTooLarge) throw new Error("the request is too large for opencode's model");
       if (error !== undefined) throw new Error(`opencode's model failed: ${error.data?.message ?? error.name}`);
-      return { text: textOf(answer), stopReason: finish === "length" ? "length" : "stop", ...(tokens && { usage: usage(tokens) }) };
+      return { text: textOf(answer), stopReason: stopReason(finish), ...(tokens && { usage: usage(tokens) }) };
     } finally {
       signal.removeEventListener("abort", stop);
       this.#requests.delete(id);
-      await this.#client.session.delete({ path });
+      // A session that stays is no reason to lose the summary, or the error.
+      await this.#client.session.delete({ path }).catch(() => {});
     }
   }
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { AiSdkHistory } from "../src/ai-sdk.js";
 import { ContextTooLargeError, type BoundedHistoryOptions, type CompactionEnd, type SummarizeParams } from "../src/index.js";
+import openclaw from "../src/openclaw.js";
 
 const SMALL = { compaction: { reserveTokens: 1000, keepRecentTokens: 500 } };
 
@@ -206,4 +207,82 @@ test("settings choose before the model is asked", async (t) => {
     assert.match(JSON.stringify((await history.fit(turns(1, 60)))[0]), /## Goal/);
   }
   assert.equal(asked, 0);
+});
+
+/** The window for summaries that the server has. */
+async function summaryWindow({ history }: AiSdkHistory): Promise<unknown> {
+  const { settings } = await history.client.request("updateSettings", { settings: {} });
+  return (settings as { compactd?: { summarize?: { contextWindow?: number } } }).compactd?.summarize?.contextWindow;
+}
+
+test("the window for summaries goes along with the model's, unless somebody has set one", async (t) => {
+  const summarize = (params: SummarizeParams) => ({ text: written(params), stopReason: "stop" });
+  const own = { compactd: { summarize: { contextWindow: 8000 } } };
+  const same = { compactd: { summarize: { contextWindow: 50_000 } } };
+  const cases: [AiSdkHistory, unknown][] = [
+    [start(t, { summarize, contextWindow: 50_000 }), 4000],
+    [start(t, { summarize, contextWindow: 50_000 }, own), 8000],
+    [start(t, { summarize, contextWindow: 50_000, settings: { ...SMALL, ...own } }), 8000],
+    // It is the number of the window by chance.
+    [start(t, { summarize, contextWindow: 50_000, settings: { ...SMALL, ...same } }), 50_000],
+    [start(t, { summarize, contextWindow: 50_000, defaultSettings: same }), 50_000],
+    [start(t, { contextWindow: 50_000 }, same), 50_000],
+  ];
+  for (const [history, expected] of cases) {
+    await history.fit(turns(1, 2));
+    history.history.contextWindow = 4000;
+    await history.fit(turns(1, 3));
+    assert.equal(await summaryWindow(history), expected);
+  }
+});
+
+test("a window that changes while the server starts is the one that counts", async (t) => {
+  const summarize = (params: SummarizeParams) => ({ text: written(params), stopReason: "stop" });
+  const history = start(t, { summarize, contextWindow: 100_000 });
+  // The first one is known before the call, the other one while the server starts.
+  history.history.contextWindow = 50_000;
+  const fitting = history.fit(turns(1, 60));
+  await Promise.resolve();
+  await Promise.resolve();
+  history.history.contextWindow = 4000;
+  assert.match(JSON.stringify((await fitting)[0]), /As the model says/);
+  assert.equal(await summaryWindow(history), 4000);
+});
+
+/** What OpenClaw calls. */
+type Engine = { bootstrap(run: object): Promise<object>; assemble(run: object): Promise<{ messages: object[] }> };
+
+test("in OpenClaw the model of a session is known as long as its run, also where other sessions took the place of its server", async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "compactd-test-"));
+  process.env.PI_CODING_AGENT_DIR = home;
+  t.after(async () => {
+    // OpenClaw ends with its servers; the last four have one.
+    const histories = (globalThis as { [name: symbol]: any })[Symbol.for("compactd.openclaw")];
+    for (const sessionId of ["fourth", "fifth", "first", "second"]) await (await histories.of({ sessionId }, home)).close();
+    delete process.env.PI_CODING_AGENT_DIR;
+    rmSync(home, { recursive: true, force: true });
+  });
+  let engine!: Engine;
+  openclaw.register({
+    pluginConfig: { compaction: { reserveTokens: 1000, keepRecentTokens: 500 } },
+    logger: { warn: () => {} },
+    registerContextEngine: (_, factory) => (engine = factory({ agentDir: home }) as Engine),
+    registerTool: () => {},
+  });
+  const said = (number: number) => [
+    { role: "user", content: `Step ${number}: check src/part${number}.ts. ${"Look at each line. ".repeat(20)}`, timestamp: number },
+    { role: "assistant", content: [{ type: "text", text: `Part ${number} is right.` }], stopReason: "stop", timestamp: number },
+  ];
+  const messages = (count: number) => Array.from({ length: count }, (_, index) => said(index + 1)).flat();
+  const complete = ({ messages: [asked] }: { messages: { content: string }[] }) => {
+    return Promise.resolve({ text: written({ prompt: asked!.content } as SummarizeParams), stopReason: "stop", usage: {} });
+  };
+  const assemble = (sessionId: string, count: number) => engine.assemble({ sessionId, tokenBudget: 4000, messages: messages(count) });
+
+  await engine.bootstrap({ sessionId: "first", runtimeContext: { llm: { complete } } });
+  assert.equal((await assemble("first", 2)).messages.length, 4);
+  for (const other of ["second", "third", "fourth", "fifth"]) await assemble(other, 1);
+  assert.match(JSON.stringify((await assemble("first", 60)).messages[0]), /As the model says/);
+  // Whose model is not known has the built-in summarizer.
+  assert.match(JSON.stringify((await assemble("second", 60)).messages[0]), /## Goal(?![^]*As the model says)/);
 });

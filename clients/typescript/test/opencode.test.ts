@@ -10,15 +10,20 @@ const SESSION = "ses_1";
 type Stored = { info: { id: string; role: string; [member: string]: unknown }; parts: { type: string; [member: string]: unknown }[] };
 type Hook = (input: object, output: object) => Promise<void>;
 
-/** A plugin whose opencode has these messages. */
-async function start(t: TestContext, messages: Stored[]): Promise<{ hook: (name: string) => Hook; recall: (query: string) => Promise<string>; told: string[] }> {
+/** A plugin whose opencode has these messages, and these calls for requests to its model. */
+async function start(t: TestContext, messages: Stored[], model: object = {}): Promise<{ hook: (name: string) => Hook; recall: (query: string) => Promise<string>; told: string[] }> {
   const home = mkdtempSync(join(tmpdir(), "compactd-test-"));
   const told: string[] = [];
   const client = {
     session: {
       messages: () => Promise.resolve({ data: messages }),
       message: ({ path }: { path: { messageID: string } }) => Promise.resolve({ data: messages.find(({ info }) => info.id === path.messageID) }),
+      create: () => Promise.resolve({ data: { id: "ses_2" } }),
+      delete: () => Promise.resolve({ data: true }),
+      ...model,
     },
+    app: { agents: () => Promise.resolve({ data: [] }) },
+    config: { providers: () => Promise.resolve({ data: { providers: [] } }) },
     tui: { showToast: ({ body }: { body: { message: string } }) => Promise.resolve(told.push(body.message)) },
   };
   const hooks = (await compactd({ directory: home, client } as never)) as Record<string, unknown>;
@@ -101,4 +106,91 @@ test("without the messages of its session a compaction is left to opencode", asy
   const request = await compact(hook, turns(1, 3));
   assert.ok(request.prompt === undefined && request.messages.length === 6);
   assert.match(told[0]!, /^compactd: session ses_1 lacks the messages of its compaction; opencode summarises by itself$/);
+});
+
+/** What opencode's model answers: a summary with the headings for which the last part of the prompt asks. */
+function written({ body }: { body: { parts: { text: string }[] } }, finish?: string): { data: Stored } {
+  const prompt = body.parts[0]!.text;
+  const headings = prompt.slice(prompt.lastIndexOf("</")).match(/^##+ .*/gm) ?? [];
+  const text = headings.map((heading) => `${heading}\n- As the model says.`).join("\n\n");
+  return { data: message(1, "assistant", [{ type: "text", text }], { finish }) };
+}
+
+type Prompt = Parameters<typeof written>[0];
+const markerWithModel = () => message(100, "user", [{ type: "compaction" }], { model: { providerID: "p", modelID: "m" } });
+
+/** The summary that takes the place of the answer of opencode's model. */
+async function summary(hook: (name: string) => Hook, stored: Stored[]): Promise<string> {
+  stored.push(answer(101, ""));
+  const output = { text: "done" };
+  await hook("experimental.text.complete")({ sessionID: SESSION, messageID: "msg_101" }, output);
+  return output.text;
+}
+
+test("the model of opencode writes, also where its session is not deleted", async (t) => {
+  for (const finish of ["stop", undefined]) {
+    const stored = [...turns(1, 10), markerWithModel()];
+    const gone = () => Promise.reject(new Error("no such session"));
+    const { hook, told } = await start(t, stored, { prompt: (asked: Prompt) => Promise.resolve(written(asked, finish)), delete: gone });
+    await compact(hook, turns(1, 8));
+    assert.match(await summary(hook, stored), /As the model says/);
+    assert.deepEqual(told, []);
+  }
+});
+
+test("an answer of opencode's model that is not whole is no summary", async (t) => {
+  for (const finish of ["length", "content-filter", "error", "tool-calls", "other", "unknown"]) {
+    const stored = [...turns(1, 10), markerWithModel()];
+    const { hook, told } = await start(t, stored, { prompt: (asked: Prompt) => Promise.resolve(written(asked, finish)) });
+    await compact(hook, turns(1, 8));
+    const text = await summary(hook, stored);
+    assert.ok(text.startsWith("## Goal") && !text.includes("As the model says"), `${finish}: ${text}`);
+    assert.match(told[0]!, finish === "length" ? /cut off/ : new RegExp(`did not finish its answer: ${finish}`));
+  }
+});
+
+test("a request that cannot be stopped does no harm", async (t) => {
+  const stored = [...turns(1, 10), markerWithModel()];
+  const abort = () => Promise.reject(new Error("opencode is gone"));
+  const asks: (() => void)[] = [];
+  const prompt = async (asked: Prompt) => {
+    await hook("experimental.session.compacting")({ sessionID: "ses_2" }, {});
+    return written(asked);
+  };
+  const { hook, told } = await start(t, stored, { prompt, abort });
+  await compact(hook, turns(1, 8));
+  assert.match(told[0]!, /the request is too large for opencode's model/);
+
+  // The same when opencode no longer waits for the compaction.
+  const other = await start(t, stored, { prompt: () => new Promise<void>((resolve) => asks.push(resolve)), abort });
+  const compacting = compact(other.hook, turns(1, 8));
+  while (asks.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  await (other.hook("event") as unknown as (input: object) => Promise<void>)({ event: { type: "session.idle", properties: { sessionID: SESSION } } });
+  assert.equal((await compacting).prompt, undefined);
+  asks[0]!();
+  assert.deepEqual(other.told, []);
+});
+
+test("the end of a compaction leaves a newer one of the session stoppable", async (t) => {
+  const stored = [...turns(1, 10), markerWithModel()];
+  const asks: (() => void)[] = [];
+  const prompt = (asked: Prompt) => new Promise((resolve) => asks.push(() => resolve(written(asked, "stop"))));
+  let ids = 1;
+  const aborted: string[] = [];
+  const abort = ({ path }: { path: { id: string } }) => Promise.resolve(aborted.push(path.id));
+  const create = () => Promise.resolve({ data: { id: `ask_${ids++}` } });
+  const { hook } = await start(t, stored, { prompt, abort, create });
+  const asked = async (count: number) => {
+    while (asks.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  const first = compact(hook, turns(1, 8));
+  await asked(1);
+  const second = compact(hook, turns(1, 8));
+  await asked(2);
+  asks[0]!();
+  await first;
+  await (hook("event") as unknown as (input: object) => Promise<void>)({ event: { type: "session.idle", properties: { sessionID: SESSION } } });
+  assert.equal((await second).prompt, undefined);
+  asks[1]!();
+  assert.deepEqual(aborted, ["ask_2"]);
 });

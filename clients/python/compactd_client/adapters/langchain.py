@@ -26,7 +26,6 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from ..bounded_history import (
-    CUT_OFF,
     LOOP,
     BoundedHistory,
     Message,
@@ -124,18 +123,32 @@ async def _awaited(answer: Awaitable[AIMessage]) -> SummarizeResult:
 
 
 def _result(answer: AIMessage) -> SummarizeResult:
-    # Providers name the reason differently.
-    reasons = [str(value).lower() for value in answer.response_metadata.values()]
     usage: Any = answer.usage_metadata or {}
     details = usage.get("input_token_details") or {}
     return summary(
         str(answer.text),
-        next((reason for reason in reasons if reason in CUT_OFF), None),
+        _stop(answer),
         usage.get("input_tokens", 0),
         usage.get("output_tokens", 0),
         details.get("cache_read", 0),
         details.get("cache_creation", 0),
     )
+
+
+# The members with the reason in the answers of providers.
+REASONS = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason", "status")
+
+
+def _stop(answer: AIMessage) -> str | None:
+    """Why the model stopped, in the words of its provider; None if it does not say."""
+    parts = [part for part in answer.content if isinstance(part, dict)]
+    if answer.additional_kwargs.get("refusal") or any(part.get("type") == "refusal" for part in parts):
+        return "refusal"
+    if answer.tool_calls:
+        return "tool_calls"
+    metadata = answer.response_metadata
+    reason = (metadata.get("incomplete_details") or {}).get("reason")
+    return reason or next((str(metadata[name]) for name in REASONS if metadata.get(name)), None)
 
 
 class LangChainCodec:

@@ -106,8 +106,11 @@ def _writing(model: str | Model) -> Summarize:
         )
         messages = [item for item in response.output if item.type == "message"]
         text = "".join(ItemHelpers.extract_text(message) or "" for message in messages)
-        status, usage = messages[-1].status if messages else None, response.usage
+        kinds = {part.type for message in messages for part in message.content}
+        is_call = any(item.type.endswith("_call") for item in response.output)
+        status: str | None = messages[-1].status if messages else None
+        stop, usage = "refusal" if "refusal" in kinds else "tool call" if is_call else status, response.usage
         cached = usage.input_tokens_details.cached_tokens
-        return summary(text, status, usage.input_tokens, usage.output_tokens, cached)
+        return summary(text, stop, usage.input_tokens, usage.output_tokens, cached)
 
     return summarize
