@@ -281,16 +281,7 @@ impl Detail {
 ///
 /// Takes messages in either format. Parts are joined by a blank line; images are dropped.
 pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message>, thinking: Thinking) -> String {
-    serialize_redacted(messages, thinking, None)
-}
-
-/// The same, where `redact` sees texts before they are cut.
-pub fn serialize_redacted<'a>(
-    messages: impl IntoIterator<Item = &'a Message>,
-    thinking: Thinking,
-    redact: Option<&dyn Redact>,
-) -> String {
-    let mut out = Parts { redact, ..Parts::default() };
+    let mut out = Parts::default();
     for message in messages {
         out.add_body(&message.read_body(), &Detail::full(thinking));
     }

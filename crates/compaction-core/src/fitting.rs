@@ -138,6 +138,11 @@ impl RequestPlan {
         self.budget.max_tokens
     }
 
+    /// The text of the turn that follows a history, as its requests show it. It is redacted, escaped and cut.
+    pub fn current_turn(&self) -> Option<&str> {
+        self.wording.current_turn.as_deref()
+    }
+
     /// Estimated tokens of all requests together, without the answers that the later ones update.
     pub fn estimated_tokens(&self) -> u64 {
         let later = (1..self.parts.len()).filter_map(|index| self.request(index, None));

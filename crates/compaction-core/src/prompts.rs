@@ -3,15 +3,11 @@
 use std::borrow::Cow;
 
 use crate::summary::SummaryKind;
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tokens::estimate_text;
 
 /// Maximum output tokens of a branch summary. It is added to a live context, so it has to stay small
 /// whatever the reserve is.
 pub const BRANCH_MAX_TOKENS: u64 = 4096;
-
-/// Maximum UTF-16 units of the current turn after an instruction.
-const CURRENT_TURN_UNITS: usize = 16_000;
 
 /// What a request asks a summarizer for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -128,8 +124,8 @@ impl PromptTexts {
     /// The last message of a conversation that is continued for its summary: the text of a request of
     /// `kind` without the record, since the conversation is above it. `is_update` says that the
     /// conversation begins with a summary. The request has no system prompt, because the conversation
-    /// has its own. Its estimate covers only the instruction. `turn` is the text of the messages after the
-    /// conversation, the beginning of a split turn, for its history.
+    /// has its own. Its estimate covers only the instruction. `turn` is the text of a current turn
+    /// (`RequestPlan::current_turn`), for the history before it.
     pub fn instruction(
         &self,
         kind: RequestKind,
@@ -140,7 +136,7 @@ impl PromptTexts {
     ) -> SummaryRequest {
         let mut wording = self.wording(kind, custom_instructions, false);
         let turn = turn.filter(|_| kind == RequestKind::History);
-        wording.current_turn = turn.map(|turn| without_middle(&escape_tags(turn), CURRENT_TURN_UNITS));
+        wording.current_turn = turn.map(|turn| escape_tags(turn).into_owned());
         let beginning = if kind == RequestKind::TurnPrefix { &self.in_turn } else { &self.in_conversation };
         let mut prompt = format!("{beginning}\n\n");
         wording.push_current_turn(&mut prompt);
@@ -152,14 +148,6 @@ impl PromptTexts {
             max_tokens: limits.max_tokens(kind),
             prompt,
         }
-    }
-}
-
-/// The beginning and the end of a text of more than `units` UTF-16 units.
-fn without_middle(text: &str, units: usize) -> String {
-    match utf16_len(text) {
-        length if length <= units => text.to_owned(),
-        _ => format!("{} \u{2026} {}", prefix_utf16(text, units / 2), suffix_utf16(text, units / 2)),
     }
 }
 

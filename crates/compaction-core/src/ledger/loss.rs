@@ -124,7 +124,8 @@ pub struct LossReport {
 struct Lacking {
     item: Item,
     state: State,
-    /// Whether the context has something similar: too little to count, but it may say the same in other words.
+    /// Whether the context has something similar to a request or constraint: too little to count, but it may say the
+    /// same in other words.
     has_similar: bool,
 }
 
@@ -207,7 +208,9 @@ impl LossReport {
                 State::Part => report.clipped.extend(source.clipped()),
                 State::There => continue,
             }
-            let has_similar = item.targets.iter().any(|target| coverage.holds(target, SIMILAR_PART, &mut sums));
+            let is_asked = matches!(item.class, Class::Constraint | Class::Request);
+            let mut is_near = |target: &Target| coverage.holds(target, SIMILAR_PART, &mut sums);
+            let has_similar = is_asked && item.targets.iter().any(&mut is_near);
             report.lacking.push(Lacking { item, state, has_similar });
         }
         report.lacks_last_request = ledger.last_request().is_some_and(|last| report.requests.first() == Some(last));

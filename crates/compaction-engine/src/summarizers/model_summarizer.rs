@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use compaction_core::conversation::{Prefix, Redact, Thinking, serialize_redacted};
+use compaction_core::conversation::{Prefix, Redact};
 use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::{OutputLimits, SummaryRequest};
 use compaction_core::summary::{SummaryKind, missing_headings};
@@ -607,13 +607,11 @@ impl Run<'_> {
                 return Ok(None);
             };
             let limits = model.limits();
-            let plan = job.plan(limits, None, redact.clone()).ok().map(Box::new);
+            let plan = job.plan(limits, None, redact).ok().map(Box::new);
             let transcript_tokens = plan.as_ref().map(|plan| plan.estimated_tokens());
             let output = OutputLimits { model_max_tokens: limits.max_output_tokens, ..job.limits };
             let custom = job.custom_instructions.as_deref();
-            let turn = job.turn.iter().map(|prepared| &*prepared.message);
-            let turn = serialize_redacted(turn, Thinking::Excluded, redact.as_deref());
-            let turn = Some(turn.as_str()).filter(|turn| !turn.is_empty());
+            let turn = plan.as_ref().and_then(|plan| plan.current_turn());
             let instruction = job.texts.instruction(job.kind, job.previous_summary.is_some(), custom, turn, &output);
             let continues = model.continues();
             let window = match continues {
