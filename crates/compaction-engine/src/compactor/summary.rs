@@ -315,7 +315,7 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
     texts
 }
 
-/// A summary below this number of tokens is short.
+/// A summary below this number of tokens is short. A tenth of what it replaces is enough, too.
 const SHORT_SUMMARY: u64 = 1000;
 
 /// The account of a summary: what it retains of the removed part, and what it lacks.
@@ -380,9 +380,10 @@ impl Account {
         }
         let loss = plan.loss(&ledger, &whole);
         let most = plan.order.settings.repair_tokens();
-        let most = most.map(|most| most.min(max_fact_tokens(estimate_text(text))));
+        let short_of = SHORT_SUMMARY.saturating_sub(text_length(text));
+        let most = most.map(|most| most.min((estimate_text(text) / 11).max(short_of)));
         let budget = most.map(|most| most.min(plan.room_for_facts(text, &whole)));
-        let filling = SHORT_SUMMARY.saturating_sub(estimate_text(text));
+        let filling = short_of.min(plan.replaced_tokens() / 10);
         let repair = budget.and_then(|budget| loss.repair(budget, filling));
         let stored = serialised.unwrap_or_else(|| stored(&ledger, &plan.order));
         let mut account = Self::new(plan, (ledger, stored), loss);
@@ -418,10 +419,9 @@ impl Account {
     }
 }
 
-/// Maximum tokens of the facts after a summary of `text` tokens: a tenth of the sum, because a good summary has said
-/// the rest in other words. A short summary may be filled up.
-fn max_fact_tokens(text: u64) -> u64 {
-    (text / 11).max(SHORT_SUMMARY.saturating_sub(text))
+/// The length of a text in tokens, by its bytes: Chinese says as much as English in a third of the characters.
+fn text_length(text: &str) -> u64 {
+    text.len() as u64 / 4
 }
 
 /// A block without secrets. Lines are redacted one by one, because a secret that was cut off would take the end of
@@ -453,6 +453,12 @@ impl RedactedPlan {
         ShownFiles::most_tokens(self.preparation.settings.reserve_tokens)
             .min(largest.saturating_sub(taken))
             .min(self.room_beside(text) / 2)
+    }
+
+    /// Tokens of the messages that the summary replaces, and of the summary before.
+    fn replaced_tokens(&self) -> u64 {
+        let evicted: u64 = self.preparation.evicted().map(|prepared| prepared.message.tokens()).sum();
+        evicted + self.preparation.previous_summary.as_deref().map_or(0, estimate_text)
     }
 
     /// Maximum tokens of facts besides the files. The summary must stay clearly smaller than what it replaces.
