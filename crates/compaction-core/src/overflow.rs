@@ -288,8 +288,10 @@ impl Reported {
             }
         }
         found.input = inputs.or(found.input);
-        if let Some((counted, limit)) =
-            compared(text, found).filter(|(_, limit)| found.limit.is_none_or(|found| found == *limit))
+        // A count beside the name of the window may have been taken for the limit.
+        let is_of_limit = |counted, limit| found.limit.is_none_or(|found| found == limit || found == counted);
+        if let Some((counted, limit)) = compared(text, found)
+            .filter(|(counted, limit)| is_of_limit(*counted, *limit) && found.output != Some(*limit))
         {
             found.limit = Some(limit);
             found.input = found.input.or(found.total.is_none().then_some(counted));
