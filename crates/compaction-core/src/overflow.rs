@@ -636,11 +636,15 @@ fn says_too_large(sentence: &str) -> bool {
     has(EXCESS) && is_of_window && !is_of_output(sentence) && !sentence.split('\u{ff0c}').any(is_of_other)
 }
 
-/// Whether there are too many tokens for a model. What tokens are in or for tells those of a parser or of a chain.
+/// Whether there are too many tokens for a model. What tokens are in or for tells those of a parser or of a chain, and so
+/// does what has them.
 fn has_too_many_tokens(sentence: &str) -> bool {
-    sentence.split_once("too many tokens").is_some_and(|(_, rest)| {
+    sentence.split_once("too many tokens").is_some_and(|(before, rest)| {
         let is_of_other = [" in ", " for "].iter().any(|word| rest.starts_with(word));
-        !is_of_other || [INPUT_WORDS, OF_MODELS].into_iter().flatten().any(|word| rest.contains(word))
+        let has_owner = [" has ", " have ", " contains "].iter().any(|word| before.ends_with(word));
+        let is_of_model =
+            |text: &str| [INPUT_WORDS, CONVERSATION, OF_MODELS].into_iter().flatten().any(|word| text.contains(word));
+        (!is_of_other || is_of_model(rest)) && (!has_owner || is_of_model(before))
     })
 }
 
