@@ -74,6 +74,10 @@ pub fn refused_size(provider: Option<&str>, error_message: &str) -> Option<Repor
 /// The numbers of a text about a request that is too large. Otherwise the class of a rate limit or
 /// quota, if the text is about one.
 fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<Reported, Option<ErrorClass>> {
+    // A refused key is refused whatever the text says of the model.
+    if status.code == Some(401) {
+        return Err(None);
+    }
     // A code says it for certain. The rest of the text may quote the request.
     let is_certain = || !matches!(status.code, Some(402 | 429)) && has_code(text, &[CODE_CONTEXTS]);
     let of_rates = || matches_any(text, RATE_LIMIT) && !is_hard_quota(text) && !is_certain();
@@ -658,7 +662,9 @@ const QUOTA: &[&str] = listed!(TEXTS, "quotas");
 
 /// Whether the text names an exhausted budget beside words of a rate limit. Waiting does not help then.
 fn is_hard_quota(text: &str) -> bool {
-    ["insufficient_quota", "credit balance", "insufficient balance"].iter().any(|word| text.contains(word))
+    ["insufficient_quota", "credit balance", "insufficient balance", "spending limit"]
+        .iter()
+        .any(|word| text.contains(word))
 }
 
 /// Texts of any provider that mean that a context is too large.
