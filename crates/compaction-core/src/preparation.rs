@@ -301,7 +301,8 @@ fn conversation(entries: &[ProjectedEntry]) -> impl Iterator<Item = PreparedMess
 }
 
 fn summary_of(compaction: &ProjectedEntry) -> Option<String> {
-    compaction.entry.compaction().map(|compaction| remove_pinned_entries(&compaction.summary).into_owned())
+    let summary = remove_pinned_entries(&compaction.entry.compaction()?.summary).into_owned();
+    (!summary.trim().is_empty()).then_some(summary)
 }
 
 fn details_of(compaction: &ProjectedEntry) -> Option<Box<RawValue>> {

@@ -91,6 +91,11 @@ pub enum ProjectionDiagnostic {
         /// The id that the compaction names.
         first_kept_entry_id: Option<EntryId>,
     },
+    /// The latest compaction has no summary: nothing stands for what it removed.
+    EmptySummary {
+        /// The compaction.
+        compaction_id: EntryId,
+    },
     /// A message that is not an object with a string role. It is left out of every context.
     UnreadableMessage {
         /// The entry with the message.
@@ -190,7 +195,11 @@ impl Projection {
         for projected in hidden.entries.iter_mut().filter(|projected| entries.contains(projected.entry.id())) {
             projected.messages.clear();
         }
-        hidden.diagnostics.retain(|diagnostic| matches!(diagnostic, ProjectionDiagnostic::UnknownFirstKept { .. }));
+        let is_of_compaction = |diagnostic: &ProjectionDiagnostic| {
+            use ProjectionDiagnostic::{EmptySummary, UnknownFirstKept};
+            matches!(diagnostic, UnknownFirstKept { .. } | EmptySummary { .. })
+        };
+        hidden.diagnostics.retain(is_of_compaction);
         find_invalid_messages(&hidden.entries, &mut hidden.diagnostics);
         hidden
     }
@@ -331,6 +340,9 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
                 compaction_id: entry.id().clone(),
                 first_kept_entry_id: entry.compaction().and_then(|compaction| compaction.first_kept_entry_id.clone()),
             });
+        }
+        if entry.compaction().is_some_and(|compaction| compaction.summary.trim().is_empty()) {
+            selection.diagnostics.push(ProjectionDiagnostic::EmptySummary { compaction_id: entry.id().clone() });
         }
         selection.has_compaction = true;
         selection.entries.push((entry, depth));

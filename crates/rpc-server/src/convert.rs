@@ -94,6 +94,13 @@ pub(crate) fn projection_diagnostic(diagnostic: &ProjectionDiagnostic) -> wire::
             };
             ("unknownFirstKept", message)
         }
+        ProjectionDiagnostic::EmptySummary { compaction_id } => {
+            let message = format!(
+                "compaction {compaction_id} has no summary, so nothing in the context stands for what it removed; \
+                 undoCompaction brings it back"
+            );
+            ("emptySummary", message)
+        }
         ProjectionDiagnostic::UnreadableMessage { entry_id } => {
             let message =
                 format!("the message in entry {entry_id} is no object with a string role; no context holds it");

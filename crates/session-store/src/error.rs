@@ -310,6 +310,7 @@ diagnostic_kinds! {
     SecondHeader "secondHeader" "A header that is not the first line.",
     NewerVersion "newerVersion" "The file is of a newer version and is read-only.",
     UnknownFirstKept "unknownFirstKept" "A compaction names a first kept entry that is not on its branch.",
+    EmptySummary "emptySummary" "A compaction has no summary; nothing in the context stands for what it removed.",
     UnwritableFile "unwritableFile" "The file cannot be written and is read-only.",
     LockUnavailable "lockUnavailable" "The file system has no locks; other writers are not kept out.",
 }

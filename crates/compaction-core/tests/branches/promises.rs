@@ -111,7 +111,9 @@ proptest! {
             let context = project(&after);
             let orphan = context.diagnostics().iter().find(|diagnostic| match diagnostic {
                 ProjectionDiagnostic::OrphanToolResult { entry_id, .. } => Some(entry_id) == leaf(&after),
-                ProjectionDiagnostic::UnknownFirstKept { .. } | ProjectionDiagnostic::UnreadableMessage { .. } => false,
+                ProjectionDiagnostic::UnknownFirstKept { .. }
+                | ProjectionDiagnostic::EmptySummary { .. }
+                | ProjectionDiagnostic::UnreadableMessage { .. } => false,
             });
             prop_assert!(orphan.is_none(), "the result of {} has lost its call", call);
         }

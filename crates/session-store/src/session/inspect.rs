@@ -149,7 +149,10 @@ impl Session {
             self.check_encoding(&record)?.into_iter().for_each(|diagnostic| found.add(diagnostic));
             let diagnostic = match self.parse(&record) {
                 Ok(_) if index.is_superseded(slot) => None,
-                Ok(entry) => self.check_first_kept(&record, &entry, ancestry.as_ref())?,
+                Ok(entry) => {
+                    check_summary(&record, &entry).into_iter().for_each(|diagnostic| found.add(diagnostic));
+                    self.check_first_kept(&record, &entry, ancestry.as_ref())?
+                }
                 Err(StoreError::BrokenEntry { id, line, source }) => {
                     let message = match source {
                         EntryError::TooLong { bytes, limit } => too_long(bytes, limit),
@@ -203,6 +206,13 @@ impl Session {
         let diagnostic = Diagnostic::new(DiagnosticKind::UnknownFirstKept, record.line, message);
         Ok((!is_known).then_some(diagnostic))
     }
+}
+
+/// A compaction without a summary: what it removed is in the file and nowhere else.
+fn check_summary(record: &Record, entry: &Entry) -> Option<Diagnostic> {
+    let is_empty = entry.compaction()?.summary.trim().is_empty();
+    let message = || format!("compaction {} has no summary", record.id);
+    is_empty.then(|| Diagnostic::new(DiagnosticKind::EmptySummary, record.line, message()))
 }
 
 /// The tree of all entries as intervals: those of an entry's descendants lie within its own.
