@@ -14,7 +14,7 @@ use crate::entry::EntryId;
 use crate::json::{Json, RawObject};
 use crate::message::{BashExecution, Block, Body, Content, HARNESS_TYPE, Message, System, ToolCall, blocks_text};
 use crate::projection::{ProjectedEntry, Projection};
-use crate::text::{prefix_utf16, utf16_len};
+use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tokens;
 use crate::tools::{asks_person, is_refusal};
 
@@ -236,9 +236,11 @@ fn first_after(positions: &mut VecDeque<usize>, at: usize) -> Option<usize> {
 }
 
 /// UTF-16 units of a tool result that a summarizer sees, and of one with the words of a person: their answer to a
-/// question, or why they refused a call. Such words are a request like any other.
+/// question, the plan that they approved, or why they refused a call. Such words are a request like any other.
 const TOOL_RESULT_UNITS: usize = 2000;
 const PERSON_RESULT_UNITS: usize = 16_000;
+/// The end of a cut result is this part of what is kept of its beginning.
+const END_OF_RESULT: usize = 4;
 
 /// Removes secrets from a text. It runs before a text is cut, because half a secret is not recognised.
 pub trait Redact: Debug + Send + Sync {
@@ -339,7 +341,7 @@ impl Parts<'_> {
                 let is_of_person = || asks_person(tool_name) || is_refusal(&text);
                 if !text.is_empty() {
                     let units = detail.result_units(text.len() > TOOL_RESULT_UNITS && is_of_person());
-                    self.add("Tool result", &self.shortened(&text, Some(units)));
+                    self.add("Tool result", &self.shortened_with_end(&text, Some(units)));
                 }
             }
             Body::BashExecution(bash) => self.add_bash(bash, detail),
@@ -351,7 +353,7 @@ impl Parts<'_> {
 
     fn add_bash(&mut self, bash: &BashExecution, detail: &Detail) {
         if !bash.exclude_from_context {
-            self.add_user(&bash_text(bash, self.shortened(&bash.output, detail.units)));
+            self.add_user(&bash_text(bash, self.shortened_with_end(&bash.output, detail.units)));
         }
     }
 
@@ -384,6 +386,15 @@ impl Parts<'_> {
 
     /// The first `units` UTF-16 units of `text`, with a note about the rest.
     fn shortened<'t>(&self, text: &'t str, units: Option<usize>) -> Cow<'t, str> {
+        self.cut(text, units, 0)
+    }
+
+    /// The same, and the end of the rest: outputs of programs end with their totals and their error.
+    fn shortened_with_end<'t>(&self, text: &'t str, units: Option<usize>) -> Cow<'t, str> {
+        self.cut(text, units, units.unwrap_or_default() / END_OF_RESULT)
+    }
+
+    fn cut<'t>(&self, text: &'t str, units: Option<usize>, end_units: usize) -> Cow<'t, str> {
         let is_whole = |text: &str| units.is_none_or(|units| prefix_utf16(text, units).len() == text.len());
         if is_whole(text) {
             return Cow::Borrowed(text);
@@ -393,8 +404,10 @@ impl Parts<'_> {
             return text;
         }
         let kept = units.map_or(text.as_ref(), |units| prefix_utf16(&text, units));
-        let left_out = utf16_len(&text[kept.len()..]);
-        Cow::Owned(format!("{kept}\n\n[{left_out} more characters]"))
+        let rest = &text[kept.len()..];
+        let cut = format!("{kept}\n\n[{} more characters]", utf16_len(rest));
+        let end = suffix_utf16(rest, end_units);
+        Cow::Owned(if end.is_empty() { cut } else { format!("{cut}\n…{end}") })
     }
 }
 
@@ -615,21 +628,28 @@ mod tests {
     /// A result is cut, unless it has the words of a person.
     #[test]
     fn answers_of_a_person_are_whole() {
-        let result = |tool: &str, text: &str| {
+        let shown = |tool: &str, text: &str| {
             let text = crate::json::encode_string(text);
             let members = format!("\"toolCallId\":\"1\",\"toolName\":\"{tool}\",\"isError\":false");
             let json =
                 format!("{{\"role\":\"toolResult\",{members},\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}");
             let message = Message::from_json(&json).expect("it is a message");
-            serialize_conversation([&message], Thinking::Excluded).len()
+            serialize_conversation([&message], Thinking::Excluded)
         };
+        let result = |tool: &str, text: &str| shown(tool, text).len();
         let long = "Do it this way. ".repeat(500);
         let refused = format!("The user doesn't want to proceed with this tool use. The user said: {long}");
         assert!(result("ask_followup_question", &long) > 8000);
         assert!(result("AskUserQuestion", &long) > 8000);
+        assert!(result("ExitPlanMode", &format!("User has approved your plan.\n{long}")) > 8000);
         assert!(result("edit", &refused) > 8000);
-        assert!(result("read", &long) < 2100);
-        assert!(result("AskUserQuestion", &long.repeat(10)) < 16_100);
+        assert!(result("read", &long) < 2600);
+        assert!(result("AskUserQuestion", &long.repeat(10)) < 20_100);
+        let ended = |rest: &str| format!("[Tool result]: {}\n\n{rest}", "a".repeat(2000));
+        let output = |rest: &str| shown("bash", &["a".repeat(2000).as_str(), rest].concat());
+        assert_eq!(output("\n3 failed"), ended("[9 more characters]\n…\n3 failed"));
+        let end = format!("{}3 failed", "c".repeat(492));
+        assert_eq!(output(&["b", &end].concat()), ended(&format!("[501 more characters]\n…{end}")));
     }
 
     #[test]

@@ -253,12 +253,13 @@ const HISTORY: [Heading; 9] = [
     heading(
         "### In Progress",
         Section::InProgress,
-        "- [ ] Each piece of begun work, file by file: what is there, what is missing or failed.",
+        "- [ ] Each piece of work that is half done, file by file: what is there, what is missing or failed. None if the \
+         person has the word.",
     ),
     heading(
         "### Blocked",
         Section::Blocked,
-        "- Each problem that is open now, with its exact error or the person's words.",
+        "- Each problem that still stands in the way, with its exact error or the person's words.",
     ),
     heading(
         "## Key Decisions",
@@ -268,12 +269,13 @@ const HISTORY: [Heading; 9] = [
     heading(
         "## Next Steps",
         Section::NextSteps,
-        "1. What comes next, in order, with what it needs; first what was skipped. A question that waits for the person.",
+        "1. What comes next, in order, with what it needs; first what an order or plan holds and nobody began. A question \
+         that waits for the person.",
     ),
     heading(
         "## Critical Context",
         Section::CriticalContext,
-        "- What else the work needs: findings, causes, commands, places, data.",
+        "- What else the next steps need and no file tells: findings, causes, commands, places, data.",
     ),
 ];
 

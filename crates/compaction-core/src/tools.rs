@@ -201,9 +201,10 @@ fn listed(name: &str, tools: &FileTools) -> Option<FileAccess> {
     lists.into_iter().find_map(|(names, access)| names.iter().any(|listed| listed == name).then_some(access))
 }
 
-/// Whether a tool of this name asks the person, so that its result is their answer.
+/// Whether a tool of this name asks the person, so that its result is their answer, or shows a plan, so that its result
+/// may be the one that they approved.
 pub(crate) fn asks_person(name: &str) -> bool {
-    table().tool(name) == Some(Kind::Ask)
+    matches!(table().tool(name), Some(Kind::Ask | Kind::Plan))
 }
 
 fn by_table(name: &str, arguments: &Arguments<'_>, depth: usize) -> ToolAction {
