@@ -386,11 +386,12 @@ impl Entry {
         let plain = PlainLine::split(line.as_bytes())?;
         // The part before the message is ASCII, so the message starts at a character boundary.
         let text = line.get(line.len() - plain.rest.len()..)?.strip_suffix('}')?;
-        let message = Arc::new(Message::of_entry_text(text, || epoch_milliseconds(plain.timestamp)).ok()?);
+        let timestamp = plain.timestamp.as_str();
+        let message = Arc::new(Message::of_entry_text(text, || epoch_milliseconds(timestamp)).ok()?);
         // The parsed message may lack surrounding white space or have a repaired timestamp.
         let line = if message.raw().get() == text { Line::Plain } else { Line::Whole(line.into()) };
-        let (id, parent_id) = (EntryId::new(plain.id), plain.parent_id.map(EntryId::new));
-        Some(Self::with_message(line, id, parent_id, plain.timestamp, message))
+        let id = |text: PlainText<'_>| EntryId::new(text.as_str());
+        Some(Self::with_message(line, id(plain.id), plain.parent_id.map(id), timestamp, message))
     }
 
     fn with_message(
@@ -685,11 +686,11 @@ fn read_replacement(object: &RawObject<'_>) -> Replacement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainLine<'a> {
     /// The entry's id.
-    pub id: &'a str,
+    pub id: PlainText<'a>,
     /// The entry before it; `None` for a root.
-    pub parent_id: Option<&'a str>,
+    pub parent_id: Option<PlainText<'a>>,
     /// The stored timestamp.
-    pub timestamp: &'a str,
+    pub timestamp: PlainText<'a>,
     /// The rest of the line after the name `message` and its colon.
     pub rest: &'a [u8],
 }
@@ -700,25 +701,50 @@ impl<'a> PlainLine<'a> {
     ///
     /// The rest is not checked. Later members may have the same names and would take precedence.
     pub fn split(line: &'a [u8]) -> Option<Self> {
-        let (id, rest) = plain_string(line.strip_prefix(br#"{"type":"message","id":""#)?)?;
+        let (id, rest) = PlainText::read(line.strip_prefix(br#"{"type":"message","id":""#)?)?;
         let rest = rest.strip_prefix(br#","parentId":"#)?;
         let (parent_id, rest) = match rest.strip_prefix(b"null") {
             Some(rest) => (None, rest),
-            None => plain_string(rest.strip_prefix(b"\"")?).map(|(id, rest)| (Some(id), rest))?,
+            None => PlainText::read(rest.strip_prefix(b"\"")?).map(|(id, rest)| (Some(id), rest))?,
         };
-        let (timestamp, rest) = plain_string(rest.strip_prefix(br#","timestamp":""#)?)?;
+        let (timestamp, rest) = PlainText::read(rest.strip_prefix(br#","timestamp":""#)?)?;
         let rest = rest.strip_prefix(br#","message":"#)?;
         Some(Self { id, parent_id, timestamp, rest })
     }
 }
 
-/// Reads a string of printable ASCII without escapes, after its opening quote. Returns it and the
-/// bytes after it.
-pub fn plain_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ' | 0x7f..))?;
-    let text = std::str::from_utf8(&bytes[..end]).ok()?;
-    (bytes[end] == b'"').then_some((text, &bytes[end + 1..]))
+/// A string of printable ASCII that is stored without escapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlainText<'a>(&'a [u8]);
+
+impl<'a> PlainText<'a> {
+    /// Reads a string after its opening quote. Returns it and the bytes after its closing quote. `None` if it has other
+    /// characters, or escapes.
+    pub fn read(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let end = bytes.iter().position(|byte| !IS_PLAIN[usize::from(*byte)])?;
+        (bytes[end] == b'"').then(|| (Self(&bytes[..end]), &bytes[end + 1..]))
+    }
+
+    /// The bytes of the string.
+    pub fn as_bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The string. Checks the bytes again.
+    pub fn as_str(self) -> &'a str {
+        std::str::from_utf8(self.0).unwrap_or_default()
+    }
 }
+
+/// Whether a byte is printable ASCII and neither a quote nor a backslash.
+const IS_PLAIN: [bool; 256] = {
+    let (mut plain, mut byte) = ([false; 256], b' ');
+    while byte <= b'~' {
+        plain[byte as usize] = byte != b'"' && byte != b'\\';
+        byte += 1;
+    }
+    plain
+};
 
 #[cfg(test)]
 mod tests {

@@ -15,7 +15,7 @@ use std::io;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
-use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
+use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, PlainText, Role};
 use compaction_core::migrate::{Migration, TreePosition};
 use hashbrown::HashTable;
 
@@ -90,9 +90,9 @@ const _: () = assert!(size_of::<PackedRecord>() == 40);
 pub(crate) const HEADER_BYTES: usize = 1 << 20;
 const NO_HEADER: &str = "there is no session header in its first 1048576 bytes";
 
-/// Expected bytes of a line, from which a new index estimates its memory. Most lines are longer; if not, the index
+/// Expected bytes of a line, from which a new index estimates its memory. Lines are longer on average; if not, the index
 /// grows.
-const EXPECTED_LINE_BYTES: u64 = 1 << 11;
+const EXPECTED_LINE_BYTES: u64 = 1 << 10;
 
 /// The index of one session.
 #[derive(Debug, Default)]
@@ -519,8 +519,8 @@ enum IdText {
 }
 
 impl IdText {
-    fn new(id: &str) -> Self {
-        short_key(id.as_bytes()).map_or_else(|| Self::Long(id.into()), Self::Short)
+    fn new(id: PlainText<'_>) -> Self {
+        short_key(id.as_bytes()).map_or_else(|| Self::Long(id.as_str().into()), Self::Short)
     }
 }
 
@@ -539,6 +539,11 @@ impl Ids {
     /// The key of `id`. Creates it if necessary.
     fn key(&mut self, id: &str) -> IdKey {
         self.find(id).unwrap_or_else(|| self.add_long(id))
+    }
+
+    /// As [`Ids::key`].
+    fn key_of_plain(&mut self, id: PlainText<'_>) -> IdKey {
+        short_key(id.as_bytes()).unwrap_or_else(|| self.key(id.as_str()))
     }
 
     /// The key of an id. Creates it if necessary.
@@ -623,18 +628,29 @@ fn long_key(number: u32) -> IdKey {
 
 /// The key of an id of eight lower-case hexadecimal digits.
 fn short_key(id: &[u8]) -> Option<IdKey> {
-    let digits: &[u8; 8] = id.try_into().ok()?;
-    let mut value = 0;
+    let digits: &[u8; SHORT_DIGITS] = id.try_into().ok()?;
+    let (mut value, mut seen) = (0, 0);
     for digit in digits {
-        let digit = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
+        let digit = DIGITS[usize::from(*digit)];
         value = value << 4 | u64::from(digit);
+        seen |= digit;
     }
-    Some(IdKey(NonZeroU64::MIN.saturating_add(value)))
+    (seen < 16).then(|| IdKey(NonZeroU64::MIN.saturating_add(value)))
 }
+
+/// The value of each digit; 16 for other bytes.
+const DIGITS: [u8; 256] = {
+    let (mut digits, mut byte) = ([16; 256], 0);
+    while byte < 10 {
+        digits[b'0' as usize + byte] = byte as u8;
+        byte += 1;
+    }
+    while byte < 16 {
+        digits[b'a' as usize + byte - 10] = byte as u8;
+        byte += 1;
+    }
+    digits
+};
 
 #[cfg(test)]
 mod tests {

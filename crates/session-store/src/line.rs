@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::Span;
 use aho_corasick::packed::Searcher;
-use compaction_core::entry::{EntryKind, PlainLine, Role, plain_string};
+use compaction_core::entry::{EntryKind, PlainLine, PlainText, Role};
 use compaction_core::json::{Cursor, Key, RawObject, decode_string};
 use memchr::memchr2;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -211,8 +211,8 @@ impl<'de> Visitor<'de> for RoleSeed<'_, 'de> {
 /// such lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PlainHeader<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) parent_id: Option<&'a str>,
+    pub(crate) id: PlainText<'a>,
+    pub(crate) parent_id: Option<PlainText<'a>>,
     pub(crate) role: Role,
 }
 
@@ -235,9 +235,9 @@ impl<'a> PlainHeader<'a> {
         // A line that was cut off hardly ever ends like an object, so this finds it at once.
         let line = line.trim_ascii_end();
         let PlainLine { id, parent_id, rest, .. } = PlainLine::split(line.strip_suffix(b"}}")?)?;
-        let (role, rest) = plain_string(rest.strip_prefix(br#"{"role":""#)?)?;
+        let (role, rest) = PlainText::read(rest.strip_prefix(br#"{"role":""#)?)?;
         let is_final = memchr2(b'\t', b'\r', rest).is_none() && !may_change_header(rest)?;
-        is_final.then(|| Self { id, parent_id, role: Role::from_name(role) })
+        is_final.then(|| Self { id, parent_id, role: Role::from_name(role.as_str()) })
     }
 }
 
@@ -413,8 +413,8 @@ mod plain_tests {
         };
         let exact = LineHeader::read(line).unwrap_or_else(|| panic!("nobody else can read {line}"));
         let shown = (exact.kind_name.as_deref(), exact.id.as_deref(), exact.parent_id.as_ref(), exact.role);
-        let parent_id = quick.parent_id.map(str::to_owned);
-        assert_eq!(shown, (Some("message"), Some(quick.id), Some(&parent_id), Some(quick.role)), "{line}");
+        let parent_id = quick.parent_id.map(|id| id.as_str().to_owned());
+        assert_eq!(shown, (Some("message"), Some(quick.id.as_str()), Some(&parent_id), Some(quick.role)), "{line}");
         true
     }
 

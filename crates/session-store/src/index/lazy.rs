@@ -383,8 +383,8 @@ fn read_header(bytes: &[u8]) -> Option<(SessionHeader, u64)> {
 /// The entry of a plain message.
 fn read_quickly(span: Span, line: &[u8]) -> Option<Record> {
     let header = PlainHeader::read(line)?;
-    let id = EntryId::new(header.id);
-    let parent_id = header.parent_id.map(EntryId::new);
+    let id = EntryId::new(header.id.as_str());
+    let parent_id = header.parent_id.map(|id| EntryId::new(id.as_str()));
     let (kind, role) = (EntryKind::Message, Some(header.role));
     Some(Record { id, parent_id, span, line: None, kind, role, is_broken: false, is_superseded: false })
 }

@@ -105,8 +105,8 @@ impl Index {
         let Some(header) = PlainHeader::read(line.bytes) else {
             return false;
         };
-        let id = self.ids.key(header.id);
-        let parent = header.parent_id.map(|id| self.ids.key(id));
+        let id = self.ids.key_of_plain(header.id);
+        let parent = header.parent_id.map(|id| self.ids.key_of_plain(id));
         self.push_plain(line.span, id, parent, header.role);
         true
     }
