@@ -260,6 +260,22 @@ fn copy_line(log: &dyn SessionLog, line: Line<'_>, out: &mut dyn Write) -> io::R
 /// Bytes of one read of a long line, or of many entries.
 pub(crate) const READ_BYTES: usize = 1 << 20;
 
+/// Bytes of a block of memory that is made quickly. The allocator of the usual C library gives a larger one pages of its
+/// own, and making pages takes longer than reading into them.
+const BLOCK_BYTES: usize = 120 << 10;
+
+/// Maximum bytes of lines whose entries fit into one block. An entry takes about a third more than its line.
+pub(crate) const LINES_BYTES: usize = BLOCK_BYTES / 3 * 2;
+
+/// Makes room for the entries of lines with `bytes` bytes. On threads that are not the first, the allocator of the usual C
+/// library asks the system for every page that is used the first time, and keeps a block that was used before.
+pub(crate) fn make_room(bytes: usize) {
+    let mut room = Vec::<u8>::new();
+    // Without memory, whoever needs it fails.
+    let _ = room.try_reserve_exact(bytes.min(LINES_BYTES) / 2 * 3);
+    drop(std::hint::black_box(room));
+}
+
 /// Bytes per read of a scan: few at first, because most logs are small, and later so many that they stay in the cache
 /// of a core while their lines are read.
 const FIRST_SCAN_BYTES: usize = 1 << 14;

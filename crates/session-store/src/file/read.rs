@@ -14,6 +14,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{cmp, thread};
 
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use crate::error::leads_nowhere;
@@ -98,8 +100,17 @@ fn read_mark(file: &File, length: u64) -> io::Result<Vec<u8>> {
 /// The bytes of `span`. Fails with `UnexpectedEof` if the file ends before it does.
 pub(super) fn read_exactly(file: &File, span: Span) -> io::Result<Vec<u8>> {
     let length = usize::try_from(span.length).map_err(|_| io::ErrorKind::UnexpectedEof)?;
-    let mut bytes = vec![0; length];
-    ReadFrom { file, offset: span.offset, end: span.end() }.read_exact(&mut bytes)?;
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        let offset = span.offset + bytes.len() as u64;
+        // Writing zeros first would take as long as reading.
+        match rustix::io::pread(file, spare_capacity(&mut bytes), offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bytes.truncate(length);
     Ok(bytes)
 }
 
@@ -124,21 +135,6 @@ impl Source for ReadFrom<'_> {
     fn pass_hole(&mut self) -> io::Result<u64> {
         let data = next_data(self.file, self.offset, self.end).clamp(self.offset, self.end.max(self.offset));
         Ok(data - std::mem::replace(&mut self.offset, data))
-    }
-}
-
-impl ReadFrom<'_> {
-    /// Fills `buffer`, or fails with `UnexpectedEof`.
-    pub(crate) fn read_exact(&mut self, mut buffer: &mut [u8]) -> io::Result<()> {
-        while !buffer.is_empty() {
-            match self.read(buffer) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => buffer = &mut buffer[read..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 }
 

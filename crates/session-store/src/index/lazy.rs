@@ -19,7 +19,7 @@ use memchr::{memchr, memchr_iter};
 use crate::header::{FoundHeader, SessionHeader};
 use crate::index::{Index, Reading, Record};
 use crate::line::{LineHeader, PlainHeader};
-use crate::log::{Line, READ_BYTES, SessionLog, Span};
+use crate::log::{LINES_BYTES, Line, READ_BYTES, SessionLog, Span, make_room};
 
 /// The index of a session as far as it was read.
 #[derive(Debug)]
@@ -172,9 +172,8 @@ const FIRST_BYTES: u64 = 1 << 16;
 /// Maximum bytes of one read, unless a line is longer. A walk that ends in the middle of a part has read the rest of it
 /// for nothing.
 const STEP_BYTES: u64 = 1 << 18;
-/// The same where a read takes microseconds. The allocator of the usual C library gives a larger block pages of its own,
-/// and making pages takes longer than reading into them.
-const QUICK_STEP_BYTES: u64 = 120 << 10;
+/// The same where a read takes microseconds.
+const QUICK_STEP_BYTES: u64 = LINES_BYTES as u64;
 
 /// Maximum bytes of a tail. Reading more takes as long as reading the headers of a file several times larger.
 const MAX_BYTES: u64 = 4 << 20;
@@ -254,6 +253,7 @@ impl Tail {
             // The next part takes its memory.
             self.part = (start, Vec::new());
             let bytes = log.read(Span { offset: start, length: self.start - start })?;
+            make_room(bytes.len());
             // The part usually begins in the middle of a line.
             let first = if start == self.body { Some(0) } else { memchr(b'\n', &bytes).map(|at| at + 1) };
             if let Some(first) = first.filter(|&first| first < bytes.len()) {
@@ -306,6 +306,11 @@ impl Tail {
     /// The number of the entry `id`, if it is known.
     pub(crate) fn slot(&self, id: &EntryId) -> Option<usize> {
         self.slots.get(id).copied()
+    }
+
+    /// Whether the entry `id` is the one before number `slot`, and known.
+    pub(crate) fn is_next_to(&self, slot: usize, id: &EntryId) -> bool {
+        slot.checked_sub(self.base + 1).is_some_and(|before| self.records[before].id == *id)
     }
 
     /// The entry with a number.

@@ -15,7 +15,7 @@ use compaction_core::projection::Projection;
 use crate::error::StoreError;
 use crate::index::lazy::Position;
 use crate::index::{Index, Reading, Record};
-use crate::log::Span;
+use crate::log::{Span, make_room};
 use crate::session::Session;
 use crate::session::append::LosslessText;
 
@@ -192,6 +192,7 @@ impl Session {
             return Vec::new();
         }
         let Ok(bytes) = self.log.read(Span { offset: start, length: end - start }) else { return Vec::new() };
+        make_room(bytes.len());
         let parse = |record: &Record| {
             let from = usize::try_from(record.span.offset - start).ok()?;
             let line = bytes.get(from..from + usize::try_from(record.span.length).ok()?)?;
@@ -332,6 +333,10 @@ impl Session {
         let Some(mut tail) = self.known.tail() else {
             return Ok(None);
         };
+        // The parent of most entries is the entry before them.
+        if tail.is_next_to(number, id) {
+            return Ok(Some(number - 1));
+        }
         while tail.slot(id).is_none() {
             if self.known.get().is_some() || !tail.grow(self.log.as_ref())? {
                 return Ok(None);
