@@ -1,6 +1,7 @@
 //! Words that lines must contain to say something about pins, or about the path before a compaction. They are searched
 //! for in bytes, so that lines without them need not be parsed.
 
+use compaction_core::entry::EntryKind;
 use compaction_core::pins::PIN;
 use memchr::memmem;
 
@@ -13,6 +14,13 @@ pub(crate) const OVERLAP: usize = 64;
 /// Whether the line of a compaction may carry the state of the path before it.
 pub(crate) fn carries_state(line: &str) -> bool {
     memmem::find(line.as_bytes(), OWN_DETAILS.as_bytes()).is_some()
+}
+
+/// Whether a line in `text` may set the thinking level, or carry the state of the path before it. Misses words that are
+/// written as escapes.
+pub(crate) fn may_set_level(text: &[u8]) -> bool {
+    let level = EntryKind::ThinkingLevelChange.name().unwrap_or_default();
+    [level, OWN_DETAILS].iter().any(|word| memmem::find(text, word.as_bytes()).is_some())
 }
 
 /// Whether a line in `text` may be a pin.

@@ -20,6 +20,7 @@ use crate::header::{FoundHeader, SessionHeader};
 use crate::index::{Index, Reading, Record};
 use crate::line::{LineHeader, PlainHeader};
 use crate::log::{LINES_BYTES, Line, READ_BYTES, SessionLog, Span, make_room};
+use crate::words::{OVERLAP, may_set_level};
 
 /// The index of a session as far as it was read.
 #[derive(Debug)]
@@ -175,8 +176,11 @@ const STEP_BYTES: u64 = 1 << 18;
 /// The same where a read takes microseconds.
 const QUICK_STEP_BYTES: u64 = LINES_BYTES as u64;
 
-/// Maximum bytes of a tail. Reading more takes as long as reading the headers of a file several times larger.
+/// Maximum bytes of a tail, unless a setting is known to be further away. Reading more takes as long as reading the
+/// headers of a file several times larger.
 const MAX_BYTES: u64 = 4 << 20;
+/// The part of a log whose end is searched for a setting. The search costs a small part of the whole index then.
+const SEARCHED_PART: u64 = 8;
 
 /// The header must end within this number of bytes.
 const TAIL_HEADER_BYTES: u64 = 1 << 16;
@@ -195,6 +199,8 @@ pub(crate) struct Tail {
     end: u64,
     /// Bytes to read next.
     step: u64,
+    /// Maximum bytes.
+    reach: u64,
     /// Maximum bytes of a line. A longer one is broken.
     max_line: usize,
     records: VecDeque<Record>,
@@ -217,8 +223,8 @@ impl Tail {
         };
         let (records, slots) = (VecDeque::new(), HashMap::new());
         let (base, part) = (FIRST_SLOT, (end, Vec::new()));
-        let (start, step) = (end, FIRST_BYTES);
-        let mut tail = Self { header, body, start, end, step, max_line, records, base, slots, part };
+        let (start, step, reach) = (end, FIRST_BYTES, MAX_BYTES);
+        let mut tail = Self { header, body, start, end, step, reach, max_line, records, base, slots, part };
         while tail.records.is_empty() {
             if !tail.grow(log)? {
                 return Ok(None);
@@ -247,7 +253,7 @@ impl Tail {
         let most = if log.is_quick() { QUICK_STEP_BYTES } else { STEP_BYTES };
         loop {
             let start = self.start.saturating_sub(self.step).max(self.body);
-            if start == self.start || self.end - start > MAX_BYTES {
+            if start == self.start || self.end - start > self.reach {
                 return Ok(false);
             }
             // The next part takes its memory.
@@ -264,6 +270,30 @@ impl Tail {
             }
             self.step *= 2;
         }
+    }
+
+    /// Whether a line that begins before `offset`, and not far from the end of the log, may set the thinking level, or
+    /// the start of the log is not far either. The tail may then grow up to it. Reads quickly but only guesses: the words
+    /// may stand in a text, or be written as escapes.
+    pub(crate) fn may_reach_setting(&mut self, log: &dyn SessionLog, offset: u64) -> io::Result<bool> {
+        Ok(self.end - self.body <= self.reach
+            || self.may_reach(log, offset, MAX_BYTES.max(self.end / SEARCHED_PART))?)
+    }
+
+    /// As [`Tail::may_reach_setting`] in the last `most` bytes.
+    fn may_reach(&mut self, log: &dyn SessionLog, offset: u64, most: u64) -> io::Result<bool> {
+        let first = self.end.saturating_sub(most).max(self.body);
+        let mut start = offset;
+        while start > first {
+            let end = (start + OVERLAP as u64).min(offset);
+            start = start.saturating_sub(QUICK_STEP_BYTES).max(first);
+            if may_set_level(&log.read(Span { offset: start, length: end - start })?) {
+                // The line may begin before the word, and a part before the line.
+                self.reach = self.reach.max(self.end - start + 2 * STEP_BYTES);
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Reads what was added after the known part. `None` if there is a problem in it; then the tail is unchanged.
@@ -407,4 +437,46 @@ fn read_line(line: Line<'_>) -> Option<Option<Record>> {
     let parent_id = header.parent_id?.map(EntryId::new);
     let (role, span) = (header.role, line.span);
     Some(Some(Record { id, parent_id, span, line: None, kind, role, is_broken: false, is_superseded: false }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryLog;
+
+    /// A tail of a log of seven megabytes, whose first entry sets the thinking level if `sets_level`.
+    fn tail_of(sets_level: bool) -> (MemoryLog, Tail) {
+        let header = r#"{"type":"session","version":3,"id":"s","timestamp":"T","cwd":"/"}"#;
+        let kind = if sets_level { "thinking_level_change" } else { "other" };
+        let mut text = format!("{header}\n{{\"type\":\"{kind}\",\"id\":\"0\",\"parentId\":null}}\n");
+        let padding = "x".repeat(100_000);
+        for n in 1..70 {
+            let (id, parent) = (n, n - 1);
+            text += &format!(r#"{{"type":"custom","id":"{id}","parentId":"{parent}","data":"{padding}"}}"#);
+            text.push('\n');
+        }
+        let log = MemoryLog::new(text.into_bytes());
+        let tail = Tail::open(&log, usize::MAX).unwrap().unwrap();
+        (log, tail)
+    }
+
+    fn grows_to_start(log: &MemoryLog, tail: &mut Tail) -> bool {
+        while tail.grow(log).unwrap() {}
+        tail.slot(&EntryId::new("0")).is_some()
+    }
+
+    #[test]
+    fn a_tail_grows_beyond_its_usual_size_to_a_setting_alone() {
+        let (log, mut tail) = tail_of(true);
+        let end = tail.end;
+        assert!(!tail.may_reach_setting(&log, end).unwrap());
+        assert!(!tail.may_reach(&log, 0, u64::MAX).unwrap());
+        assert!(!grows_to_start(&log, &mut tail));
+        assert!(tail.may_reach(&log, end, u64::MAX).unwrap());
+        assert!(grows_to_start(&log, &mut tail));
+        let (log, mut tail) = tail_of(false);
+        let end = tail.end;
+        assert!(!tail.may_reach(&log, end, u64::MAX).unwrap());
+        assert!(!grows_to_start(&log, &mut tail));
+    }
 }

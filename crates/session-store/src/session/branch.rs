@@ -45,6 +45,8 @@ pub struct SessionBranch<'a> {
     /// Whether a body is broken while only the end of the session is known. An earlier entry with the same id would
     /// then count.
     is_doubtful: bool,
+    /// Whether the search for settings has begun.
+    seeks_setting: bool,
     held: HeldEntries,
 }
 
@@ -123,8 +125,16 @@ impl Branch for SessionBranch<'_> {
         }
     }
 
-    /// The whole index knows which entries may be meant. Steps within it make no records.
+    /// The whole index knows which entries may be meant. Steps within it make no records. In a tail, answers are near; a
+    /// level that nobody has set for long is far away.
     fn next_setting(&mut self, mut depth: usize, with_answers: bool) -> Result<usize, StoreError> {
+        if let Some(last @ Position::Tail(_)) = self.walked.last().copied()
+            && !with_answers
+            && self.session.known.get().is_none()
+            && !std::mem::replace(&mut self.seeks_setting, true)
+        {
+            self.session.reach_setting(last)?;
+        }
         while let Some(Position::Whole(slot)) = self.position_at(depth)? {
             let index = self.session.index()?;
             let is_answer = with_answers && index.role(slot) == Some(Role::Assistant);
@@ -188,6 +198,7 @@ impl Session {
             walked: Vec::new(),
             diagnostics: Vec::new(),
             is_doubtful: false,
+            seeks_setting: false,
             held: HeldEntries::default(),
         })
     }

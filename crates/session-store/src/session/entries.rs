@@ -290,6 +290,22 @@ impl Session {
         }
     }
 
+    /// Builds the whole index, unless the thinking level may be set not far before `slot`, which is in the tail.
+    pub(crate) fn reach_setting(&self, slot: Position) -> Result<(), StoreError> {
+        let record = self.record(slot)?;
+        let is_near = match self.known.tail() {
+            // In a slow store the search takes as long as reading on.
+            Some(mut tail) if self.log.is_quick() && record.parent_id.is_some() => {
+                tail.may_reach_setting(self.log.as_ref(), record.span.offset)
+            }
+            _ => Ok(true),
+        };
+        if !is_near.map_err(|source| self.read_error(source))? {
+            self.index()?;
+        }
+        Ok(())
+    }
+
     /// The record at a position.
     pub(crate) fn record(&self, slot: Position) -> Result<Record, StoreError> {
         if let Position::Tail(number) = slot

@@ -167,6 +167,39 @@ fn the_first_context_of_a_large_session_needs_its_end_alone() {
 }
 
 #[test]
+fn a_level_is_found_wherever_it_was_set() {
+    let level = |at: usize, kind: &str| {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |before| format!("\"{before:08x}\""));
+        format!(r#"{{"type":"{kind}","id":"{at:08x}","parentId":{parent},"timestamp":"T","thinkingLevel":"high"}}"#)
+    };
+    let words = |at: usize| user(&format!("{at:08x}"), Some(&format!("{:08x}", at - 1)), "thinking_level_change");
+    let text_with = |at: usize, line: String, padding: usize| {
+        let mut lines = chain(300, 3);
+        for padded in &mut lines[20..90] {
+            *padded = padded.replace("lorem ", &"lorem ".repeat(padding));
+        }
+        lines[at] = line;
+        text(&lines)
+    };
+    for at in [0, 1, 150, 280] {
+        for kind in ["thinking_level_change", r"thinking\u005flevel_change"] {
+            check_alike(text_with(at, level(at, kind), 1).as_bytes(), "");
+        }
+    }
+    // More than a tail holds.
+    for (at, line) in [(1, level(1, "thinking_level_change")), (200, words(200))] {
+        let text = text_with(at, line, 1100);
+        let [whole, tail] = [u64::MAX, 0].map(|whole_bytes| {
+            let session = open(&Place::all_fast(text.as_bytes())[0], whole_bytes).unwrap();
+            assert_eq!(session.entry_count().is_some(), whole_bytes > 0);
+            context(&session)
+        });
+        assert_eq!(tail, whole);
+        assert_eq!(whole.contains("\nhigh "), at == 1);
+    }
+}
+
+#[test]
 fn far_ancestors_are_found() {
     let mut lines = settled_chain(300);
     lines.push(user("far", Some("00000003"), "from the beginning"));
