@@ -92,7 +92,7 @@ const NO_HEADER: &str = "there is no session header in its first 1048576 bytes";
 
 /// Expected bytes of a line, from which a new index estimates its memory. Lines are longer on average; if not, the index
 /// grows.
-const EXPECTED_LINE_BYTES: u64 = 1 << 10;
+const EXPECTED_LINE_BYTES: u64 = 1280;
 
 /// The index of one session.
 #[derive(Debug, Default)]
