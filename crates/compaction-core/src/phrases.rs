@@ -6,8 +6,18 @@
 //! name of their module: `[answers: refusals]`. Other crates have tables of their own. All are read while the crate is
 //! compiled. A new language is a new table in `SPACED` or `UNSPACED` and in `EVERY`.
 
-/// A table: its lists by their names, each with the text of its phrases.
-pub type Table = &'static [(&'static str, &'static str)];
+/// A table: its lists in their order.
+pub type Table = &'static [List];
+
+/// A list of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct List {
+    pub(crate) name: &'static str,
+    /// The [`key`] of the name.
+    key: u64,
+    /// The text of its phrases.
+    pub(crate) phrases: &'static str,
+}
 
 /// The table in a file, whose path begins at the folder of the module.
 #[doc(hidden)]
@@ -15,7 +25,7 @@ pub type Table = &'static [(&'static str, &'static str)];
 macro_rules! table {
     ($file:literal) => {{
         const TEXT: &str = include_str!($file);
-        const LISTS: [(&str, &str); $crate::phrases::lists::<0>(TEXT).1] = $crate::phrases::lists(TEXT).0;
+        const LISTS: [$crate::phrases::List; $crate::phrases::lists::<0>(TEXT).1] = $crate::phrases::lists(TEXT).0;
         &LISTS
     }};
 }
@@ -60,17 +70,22 @@ macro_rules! listed {
 }
 pub use listed;
 
+// The compiler interprets these functions in every build, and most of what it does there is to enter functions. So they
+// loop over bytes and positions, and take texts apart only where a phrase is kept.
+
 /// The first `N` phrases of a list in `tables`, and the number of all.
 pub const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'static str; N], usize) {
-    let (mut phrases, mut count, mut table) = ([""; N], 0, 0);
+    let (mut phrases, mut count, mut table, key) = ([""; N], 0, 0, key(list.as_bytes()));
     while table < tables.len() {
-        let (mut phrase, mut rest) = next(phrases_of(tables[table], list));
-        while !phrase.is_empty() {
+        let text = phrases_of(tables[table], list, key);
+        let bytes = text.as_bytes();
+        let (mut start, mut end, mut rest) = next(bytes, 0);
+        while start < end {
             if count < N {
-                phrases[count] = phrase;
+                phrases[count] = part(text, start, end);
             }
             count += 1;
-            (phrase, rest) = next(rest);
+            (start, end, rest) = next(bytes, rest);
         }
         table += 1;
     }
@@ -78,41 +93,51 @@ pub const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'static st
 }
 
 /// The phrases in the text of a list.
-pub(crate) fn each(mut rest: &'static str) -> impl Iterator<Item = &'static str> {
+pub(crate) fn each(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut rest = 0;
     std::iter::from_fn(move || {
-        let (phrase, behind) = next(rest);
+        let (start, end, behind) = next(text.as_bytes(), rest);
         rest = behind;
-        (!phrase.is_empty()).then_some(phrase)
+        (start < end).then(|| &text[start..end])
     })
 }
 
-/// The first phrase in the text of a list and what stands behind it; no phrase at the end.
-const fn next(mut rest: &'static str) -> (&'static str, &'static str) {
-    while !rest.is_empty() {
-        if rest.as_bytes()[0] == b'#' {
-            rest = split(rest, b'\n', b'\n').1;
+/// Where the first phrase at or after a position in the text of a list starts and ends, and the position behind it. An
+/// empty phrase at the end.
+const fn next(text: &[u8], mut at: usize) -> (usize, usize, usize) {
+    let length = text.len();
+    while at < length {
+        if text[at] == b'#' {
+            at = find(text, at, b'\n', b'\n') + 1;
             continue;
         }
-        let bare = rest.trim_ascii_start();
-        if !bare.is_empty() && bare.as_bytes()[0] == b'`' {
-            return split(bare.split_at(1).1, b'`', b'`');
+        let mut start = at;
+        while start < length && matches!(text[start], b' ' | b'\t' | b'\n' | b'\r') {
+            start += 1;
         }
-        let (phrase, behind) = split(rest, b',', b'\n');
-        let phrase = phrase.trim_ascii();
-        if !phrase.is_empty() {
-            return (phrase, behind);
+        if start < length && text[start] == b'`' {
+            let end = find(text, start + 1, b'`', b'`');
+            return (start + 1, end, end + 1);
         }
-        rest = behind;
+        let behind = find(text, at, b',', b'\n');
+        let mut end = behind;
+        while start < end && matches!(text[end - 1], b' ' | b'\t' | b'\r') {
+            end -= 1;
+        }
+        if start < end {
+            return (start, end, behind + 1);
+        }
+        at = behind + 1;
     }
-    ("", "")
+    (length, length, length)
 }
 
-/// The text of the phrases of a list; empty if the table has no such list.
-const fn phrases_of(table: Table, list: &str) -> &'static str {
-    let mut at = 0;
-    while at < table.len() {
-        if is_same(table[at].0, list) {
-            return table[at].1;
+/// The text of the phrases of a list, whose [`key`] is given; empty if the table has no such list.
+const fn phrases_of(table: Table, list: &str, key: u64) -> &'static str {
+    let (length, mut at) = (table.len(), 0);
+    while at < length {
+        if table[at].key == key && is_same(table[at].name.as_bytes(), list.as_bytes()) {
+            return table[at].phrases;
         }
         at += 1;
     }
@@ -120,43 +145,57 @@ const fn phrases_of(table: Table, list: &str) -> &'static str {
 }
 
 /// The first `N` lists of a table, and the number of all.
-pub const fn lists<const N: usize>(table: &'static str) -> ([(&'static str, &'static str); N], usize) {
-    let (mut lists, mut count, mut rest) = ([("", ""); N], 0, split_at_list(table).1);
-    while !rest.is_empty() {
-        let (list, behind) = split_at_list(rest);
+pub const fn lists<const N: usize>(table: &'static str) -> ([List; N], usize) {
+    let bytes = table.as_bytes();
+    let (mut lists, mut count) = ([List { name: "", key: 0, phrases: "" }; N], 0);
+    let mut start = list_from(bytes, 0);
+    while start < bytes.len() {
+        let end = list_from(bytes, start + 1);
         if count < N {
-            lists[count] = split(list, b']', b']');
+            let bracket = find(bytes, start, b']', b']');
+            let name = part(table, start + 1, bracket);
+            lists[count] = List { name, key: key(name.as_bytes()), phrases: part(table, bracket + 1, end) };
         }
         count += 1;
-        rest = behind;
+        start = end;
     }
     (lists, count)
 }
 
-/// The text before the first bracket that begins a line, and the text behind it.
-const fn split_at_list(text: &'static str) -> (&'static str, &'static str) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() && !(bytes[at] == b'[' && (at == 0 || bytes[at - 1] == b'\n')) {
+/// The position of the first bracket that begins a line, at a position or after it; otherwise that of the end.
+const fn list_from(text: &[u8], mut at: usize) -> usize {
+    let length = text.len();
+    while at < length && !(text[at] == b'[' && (at == 0 || text[at - 1] == b'\n')) {
         at += 1;
     }
-    let (before, behind) = text.split_at(at);
-    (before, if behind.is_empty() { "" } else { behind.split_at(1).1 })
+    at
 }
 
-/// The text before the first of two ASCII characters, and the text behind it.
-const fn split(text: &'static str, one: u8, other: u8) -> (&'static str, &'static str) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() && bytes[at] != one && bytes[at] != other {
+/// The position of the first of two bytes, at a position or after it; otherwise that of the end.
+const fn find(text: &[u8], mut at: usize, one: u8, other: u8) -> usize {
+    let length = text.len();
+    while at < length && text[at] != one && text[at] != other {
         at += 1;
     }
-    let (before, behind) = text.split_at(at);
-    (before, if behind.is_empty() { "" } else { behind.split_at(1).1 })
+    at
 }
 
-const fn is_same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
+/// The text between two positions.
+const fn part(text: &'static str, start: usize, end: usize) -> &'static str {
+    text.split_at(end).0.split_at(start).1
+}
+
+/// A number that few names have in common.
+const fn key(name: &[u8]) -> u64 {
+    let (length, mut key, mut at) = (name.len(), 0, 0_usize);
+    while at < length {
+        key = (key ^ name[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    key
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
     let mut at = 0;
     while one.len() == other.len() && at < one.len() && one[at] == other[at] {
         at += 1;
@@ -234,13 +273,16 @@ mod tests {
 
     #[test]
     fn lists_of_several_tables_are_joined_in_their_order() {
-        const ONE: Table = &[("a: words", "\ntake, go for,\npick\n\n"), ("a: more", "\nno longer\n")];
-        const OTHER: Table = &[("a: words", "\nnimm\n")];
+        const fn list(name: &'static str, phrases: &'static str) -> List {
+            List { name, key: key(name.as_bytes()), phrases }
+        }
+        const ONE: Table = &[list("a: words", "\ntake, go for,\npick\n\n"), list("a: more", "\nno longer\n")];
+        const OTHER: Table = &[list("a: words", "\nnimm\n")];
         assert_eq!(listed!([ONE, OTHER], "a: words"), &["take", "go for", "pick", "nimm"]);
         assert_eq!(listed!([ONE, OTHER], "a: more"), &["no longer"]);
         assert_eq!(read::<1>(&[OTHER], "a: more"), ([""], 0));
-        let commented = [("a: words", "\n# one, two\ntake\n#\npick\n# three")].as_slice();
-        assert_eq!(read::<2>(&[commented], "a: words"), (["take", "pick"], 2));
+        const COMMENTED: Table = &[list("a: words", "\n# one, two\ntake\n#\npick\n# three")];
+        assert_eq!(read::<2>(&[COMMENTED], "a: words"), (["take", "pick"], 2));
         let text = "[a: words]\ntake, go for,\npick\n\n[a: more]\nno longer\n";
         assert_eq!(lists::<2>(text), ([ONE[0], ONE[1]], 2));
     }
@@ -249,8 +291,8 @@ mod tests {
     fn phrases_between_backquotes_stand_as_they_are() {
         let text = "[a: words]\n`[x], y `, z,\n`# A`\n# no, phrase\n`b`\n";
         let (lists, count) = lists::<1>(text);
-        assert_eq!((lists[0].0, count), ("a: words", 1));
-        assert_eq!(each(lists[0].1).collect::<Vec<_>>(), ["[x], y ", "z", "# A", "b"]);
+        assert_eq!((lists[0].name, count), ("a: words", 1));
+        assert_eq!(each(lists[0].phrases).collect::<Vec<_>>(), ["[x], y ", "z", "# A", "b"]);
     }
 
     #[test]

@@ -155,9 +155,9 @@ pub(super) struct Script {
 /// The words of a table in its lists, by their names.
 fn read<T: Default>(table: Table, list: for<'t> fn(&'t mut T, &str) -> Option<&'t mut Words>) -> T {
     let mut read = T::default();
-    for (name, words) in table {
-        if let Some(list) = list(&mut read, name) {
-            list.extend(phrases::each(words));
+    for one in table {
+        if let Some(list) = list(&mut read, one.name) {
+            list.extend(phrases::each(one.phrases));
         }
     }
     read
@@ -368,6 +368,7 @@ pub(super) fn signals(normalised: &str) -> Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phrases::List;
 
     #[test]
     fn cues_of_scripts_have_wide_characters() {
@@ -382,11 +383,11 @@ mod tests {
     fn every_list_of_the_tables_is_known() {
         for table in LANGUAGE_TABLES {
             let mut language = Language::default();
-            for (name, _) in table {
+            for List { name, .. } in table {
                 assert!(language.list(name).is_some(), "{name}");
             }
         }
-        for (name, _) in SCRIPT_TABLES.into_iter().flatten() {
+        for List { name, .. } in SCRIPT_TABLES.into_iter().flatten() {
             assert!(Script::default().list(name).is_some(), "{name}");
         }
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::super::terms::TextHashing;
-use crate::phrases::{Table, each, table};
+use crate::phrases::{List, Table, each, table};
 
 /// Makes [`Cue`], and the function that knows each by the name of its list in the tables.
 macro_rules! cues {
@@ -228,9 +228,9 @@ impl Phrases {
     ) -> Self {
         let mut by_start: HashMap<&'static str, Vec<Phrase>, TextHashing> = HashMap::default();
         for (language, table) in tables.iter().enumerate() {
-            for (list, phrases) in *table {
+            for List { name, phrases, .. } in *table {
                 for words in each(phrases).map(words) {
-                    by_start.entry(start(&words)).or_default().push(Phrase { words, cue: cue(list), language });
+                    by_start.entry(start(&words)).or_default().push(Phrase { words, cue: cue(name), language });
                 }
             }
         }
@@ -370,8 +370,8 @@ mod tests {
 
     #[test]
     fn every_list_of_the_tables_has_a_role() {
-        for (list, _) in TABLES.into_iter().chain([CHINESE_TABLE, JAPANESE_TABLE]).flatten() {
-            assert!(cue(list).is_some() || *list == "fillers", "{list}");
+        for List { name, .. } in TABLES.into_iter().chain([CHINESE_TABLE, JAPANESE_TABLE]).flatten() {
+            assert!(cue(name).is_some() || *name == "fillers", "{name}");
         }
     }
 }
