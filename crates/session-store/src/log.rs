@@ -316,7 +316,7 @@ pub(crate) fn scan_lines(
     is_cancelled: &dyn Fn() -> bool,
     visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    buffer.resize(buffer.len().max(FIRST_SCAN_BYTES), 0);
+    lengthen(buffer, FIRST_SCAN_BYTES);
     let (mut filled, mut searched, mut large) = (0, 0, None);
     loop {
         let mut start = 0;
@@ -364,7 +364,17 @@ fn grow(buffer: &mut Vec<u8>, hold: usize, large: &mut Option<MutexGuard<'_, ()>
     if length > LARGE_BYTES && large.is_none() {
         *large = Some(LARGE.lock().unwrap_or_else(PoisonError::into_inner));
     }
-    buffer.resize(length, 0);
+    if length <= SCAN_BYTES { lengthen(buffer, length) } else { buffer.resize(length, 0) }
+}
+
+/// Makes a small buffer as long as this, unless it is longer. Memory that is new is zero already. Without optimisation,
+/// writing the zeros takes longer than all else that is done with a short file.
+pub(crate) fn lengthen(buffer: &mut Vec<u8>, length: usize) {
+    if buffer.len() < length {
+        let mut longer = vec![0; length];
+        longer[..buffer.len()].copy_from_slice(buffer);
+        *buffer = longer;
+    }
 }
 
 /// Frees the memory that a long line needed.

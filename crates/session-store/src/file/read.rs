@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use crate::error::leads_nowhere;
-use crate::log::{Line, LogChange, Source, Span, scan_lines};
+use crate::log::{Line, LogChange, Source, Span, lengthen, scan_lines};
 use crate::session::Durability;
 
 /// Number of bytes at the end of the known part that identify it.
@@ -237,7 +237,7 @@ impl<'a> LineReader<'a> {
         hold: &Cell<usize>,
         mut visit: impl FnMut(Line<'_>) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        self.buffer.resize(self.buffer.len().max(READ_BYTES), 0);
+        lengthen(&mut self.buffer, READ_BYTES);
         let mut source = ReadFrom { file, offset: range.start, end: range.end };
         let outcome =
             scan_lines(&mut source, &mut self.buffer, range.start, hold, self.limits.is_cancelled, &mut visit);
