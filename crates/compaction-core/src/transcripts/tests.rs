@@ -334,8 +334,13 @@ fn data_of(mark: &Imported) -> String {
 
 /// The records that imports of one transcript after the other keep, with an update of all before. No id comes twice.
 fn kept_by_updates(name: &str, versions: &[&[u8]]) -> Vec<(Imported, KeptRecord)> {
-    let records = updated(name, versions).into_iter().filter(|entry| entry.members.contains(RECORD_TYPE));
-    records.map(|entry| (entry.clone(), KeptRecord::read(&data_of(&entry)).unwrap())).collect()
+    kept(&updated(name, versions))
+}
+
+/// The records among these entries.
+fn kept(entries: &[Imported]) -> Vec<(Imported, KeptRecord)> {
+    let records = entries.iter().filter(|entry| entry.members.contains(RECORD_TYPE));
+    records.map(|entry| (entry.clone(), KeptRecord::read(&data_of(entry)).unwrap())).collect()
 }
 
 /// The entries of imports of one transcript after the other, with an update of all before. No id comes twice.
@@ -386,12 +391,12 @@ fn a_text_that_was_torn_anywhere_is_continued() {
         let once = letters(&imported(&source_of(name, &bytes), &bytes, Existing::default()).0);
         for end in 80..bytes.len() {
             let versions = [&bytes[..end], &bytes[..bytes.len().min(end + 1)], &bytes];
-            let whole: Vec<u8> =
-                kept_by_updates(name, &versions).iter().flat_map(|(_, record)| record.content.clone()).collect();
+            let entries = updated(name, &versions);
+            let whole: Vec<u8> = kept(&entries).iter().flat_map(|(_, record)| record.content.clone()).collect();
             assert_eq!(String::from_utf8_lossy(&whole), String::from_utf8_lossy(&bytes), "{name} at {end}");
             // The start of a line that names an author can be in the message before. An output whose first line was torn
             // is in the records only.
-            let found = letters(&updated(name, &versions));
+            let found = letters(&entries);
             for (role, text) in once.iter().filter(|(role, _)| *role != "toolResult") {
                 let mut rest = found[role].chars();
                 assert!(text.chars().all(|letter| rest.any(|found| found == letter)), "{name} at {end}: {found:?}");
