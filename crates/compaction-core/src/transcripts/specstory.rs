@@ -31,6 +31,8 @@ const TOOL_USE: &str = "Tool use: **";
 const DOT: &str = " • ";
 /// The name of a tool that a message about its failure does not tell.
 const UNKNOWN: &str = "unknown";
+/// Number of lines at the start of a diff that may name its file.
+const OWN_NAME_LINES: usize = 8;
 const SHELLS: [&str; 4] = ["bash", "sh", "shell", "zsh"];
 /// States that mean that a call had no success.
 const FAILED: [&str; 6] = ["error", "failed", "cancelled", "canceled", "rejected", "reject"];
@@ -232,6 +234,19 @@ fn announced_in(text: &str) -> Option<String> {
     names.next().filter(|name| names.all(|other| other == *name)).map(str::to_owned)
 }
 
+/// The file that a comment in the first lines of a diff names as its own: `# this_file: src/a.py`, `// src/a.ts`. The
+/// comment says nothing else.
+fn own_name(diff: &str) -> Option<&str> {
+    diff.lines().take(OWN_NAME_LINES).filter(|line| !line.starts_with('-')).find_map(|line| {
+        let text = line.strip_prefix('+').unwrap_or(line).trim();
+        let comment = text.trim_start_matches(['#', '/', '*', '<', '!', '-', ';', '%']);
+        let comment = comment.trim_end_matches(['*', '/', '-', '>']).trim();
+        let (label, name) = comment.rsplit_once(": ").unwrap_or(("", comment));
+        let is_comment = !text.starts_with(comment) && !label.contains(' ') && name.contains('/');
+        (is_comment && file_names(name) == [name]).then_some(name)
+    })
+}
+
 /// The parts of a message, between rules. Lines in fences are no rules, and neither is a line under a heading.
 fn parts(text: &str, mut fence: Fence) -> Vec<&str> {
     let (mut parts, mut start, mut at, mut is_blank) = (Vec::new(), 0, 0, true);
@@ -272,7 +287,7 @@ fn early(text: &str, is_part: bool, edited: impl Fn(&str) -> Option<String>) -> 
     }
     if let Some(diff) = text.strip_prefix("```diff\n").and_then(|rest| rest.strip_suffix("\n```")) {
         let mut call = Call { result: diff.to_owned(), ..Call::new("edit_file") };
-        match edited(diff) {
+        match edited(diff).or_else(|| own_name(diff).map(str::to_owned)) {
             Some(path) => call.set("target_file", path),
             None if is_part => {}
             None => return None,
@@ -504,6 +519,10 @@ fn block(kind: &str, name: &str, text: &str) -> Option<Call> {
     let mut reader = BlockReader { call: Call::new(name), kind, is_list, ..BlockReader::default() };
     reader.read(body);
     let mut call = reader.end();
+    let above = text[..end].split(SUMMARY).next().unwrap_or_default().replacen(DETAILS, "", 1);
+    if !above.trim().is_empty() {
+        call.add_result(above.trim());
+    }
     match label {
         Some((start, _, key)) => call.tell(key, &told[start.len()..]),
         None => call.tell_values(kind, told),
