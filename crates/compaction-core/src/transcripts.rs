@@ -10,13 +10,13 @@ mod amp;
 mod claude_code;
 mod cline;
 mod codex;
-mod codex_screen;
 mod copilot;
 mod cursor;
 mod markdown;
 mod opencode;
 mod openhands;
 mod records;
+mod screen;
 mod shared;
 mod specstory;
 #[cfg(test)]
@@ -80,12 +80,14 @@ pub enum Agent {
     Amp,
     /// A copy of the screen of Codex.
     CodexScreen,
+    /// A copy of the screen of Claude Code.
+    ClaudeScreen,
     /// pi: a session file, which is one of ours.
     Pi,
 }
 
 /// Agents and their names.
-const AGENTS: [(Agent, &str); 13] = [
+const AGENTS: [(Agent, &str); 14] = [
     (Agent::ClaudeCode, "claude-code"),
     (Agent::Codex, "codex"),
     (Agent::OpenCode, "opencode"),
@@ -98,6 +100,7 @@ const AGENTS: [(Agent, &str); 13] = [
     (Agent::Windsurf, "windsurf"),
     (Agent::Amp, "amp"),
     (Agent::CodexScreen, "codex-screen"),
+    (Agent::ClaudeScreen, "claude-screen"),
     (Agent::Pi, "pi"),
 ];
 
@@ -301,7 +304,7 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
         Agent::Aider => markdown::identify_aider(&String::from_utf8_lossy(head), directory, &mut source),
-        Agent::Gemini | Agent::Copilot | Agent::Windsurf | Agent::Amp | Agent::CodexScreen => {
+        Agent::Gemini | Agent::Copilot | Agent::Windsurf | Agent::Amp | Agent::CodexScreen | Agent::ClaudeScreen => {
             markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
         }
         Agent::Cline if !Head::of(head).is_list => {

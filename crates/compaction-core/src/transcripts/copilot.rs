@@ -114,7 +114,10 @@ fn call(text: &str) -> (Json<'static>, Option<String>) {
             let fence = format!("\n{}", &bare[..marks]);
             let whole = if inside.starts_with(&fence[1..]) { 0 } else { inside.len() };
             let end = inside.rfind(&fence).unwrap_or(whole);
-            result = Some(inside[..end].to_owned());
+            // What stands behind the fence belongs to the result, too.
+            let behind = inside[end..].trim_start_matches(['\n', '`']).lines();
+            let behind: Vec<&str> = behind.filter(|line| line.trim() != DETAILS_END).collect();
+            result = Some(format!("{}\n{}", &inside[..end], behind.join("\n")).trim_end().to_owned());
             break;
         }
         if matches!(bare, DETAILS | DETAILS_END) || bare.starts_with("<summary>") {

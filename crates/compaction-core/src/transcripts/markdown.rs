@@ -27,6 +27,8 @@ const EARLY_SPECSTORY: &str = "## SpecStory";
 /// Number of lines at the start that may name the program.
 const FIRST_LINES: usize = 8;
 const RULE: &str = "---";
+/// Beginnings of the lines above the first message of an export.
+const ABOVE: [&str; 8] = [RULE, "#", ">", "<!--", "<sub>", "_Exported on ", "Note: _", "\u{feff}"];
 
 /// Finds the agent that wrote a text with this start.
 pub(super) fn detect(head: &str) -> Option<Agent> {
@@ -162,6 +164,8 @@ pub(super) struct Markdown {
     model: String,
     story: SpecStory,
     shared: Shared,
+    /// Whether no sign tells who said the message.
+    is_guess: bool,
     /// Whether an import ended inside the message. The rest of it is no message of its own.
     is_cut: bool,
     outputs: Outputs,
@@ -206,6 +210,7 @@ impl Markdown {
             model,
             story: SpecStory::default(),
             shared: Shared::default(),
+            is_guess: false,
             is_cut: false,
             outputs: Outputs::default(),
             repeated: None,
@@ -314,10 +319,11 @@ impl Markdown {
             _ => Kind::Assistant,
         };
         self.shared.what = heading.what;
-        if matches!(self.shared.what, What::Tool { .. }) || form == Form::CodexScreen {
+        if matches!(self.shared.what, What::Tool { .. }) || form.marks().is_some() {
             self.push(line);
         }
         self.has_spoken = true;
+        self.is_guess = heading.is_guess;
         self.model = heading.model.unwrap_or_default();
     }
 
@@ -352,6 +358,14 @@ impl Markdown {
         let kind = self.kind;
         let Some(block) = self.block.take() else { return };
         tree.keep(&block);
+        if std::mem::take(&mut self.is_guess) {
+            let author = if kind == Kind::User { "person" } else { "model" };
+            tree.problem(format!("no sign tells who said this; it was taken for words of the {author}"));
+        }
+        let strange = if self.has_spoken { 0 } else { self.text_above(&text) };
+        if strange > 0 {
+            tree.problem(format!("lines above the first message that are in no message: {strange}"));
+        }
         let text = text.trim_matches('\n');
         if kind != Kind::Other && !text.trim().is_empty() {
             self.end_outputs(tree);
@@ -420,9 +434,12 @@ impl Markdown {
     fn add_shared(&mut self, form: Form, text: &str, is_user: bool, tree: &mut Tree) {
         let (mut blocks, mut results) = (Vec::new(), Vec::new());
         for piece in self.shared.pieces(form, text, is_user) {
-            let is_said =
-                matches!(piece, shared::Piece::Text(_) | shared::Piece::Thought(_) | shared::Piece::Harness(_));
-            if is_said && !results.is_empty() {
+            let (is_said, is_alone) = match piece {
+                shared::Piece::Text(_) | shared::Piece::Thought(_) => (true, false),
+                shared::Piece::Call { .. } | shared::Piece::Result { .. } => (false, false),
+                _ => (true, true),
+            };
+            if is_alone || (is_said && !results.is_empty()) {
                 self.add_step(&mut blocks, &mut results, tree);
             }
             match piece {
@@ -431,6 +448,7 @@ impl Markdown {
                 shared::Piece::Thought(text) => blocks.push(thinking_block(&text, None)),
                 shared::Piece::Call { id, name, arguments } => blocks.push(call_block(&id, &name, arguments)),
                 shared::Piece::Harness(text) => tree.add_harness(&text),
+                shared::Piece::Asked(text) => tree.add_user(string(text)),
                 shared::Piece::Failure(text) => {
                     self.add_events(vec![Event::Failure { reason: "error", text }], tree);
                 }
@@ -500,6 +518,17 @@ impl Markdown {
                 }
             }
         }
+    }
+
+    /// Number of lines that no exporter writes above the first message.
+    fn text_above(&self, text: &str) -> usize {
+        let is_known = |line: &str| match self.dialect {
+            Dialect::Aider => true,
+            Dialect::Shared(Form::Amp) if line.contains(": ") => true,
+            Dialect::Shared(Form::OpenCode) if line.contains(":**") => true,
+            _ => line.trim().is_empty() || ABOVE.iter().any(|start| line.starts_with(start)),
+        };
+        text.lines().filter(|line| !is_known(line)).count()
     }
 
     /// Drops the rule at the end of an exported message. Returns whether there was one.

@@ -1,14 +1,15 @@
 //! Transcripts that agents themselves export as Markdown: `/export` of opencode, `/chat share` of Gemini CLI, `/share` of
 //! Copilot CLI, the tasks of Cline and Roo, the conversations of Windsurf and Antigravity, the threads of Amp, and copies of
-//! Codex' screen.
+//! the screens of Codex and Claude Code.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use memchr::memmem::Finder;
 
+use super::screen::{self, Marks, Place};
 use super::specstory::Fence;
 use super::tree::{text_at, value_at};
-use super::{Agent, amp, cline, codex_screen, copilot, windsurf};
+use super::{Agent, amp, cline, copilot, windsurf};
 use crate::formats::node::arguments_object;
 use crate::json::Json;
 
@@ -48,6 +49,7 @@ pub(super) enum Form {
     Windsurf,
     Amp,
     CodexScreen,
+    ClaudeScreen,
 }
 
 /// What a message is.
@@ -75,6 +77,8 @@ pub(super) struct Heading {
     pub(super) is_user: bool,
     pub(super) what: What,
     pub(super) model: Option<String>,
+    /// Whether no sign tells who said it.
+    pub(super) is_guess: bool,
 }
 
 /// A part of a message.
@@ -86,6 +90,8 @@ pub(super) enum Piece {
     Failure(String),
     /// What the program wrote in the name of the person.
     Harness(String),
+    /// What the person said in a message of the program.
+    Asked(String),
     Call {
         id: String,
         name: String,
@@ -110,6 +116,7 @@ impl Form {
             Agent::Windsurf => Some(Self::Windsurf),
             Agent::Amp => Some(Self::Amp),
             Agent::CodexScreen => Some(Self::CodexScreen),
+            Agent::ClaudeScreen => Some(Self::ClaudeScreen),
             _ => None,
         }
     }
@@ -134,10 +141,20 @@ impl Form {
         if amp::thread(head).is_some() {
             return Some(Agent::Amp);
         }
-        if codex_screen::begins(head) {
-            return Some(Agent::CodexScreen);
+        let screens = [(&screen::CODEX, Agent::CodexScreen), (&screen::CLAUDE, Agent::ClaudeScreen)];
+        if let Some((_, agent)) = screens.into_iter().find(|(marks, _)| marks.begins(head)) {
+            return Some(agent);
         }
         Self::Gemini.heading(first).map(|_| Agent::Gemini)
+    }
+
+    /// The signs of a screen.
+    pub(super) fn marks(self) -> Option<&'static Marks> {
+        match self {
+            Self::CodexScreen => Some(&screen::CODEX),
+            Self::ClaudeScreen => Some(&screen::CLAUDE),
+            _ => None,
+        }
     }
 
     /// What a line says if it is the heading of a message.
@@ -156,12 +173,12 @@ impl Form {
             Self::Copilot => copilot::heading(line, false),
             Self::Windsurf => windsurf::heading(line),
             Self::Amp => amp::heading(line),
-            Self::CodexScreen => codex_screen::heading(line),
+            Self::CodexScreen | Self::ClaudeScreen => self.marks()?.line(&mut Place::default(), line),
             Self::Cline => {
                 let is_user = matches!(line, PERSON | RESULTS);
                 let what = if line == REASONING { What::Thought } else { What::Said };
                 let is_heading = is_user || matches!(line, REASONING | ANSWER);
-                is_heading.then_some(Heading { is_user, what, model: None })
+                is_heading.then_some(Heading { is_user, what, ..Heading::default() })
             }
             Self::Gemini => {
                 // Early versions have the sign of the author before the marks of the heading.
@@ -227,7 +244,9 @@ pub(super) struct Shared {
     /// The last line that is not blank, and the one before it.
     last: [String; 2],
     /// Both before the last line. The start of a line can seem to be something else than the line.
-    before: (Quote, Fence, [String; 2]),
+    before: (Quote, Fence, [String; 2], Place),
+    /// Where the last line of a screen stands.
+    place: Place,
     /// Number of calls so far that have no ids.
     calls: u64,
     /// The calls without a result, by their tools.
@@ -247,14 +266,16 @@ impl Shared {
     pub(super) fn line(&mut self, form: Form, line: &str) -> Option<Heading> {
         (self.before.0, self.before.1) = (self.quote, self.fence.clone());
         self.before.2.clone_from(&self.last);
+        self.before.3 = self.place;
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
         // The output of a tool can be an export. It ends before the rule.
         let before = &self.last[usize::from(form == Form::Amp)];
         let is_inside = matches!(self.quote, Quote::Open | Quote::Nested) && before != FENCE;
         let heading = match form {
             Form::Copilot => self.section(line),
+            _ if let Some(marks) = form.marks() => marks.line(&mut self.place, line),
             // These have no rules between messages.
-            Form::Windsurf | Form::Amp | Form::CodexScreen => form.heading(line).filter(|_| !is_inside),
+            Form::Windsurf | Form::Amp => form.heading(line).filter(|_| !is_inside),
             form => form.heading(line).filter(|_| is_behind_rule && !is_inside),
         };
         let label = self.last[1].as_str();
@@ -291,6 +312,7 @@ impl Shared {
     pub(super) fn go_back(&mut self) {
         (self.quote, self.fence) = (self.before.0, self.before.1.clone());
         self.last.clone_from(&self.before.2);
+        self.place = self.before.3;
     }
 
     /// The parts of a message.
@@ -303,7 +325,8 @@ impl Shared {
             Form::Windsurf => windsurf::pieces(self, text),
             Form::Amp if is_user => amp::words(self, text),
             Form::Amp => amp::answer(self, text),
-            Form::CodexScreen => codex_screen::pieces(self, text),
+            Form::CodexScreen => screen::CODEX.pieces(self, text, is_user),
+            Form::ClaudeScreen => screen::CLAUDE.pieces(self, text, is_user),
             Form::Cline if self.what == What::Thought => vec![Piece::Thought(text.to_owned())],
             Form::Cline if is_user => cline::words(self, text),
             Form::Cline => cline::answer(self, text),

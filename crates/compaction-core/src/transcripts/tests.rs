@@ -38,7 +38,9 @@ fn source_of(name: &str, bytes: &[u8]) -> Source {
         let head = &files_of(bytes)[0].1;
         return Source { shape: Shape::Files, ..identify(agent, head, name, "/work") };
     }
-    identify(detect(bytes).unwrap_or_else(|| panic!("{name} is detected")), bytes, name, "/work")
+    let named = name.strip_suffix("-unsigned").and_then(Agent::from_name);
+    let agent = named.or_else(|| detect(bytes)).unwrap_or_else(|| panic!("{name} is detected"));
+    identify(agent, bytes, name, "/work")
 }
 
 fn feed(import: &mut Import, source: &Source, bytes: &[u8]) -> Result<(), TranscriptError> {
@@ -235,6 +237,10 @@ fn an_import_may_end_inside_a_call() {
         "windsurf",
         "amp",
         "codex-screen",
+        "codex-screen-calls",
+        "codex-screen-unsigned",
+        "claude-screen",
+        "claude-screen-early",
     ];
     for name in names {
         let bytes = bytes_of(name);
@@ -251,6 +257,41 @@ fn an_import_may_end_inside_a_call() {
             }
         }
     }
+}
+
+/// Notices of Copilot CLI, and messages of subagents.
+const ONLY_RECORDS: [&str; 3] = ["Info", "(Completed)", "sidechain"];
+
+/// A line without a mark, anywhere in a text for people, stands in a message, or the report names its record. Not so in
+/// aider's outputs and in what [`ONLY_RECORDS`] lists.
+#[test]
+fn words_are_in_a_message_or_reported() {
+    let mut lost = Vec::new();
+    for name in names().into_iter().filter(|name| !name.ends_with("-files")) {
+        let bytes = bytes_of(&name);
+        let source = source_of(&name, &bytes);
+        if source.shape != Shape::Text || source.agent == Agent::Aider {
+            continue;
+        }
+        let text = String::from_utf8(bytes).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (at, inserted) in (0..lines.len()).flat_map(|at| [(at, "zwxq said it\n"), (at, "\nzwxq said it\n\n")]) {
+            let text = [&lines[..at].concat(), inserted, &lines[at..].concat()].concat();
+            let (entries, report, _) = imported(&source, text.as_bytes(), Existing::default());
+            let before = lines[..at].iter().rev().find(|line| line.starts_with("### ") || line.starts_with("_**"));
+            // The label of a result goes over several lines.
+            let is_label = lines[at].contains("] Result:");
+            let is_aside = is_label || before.is_some_and(|line| ONLY_RECORDS.iter().any(|mark| line.contains(mark)));
+            let is_kept = |entry: &&Imported| entry.members.contains(RECORD_TYPE);
+            let is_said = entries.iter().any(|entry| !is_kept(&entry) && entry.members.contains("zwxq"));
+            let mut records = entries.iter().filter(is_kept).filter(|entry| entry.members.contains("zwxq"));
+            let number = records.next().and_then(|entry| Some(KeptRecord::read(&data_of(entry))?.number));
+            if !is_said && !is_aside && !report.problems.iter().any(|(record, _)| Some(*record) == number) {
+                lost.push(format!("{name} {at} {inserted:?} {}", lines[at]));
+            }
+        }
+    }
+    assert!(lost.is_empty(), "{}", lost.join(""));
 }
 
 /// What looks like the start of a part does not make the reading of the rest longer.
@@ -287,6 +328,10 @@ fn marks_without_an_end_lose_nothing() {
         (codex, "  \u{2514} a (+1 -0)\n"),
         (codex, "\u{2022} Ran a\n  \u{2502} b\n"),
         ("\u{203a} a\n\n\u{2022} Explored\n", "  \u{2514} Read a, b\n"),
+        (codex, "\u{2022} Ran a\n  \u{2514}"),
+        (codex, "\u{2022} Explored\n  \u{2514} a\n     b"),
+        ("> a\n\n\u{23fa} A(b)\n  \u{23bf} c\n", "  \u{23bf} with user message: \n"),
+        ("> a\n\n\u{23fa} A(b)\n  \u{23bf} c\n\n\u{23fa} Search(", "a: \"b\", "),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
     ] {
         // So many that reading the rest again for each of them would take minutes.

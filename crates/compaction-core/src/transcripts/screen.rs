@@ -1,0 +1,518 @@
+//! Copies of the screens of Codex and Claude Code. A sign at the start of a line begins what a person, the model or the
+//! program said. The other lines of it are indented.
+//!
+//! The app of Codex copies without signs of persons and of the model. There, words at the start and behind the end of a
+//! turn are the person's up to the first blank line, and all others the model's. The report names such lines.
+
+use super::shared::{Heading, Piece, Shared, What, add_said, line_at};
+use crate::formats::node::{object, string};
+use crate::json::Json;
+
+/// The signs of a program, at the start of lines.
+#[derive(Debug)]
+pub(super) struct Marks {
+    /// Its name in the frame at the start.
+    name: &'static str,
+    person: &'static [&'static str],
+    /// What stands where a person enters something, and the choices of a question.
+    no_words: &'static [&'static str],
+    /// What the model said, and calls.
+    model: &'static [&'static str],
+    thoughts: &'static [&'static str],
+    failures: &'static [&'static str],
+    /// Other lines of the program: approvals, warnings, states, rules, and frames.
+    notices: &'static [&'static str],
+    /// What only this program shows, besides its words in a frame.
+    calls: &'static [&'static str],
+    /// Before what a call gave.
+    output: &'static str,
+    /// The end of a line that stands for calls which the screen does not show.
+    folded: Option<&'static str>,
+    /// Whether all lines of calls are indented or lines of a diff.
+    is_strict: bool,
+}
+
+pub(super) static CODEX: Marks = Marks {
+    name: "OpenAI Codex",
+    person: &["\u{203a} "],
+    no_words: &["Ask Codex to do anything", "1. Yes, proceed", "1. Yes, just this once"],
+    model: &["\u{2022} ", "\u{2717} You canceled ", "\u{2717} You did not approve ", "\u{2717} You rejected "],
+    thoughts: &[],
+    failures: &["\u{25a0} "],
+    notices: &["\u{2714}", "\u{26a0}", "\u{2500}", "\u{256d}", "\u{2502}", "\u{2570}"],
+    calls: &[
+        "\u{2022} Ran ",
+        FAILED,
+        EXPLORED,
+        "\u{2022} Edited ",
+        "\u{2022} Added ",
+        "\u{2022} Deleted ",
+        "\u{2714} You approved codex to ",
+        "\u{2717} You ",
+    ],
+    output: "  \u{2514}",
+    folded: None,
+    is_strict: true,
+};
+
+pub(super) static CLAUDE: Marks = Marks {
+    name: "Claude Code",
+    person: &["\u{276f} ", "\u{276f}\u{a0}", "> ", "! "],
+    no_words: &[],
+    model: &["\u{23fa} ", "\u{25cf} "],
+    thoughts: &["\u{2234} Thinking", "\u{273b} Thinking"],
+    failures: &["\u{23fa} API Error", "\u{25cf} API Error"],
+    notices: &[
+        "\u{273b}",
+        "\u{273d}",
+        "\u{2736}",
+        "\u{2733}",
+        "\u{2722}",
+        "\u{203b}",
+        "\u{b7} ",
+        "\u{23f5}",
+        "\u{258e}",
+        " \u{258e}",
+        " \u{2590}\u{259b}",
+        "\u{2590}\u{259b}",
+        "\u{259d}\u{259c}",
+        "\u{2500}",
+        "\u{2501}",
+        "\u{254c}",
+        "\u{256d}",
+        "\u{2502}",
+        "\u{2570}",
+    ],
+    calls: &["  \u{23bf}"],
+    output: "  \u{23bf}",
+    folded: Some(" to expand)"),
+    is_strict: false,
+};
+
+const FAILED: &str = "\u{2022} Failed (exit ";
+const EXPLORED: &str = "\u{2022} Explored";
+/// What the person refused to run.
+const REFUSED: [&str; 3] = [
+    "\u{2717} You canceled the request to run ",
+    "\u{2717} You did not approve codex to run ",
+    "\u{2717} You rejected the request to run ",
+];
+/// Edits and their tools.
+const EDITS: [(&str, &str); 3] = [("Edited ", "edit_file"), ("Added ", "write_file"), ("Deleted ", "delete_file")];
+/// What was explored, the tools, and their arguments.
+const EXPLORATIONS: [(&str, &str, &str); 3] =
+    [("Read ", "read_file", "path"), ("Search ", "grep", "query"), ("List ", "list_dir", "path")];
+/// Other calls, the tools, and their arguments. Without an output, a call is one line, and no sentence.
+const CALLS: [(&str, &str, &str); 13] = [
+    ("Ran ", SHELL, "command"),
+    ("Updated Plan", "update_plan", ""),
+    ("Viewed image ", "view_image", "path"),
+    ("Viewed Image", "view_image", "path"),
+    ("Searched the web for ", "web_search", "query"),
+    ("Searched the web", "web_search", ""),
+    ("Opened http", "open_page", "url"),
+    ("Called ", "mcp", "call"),
+    ("Started `", "spawn_agent", "agent"),
+    ("Interacted with `", "send_input", "agent"),
+    ("Interrupted `", "interrupt_agent", "agent"),
+    ("Completed `", "wait_agent", "agent"),
+    ("Finished waiting", "wait_agent", ""),
+];
+/// Before the further lines of a command.
+const MORE: &str = "  \u{2502} ";
+/// The end of a turn in copies of the app of Codex.
+const WORKED: &str = "  Worked for ";
+/// The tools of Claude Code on its screen, their names, and the argument that is shown.
+const CLAUDE_CALLS: [(&str, &str, &str); 16] = [
+    ("Bash", "Bash", "command"),
+    ("PowerShell", "PowerShell", "command"),
+    ("Read", "Read", PATH),
+    ("Write", "Write", PATH),
+    ("Update", "Edit", PATH),
+    ("Edit", "Edit", PATH),
+    ("MultiEdit", "MultiEdit", PATH),
+    ("Create", "Write", PATH),
+    ("List", "LS", "path"),
+    ("Search", "Grep", "pattern"),
+    ("Fetch", "WebFetch", "url"),
+    ("Web Search", "WebSearch", "query"),
+    ("Task", "Task", "description"),
+    ("Skill", "Skill", "skill"),
+    ("Update Todos", "TodoWrite", ""),
+    ("Updated plan", "ExitPlanMode", ""),
+];
+const PATH: &str = "file_path";
+const MCP: &str = "MCP)(";
+/// Maximum bytes of the name of a tool.
+const MAX_NAME: usize = 64;
+/// Beginnings of outputs that mean that a call had no success.
+const ERRORS: [&str; 4] = ["Error", "Interrupted", "Tool use rejected", "User rejected"];
+const INTERRUPTED: [&str; 2] = ["Interrupted", "API Error"];
+/// Before the words of a person who refused a call.
+const WITH_WORDS: &str = "with user message: ";
+/// Before what a person chose in a dialogue.
+const ANSWERED: &str = "User answered Claude's questions";
+/// The indentation of what a command printed, and of other lines.
+const DEEP: usize = 4;
+const FLAT: usize = 2;
+const SHELL: &str = "shell";
+/// Number of lines at the start that may name the program in a frame.
+const FRAME_LINES: usize = 8;
+
+/// Where the last line stands.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Place {
+    part: Part,
+    is_behind_blank: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Before the first line.
+    #[default]
+    Start,
+    /// Behind the end of a turn.
+    Turn,
+    /// In words of a person without a sign.
+    Asked,
+    /// In other words.
+    Said,
+    Call,
+    Folded,
+    Notice,
+}
+
+impl Marks {
+    /// Whether a text begins with a part of such a screen and has something that only this program shows.
+    pub(super) fn begins(&self, head: &str) -> bool {
+        let mut lines = head.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
+        let starts = |line: &str, signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
+        let Some(first) = lines.clone().next() else { return false };
+        let is_framed =
+            starts(first, self.notices) && lines.clone().take(FRAME_LINES).any(|line| line.contains(self.name));
+        let is_person = |line: &str| starts(line, self.person);
+        let is_model = |line: &str| starts(line, self.model);
+        match is_framed {
+            true => lines.any(|line| is_person(line) || is_model(line)),
+            false => {
+                let has_call = lines.clone().any(|line| starts(line, self.calls));
+                (is_person(first) || is_model(first)) && has_call && lines.any(is_model)
+            }
+        }
+    }
+
+    /// Reads a line. Returns what it begins.
+    pub(super) fn line(&self, place: &mut Place, line: &str) -> Option<Heading> {
+        let is_blank = line.trim().is_empty();
+        let is_behind_blank = std::mem::replace(&mut place.is_behind_blank, is_blank);
+        if is_blank {
+            return None;
+        }
+        let is_flat = !line.starts_with([' ', '\t']);
+        let said = |is_user, is_guess| Heading { is_user, is_guess, ..Heading::default() };
+        let (heading, part) = self.sign(line, is_behind_blank).or_else(|| match place.part {
+            Part::Start | Part::Turn if is_flat => Some((said(true, true), Part::Asked)),
+            Part::Start => Some((said(false, true), Part::Said)),
+            Part::Asked if is_behind_blank => Some((said(false, true), Part::Said)),
+            Part::Folded if is_behind_blank => Some((said(false, false), Part::Said)),
+            Part::Notice | Part::Folded if is_flat => Some((said(false, false), Part::Said)),
+            Part::Call if is_flat => {
+                let is_diff = line.starts_with(['+', '-']);
+                (is_behind_blank || self.is_strict && !is_diff).then(|| (said(false, false), Part::Said))
+            }
+            _ => None,
+        })?;
+        place.part = part;
+        Some(heading)
+    }
+
+    /// What a line with a sign begins.
+    fn sign(&self, line: &str, is_behind_blank: bool) -> Option<(Heading, Part)> {
+        let starts = |signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
+        let indentation = line.len() - line.trim_start_matches(' ').len();
+        let is_folded = self.folded.is_some_and(|end| line.trim_end().ends_with(end))
+            && (starts(self.model) || indentation == FLAT && is_behind_blank);
+        let (what, part) = if is_folded {
+            (What::Other, Part::Folded)
+        } else if let Some(words) = self.asked(line) {
+            let is_empty = words.trim().is_empty() || self.no_words.iter().any(|start| words.starts_with(start));
+            return Some(match is_empty {
+                true => (Heading { what: What::Other, ..Heading::default() }, Part::Notice),
+                false => (Heading { is_user: true, ..Heading::default() }, Part::Said),
+            });
+        } else if starts(self.failures) {
+            (What::Failure, Part::Said)
+        } else if starts(self.thoughts) {
+            (What::Thought, Part::Notice)
+        } else if starts(self.model) && without_sign(line).starts_with(ANSWERED) {
+            return Some((Heading { is_user: true, ..Heading::default() }, Part::Said));
+        } else if starts(self.model) {
+            (What::Said, if self.is_call(line) { Part::Call } else { Part::Said })
+        } else if self.is_strict && line.starts_with(WORKED) {
+            (What::Other, Part::Turn)
+        } else if starts(self.notices) {
+            (What::Other, Part::Notice)
+        } else {
+            return None;
+        };
+        Some((Heading { what, ..Heading::default() }, part))
+    }
+
+    /// What a person entered in this line.
+    fn asked<'a>(&self, line: &'a str) -> Option<&'a str> {
+        let words = |sign: &&str| line.strip_prefix(*sign).or((line.trim_end() == sign.trim_end()).then_some(""));
+        self.person.iter().find_map(words)
+    }
+
+    /// Whether a line with the sign of the model begins a call.
+    fn is_call(&self, line: &str) -> bool {
+        let words = without_sign(line);
+        match self.is_strict {
+            true => {
+                line.starts_with(EXPLORED)
+                    || line.starts_with(FAILED)
+                    || CALLS.iter().any(|(start, ..)| words.starts_with(start))
+                    || EDITS.iter().any(|(start, _)| is_edit(words, start))
+            }
+            false => words.split_once('(').is_some_and(|(name, _)| is_name(name)),
+        }
+    }
+
+    /// The parts of what stands behind a sign, from the sign on.
+    pub(super) fn pieces(&self, shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
+        match shared.what {
+            What::Failure => vec![Piece::Failure(flattened(without_sign(text), FLAT))],
+            What::Thought => {
+                let thought = flattened(&text[line_at(text, 0).len()..], FLAT);
+                Some(thought).filter(|thought| !thought.is_empty()).map(Piece::Thought).into_iter().collect()
+            }
+            _ if self.is_strict => codex(shared, text, is_user),
+            _ => self.claude(shared, text, is_user),
+        }
+    }
+
+    /// A message of the screen of Claude Code: words or a call, and what the program shows below.
+    fn claude(&self, shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let below = format!("\n{}", self.output);
+        let mut parts = text.split(&below);
+        let said = parts.next().unwrap_or_default();
+        let words = self.asked(said).filter(|_| is_user).unwrap_or(without_sign(said));
+        let outputs: Vec<String> = parts
+            .map(|part| {
+                let indentation = if part.starts_with("  ") { DEEP + 1 } else { DEEP };
+                flattened(part.trim_start_matches([' ', '\u{a0}']), indentation)
+            })
+            .collect();
+        if is_user && words.starts_with(ANSWERED) {
+            let lines: Vec<&str> =
+                std::iter::once(words.trim_end()).chain(outputs.iter().map(String::as_str)).collect();
+            add_said(&mut pieces, &lines.join("\n"), false);
+            return pieces;
+        }
+        if is_user {
+            // A command of the shell keeps its sign.
+            add_said(&mut pieces, &flattened(if said.starts_with("! ") { said } else { words }, FLAT), false);
+        } else if let Some((name, arguments)) = claude_call(words, !outputs.is_empty()) {
+            let is_error = outputs.iter().any(|output| ERRORS.iter().any(|start| output.starts_with(start)));
+            let id = shared.call(&mut pieces, None, &name, arguments);
+            let answers = outputs.iter().filter_map(|output| output.split_once(WITH_WORDS));
+            let asked: Vec<Piece> = answers.map(|(_, words)| Piece::Asked(words.to_owned())).collect();
+            pieces.push(Piece::Result { id, name, texts: outputs, is_error });
+            pieces.extend(asked);
+            return pieces;
+        } else {
+            add_said(&mut pieces, &flattened(words, FLAT), false);
+        }
+        for output in outputs {
+            let is_stop = INTERRUPTED.iter().any(|start| output.starts_with(start));
+            pieces.push(match output.split_once(WITH_WORDS) {
+                Some((_, words)) => Piece::Asked(words.to_owned()),
+                None if is_stop => Piece::Failure(output),
+                None => Piece::Harness(output),
+            });
+        }
+        pieces
+    }
+}
+
+/// The call in `Bash(ls)`, `Search(pattern: "x", path: "y")` or `name - tool (MCP)(…)`. Without an output, only known
+/// tools are called so.
+fn claude_call(words: &str, has_output: bool) -> Option<(String, Json<'static>)> {
+    let words = words.trim();
+    let (name, inside) = words.split_once('(').unwrap_or((words, ")"));
+    let inside = match inside.strip_prefix(MCP) {
+        Some(inside) => inside,
+        None if is_name(name) => inside,
+        None => return None,
+    };
+    let inside = inside.strip_suffix(')').filter(|_| name.len() <= MAX_NAME)?;
+    let known = CLAUDE_CALLS.iter().find(|(shown, ..)| *shown == name);
+    let (name, key) = known.map_or((name.trim_end(), "input"), |(_, name, key)| (*name, *key));
+    if known.is_none() && (!has_output || !words.contains('(')) {
+        return None;
+    }
+    let lines: Vec<&str> = inside.lines().map(str::trim).collect();
+    let arguments = match key {
+        // What stands behind a path tells which lines.
+        PATH => object([(key, string(lines.concat().split(" \u{b7} ").next().unwrap_or_default()))]),
+        _ if inside.is_empty() => object([]),
+        "command" => object([(key, string(lines.join("\n")))]),
+        _ => named_arguments(&lines.join(" "))
+            .unwrap_or_else(|| object([(key, string(lines.join(" ").trim_matches('"')))])),
+    };
+    Some((name.to_owned(), arguments))
+}
+
+/// The arguments in `pattern: "x", limit: 10`.
+fn named_arguments(mut text: &str) -> Option<Json<'static>> {
+    let mut members = Vec::new();
+    while !text.is_empty() {
+        let (key, rest) = text.split_once(": ")?;
+        if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')) {
+            return None;
+        }
+        let (value, rest) = match rest.strip_prefix('"') {
+            Some(quoted) => match quoted.split_once("\", ") {
+                Some(found) => found,
+                None => (quoted.strip_suffix('"')?, ""),
+            },
+            None => rest.split_once(", ").unwrap_or((rest, "")),
+        };
+        members.push((key.to_owned().into(), string(value)));
+        text = rest;
+    }
+    Some(Json::Object(members))
+}
+
+/// Whether this can be the name of a tool: a few words, the first with a capital.
+fn is_name(name: &str) -> bool {
+    let is_word =
+        |word: &str| !word.is_empty() && word.chars().all(|one| one.is_alphanumeric() || "_-:.".contains(one));
+    name.len() <= MAX_NAME
+        && name.starts_with(char::is_uppercase)
+        && name.split(' ').all(is_word)
+        && name.split(' ').count() <= 3
+}
+
+/// The parts of what Codex shows behind a sign.
+fn codex(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let first = line_at(text, 0);
+    let (rest, words) = (&text[first.len()..], without_sign(text));
+    let output = if rest.starts_with(CODEX.output) {
+        Some(0)
+    } else {
+        rest.find(&format!("\n{}", CODEX.output)).map(|at| at + 1)
+    };
+    if is_user {
+        add_said(&mut pieces, &flattened(CODEX.asked(text).unwrap_or(text), FLAT), false);
+    } else if let Some(start) = REFUSED.iter().find(|start| text.starts_with(**start)) {
+        let command = flattened(&text[start.len()..], FLAT).replace('\n', " ");
+        add_call(shared, &mut pieces, SHELL, ("command", &command), &flattened(words, FLAT), true);
+    } else if let Some((start, tool)) = EDITS.iter().find(|(start, _)| is_edit(without_sign(first), start)) {
+        // Several files have a line each.
+        let has_lines = output == Some(0);
+        let several = has_lines.then(|| rest[CODEX.output.len()..].split("\n  \u{2514}").collect());
+        let parts: Vec<&str> = several.unwrap_or_else(|| vec![&words[start.len()..]]);
+        for part in parts {
+            let (name, diff) = part.split_once('\n').unwrap_or((part, ""));
+            let path = name.rsplit_once(" (+").map_or(name, |(path, _)| path);
+            add_call(shared, &mut pieces, tool, ("path", path.trim()), &flattened(diff, DEEP), false);
+        }
+    } else if first.starts_with(EXPLORED) && output == Some(0) {
+        explored(shared, &mut pieces, &rest[CODEX.output.len()..]);
+    } else if let Some((tool, key, argument, state)) = codex_call(words, first, rest, output) {
+        let result = output.map_or("", |at| rest[at + CODEX.output.len()..].trim_start_matches(' '));
+        let result = flattened(result, DEEP);
+        let result = [state, &result].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+        add_call(shared, &mut pieces, tool, (key, &argument), &result, !state.is_empty());
+    } else {
+        add_said(&mut pieces, &flattened(words, FLAT), false);
+    }
+    pieces
+}
+
+/// A call of Codex: its tool, the name and the text of its argument, and how it failed.
+fn codex_call<'a>(
+    words: &'a str,
+    first: &str,
+    rest: &str,
+    output: Option<usize>,
+) -> Option<(&'static str, &'static str, String, &'a str)> {
+    let head = &words[..words.len() - rest.len() + output.unwrap_or(rest.len())];
+    let joined = |text: &str| {
+        let lines = text.lines().map(|line| line.strip_prefix(MORE).unwrap_or(line));
+        lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    };
+    if let Some(end) = head.find(')').filter(|_| first.starts_with(FAILED)) {
+        return Some((SHELL, "command", joined(head[end + 1..].trim_start_matches(' ')), &words[..=end]));
+    }
+    let (start, tool, key) = *CALLS.iter().find(|(start, ..)| head.starts_with(start))?;
+    let argument = &head[start.trim_end_matches(['`', 'h', 't', 'p']).len()..];
+    let is_sentence = argument.trim_end().ends_with(['.', ':', '!', '?', '\u{3002}', '\u{ff1a}']);
+    let is_alone = rest.trim().is_empty() && !is_sentence && tool != SHELL;
+    let is_quoted = !start.ends_with('`') || argument.trim().trim_matches('`').split('`').count() == 1;
+    let is_call = (is_alone || output.is_some()) && is_quoted && (!key.is_empty() || argument.trim().is_empty());
+    is_call.then(|| (tool, key, joined(argument.trim_start_matches(' ')).trim_matches('`').to_owned(), ""))
+}
+
+/// The calls of an exploration. A line with more indentation goes on with the line before.
+fn explored(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
+    let mut items: Vec<String> = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let is_more = at > 0 && line.len() - line.trim_start_matches(' ').len() > DEEP;
+        match items.last_mut().filter(|_| is_more) {
+            Some(item) => *item = format!("{item} {}", line.trim()),
+            None => items.push(line.trim().to_owned()),
+        }
+    }
+    for item in items.iter().filter(|item| !item.starts_with("+ ")) {
+        // `(exit 2)`, `(command exit 2)`
+        let failed = item.rsplit_once(" (").filter(|(_, end)| end.contains("exit ") && end.ends_with(')'));
+        let (item, state) = failed.unwrap_or((item, ""));
+        let state = state.trim_end_matches(')');
+        match EXPLORATIONS.iter().find_map(|(start, tool, key)| Some((item.strip_prefix(start)?, tool, key))) {
+            Some((about, tool, &"path")) => {
+                about
+                    .split(", ")
+                    .for_each(|path| add_call(shared, pieces, tool, ("path", path), state, !state.is_empty()));
+            }
+            Some((about, tool, key)) => add_call(shared, pieces, tool, (key, about), state, !state.is_empty()),
+            None => add_said(pieces, item, false),
+        }
+    }
+}
+
+/// Whether a line tells of an edit, and is not what the model said.
+fn is_edit(line: &str, start: &str) -> bool {
+    let line = line.trim_end();
+    line.starts_with(start) && line.ends_with(')') && line.rsplit_once(" (+").is_some()
+}
+
+fn add_call(
+    shared: &mut Shared,
+    pieces: &mut Vec<Piece>,
+    name: &str,
+    (key, value): (&'static str, &str),
+    result: &str,
+    is_error: bool,
+) {
+    let arguments: Json<'static> = if key.is_empty() { object([]) } else { object([(key, string(value))]) };
+    let id = shared.call(pieces, None, name, arguments);
+    let texts = if result.is_empty() { Vec::new() } else { vec![result.to_owned()] };
+    pieces.push(Piece::Result { id, name: name.to_owned(), texts, is_error });
+}
+
+/// A text without the sign of the model or of the program at its start.
+fn without_sign(text: &str) -> &str {
+    let signs = ["\u{2022} ", "\u{2717} ", "\u{25a0} ", "\u{23fa} ", "\u{25cf} "];
+    signs.iter().find_map(|sign| text.strip_prefix(sign)).unwrap_or(text)
+}
+
+/// A text without the indentation and the blank ends of its lines, and without blank lines around it.
+fn flattened(text: &str, indentation: usize) -> String {
+    let flat = |line: &'_ str| -> usize { line.len() - line.trim_start_matches(' ').len() };
+    let lines = text.split('\n').map(|line| line[flat(line).min(indentation)..].trim_end());
+    lines.collect::<Vec<_>>().join("\n").trim_end().trim_start_matches('\n').to_owned()
+}
