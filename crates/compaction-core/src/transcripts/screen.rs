@@ -111,7 +111,7 @@ const CALLS: [(&str, &str, &str); 13] = [
     ("Searched the web for ", "web_search", "query"),
     ("Searched the web", "web_search", ""),
     ("Opened http", "open_page", "url"),
-    ("Called ", "mcp", "call"),
+    ("Called ", MCP_CALL, "call"),
     ("Started `", "spawn_agent", "agent"),
     ("Interacted with `", "send_input", "agent"),
     ("Interrupted `", "interrupt_agent", "agent"),
@@ -156,6 +156,7 @@ const ANSWERED: &str = "User answered Claude's questions";
 const DEEP: usize = 4;
 const FLAT: usize = 2;
 const SHELL: &str = "shell";
+const MCP_CALL: &str = "mcp";
 /// Number of lines at the start that may name the program in a frame.
 const FRAME_LINES: usize = 8;
 
@@ -449,12 +450,14 @@ fn codex_call<'a>(
         return Some((SHELL, "command", joined(head[end + 1..].trim_start_matches(' ')), &words[..=end]));
     }
     let (start, tool, key) = *CALLS.iter().find(|(start, ..)| head.starts_with(start))?;
-    let argument = &head[start.trim_end_matches(['`', 'h', 't', 'p']).len()..];
-    let is_sentence = argument.trim_end().ends_with(['.', ':', '!', '?', '\u{3002}', '\u{ff1a}']);
-    let is_alone = rest.trim().is_empty() && !is_sentence && tool != SHELL;
-    let is_quoted = !start.ends_with('`') || argument.trim().trim_matches('`').split('`').count() == 1;
-    let is_call = (is_alone || output.is_some()) && is_quoted && (!key.is_empty() || argument.trim().is_empty());
-    is_call.then(|| (tool, key, joined(argument.trim_start_matches(' ')).trim_matches('`').to_owned(), ""))
+    // A beginning can have the first letters of the argument.
+    let from = if key.is_empty() { start.len() } else { start.rfind(' ').map_or(0, |at| at + 1) };
+    let argument = joined(&head[from..]);
+    let is_sentence = argument.ends_with(['.', ':', '!', '?', '\u{3002}', '\u{ff1a}']);
+    let is_alone = rest.trim().is_empty() && !is_sentence && !matches!(tool, SHELL | MCP_CALL);
+    let bare = if start.ends_with('`') { argument.trim_matches('`') } else { &argument };
+    let is_fitting = if key.is_empty() { bare.is_empty() } else { !start.ends_with('`') || !bare.contains('`') };
+    ((is_alone || output.is_some()) && is_fitting).then(|| (tool, key, bare.to_owned(), ""))
 }
 
 /// The calls of an exploration. A line with more indentation goes on with the line before.
@@ -463,7 +466,10 @@ fn explored(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let is_more = at > 0 && line.len() - line.trim_start_matches(' ').len() > DEEP;
         match items.last_mut().filter(|_| is_more) {
-            Some(item) => *item = format!("{item} {}", line.trim()),
+            Some(item) => {
+                item.push(' ');
+                item.push_str(line.trim());
+            }
             None => items.push(line.trim().to_owned()),
         }
     }

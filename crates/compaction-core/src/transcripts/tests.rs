@@ -329,7 +329,7 @@ fn marks_without_an_end_lose_nothing() {
         (codex, "\u{2022} Ran a\n  \u{2502} b\n"),
         ("\u{203a} a\n\n\u{2022} Explored\n", "  \u{2514} Read a, b\n"),
         (codex, "\u{2022} Ran a\n  \u{2514}"),
-        (codex, "\u{2022} Explored\n  \u{2514} a\n     b"),
+        ("\u{203a} a\n\n\u{2022} Explored\n  \u{2514} a\n", "      b\n"),
         ("> a\n\n\u{23fa} A(b)\n  \u{23bf} c\n", "  \u{23bf} with user message: \n"),
         ("> a\n\n\u{23fa} A(b)\n  \u{23bf} c\n\n\u{23fa} Search(", "a: \"b\", "),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
