@@ -43,9 +43,9 @@ const PERSONS_TERM: f32 = 3.0;
 /// Factor for terms of the caller's focus.
 const FOCUS: f32 = 8.0;
 
-/// Factor for statements of earlier compactions. They were chosen because each had terms of its own, so among them
-/// these terms look rarer than they were.
-const EARLIER: f32 = 0.65;
+/// How much text a statement is that an earlier compaction did not store, as a part of one that it stored: short ones
+/// say less.
+const LEFT_OUT: f32 = 0.5;
 
 /// Factors for sentences that need others: those that introduce something, and those whose subject stands before them.
 const INTRODUCTION: f32 = 0.6;
@@ -105,18 +105,19 @@ impl Selection<'_> {
             }
         });
         let mut after = 0;
+        // What earlier compactions did not store stood between the statements that they stored.
+        let is_earlier = |statement: &Statement| statement.position < ledger.vocabulary.first;
+        let earlier = statements.iter().filter(|one| is_earlier(one)).count().max(1);
+        let said_for_each = 1.0 + LEFT_OUT * ledger.left_out.of("statements") as f32 / earlier as f32;
         let mut candidates: Vec<Candidate<'_>> = Vec::with_capacity(statements.len());
         for (index, statement) in statements.iter().enumerate().rev() {
             let terms = vocabulary.terms_of(index);
             let cost = vocabulary.statements[index].units + JOINT;
-            let recency = self.half_life as f32 / (self.half_life + after) as f32;
-            after += cost;
+            let recency = self.half_life as f32 / (self.half_life as f32 + after as f32);
+            let aged = if is_earlier(statement) { (cost as f32 * said_for_each) as usize } else { cost };
+            after = aged.saturating_add(after);
             let is_wanted = !focus.is_empty() && terms.iter().any(|(term, _)| focus.contains(term));
-            let is_earlier = statement.position < ledger.vocabulary.first;
-            let factor = if is_earlier { EARLIER } else { 1.0 }
-                * recency
-                * weight_of(statements, index)
-                * if is_wanted { FOCUS } else { 1.0 };
+            let factor = recency * weight_of(statements, index) * if is_wanted { FOCUS } else { 1.0 };
             let covered = if statement.voice == Voice::Person { COVERED_BY_PERSON } else { COVERED };
             candidates.push(Candidate { terms, factor, covered, cost });
         }
@@ -529,6 +530,28 @@ fn is_name(token: &str) -> bool {
 mod tests {
     use super::*;
     use crate::ledger::Sources;
+
+    #[test]
+    fn what_was_not_stored_ages_what_came_before_it() {
+        let texts =
+            ["`shelf.rs`, `store.rs`, `lamp.rs` and `hall.rs` hold it", "The lamp of the hall burns for the readers"];
+        let statement = |(at, text): (u64, &str)| Statement {
+            voice: Voice::Remark,
+            text: text.to_owned(),
+            number: 2,
+            position: at,
+            sources: Sources::default(),
+        };
+        let chosen = |left_out: u64| {
+            let mut ledger = Ledger { vocabulary: SharedVocabulary::since(3), ..Ledger::default() };
+            ledger.statements = (1..).zip(texts).map(statement).collect();
+            ledger.left_out.add("statements", left_out);
+            let selection = Selection { units: 60, half_life: 400, focus: None, quotes: usize::MAX };
+            selection.choose(&ledger, &[])
+        };
+        assert_eq!((chosen(0), chosen(100)), (vec![0], vec![1]));
+        assert_eq!(chosen(u64::MAX), [1]);
+    }
 
     #[test]
     fn sentences_that_need_others_weigh_less() {
