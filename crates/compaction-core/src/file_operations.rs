@@ -29,6 +29,8 @@ pub struct FileOperations {
     proposed: BTreeSet<String>,
     /// Whether a tool was called or an answer reported an edit.
     has_calls: bool,
+    /// Files that were counted as the format's own agent does, which takes each spelling for a file of its own.
+    counted: HashSet<String>,
     /// Number of the last touch of each path.
     touches: HashMap<String, usize>,
     /// Number of touches.
@@ -57,8 +59,12 @@ impl FileOperations {
                 }
                 for nested in nested_calls {
                     let action = classify(&nested.call, tools);
-                    if is_listed(&nested.call, tools) || !nested.is_error {
+                    let is_listed = is_listed(&nested.call, tools);
+                    if is_listed || !nested.is_error {
                         self.add_all(action.files());
+                    }
+                    if is_listed {
+                        self.count(action.files());
                     }
                 }
             }
@@ -82,6 +88,7 @@ impl FileOperations {
         let action = classify(call, tools);
         if is_listed(call, tools) {
             self.add_all(action.files());
+            self.count(action.files());
         } else if !action.files().is_empty() || matches!(action, ToolAction::OpenFile(_)) {
             action.files().iter().for_each(|file| self.touch(&file.path));
             self.open.insert(call.id.clone(), action);
@@ -100,6 +107,10 @@ impl FileOperations {
 
     fn add_all(&mut self, files: &[FileUse]) {
         files.iter().for_each(|file| self.add(file.access, &file.path));
+    }
+
+    fn count(&mut self, files: &[FileUse]) {
+        self.counted.extend(files.iter().map(|file| file.path.clone()));
     }
 
     /// A deleted file counts as edited: the work changed it.
@@ -123,6 +134,7 @@ impl FileOperations {
     pub fn add_lists(&mut self, lists: &FileLists) {
         self.read.extend(lists.read_files.iter().cloned());
         self.edited.extend(lists.modified_files.iter().cloned());
+        self.counted.extend(lists.read_files.iter().chain(&lists.modified_files).cloned());
         lists.read_files.iter().chain(&lists.modified_files).for_each(|path| self.touch(path));
         self.left_out = self.left_out.saturating_add(lists.left_out);
     }
@@ -199,10 +211,39 @@ impl FileOperations {
     }
 
     fn sorted<'a>(&'a self, done: &'a BTreeSet<String>, accesses: &[FileAccess]) -> Vec<&'a str> {
-        let open = self.open.values().flat_map(ToolAction::files).filter(|file| accesses.contains(&file.access));
-        let mut paths: Vec<&str> = done.iter().chain(open.map(|file| &file.path)).map(String::as_str).collect();
+        let open = || self.open.values().flat_map(ToolAction::files);
+        let known = self.read.iter().chain(&self.written).chain(&self.edited);
+        let spellings = Spellings::among(known.chain(open().map(|file| &file.path)));
+        let spelled = |path: &'a String| {
+            let is_fixed = self.counted.contains(path);
+            spellings.absolute(path).filter(|_| !is_fixed).unwrap_or(path.as_str())
+        };
+        let open = open().filter(|file| accesses.contains(&file.access)).map(|file| &file.path);
+        let mut paths: Vec<&str> = done.iter().chain(open).map(spelled).collect();
         in_order(&mut paths);
         paths
+    }
+}
+
+/// The absolute paths of files, by their ends.
+struct Spellings<'a>(Vec<&'a str>);
+
+impl<'a> Spellings<'a> {
+    fn among(paths: impl Iterator<Item = &'a String>) -> Self {
+        let mut absolute: Vec<&str> = paths.map(String::as_str).filter(|path| path.starts_with('/')).collect();
+        absolute.sort_unstable_by(|one, other| one.bytes().rev().cmp(other.bytes().rev()));
+        absolute.dedup();
+        Self(absolute)
+    }
+
+    /// The only absolute path that ends with a relative one. A bare name matches too many files.
+    fn absolute(&self, path: &str) -> Option<&'a str> {
+        let ends = |own: &str| own.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
+        let end = || path.bytes().rev().chain([b'/']);
+        let from = self.0.partition_point(|own| own.bytes().rev().lt(end()));
+        let mut found = self.0[from..].iter().take_while(|own| ends(own));
+        let one = found.next().filter(|_| path.contains('/') && !path.starts_with('/'))?;
+        found.next().is_none().then_some(*one)
     }
 }
 
@@ -288,6 +329,23 @@ mod tests {
         assert_eq!(lists(std::slice::from_ref(&proposal)), [vec![], vec!["a.py"]]);
         let call = calls(&[("1", "bash", json!({ "command": "ls" }))]);
         assert_eq!(lists(&[proposal, call]), [Vec::<&str>::new(), vec![]]);
+    }
+
+    #[test]
+    fn a_file_has_one_spelling_unless_the_own_agent_counts_two() {
+        let used = |name: &str, key: &str, path: &str| calls(&[(path, name, json!({ key: path }))]);
+        let [absolute, relative] = ["/w/src/a.rs", "src/a.rs"];
+        for order in [[absolute, relative], [relative, absolute]] {
+            let both = order.map(|path| used("Edit", "file_path", path));
+            assert_eq!(lists(&both), [vec![], vec![absolute]], "{order:?}");
+            let own = order.map(|path| used("edit", "path", path));
+            assert_eq!(lists(&own), [vec![], vec![absolute, relative]], "{order:?}");
+        }
+        let read = [used("Edit", "file_path", absolute), used("Read", "file_path", relative)];
+        assert_eq!(lists(&read), [vec![], vec![absolute]]);
+        let several = ["/w/src/a.rs", "/v/src/a.rs", "src/a.rs", "a.rs", "b/src/a.rs"];
+        let several = several.map(|path| used("Edit", "file_path", path));
+        assert_eq!(lists(&several)[1].len(), 5, "it may be either, and a bare name any file");
     }
 
     fn touched(access: FileAccess, paths: impl IntoIterator<Item = String>) -> FileOperations {
