@@ -228,6 +228,14 @@ impl Preparation {
         self.messages_to_summarize.iter().chain(&self.turn_prefix_messages)
     }
 
+    /// Whether the turn prefix has anything to tell: not if it only has messages in the name of a person in which a
+    /// harness tells of the surroundings.
+    pub fn turn_says_anything(&self) -> bool {
+        let is_of_user = |prepared: &PreparedMessage| matches!(prepared.message.body(), Body::User { .. });
+        let prefix = &self.turn_prefix_messages;
+        !prefix.iter().all(is_of_user) || !Ledger::collect(prefix, None, &self.file_tools).is_empty()
+    }
+
     /// The ledger that the previous compaction stored. It is parsed on demand, because most
     /// preparations never need it.
     pub fn previous_ledger(&self) -> Option<Ledger> {

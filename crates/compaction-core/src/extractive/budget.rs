@@ -14,7 +14,7 @@ use crate::entry::EntryId;
 use crate::ledger::finder::{Finder, Pattern};
 use crate::ledger::noise::noise;
 use crate::ledger::notes::{CHANGED, IDENTIFIERS, PATHS, SHOWED, THE_GOAL};
-use crate::ledger::selection::Selection;
+use crate::ledger::selection::{Selection, terms};
 use crate::ledger::text::{clip, clip_clauses, clip_middle, one_line, quote};
 use crate::ledger::{Ledger, NameRecord, Places, Statement, Voice, is_noise, scan};
 use crate::summary::{Section, Sections, SummaryKind, join_split_turn, render_item};
@@ -250,7 +250,7 @@ impl Chooser<'_> {
     }
 
     /// Fills the room that the sections leave with statements, except for a small part for names.
-    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>, checks: &Checks, noise: Vec<bool>) {
+    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>, checks: &Checks, mut noise: Vec<bool>) {
         // Items about the turn that follows are gone in the next summary, so they stand for no statement.
         let lasting = self.chosen.iter().filter(|(_, candidate)| candidate.position < u64::MAX);
         let mut texts: Vec<&str> = lasting.map(|(_, candidate)| candidate.text.as_str()).collect();
@@ -258,6 +258,10 @@ impl Chooser<'_> {
             // The history before the turn tells them.
             let milestones = ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
             texts.extend(milestones.map(|one| one.text.as_str()));
+        }
+        let request = self.chosen.iter().find(|(section, _)| *section == Section::OriginalRequest);
+        if let Some((_, request)) = request {
+            leave_out_request(&request.text, &ledger.statements, &mut noise);
         }
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
@@ -362,6 +366,20 @@ impl Chooser<'_> {
 /// Most UTF-16 units that an item adds: its line, its line end, and the longest list number.
 fn cost(section: Section, item: &str) -> usize {
     utf16_len(&render_item(section, 999, item)) + 1
+}
+
+/// Marks the statements of the first message of a person whose terms stand in its `request`, perhaps with other marks
+/// between them. Statements of others may repeat it for a reason.
+fn leave_out_request(request: &str, statements: &[Statement], is_left_out: &mut [bool]) {
+    let told = terms(request);
+    let Some(position) = statements.iter().find(|one| one.voice == Voice::Person).map(|one| one.position) else {
+        return;
+    };
+    for (statement, is_left_out) in statements.iter().zip(is_left_out) {
+        if statement.voice == Voice::Person && statement.position == position {
+            *is_left_out |= terms(&statement.text).all.is_subset(&told.all);
+        }
+    }
 }
 
 /// Most bytes of a heading that stands before items.

@@ -18,6 +18,7 @@ use crate::tokens::estimate_text;
 mod next;
 mod outcome;
 mod results;
+mod split_turn;
 mod state;
 mod turn_alone;
 
@@ -1277,8 +1278,8 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             wishes.as_str(),
             expect![[r#"
                 Goal: At first: Port the parser to Rust, please
-                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar The printer that was written for the first version of the grammar that was written for the first version of the grammar that was written … that was written for the first version of the grammar is old.
-                InProgress: Working on: the latest request (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
+                Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
+                InProgress: Working on: the latest request, "Now do the printer: - port the layout code to Rust - delete…" (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
                 NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
             "#]],
         ),

@@ -309,6 +309,9 @@ impl<'a> Collector<'a> {
         if self.dialogue.is_repeated(&words) {
             return;
         }
+        if person::tells_surroundings(&text) {
+            return self.read_person(place, "", false);
+        }
         if let Some(report) = person::report(&text) {
             self.read_report(place, report);
         }

@@ -280,6 +280,12 @@ pub(super) fn report(text: &str) -> Option<&str> {
     (is_known() || !is_of_person && is_of_harness()).then_some(inside)
 }
 
+/// Whether a message that is one element and nothing else only tells of the surroundings.
+pub(super) fn tells_surroundings(text: &str) -> bool {
+    let name = text.trim_start().strip_prefix('<').and_then(|tag| tag.split(['>', ' ']).next());
+    name.is_some_and(|name| is_surrounding(name.as_bytes())) && report(text).is_some()
+}
+
 fn is_harness_line(line: &str) -> bool {
     HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start))
 }

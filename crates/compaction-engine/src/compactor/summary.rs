@@ -215,8 +215,8 @@ pub(super) fn jobs(
 ) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let previous_ledger = preparation.previous_ledger().map(Arc::new);
-    let (has_history, has_prefix) =
-        (!preparation.messages_to_summarize.is_empty(), !preparation.turn_prefix_messages.is_empty());
+    let has_history = !preparation.messages_to_summarize.is_empty();
+    let has_prefix = !preparation.turn_prefix_messages.is_empty() && (!has_history || preparation.turn_says_anything());
     // Without new messages in the history, the summary before stands there as it is.
     let repeated = preparation.previous_summary.as_deref().filter(|_| !has_history).map_or(0, estimate_text);
     let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));

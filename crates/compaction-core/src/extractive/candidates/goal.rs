@@ -335,7 +335,7 @@ fn and_then(words: &str, option: Option<String>) -> String {
 }
 
 /// The beginning of an earlier request, in whole sentences where they fit.
-fn begins(request: &str, units: usize) -> String {
+pub(super) fn begins(request: &str, units: usize) -> String {
     let request = task(request).unwrap_or(request);
     // What a person typed before what they pasted says what it is for.
     let own = || sentences(request).take_while(|one| is_prose(one)).map(one_line).collect::<Vec<_>>().join(" ");

@@ -287,9 +287,11 @@ impl Builder<'_> {
             return THE_LATEST.to_owned();
         }
         let units = (self.units / TOLD_PART).clamp(fewest, most);
+        // The context of a turn has its request in full.
+        let is_long = self.turn_request == Some(request) && utf16_len(&one_line(request)) > units;
         match reported(request).filter(|_| is_pasted(request)) {
             Some(problem) => clip(&problem, units),
-            None => told_in(request, units),
+            None => told_in(request, if is_long { units.min(TURN_UNITS.0) } else { units }),
         }
     }
 
@@ -384,7 +386,7 @@ fn is_begun(ledger: &Ledger, announced: &Statement) -> bool {
 
 /// A request in at most `units` UTF-16 units: whole, or the sentences that ask, the first and the last one, then the
 /// others in their order. A sentence that does not fit is cut between words.
-fn told_in(request: &str, units: usize) -> String {
+pub(super) fn told_in(request: &str, units: usize) -> String {
     let whole = one_line(request);
     if utf16_len(&whole) <= units {
         return whole;

@@ -1,13 +1,14 @@
 //! What Goal and In Progress tell of the requests: the first one, the latest one, and what it answers.
 
-use super::Builder;
-use super::goal::{asked, in_full, only_explores, shell_error};
+use super::goal::{asked, begins, in_full, only_explores, shell_error};
 use super::newest_answer::is_question;
+use super::next_steps::told_in;
+use super::{Builder, LONGEST_FIRST};
 use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
 use crate::ledger::cues::{is_substantive, typed};
-use crate::ledger::notes::{CHOSE, LATEST, REJECTED, SAID_OF, WORKING_ON};
+use crate::ledger::notes::{CHOSE, GO_ON, LATEST, REJECTED, SAID_OF, WORKING_ON};
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::topic_scores;
 use crate::ledger::statements::{is_prose, sentences};
@@ -25,9 +26,12 @@ const ANSWER_PART: usize = 80;
 /// Part of a summary that the request of the turn that follows may take, and its fewest and most UTF-16 units. It
 /// stands in full behind the history.
 pub(super) const TURN_PART: usize = 60;
-pub(super) const TURN_UNITS: (usize, usize) = (160, 400);
-/// The same part for Goal, which is read alone.
+pub(super) const TURN_UNITS: (usize, usize) = (160, 240);
+/// Part of a summary that a short one may take in Goal, which is read alone, and its most UTF-16 units.
 const TURN_IN_GOAL: usize = 30;
+pub(super) const LONGEST_IN_GOAL: usize = 400;
+/// How many times as much room the request of a turn has where it stands in full.
+const REQUEST_TIMES: usize = 3;
 /// Most UTF-16 units of a latest request that looks like the prompt of a command.
 const LONGEST_PROCEDURE: usize = 300;
 /// Most UTF-16 units of a request that are compared with the newest statements.
@@ -53,8 +57,13 @@ impl<'a> Builder<'a> {
     /// requests in between.
     pub(super) fn requests(&mut self) {
         if self.kind == SummaryKind::TurnPrefix {
-            if let Some(first) = self.first_request() {
-                let text = in_full(&first.text, self.units);
+            let first = self.first_request();
+            if let Some(before) = self.request_before_turn().filter(|_| first.is_none_or(|first| first.position > 1)) {
+                // The history has its words.
+                let text = format!("{GO_ON}{}", begins(&before.text, LONGEST_FIRST));
+                self.pool.add(Section::Goal, &text, Origin::at(0), Rank::Must);
+            } else if let Some(first) = first {
+                let text = in_full(&first.text, self.units * REQUEST_TIMES);
                 self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
             }
             return;
@@ -66,8 +75,7 @@ impl<'a> Builder<'a> {
         self.earlier_goals(is_latest);
         if let Some(turn) = of_turn {
             let origin = Origin::at(u64::MAX);
-            let (fewest, most) = TURN_UNITS;
-            let line = asked(turn, (self.units / TURN_IN_GOAL).clamp(fewest, most));
+            let line = self.in_goal(turn);
             let item = match self.chosen_option(turn).or_else(|| self.answered_by(turn, u64::MAX)) {
                 Some(answered) => format!("{LATEST}{line} ({answered})"),
                 None => format!("{LATEST}{line}"),
@@ -104,6 +112,22 @@ impl<'a> Builder<'a> {
                 self.pool.add(Section::InProgress, &self.working_on(origin.position), origin, Rank::Focus);
             }
             self.requests_behind(latest);
+        }
+    }
+
+    /// The request before the turn that the ledger is of; `None` if nothing came before it.
+    fn request_before_turn(&self) -> Option<&'a Request> {
+        let before = self.newest.messages.saturating_sub(self.ledger.messages);
+        self.newest.requests.iter().rev().find(|one| one.position <= before && one.position > 0 && one.asks_for_work())
+    }
+
+    /// The request of the turn that follows: whole if it is short, else its sentences that tell most.
+    fn in_goal(&self, turn: &str) -> String {
+        let (fewest, most) = TURN_UNITS;
+        let whole = asked(turn, usize::MAX);
+        match utf16_len(&whole) <= (self.units / TURN_IN_GOAL).clamp(fewest, LONGEST_IN_GOAL) {
+            true => whole,
+            false => told_in(task(turn).unwrap_or(turn), (self.units / TURN_PART).clamp(fewest, most)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::deeds::MOST_CHANGED;
 use super::next_steps::is_of_file;
 use super::plan::STALE_AFTER;
-use super::requests::SHORT_REQUEST;
+use super::requests::{LONGEST_IN_GOAL, SHORT_REQUEST};
 use super::{
     Builder, FileStates, LONGEST_REPEAT, MOST_LATEST, PROGRESS_PART, ROOM_FOR_TWO, milestones, standing_milestones,
 };
@@ -38,6 +38,8 @@ const LONGEST_RESULT: usize = 240;
 const MOST_RUNS: usize = 2;
 /// Most UTF-16 units of such a command, and of the error that it ended with.
 const LONGEST_RUN: usize = 80;
+/// Most UTF-16 units of the first words of a request that name it.
+const LONGEST_NAMED: usize = 60;
 /// Part of a summary that a list of changed files may take, and its fewest and most UTF-16 units.
 pub(super) const FILES_PART: usize = 60;
 const FILE_UNITS: (usize, usize) = (60, 120);
@@ -129,7 +131,12 @@ impl<'a> Builder<'a> {
 
     /// The item of the request at `position`, which is worked on. Goal has its words.
     pub(super) fn working_on(&self, position: u64) -> String {
-        let item = format!("{WORKING_ON}{THE_LATEST}");
+        // Goal has only a part of a long request of a turn, and the others stand far below.
+        let is_long =
+            |turn: &&str| self.turn.is_some() && !self.is_answer && utf16_len(&one_line(turn)) > LONGEST_IN_GOAL;
+        let turn = self.turn_request.filter(is_long).filter(|_| position == u64::MAX && self.units >= ROOM_FOR_TWO);
+        let named = turn.map(|turn| format!(", \"{}\"", clip(&one_line(turn), LONGEST_NAMED))).unwrap_or_default();
+        let item = format!("{WORKING_ON}{THE_LATEST}{named}");
         let done = match self.of_turn() {
             // The request comes from an earlier summary.
             None if position == 0 => Vec::new(),
