@@ -1279,7 +1279,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
-                InProgress: Working on: the latest request, "Now do the printer: - port the layout code to Rust - delete…" (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
+                InProgress: Working on: the latest request, "Now do the printer: port the layout code to Rust delete the…" (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
                 NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
             "#]],
         ),
@@ -1288,7 +1288,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
-                InProgress: Working on: the latest request
+                InProgress: Working on: the latest request, "still the same on my side … ValueError: no rule for `;`…"
                 NextSteps: Go on with: still the same on my side (ValueError: no rule for `;`)
             "#]],
         ),

@@ -546,7 +546,7 @@ mod tests {
             let mut ledger = Ledger { vocabulary: SharedVocabulary::since(3), ..Ledger::default() };
             ledger.statements = (1..).zip(texts).map(statement).collect();
             ledger.left_out.add("statements", left_out);
-            let selection = Selection { units: 60, half_life: 400, focus: None, quotes: usize::MAX };
+            let selection = Selection { units: 70, half_life: 400, focus: None, quotes: usize::MAX };
             selection.choose(&ledger, &[])
         };
         assert_eq!((chosen(0), chosen(100)), (vec![0], vec![1]));

@@ -135,7 +135,9 @@ impl<'a> Builder<'a> {
         let is_long =
             |turn: &&str| self.turn.is_some() && !self.is_answer && utf16_len(&one_line(turn)) > LONGEST_IN_GOAL;
         let turn = self.turn_request.filter(is_long).filter(|_| position == u64::MAX && self.units >= ROOM_FOR_TWO);
-        let named = turn.map(|turn| format!(", \"{}\"", clip(&one_line(turn), LONGEST_NAMED))).unwrap_or_default();
+        let words = turn.map(|turn| clip(&typed(turn, MOST_UNITS), LONGEST_NAMED));
+        let named = words.map(|words| format!(", \"{}\u{2026}\"", words.trim_end_matches(['\u{2026}', ' '])));
+        let named = named.unwrap_or_default();
         let item = format!("{WORKING_ON}{THE_LATEST}{named}");
         let done = match self.of_turn() {
             // The request comes from an earlier summary.
