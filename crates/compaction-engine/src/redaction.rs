@@ -36,6 +36,8 @@ use values::Values;
 const MAX_ROUNDS: usize = 8;
 /// Bytes after which a long text looks again whether it is cancelled.
 const LOOK_BYTES: usize = 1 << 16;
+/// Bytes of a text that are searched for escapes at once.
+const PART_BYTES: usize = 256;
 const MARK: &str = "[redacted:";
 /// Bytes of marks that a text may have beyond its own.
 const MARK_BYTES: usize = 1 << 20;
@@ -191,7 +193,7 @@ impl Redactor {
     fn find(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let plain = Plain::of(text);
         let forms = &self.forms;
-        let mut found = forms.find_at_keywords(&plain.text, cancel);
+        let (mut found, has_passwords) = forms.find_at_keywords(&plain.text, cancel);
         for (rule, compiled) in forms.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
             found.extend(compiled.find(&plain.text).into_iter().map(|range| (rule, range)));
         }
@@ -201,7 +203,7 @@ impl Redactor {
         if let Some(rule) = forms.drawn_keys {
             found.extend(drawn::keys(&plain.text).into_iter().map(|range| (rule, range)));
         }
-        if let Some(rule) = forms.passwords {
+        if let Some(rule) = forms.passwords.filter(|_| has_passwords) {
             found.extend(columns::passwords(&plain.text).into_iter().map(|range| (rule, range)));
         }
         if let Values::Sought(values) = &self.values {
@@ -267,9 +269,12 @@ impl Redactor {
 }
 
 impl Forms {
-    /// The matches of the bundled rules in a text without escapes.
-    fn find_at_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
+    /// The matches of the bundled rules in a text without escapes, and whether it may have a word for a password.
+    fn find_at_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> (Vec<(usize, Range<usize>)>, bool) {
         let mut found = Vec::new();
+        // Those of the last groups are words for passwords, unless the settings disable them.
+        let mut has_passwords =
+            columns::may_name_beyond_keywords(text) || !self.groups.iter().rev().any(Group::names_passwords);
         // After a match, a rule is not tried again before the end of the match.
         let mut done = vec![0; self.rules.len()];
         let mut failures: Vec<Option<Box<Failures>>> = vec![None; self.groups.len()];
@@ -282,6 +287,7 @@ impl Forms {
             }
             let number = self.trials[hit.keyword];
             let (group, state) = (&self.groups[number], &mut states[number]);
+            has_passwords |= group.names_passwords();
             let is_known_to_fail = |failures: &Failures| failures.contain(text, hit.start);
             if is_cancelled || failures[number].as_deref().is_some_and(is_known_to_fail) {
                 return;
@@ -323,7 +329,7 @@ impl Forms {
             }
         });
         self.states.give_back(states);
-        found
+        (found, has_passwords)
     }
 }
 
@@ -408,12 +414,16 @@ impl<'t> Plain<'t> {
     fn of(text: &'t str) -> Self {
         let mut reading =
             Reading { text, plain: Self { text: Cow::Borrowed(text), after_escapes: Vec::new() }, done: 0, looked: 0 };
-        if text.is_ascii() {
-            memchr2_iter(b'\\', b'&', text.as_bytes()).for_each(|at| reading.look(at));
-        } else {
-            let is_start = |byte: &u8| matches!(byte, b'\\' | b'&' | 0xc2 | 0xc5 | 0xe2 | 0xe3 | 0xef);
-            let starts = text.bytes().enumerate().filter(|(_, byte)| is_start(byte));
-            starts.for_each(|(at, _)| reading.look(at));
+        // Most parts of a text are ASCII even where others are not.
+        for (number, part) in text.as_bytes().chunks(PART_BYTES).enumerate() {
+            let start = number * PART_BYTES;
+            if part.is_ascii() {
+                memchr2_iter(b'\\', b'&', part).for_each(|at| reading.look(start + at));
+            } else {
+                let is_start = |byte: &u8| matches!(byte, b'\\' | b'&' | 0xc2 | 0xc5 | 0xe2 | 0xe3 | 0xef);
+                let starts = part.iter().enumerate().filter(|(_, byte)| is_start(byte));
+                starts.for_each(|(at, _)| reading.look(start + at));
+            }
         }
         reading.finish()
     }

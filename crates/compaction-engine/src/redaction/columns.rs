@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use memchr::memchr2;
 use regex::Regex;
 
 use super::check;
@@ -19,6 +20,12 @@ static NAMES: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = "(?i-u:password|passwd|pwd|passwort|mot de passe|senha)|(?i:contraseña|пароль)|密码";
     Regex::new(pattern).expect("the pattern is valid")
 });
+
+/// Whether a text may have one of [`NAMES`] in letters that the keywords of passwords do not have: with a long s, or with
+/// Cyrillic capitals. All others have one of these keywords.
+pub(super) fn may_name_beyond_keywords(text: &str) -> bool {
+    memchr2(0xc5, 0xd0, text.as_bytes()).is_some()
+}
 
 /// What ends a text in JSON, and with it the last row of a table.
 const ENDS: [&str; 4] = ["\"}", "\"]", "\",\"", "\", \""];

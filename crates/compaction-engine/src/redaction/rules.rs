@@ -275,6 +275,11 @@ impl Group {
         self.rules.iter().map(|(index, _)| *index)
     }
 
+    /// Whether its keywords are words for passwords.
+    pub(super) fn names_passwords(&self) -> bool {
+        self.first().check == Check::NamedPassword
+    }
+
     /// Whether its matches depend on more than what stands near the keyword.
     pub(super) fn is_unbounded(&self) -> bool {
         self.first().check == Check::PrivateKey

@@ -123,6 +123,23 @@ fn counts(rule: &str) -> BTreeMap<String, u32> {
     BTreeMap::from([(rule.to_owned(), 1)])
 }
 
+/// Tables are read only where one of these was found.
+#[test]
+fn every_name_of_a_column_of_passwords_has_a_keyword() {
+    let may_have_passwords = |redactor: &Redactor, text: &str| redactor.forms.find_at_keywords(text, None).1;
+    let redactor = Redactor::shared();
+    let names = "password passwd pwd passwort mot_de_passe senha contrase\u{f1}a contra\u{17f}e\u{f1}a \u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} \u{5bc6}\u{7801}";
+    for name in names.split(' ').map(|name| name.replace('_', " ")) {
+        for name in [name.to_uppercase(), name] {
+            assert_eq!(columns::passwords(&format!("user;{name}\nann;tr0ub4dor+3\n")).len(), 1, "{name}");
+            assert!(may_have_passwords(&redactor, &name), "{name}");
+        }
+    }
+    assert!(!may_have_passwords(&redactor, "user;word \u{2014} done"));
+    let own = ExtraRule { name: "password".to_owned(), pattern: "hunter[0-9]".to_owned() };
+    assert!(may_have_passwords(&Redactor::new(&["password".to_owned()], &[own]), "user;password"));
+}
+
 #[test]
 fn every_form_is_redacted() {
     for (rule, prefix, secret, suffix) in secrets() {
