@@ -269,12 +269,14 @@ pub(crate) struct Detail {
     /// Maximum UTF-16 units of each tool result, tool call argument and command output; `None` for the
     /// limits of the format.
     pub(crate) units: Option<usize>,
+    /// Whether the end of a cut tool result or output follows the note about the cut.
+    pub(crate) has_ends: bool,
 }
 
 impl Detail {
-    /// Everything that the format includes, with or without thinking.
+    /// Everything that a request includes, with or without thinking.
     pub(crate) fn full(thinking: Thinking) -> Self {
-        Self { has_thinking: thinking == Thinking::Included, units: None }
+        Self { has_thinking: thinking == Thinking::Included, units: None, has_ends: true }
     }
 
     fn result_units(&self, is_of_person: bool) -> usize {
@@ -285,11 +287,13 @@ impl Detail {
 
 /// Serialises messages as one text. A summarizer then reads a conversation instead of continuing it.
 ///
-/// Takes messages in either format. Parts are joined by a blank line; images are dropped.
+/// Takes messages in either format. Parts are joined by a blank line; images are dropped. Unlike in a request, the end of
+/// a tool result that is cut does not follow: this is the text of the shared format.
 pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message>, thinking: Thinking) -> String {
+    let detail = Detail { has_ends: false, ..Detail::full(thinking) };
     let mut out = Parts::default();
     for message in messages {
-        out.add_body(&message.read_body(), &Detail::full(thinking));
+        out.add_body(&message.read_body(), &detail);
     }
     out.text
 }
@@ -341,7 +345,7 @@ impl Parts<'_> {
                 let is_of_person = || asks_person(tool_name) || is_refusal(&text);
                 if !text.is_empty() {
                     let units = detail.result_units(text.len() > TOOL_RESULT_UNITS && is_of_person());
-                    self.add("Tool result", &self.shortened_with_end(&text, Some(units)));
+                    self.add("Tool result", &self.shortened_output(&text, Some(units), detail));
                 }
             }
             Body::BashExecution(bash) => self.add_bash(bash, detail),
@@ -353,7 +357,7 @@ impl Parts<'_> {
 
     fn add_bash(&mut self, bash: &BashExecution, detail: &Detail) {
         if !bash.exclude_from_context {
-            self.add_user(&bash_text(bash, self.shortened_with_end(&bash.output, detail.units)));
+            self.add_user(&bash_text(bash, self.shortened_output(&bash.output, detail.units, detail)));
         }
     }
 
@@ -389,9 +393,9 @@ impl Parts<'_> {
         self.cut(text, units, 0)
     }
 
-    /// The same, and the end of the rest: outputs of programs end with their totals and their error.
-    fn shortened_with_end<'t>(&self, text: &'t str, units: Option<usize>) -> Cow<'t, str> {
-        self.cut(text, units, units.unwrap_or_default() / END_OF_RESULT)
+    /// The same for an output; in a request the end of the rest, too. Programs print their totals and errors there.
+    fn shortened_output<'t>(&self, text: &'t str, units: Option<usize>, detail: &Detail) -> Cow<'t, str> {
+        self.cut(text, units, if detail.has_ends { units.unwrap_or_default() / END_OF_RESULT } else { 0 })
     }
 
     fn cut<'t>(&self, text: &'t str, units: Option<usize>, end_units: usize) -> Cow<'t, str> {
@@ -634,7 +638,7 @@ mod tests {
             let json =
                 format!("{{\"role\":\"toolResult\",{members},\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}");
             let message = Message::from_json(&json).expect("it is a message");
-            serialize_conversation([&message], Thinking::Excluded)
+            serialize_body(&message.read_body(), &Detail::full(Thinking::Excluded), None)
         };
         let result = |tool: &str, text: &str| shown(tool, text).len();
         let long = "Do it this way. ".repeat(500);
