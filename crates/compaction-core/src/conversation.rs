@@ -14,7 +14,7 @@ use crate::entry::EntryId;
 use crate::json::{Json, RawObject};
 use crate::message::{BashExecution, Block, Body, Content, HARNESS_TYPE, Message, System, ToolCall, blocks_text};
 use crate::projection::{ProjectedEntry, Projection};
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::text::{prefix_utf16, utf16_len};
 use crate::tokens;
 use crate::tools::{asks_person, is_refusal};
 
@@ -239,8 +239,6 @@ fn first_after(positions: &mut VecDeque<usize>, at: usize) -> Option<usize> {
 /// question, the plan that they approved, or why they refused a call. Such words are a request like any other.
 const TOOL_RESULT_UNITS: usize = 2000;
 const PERSON_RESULT_UNITS: usize = 16_000;
-/// The end of a cut result is this part of what is kept of its beginning.
-const END_OF_RESULT: usize = 4;
 
 /// Removes secrets from a text. It runs before a text is cut, because half a secret is not recognised.
 pub trait Redact: Debug + Send + Sync {
@@ -269,14 +267,12 @@ pub(crate) struct Detail {
     /// Maximum UTF-16 units of each tool result, tool call argument and command output; `None` for the
     /// limits of the format.
     pub(crate) units: Option<usize>,
-    /// Whether the end of a cut tool result or output follows the note about the cut.
-    pub(crate) has_ends: bool,
 }
 
 impl Detail {
-    /// Everything that a request includes, with or without thinking.
+    /// Everything that the format includes, with or without thinking.
     pub(crate) fn full(thinking: Thinking) -> Self {
-        Self { has_thinking: thinking == Thinking::Included, units: None, has_ends: true }
+        Self { has_thinking: thinking == Thinking::Included, units: None }
     }
 
     fn result_units(&self, is_of_person: bool) -> usize {
@@ -287,13 +283,11 @@ impl Detail {
 
 /// Serialises messages as one text. A summarizer then reads a conversation instead of continuing it.
 ///
-/// Takes messages in either format. Parts are joined by a blank line; images are dropped. Unlike in a request, the end of
-/// a tool result that is cut does not follow: this is the text of the shared format.
+/// Takes messages in either format. Parts are joined by a blank line; images are dropped.
 pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message>, thinking: Thinking) -> String {
-    let detail = Detail { has_ends: false, ..Detail::full(thinking) };
     let mut out = Parts::default();
     for message in messages {
-        out.add_body(&message.read_body(), &detail);
+        out.add_body(&message.read_body(), &Detail::full(thinking));
     }
     out.text
 }
@@ -345,7 +339,7 @@ impl Parts<'_> {
                 let is_of_person = || asks_person(tool_name) || is_refusal(&text);
                 if !text.is_empty() {
                     let units = detail.result_units(text.len() > TOOL_RESULT_UNITS && is_of_person());
-                    self.add("Tool result", &self.shortened_output(&text, Some(units), detail));
+                    self.add("Tool result", &self.shortened(&text, Some(units)));
                 }
             }
             Body::BashExecution(bash) => self.add_bash(bash, detail),
@@ -357,7 +351,7 @@ impl Parts<'_> {
 
     fn add_bash(&mut self, bash: &BashExecution, detail: &Detail) {
         if !bash.exclude_from_context {
-            self.add_user(&bash_text(bash, self.shortened_output(&bash.output, detail.units, detail)));
+            self.add_user(&bash_text(bash, self.shortened(&bash.output, detail.units)));
         }
     }
 
@@ -390,15 +384,6 @@ impl Parts<'_> {
 
     /// The first `units` UTF-16 units of `text`, with a note about the rest.
     fn shortened<'t>(&self, text: &'t str, units: Option<usize>) -> Cow<'t, str> {
-        self.cut(text, units, 0)
-    }
-
-    /// The same for an output; in a request the end of the rest, too. Programs print their totals and errors there.
-    fn shortened_output<'t>(&self, text: &'t str, units: Option<usize>, detail: &Detail) -> Cow<'t, str> {
-        self.cut(text, units, if detail.has_ends { units.unwrap_or_default() / END_OF_RESULT } else { 0 })
-    }
-
-    fn cut<'t>(&self, text: &'t str, units: Option<usize>, end_units: usize) -> Cow<'t, str> {
         let is_whole = |text: &str| units.is_none_or(|units| prefix_utf16(text, units).len() == text.len());
         if is_whole(text) {
             return Cow::Borrowed(text);
@@ -408,10 +393,8 @@ impl Parts<'_> {
             return text;
         }
         let kept = units.map_or(text.as_ref(), |units| prefix_utf16(&text, units));
-        let rest = &text[kept.len()..];
-        let cut = format!("{kept}\n\n[{} more characters]", utf16_len(rest));
-        let end = suffix_utf16(rest, end_units);
-        Cow::Owned(if end.is_empty() { cut } else { format!("{cut}\n…{end}") })
+        let left_out = utf16_len(&text[kept.len()..]);
+        Cow::Owned(format!("{kept}\n\n[{left_out} more characters]"))
     }
 }
 
@@ -632,28 +615,22 @@ mod tests {
     /// A result is cut, unless it has the words of a person.
     #[test]
     fn answers_of_a_person_are_whole() {
-        let shown = |tool: &str, text: &str| {
+        let result = |tool: &str, text: &str| {
             let text = crate::json::encode_string(text);
             let members = format!("\"toolCallId\":\"1\",\"toolName\":\"{tool}\",\"isError\":false");
             let json =
                 format!("{{\"role\":\"toolResult\",{members},\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}");
             let message = Message::from_json(&json).expect("it is a message");
-            serialize_body(&message.read_body(), &Detail::full(Thinking::Excluded), None)
+            serialize_conversation([&message], Thinking::Excluded).len()
         };
-        let result = |tool: &str, text: &str| shown(tool, text).len();
         let long = "Do it this way. ".repeat(500);
         let refused = format!("The user doesn't want to proceed with this tool use. The user said: {long}");
         assert!(result("ask_followup_question", &long) > 8000);
         assert!(result("AskUserQuestion", &long) > 8000);
         assert!(result("ExitPlanMode", &format!("User has approved your plan.\n{long}")) > 8000);
         assert!(result("edit", &refused) > 8000);
-        assert!(result("read", &long) < 2600);
-        assert!(result("AskUserQuestion", &long.repeat(10)) < 20_100);
-        let ended = |rest: &str| format!("[Tool result]: {}\n\n{rest}", "a".repeat(2000));
-        let output = |rest: &str| shown("bash", &["a".repeat(2000).as_str(), rest].concat());
-        assert_eq!(output("\n3 failed"), ended("[9 more characters]\n…\n3 failed"));
-        let end = format!("{}3 failed", "c".repeat(492));
-        assert_eq!(output(&["b", &end].concat()), ended(&format!("[501 more characters]\n…{end}")));
+        assert!(result("read", &long) < 2100);
+        assert!(result("AskUserQuestion", &long.repeat(10)) < 16_100);
     }
 
     #[test]

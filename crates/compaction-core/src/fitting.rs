@@ -401,11 +401,11 @@ fn least_window(frame: u64, wanted: u64) -> u64 {
 
 /// Steps that shorten a conversation before it is split over several requests.
 const STEPS: [Detail; 5] = [
-    Detail { has_thinking: false, units: None, has_ends: true },
-    Detail { has_thinking: false, units: Some(2000), has_ends: true },
-    Detail { has_thinking: false, units: Some(1000), has_ends: true },
-    Detail { has_thinking: false, units: Some(500), has_ends: true },
-    Detail { has_thinking: false, units: Some(250), has_ends: true },
+    Detail { has_thinking: false, units: None },
+    Detail { has_thinking: false, units: Some(2000) },
+    Detail { has_thinking: false, units: Some(1000) },
+    Detail { has_thinking: false, units: Some(500) },
+    Detail { has_thinking: false, units: Some(250) },
 ];
 
 /// State of the planning.

@@ -253,13 +253,12 @@ const HISTORY: [Heading; 9] = [
     heading(
         "### In Progress",
         Section::InProgress,
-        "- [ ] Each piece of work that is half done, file by file: what is there, what is missing or failed. None if the \
-         person has the word.",
+        "- [ ] Each piece of work that is half done, file by file: what is there, what is missing or failed.",
     ),
     heading(
         "### Blocked",
         Section::Blocked,
-        "- Each problem that still stands in the way, with its exact error or the person's words.",
+        "- Each problem that stands in the way, with its exact error or the person's words.",
     ),
     heading(
         "## Key Decisions",
@@ -269,13 +268,13 @@ const HISTORY: [Heading; 9] = [
     heading(
         "## Next Steps",
         Section::NextSteps,
-        "1. What comes next, in order, with what it needs; first what an order or plan holds and nobody began. A question \
+        "1. What comes next, in order, with what it needs; first what was asked and not begun. A question \
          that waits for the person.",
     ),
     heading(
         "## Critical Context",
         Section::CriticalContext,
-        "- What else the next steps need and no file tells: findings, causes, commands, places, data.",
+        "- What else the work needs and no file says: findings, causes, commands, places, data.",
     ),
 ];
 
