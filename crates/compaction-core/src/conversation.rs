@@ -59,10 +59,6 @@ fn bash_text(bash: &BashExecution, output: Cow<'_, str>) -> String {
 }
 
 fn compaction_summary_text(summary: &str) -> String {
-    if summary.trim().is_empty() {
-        return "Earlier parts of this conversation are no longer shown, and nobody wrote a summary of them."
-            .to_owned();
-    }
     enclosed("Earlier parts of this conversation are no longer shown. This summary stands in their place:", summary)
 }
 

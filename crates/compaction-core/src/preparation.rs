@@ -229,11 +229,14 @@ impl Preparation {
     }
 
     /// Whether the turn prefix has anything to tell: not if it only has messages in the name of a person in which a
-    /// harness tells of the surroundings.
+    /// harness tells of the surroundings. A message without a text counts, because a picture may be all that it has.
     pub fn turn_says_anything(&self) -> bool {
-        let is_of_user = |prepared: &PreparedMessage| matches!(prepared.message.body(), Body::User { .. });
+        let has_text = |prepared: &PreparedMessage| match prepared.message.body() {
+            Body::User { content } => !content.text("").trim().is_empty(),
+            _ => false,
+        };
         let prefix = &self.turn_prefix_messages;
-        !prefix.iter().all(is_of_user) || !Ledger::collect(prefix, None, &self.file_tools).is_empty()
+        !prefix.iter().all(has_text) || !Ledger::collect(prefix, None, &self.file_tools).is_empty()
     }
 
     /// The ledger that the previous compaction stored. It is parsed on demand, because most
@@ -309,8 +312,7 @@ fn conversation(entries: &[ProjectedEntry]) -> impl Iterator<Item = PreparedMess
 }
 
 fn summary_of(compaction: &ProjectedEntry) -> Option<String> {
-    let summary = remove_pinned_entries(&compaction.entry.compaction()?.summary).into_owned();
-    (!summary.trim().is_empty()).then_some(summary)
+    compaction.entry.compaction().map(|compaction| remove_pinned_entries(&compaction.summary).into_owned())
 }
 
 fn details_of(compaction: &ProjectedEntry) -> Option<Box<RawValue>> {

@@ -418,6 +418,8 @@ pub struct Report {
     pub sidechains: u64,
     /// Records that could not be parsed. They are kept.
     pub unreadable: u64,
+    /// Messages of which no sign tells who said them.
+    pub guessed: u64,
     /// Records of unknown kinds, by kind. They are kept.
     pub unknown: BTreeMap<String, u64>,
     /// Records whose parent is missing from the transcript. They follow the previous record.

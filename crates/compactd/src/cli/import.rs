@@ -479,7 +479,8 @@ fn write(
     }
     import.end().map_err(failed)?;
     writer.take(&mut import)?;
-    if !is_update && import.report().messages == 0 && !is_empty_conversation(file, source, import.report()) {
+    let has_speaker = import.report().messages > import.report().guessed;
+    if !is_update && !has_speaker && !is_empty_conversation(file, source, import.report()) {
         return Err(no_messages(&transcript.path, source));
     }
     if writer.has_entries() || !is_update {

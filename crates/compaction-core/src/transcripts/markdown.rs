@@ -360,7 +360,7 @@ impl Markdown {
         tree.keep(&block);
         if std::mem::take(&mut self.is_guess) {
             let author = if kind == Kind::User { "person" } else { "model" };
-            tree.problem(format!("no sign tells who said this; it was taken for words of the {author}"));
+            tree.guess(author);
         }
         let strange = if self.has_spoken { 0 } else { self.text_above(&text) };
         if strange > 0 {

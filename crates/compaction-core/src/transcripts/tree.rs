@@ -250,6 +250,12 @@ impl Tree {
         }
     }
 
+    /// Reports a message of which no sign tells who said it.
+    pub(super) fn guess(&mut self, author: &str) {
+        self.report.guessed += 1;
+        self.problem(format!("no sign tells who said this; it was taken for words of the {author}"));
+    }
+
     /// Adds an entry after the last one.
     pub(super) fn add(&mut self, kind: &'static str, members: &str) -> EntryId {
         let id = self.next_id();
