@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::cut_point::{self, CutPoint, InvalidCut, PendingCall};
 use crate::entry::{Entry, EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
-use crate::ledger::{Collector, Ledger};
+use crate::ledger::{Collector, Ledger, tells_surroundings};
 use crate::message::{Body, Message};
 use crate::pins::remove_pinned_entries;
 use crate::projection::{Edits, ProjectedEntry, Projection};
@@ -229,14 +229,13 @@ impl Preparation {
     }
 
     /// Whether the turn prefix has anything to tell: not if it only has messages in the name of a person in which a
-    /// harness tells of the surroundings. A message without a text counts, because a picture may be all that it has.
+    /// harness tells of the surroundings.
     pub fn turn_says_anything(&self) -> bool {
-        let has_text = |prepared: &PreparedMessage| match prepared.message.body() {
-            Body::User { content } => !content.text("").trim().is_empty(),
+        let is_of_surroundings = |prepared: &PreparedMessage| match prepared.message.body() {
+            Body::User { content } => tells_surroundings(&content.text("")),
             _ => false,
         };
-        let prefix = &self.turn_prefix_messages;
-        !prefix.iter().all(has_text) || !Ledger::collect(prefix, None, &self.file_tools).is_empty()
+        !self.turn_prefix_messages.iter().all(is_of_surroundings)
     }
 
     /// The ledger that the previous compaction stored. It is parsed on demand, because most

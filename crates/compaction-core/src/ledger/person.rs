@@ -281,7 +281,7 @@ pub(super) fn report(text: &str) -> Option<&str> {
 }
 
 /// Whether a message that is one element and nothing else only tells of the surroundings.
-pub(super) fn tells_surroundings(text: &str) -> bool {
+pub(crate) fn tells_surroundings(text: &str) -> bool {
     let name = text.trim_start().strip_prefix('<').and_then(|tag| tag.split(['>', ' ']).next());
     name.is_some_and(|name| is_surrounding(name.as_bytes())) && report(text).is_some()
 }

@@ -491,28 +491,47 @@ mod tests {
 
     use super::*;
 
+    fn said(text: &str, count: usize) -> Vec<PreparedMessage> {
+        let message = Arc::new(Message::user_text(text, None));
+        let said = PreparedMessage { entry_id: EntryId::new("00000001"), message };
+        vec![said; count]
+    }
+
+    fn split(history: Vec<PreparedMessage>, turn: Vec<PreparedMessage>) -> Preparation {
+        Preparation {
+            first_kept_entry_id: EntryId::new("00000002"),
+            messages_to_summarize: history,
+            turn_prefix_messages: turn,
+            is_split_turn: true,
+            tokens_before: 0,
+            previous_summary: None,
+            previous_details: None,
+            file_operations: Default::default(),
+            file_tools: Default::default(),
+            settings: Default::default(),
+            leaf_id: EntryId::new("00000003"),
+        }
+    }
+
+    #[test]
+    fn a_turn_that_begins_with_surroundings_alone_has_no_summary() {
+        let has_job = |turn: &str| {
+            let preparation = split(said("Fix the parser.", 1), said(turn, 2));
+            let jobs = jobs(&preparation, None, &Arc::default(), &Settings::default(), u64::MAX);
+            jobs.iter().any(|job| job.kind == prompts::RequestKind::TurnPrefix)
+        };
+        assert!(!has_job("<environment_details>\nVisible files: a.rs\n</environment_details>"));
+        for said in ["ok", "", "<environment_details>\na.rs\n</environment_details>\nNow the lexer."] {
+            assert!(has_job(said), "{said}");
+        }
+    }
+
     #[test]
     fn the_beginning_of_a_turn_gets_its_share_of_the_room() {
-        let said = |count: usize| -> Vec<PreparedMessage> {
-            let message = Arc::new(Message::user_text(&"word ".repeat(80), None));
-            (0..count)
-                .map(|_| PreparedMessage { entry_id: EntryId::new("00000001"), message: Arc::clone(&message) })
-                .collect()
-        };
         let room = |history, turn, earlier: u64| {
-            let preparation = Preparation {
-                first_kept_entry_id: EntryId::new("00000002"),
-                messages_to_summarize: said(history),
-                turn_prefix_messages: said(turn),
-                is_split_turn: true,
-                tokens_before: 0,
-                previous_summary: (earlier > 0).then(|| "word ".repeat(1_600)),
-                previous_details: None,
-                file_operations: Default::default(),
-                file_tools: Default::default(),
-                settings: Default::default(),
-                leaf_id: EntryId::new("00000003"),
-            };
+            let [history, turn] = [history, turn].map(|count| said(&"word ".repeat(80), count));
+            let previous_summary = (earlier > 0).then(|| "word ".repeat(1_600));
+            let preparation = Preparation { previous_summary, ..split(history, turn) };
             let previous = format!("{{\"compactd\":{{\"ledger\":{{\"version\":1,\"messages\":{earlier}}}}}}}");
             let previous = Ledger::read(&previous).expect("the version is right");
             prefix_room(&preparation, 1_000, Some(&previous))
