@@ -101,21 +101,21 @@ pub const STORED_BYTES: usize = 24 * 1024;
 /// Most source entries that an item keeps: the first one and the latest ones.
 pub const MOST_SOURCES: usize = 4;
 
-/// What the compacted part of a conversation held.
+/// What the compacted part of a conversation contained.
 ///
-/// Positions count messages from 1, over all compactions of the branch; 0 stands for an earlier
+/// Positions count messages from 1, over all compactions of the branch; 0 means an earlier
 /// summary. Lists are ordered by position unless they say otherwise.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ledger {
     /// Messages that were read, including those of earlier compactions.
     pub messages: u64,
-    /// Position of the last complete answer; 0 for none.
+    /// Position of the last complete answer; 0 if there is none.
     pub answered: u64,
     /// Whether the newest answer waits for a tool.
     pub is_waiting: bool,
     /// What people asked, verbatim.
     pub requests: Vec<Request>,
-    /// What was said, sentence by sentence.
+    /// What the conversation stated, one sentence each.
     pub(crate) statements: Vec<Statement>,
     vocabulary: selection::SharedVocabulary,
     /// The newest answer, if this compaction read one.
@@ -128,9 +128,9 @@ pub struct Ledger {
     pub plan: LatestPlan,
     /// Files that tools read or changed.
     pub files: Vec<FileRecord>,
-    /// What the newest calls showed.
+    /// Output of the newest calls.
     pub(crate) results: Vec<results::ShownResult>,
-    /// What the newest changes of each file did, the file that was changed last as the last one.
+    /// What the newest changes did to each file, ordered by each file's last change.
     pub(crate) changes: Vec<results::ShownResult>,
     /// Commands that ran.
     pub commands: Vec<CommandRecord>,
@@ -186,7 +186,8 @@ pub struct Request {
     pub position: u64,
     /// Its role in the conversation.
     pub weight: RequestWeight,
-    /// Whether a complete answer came before the next request, which neither refuses it nor lets the model go on.
+    /// Whether a complete answer came before the next request, and that answer neither refuses this one nor asks to go
+    /// on.
     pub is_answered: bool,
     /// Where it comes from.
     pub sources: Sources,
@@ -236,7 +237,7 @@ pub struct FileRecord {
     pub position: u64,
     /// Position of the last change; 0 if the messages show none.
     pub changed_at: u64,
-    /// The entries that say so.
+    /// The entries that show this.
     pub sources: Sources,
 }
 
@@ -247,7 +248,7 @@ impl FileRecord {
     }
 }
 
-/// A command, or a call of a tool that is about neither a file nor a command.
+/// A command, or a call of a tool that handles neither files nor commands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandRecord {
     /// The command without the parts that only shape its output.
@@ -433,12 +434,12 @@ impl Ledger {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
-    /// Position of the newest change of a file; 0 for none.
+    /// Position of the newest change of a file; 0 if there is none.
     pub(crate) fn changed_at(&self) -> u64 {
         self.files.iter().map(|file| file.changed_at).max().unwrap_or_default()
     }
 
-    /// The same of files that a check may read. A page of documentation breaks no test.
+    /// Like [`Self::changed_at`], but only for files that a check may read. A page of documentation breaks no test.
     pub(crate) fn code_changed_at(&self) -> u64 {
         let is_page = |path: &str| PAGES.iter().any(|ending| path.ends_with(ending));
         let code = self.files.iter().filter(|file| !is_page(&file.path));
@@ -450,7 +451,7 @@ impl Ledger {
         self.requests.last()
     }
 
-    /// Position of the person's last request; 0 for none.
+    /// Position of the person's last request; 0 if there is none.
     pub(crate) fn asked_at(&self) -> u64 {
         self.last_request().map_or(0, |request| request.position)
     }

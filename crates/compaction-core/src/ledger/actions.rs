@@ -1,4 +1,4 @@
-//! What tools did: calls paired with results, and the state of files and commands that follows.
+//! Calls paired with their results, and the state of files and commands that follows from them.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -31,7 +31,7 @@ use crate::tools::{
     running, unapplied,
 };
 
-/// Most files among which the one that a call means is sought by its name.
+/// Most known files that are searched for the one that a call means.
 const MOST_NAMED: usize = 512;
 /// Most commands that are kept: the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
@@ -39,25 +39,26 @@ const MOST_COMMANDS: usize = 400;
 const LONGEST_FAILED: usize = 100;
 /// Most files that are kept: the newest ones.
 const MOST_FILES: usize = 2000;
-/// Most commands that rename files whose names are compared with all files.
+/// Most renaming commands whose file names are compared with all files.
 const MOST_RENAMINGS: usize = 256;
 /// Most lines of an edit that are compared with the edits after it.
 const MOST_ADDED: usize = 400;
-/// UTF-16 units at the end of the words before a call that are searched for the file that it means.
+/// UTF-16 units at the end of the words before a call that are searched for the file of the call.
 const LAST_WORDS: usize = 240;
 /// Deepest level of nested arguments that is searched for these lines.
 const DEEPEST: usize = 6;
-/// Commands that change the branch, and how their results say so.
+/// Commands that change the branch.
 const SWITCHING: &[&str] = &["git checkout", "git switch"];
+/// How their results say so.
 const SWITCHED: &[&str] = &["Switched to ", "HEAD is now at "];
-/// The tool, or the command of a tool, that takes back the last change of a file.
+/// The tool, or the command of a tool, that undoes the last change of a file.
 const UNDO: &str = "undo_edit";
 /// Arguments with the text that an edit replaces.
 pub(super) const REPLACED: &[&str] = &["old", "search", "find", "path", "file"];
 /// Arguments about an edit, unless they have several lines.
 pub(super) const ABOUT: &[&str] = &["command", "description", "explanation", "instruction", "toolsummary"];
 
-/// What the arguments of a call hold.
+/// What the arguments of a call contain.
 pub(super) struct CallContent {
     /// Sentences in its arguments.
     pub(super) sentences: Vec<(Voice, String)>,
@@ -65,7 +66,7 @@ pub(super) struct CallContent {
     pub(super) changes_files: bool,
     /// The plan that it writes down.
     pub(super) plan: Option<Plan>,
-    /// Whether it is a step of the work and no plan or thought.
+    /// Whether it is a step of the work, and not a plan or a thought.
     pub(super) is_step: bool,
 }
 
@@ -76,42 +77,46 @@ pub(super) struct Actions<'a> {
     open: HashMap<String, (SourcePosition<'a>, Subject, ToolAction), TextHashing>,
     files: HashMap<String, FileRecord, TextHashing>,
     commands: HashMap<String, CommandRecord, TextHashing>,
-    /// Files that these messages changed or read, and commands that they ran successfully, as items
-    /// name them.
+    /// Files that these messages changed or read, as items name them.
     changed: HashSet<String, TextHashing>,
+    /// Commands that they ran successfully, as items name them.
     done: HashSet<String, TextHashing>,
-    /// Position of the latest call, of the latest commit, and of the latest change to another branch.
+    /// Position of the latest call.
     last_call: u64,
-    /// Whether the agent has marked a failed command as an error, so that the others have succeeded.
+    /// Whether the agent marks failed commands as errors, so that all others have succeeded.
     tells_failures: bool,
+    /// Position of the latest commit.
     committed_at: u64,
+    /// Position of the latest change to another branch.
     switched_at: u64,
     /// Position of the latest change of a file.
     changed_at: u64,
-    /// Commands that gave a file another name.
+    /// Number of commands that renamed a file.
     renamings: usize,
     lookups: u64,
     /// What open calls change in files, by the ids of the calls.
     adding: HashMap<String, Change<'a>, TextHashing>,
     /// Edits that failed, by their files.
     failed_edits: HashMap<String, FailedEdit, TextHashing>,
-    /// What the calls of the message add that was read last. Many calls of one message may fail.
+    /// The lines that the most recently read message adds. Several of its calls may fail.
     added_lines: Option<AddedLines<'a>>,
-    /// What the newest calls showed, and what they changed.
+    /// What the newest calls showed.
     results: Results<'a>,
+    /// What the newest changes did.
     changes: Changes<'a>,
-    /// Files whose edits appear in answers.
+    /// Files with edits in the text of answers.
     proposed: Vec<(SourcePosition<'a>, String)>,
-    /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
+    /// Whether a tool was called or an edit was reported as done. Then edits in answers prove nothing.
     has_calls: bool,
     /// The directory in which commands run.
     directory: Option<String>,
     /// The end of the newest words of the model.
     words: String,
-    /// The files that were read or changed since a person spoke: the first two.
+    /// The first two files that were read or changed since the person's last message.
     of_turn: Vec<String>,
-    /// Commands that go on in the background, and the calls that read one of them, with its id.
+    /// Commands that still run in the background.
     jobs: Vec<Job>,
+    /// Calls that read the output of such a command, with its id.
     reading: HashMap<String, String, TextHashing>,
     /// Number of messages of the person.
     turns: usize,
@@ -119,11 +124,12 @@ pub(super) struct Actions<'a> {
     newest_runs: VecDeque<String>,
 }
 
-/// Most newest commands that are kept, and most bytes of one of them.
+/// Number of newest commands that are kept.
 const MOST_NEWEST: usize = 8;
+/// Longest command that is kept, in bytes.
 const LONGEST_NEWEST: usize = 2000;
 
-/// A command that goes on in the background.
+/// A command that runs in the background.
 #[derive(Debug, Clone)]
 struct Job {
     id: String,
@@ -132,16 +138,17 @@ struct Job {
     turn: usize,
 }
 
-/// Messages of the person after which a command in the background is not told any more, and most such commands.
+/// Number of messages of the person after which a command in the background is no longer listed.
 const TURNS_OF_JOB: usize = 2;
+/// Most commands in the background.
 const MOST_JOBS: usize = 3;
 
 /// What a call changes in files.
 #[derive(Debug, Clone, Copy)]
 struct Change<'a> {
-    /// The message that holds the call.
+    /// The message that contains the call.
     message: &'a Message,
-    /// Whether it takes back an earlier change.
+    /// Whether it undoes an earlier change.
     undoes: bool,
 }
 
@@ -172,7 +179,7 @@ impl<'a> AddedLines<'a> {
     }
 }
 
-/// An edit that failed and was not made up for.
+/// An edit that failed, and no later edit has replaced it.
 #[derive(Debug, Default, Clone)]
 struct FailedEdit {
     /// The lines that it would have added and that no later edit of the file added.
@@ -184,7 +191,7 @@ struct FailedEdit {
 }
 
 impl FailedEdit {
-    /// Records a later edit of the file. Returns whether it makes up for this one: it adds most of the lines.
+    /// Records a later edit of the file. Returns whether it replaces this one: it adds most of the lines.
     fn retry(&mut self, lines: &[u64]) -> bool {
         self.is_retried = true;
         for line in lines {
@@ -280,7 +287,7 @@ impl<'a> Actions<'a> {
         suffix_utf16(text.trim_end(), LAST_WORDS).clone_into(&mut self.words);
     }
 
-    /// Records words of a person, which begin something new.
+    /// Records words of a person, which begin a new turn.
     pub(super) fn begin_turn(&mut self) {
         self.words.clear();
         self.of_turn.clear();
@@ -289,7 +296,7 @@ impl<'a> Actions<'a> {
         self.jobs.retain(|job| job.turn + TURNS_OF_JOB > turns);
     }
 
-    /// Takes the jobs that `text`, which a harness wrote, tells the end of.
+    /// Removes the jobs that have ended according to `text`, which a harness wrote.
     pub(super) fn note_notice(&mut self, text: &str) {
         self.jobs.retain(|job| job.id.is_empty() || !text.contains(&job.id) || running(text).is_some());
     }
@@ -299,7 +306,7 @@ impl<'a> Actions<'a> {
         std::mem::take(&mut self.jobs).into_iter().map(|job| job.command).collect()
     }
 
-    /// Records that a command goes on behind its result.
+    /// Records that a command keeps running after its result.
     fn go_on_behind(&mut self, id: &str, command: &str) {
         self.jobs.retain(|job| job.command != command);
         if self.jobs.len() == MOST_JOBS {
@@ -308,15 +315,15 @@ impl<'a> Actions<'a> {
         self.jobs.push(Job { id: id.to_owned(), command: command.to_owned(), turn: self.turns });
     }
 
-    /// Ends the job that a call read, unless its result says that it goes on.
+    /// Ends the job whose output a call read, unless the result says that it still runs.
     fn end_read_job(&mut self, call_id: &str, output: &str) {
         if let Some(id) = self.reading.remove(call_id).filter(|_| running(output).is_none()) {
             self.jobs.retain(|job| job.id != id);
         }
     }
 
-    /// The file that a call means which names none: the one that the last words before it name, or else the only one of
-    /// the turn.
+    /// The file that a call means if it names none: the one that the words right before it name, or else the only file
+    /// of the turn.
     fn meant_file(&self) -> Option<String> {
         let is_around = |character: char| character.is_whitespace() || "`'\"()[]<>@,;*".contains(character);
         let named = self.words.split(is_around).map(|word| word.trim_end_matches(['.', ':', '!', '?']));
@@ -324,7 +331,7 @@ impl<'a> Actions<'a> {
         let mut all = named.into_iter();
         match (all.next(), all.next()) {
             (Some(one), None) => {
-                // Each call looks through them, so very many files are not searched.
+                // Each call searches the files, so a very long list is not searched.
                 let all = if self.files.len() <= MOST_NAMED { MOST_NAMED } else { 0 };
                 let mut known = self.files.keys().take(all).filter(|path| is_named(path, one));
                 let path = known.next().filter(|_| known.next().is_none());
@@ -335,7 +342,7 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// A command as it is told, without the way to where it ran.
+    /// A command as items show it, without the change into its directory.
     fn told(&mut self, command: String) -> String {
         let own = without_way(&command, &mut self.directory);
         if own.len() == command.len() { command } else { own.into_owned() }
@@ -346,7 +353,7 @@ impl<'a> Actions<'a> {
         self.open.get(call_id).is_some_and(|(_, _, action)| matches!(action, ToolAction::Ask(_)))
     }
 
-    /// Whether the result of a call may show a plan that the call does not hold.
+    /// Whether the result of a call may show a plan that is not in its arguments.
     pub(super) fn shows_plan(&self, call_id: &str) -> bool {
         self.open.get(call_id).is_some_and(|(_, (_, target), action)| match action {
             ToolAction::Plan(plan) => plan.merges || plan.items.is_empty(),
@@ -359,14 +366,15 @@ impl<'a> Actions<'a> {
         })
     }
 
-    /// Whether a call writes down a whole plan.
+    /// Whether a call writes a whole plan.
     pub(super) fn writes_plan(&self, call_id: &str) -> bool {
         let action = self.open.get(call_id).map(|(_, _, action)| action);
         matches!(action, Some(ToolAction::Plan(plan)) if !plan.merges && !plan.items.is_empty())
     }
 
-    /// Pairs a result with its call and returns the statements that it makes. `message` is the result, if it is a message
-    /// of its own. A result without a call belongs to an earlier part and is ignored. A refusal by the person is not a failure.
+    /// Pairs a result with its call and returns the statements that it makes. `message` is the result, if the result is
+    /// a message of its own. A result without a call belongs to an earlier part and is ignored. A refusal by the person
+    /// is not a failure.
     pub(super) fn end(
         &mut self,
         place: SourcePosition<'a>,
@@ -412,7 +420,7 @@ impl<'a> Actions<'a> {
         if !has_failed {
             let is_shown = match action {
                 ToolAction::Run { .. } | ToolAction::Other => true,
-                // That something was found says nothing without what it is.
+                // A single line only says that something was found.
                 ToolAction::Search => output.trim().contains('\n'),
                 _ => false,
             };
@@ -421,7 +429,7 @@ impl<'a> Actions<'a> {
                     let is_whole = *kind == ActionKind::Write;
                     self.changes.note(path, added.message, Some(call_id), is_whole);
                 }
-                // A file can be read again, and an environment has secrets that no rule knows.
+                // A file can be read again. An environment may contain secrets that no rule recognises.
                 (None, None, Some(message)) if is_shown && !prints_environment(&subject.1) => {
                     self.results.note_output(&subject.1, message);
                 }
@@ -458,7 +466,7 @@ impl<'a> Actions<'a> {
         } else if is_told_as_action(&action) && job.is_none() {
             self.succeed(place, subject, 1, errors);
         }
-        // Other programs print names that are no checks.
+        // Other programs print names that are not checks.
         if let Some(run) = failed_run.filter(|run| purposes(run).iter().any(|purpose| is_goal(purpose))) {
             errors.name_failing(&shown(core_command(&run)), place.position, failing(printed));
         }
@@ -477,8 +485,7 @@ impl<'a> Actions<'a> {
         statements
     }
 
-    /// Follows commits and changes of the branch. A branch that was moved back after a change to it does not lose the
-    /// commits of another one.
+    /// Follows commits and changes of the branch. Moving a branch back does not lose the commits of another branch.
     fn follow_branches(
         &mut self,
         position: u64,
@@ -506,14 +513,14 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Hashes of the lines that a call adds. They are read only where an edit failed.
+    /// Hashes of the lines that a call adds. They are read only if an edit failed.
     fn lines_of(&mut self, change: Change<'a>, call_id: &str) -> Vec<u64> {
         let read = self.added_lines.take().filter(|read| std::ptr::eq(read.message, change.message));
         let read = self.added_lines.insert(read.unwrap_or_else(|| AddedLines::of(change.message)));
         read.by_call.get(call_id).cloned().unwrap_or_default()
     }
 
-    /// Records an edit that failed. The file is blocked until a later edit makes up for it.
+    /// Records an edit that failed. The file is blocked until a later edit replaces the failed one.
     fn fail_edit(
         &mut self,
         place: SourcePosition<'_>,
@@ -529,8 +536,8 @@ impl<'a> Actions<'a> {
         self.fail(place, subject, line, errors);
     }
 
-    /// Records an edit that succeeded. It resolves failed edits of the file if it makes up for them; a file that is
-    /// written as a whole always does.
+    /// Records an edit that succeeded. It resolves the failed edits of the file that it replaces. Writing the whole
+    /// file resolves all of them.
     fn retry(&mut self, kind: ActionKind, path: &str, added: &[u64], errors: &mut Errors) {
         let Some(failed) = self.failed_edits.get_mut(path).filter(|_| kind != ActionKind::Read) else { return };
         if failed.retry(added) || kind == ActionKind::Write {
@@ -539,7 +546,7 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Records that the model ended its turn. Failed edits of files that it edited otherwise since are settled.
+    /// Records that the model ended its turn. A failed edit is settled if a later edit of its file succeeded.
     pub(super) fn end_turn(&mut self, errors: &mut Errors) {
         self.failed_edits.retain(|path, failed| {
             if failed.is_retried {
@@ -559,7 +566,7 @@ impl<'a> Actions<'a> {
         self.open.values().any(|(place, ..)| place.position != self.last_call)
     }
 
-    /// Treats all open calls as successful. This is for branches, whose results are left out.
+    /// Treats all open calls as successful. This is for branches, whose messages have no results.
     pub(super) fn end_all(&mut self, errors: &mut Errors) {
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by(|left, right| (left.1.0.position, &left.0).cmp(&(right.1.0.position, &right.0)));
@@ -578,7 +585,7 @@ impl<'a> Actions<'a> {
             Some(code) if code != 0 => {
                 let error = format!("exit code {code}: {}", error_line(&bash.output));
                 let subject = shown(core_command(&command));
-                // Other programs print names that are no checks.
+                // Other programs print names that are not checks.
                 let is_check = purposes(&command).iter().any(|purpose| is_goal(purpose));
                 self.fail(place, (ActionKind::Run, command), &error, errors);
                 if is_check {
@@ -589,8 +596,7 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Records an error. A lookup without results is not an error, nor is a call that the person
-    /// stopped.
+    /// Records an error. A lookup without results is not an error, and neither is a call that the person interrupted.
     fn fail(&mut self, place: SourcePosition<'_>, (kind, target): Subject, error: &str, errors: &mut Errors) {
         if error == "Command aborted" || error == "Operation aborted" {
             return;
@@ -604,9 +610,9 @@ impl<'a> Actions<'a> {
             }
             return;
         }
-        // A file that could not be read needs no follow-up. An error without words says nothing.
+        // A file that could not be read needs no follow-up. An error without a message says nothing.
         let is_settled = kind == ActionKind::Read || error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
-        // A failure without words would hide the reason of the one before it.
+        // A failure without a message would hide the reason of the one before it.
         if !is_settled {
             errors.repeat_purposes(&purposes_of(kind, &target));
         }
@@ -618,8 +624,8 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Records a success. It resolves the errors of the same command, regardless of how its output was
-    /// shaped, and those of each step of a chain.
+    /// Records a success. It resolves the errors of the same command, however its output was shaped, and those of each
+    /// step of a chain.
     pub(super) fn succeed(
         &mut self,
         place: SourcePosition<'_>,
@@ -727,13 +733,13 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// The files that were changed behind a position.
+    /// The files that were changed after a position.
     pub(super) fn changed_since(&self, position: u64) -> Vec<&str> {
         let changed = self.files.values().filter(|file| file.changed_at > position);
         changed.map(|file| file.path.as_str()).collect()
     }
 
-    /// Position of the latest change of a file; 0 for none.
+    /// Position of the latest change of a file; 0 if there is none.
     pub(super) fn changed_at(&self) -> u64 {
         self.changed_at
     }
@@ -746,7 +752,7 @@ impl<'a> Actions<'a> {
         file
     }
 
-    /// The record of a command or call, touched; `None` for files.
+    /// The record of a command or call, with its position updated; `None` for files.
     fn command(&mut self, kind: ActionKind, core: &str, place: SourcePosition<'_>) -> Option<&mut CommandRecord> {
         if kind.is_of_file() {
             return None;
@@ -820,7 +826,7 @@ impl<'a> Actions<'a> {
         (files.split_off(excess), commands)
     }
 
-    /// Records what an earlier summary tells of the changes of a file.
+    /// Records what an earlier summary says about the changes of a file.
     pub(super) fn note_changes(&mut self, path: &str, text: &str) {
         self.changes.note_earlier(path, text);
     }
@@ -855,8 +861,8 @@ fn purposes_of(kind: ActionKind, target: &str) -> Vec<String> {
     }
 }
 
-/// Passes on the lines that the arguments of a call add to files, of at most `units` UTF-16 units of each text. Short
-/// lines, such as brackets, are in most edits and are left out.
+/// Passes on the lines that the arguments of a call add to files, reading at most `units` UTF-16 units of each text.
+/// Short lines, such as brackets, are in most edits and are skipped.
 pub(super) fn added_by(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnMut(&str)) {
     added_within(arguments, DEEPEST, units, on_line);
 }
@@ -873,7 +879,7 @@ fn added_within(value: &Json<'_>, depth: usize, units: usize, on_line: &mut dyn 
             added_lines(prefix_utf16(text, units)).into_iter().filter(|line| line.len() > 3).for_each(on_line)
         }
         Json::Array(items) if depth > 0 => {
-            // A patch may be an argument of a program, whose name is beside it.
+            // A patch may be an argument of a program whose name is beside it.
             let is_text = |item: &Json<'_>| item.as_str().is_some_and(|text| text.contains('\n'));
             let has_text = items.iter().any(is_text);
             let items = items.iter().filter(|item| !has_text || item.as_str().is_none() || is_text(item));
@@ -902,7 +908,7 @@ fn is_told_as_action(action: &ToolAction) -> bool {
     matches!(action, ToolAction::Run { .. } | ToolAction::OpenFile(_) | ToolAction::Other)
 }
 
-/// A call of a tool whose arguments name no file, with the file that is meant.
+/// A call of a tool whose arguments name no file, with the file that it means.
 fn call_of_file(tool: &str, file: Option<&str>) -> String {
     let tool = one_line(tool);
     file.map_or_else(|| tool.clone(), |file| format!("{tool}({})", one_line(file)))
@@ -917,7 +923,7 @@ fn core_of(kind: ActionKind, target: &str) -> String {
     if kind == ActionKind::Run { core_command(target).to_owned() } else { target.to_owned() }
 }
 
-/// UTF-16 units of a command or an error in an item.
+/// Longest command or error in an item, in UTF-16 units.
 pub(crate) const LONGEST_TEXT: usize = 240;
 
 /// What a call does.
@@ -958,7 +964,7 @@ impl ActionKind {
         }
     }
 
-    /// The verb of an action that did not succeed: `reading`.
+    /// The gerund of an action that did not succeed: `reading`.
     pub(super) fn gerund(self) -> &'static str {
         match self {
             ActionKind::Read => "reading",
@@ -986,8 +992,8 @@ pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
     }
 }
 
-/// A call in at most `units` UTF-16 units, with the texts among its arguments instead of all of them if it is longer. A
-/// piece of its JSON would say less.
+/// A call in at most `units` UTF-16 units. If it is longer, only the texts among its arguments are shown: a fragment of
+/// its JSON would say less.
 pub(crate) fn told_call(call: &str, units: usize) -> String {
     let Some((tool, arguments)) = call.split_once('(').filter(|_| utf16_len(call) > units) else {
         return clip_middle(call, units);
@@ -1001,8 +1007,9 @@ pub(crate) fn told_call(call: &str, units: usize) -> String {
     if texts.is_empty() { clip_middle(tool, units) } else { clip(&told, units) }
 }
 
-/// Most texts of a call that are told, and their UTF-16 units.
+/// Most texts of a call that are shown.
 const MOST_TEXTS: usize = 3;
+/// Longest of these texts, in UTF-16 units.
 const LONGEST_ARGUMENT: usize = 40;
 
 /// A target as it appears in items.

@@ -1,5 +1,5 @@
-//! Answers: what a person says in a few words to a question or an advice of the model. Neither half makes sense alone,
-//! so they become one decision. Words of several languages tell an assent and a refusal.
+//! Answers: what a person says in a few words to a question or to advice of the model. Neither half makes sense alone,
+//! so they become one decision. Words of several languages show an assent or a refusal.
 
 use super::bold::without_bold;
 use super::choices::{chosen, offered, stems};
@@ -18,19 +18,19 @@ use super::text::{
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
-/// Most UTF-16 units of the words of a person, and of what they answer.
+/// Longest reply of a person, in UTF-16 units.
 const LONGEST_REPLY: usize = 160;
-/// Most UTF-16 units of words that only name one of two things. Longer ones ask for something of their own.
+/// Longest reply that only names one of two things, in UTF-16 units. A longer one makes a request of its own.
 const LONGEST_CHOICE: usize = 60;
 const LONGEST_QUESTION: usize = 260;
-/// Last sentences of an answer among which it asks its question.
+/// Number of last sentences of an answer in which its question may be.
 const ASKED_WITHIN: usize = 3;
-/// Most words, or characters of a script without spaces, of an answer that says nothing but yes or no.
+/// Most words, or characters of a script without spaces, of a bare yes or no.
 const BARE_WORDS: usize = 2;
 const BARE_CHARACTERS: usize = 3;
 /// Fewest words of a sentence to which a person may object.
 const FEWEST_OBJECTED: usize = 5;
-/// Most words of a question whose subject stands in the sentence before it.
+/// Most words of a question whose subject is in the sentence before it.
 const POINTING_WORDS: usize = 9;
 /// Most words of a question that only asks whether to go on.
 const ROUTINE_WORDS: usize = 9;
@@ -39,25 +39,25 @@ const SHORTEST_NAME: usize = 4;
 
 /// First words of an assent.
 static ASSENTS: WordList = word_list!("answers: assents");
-/// First words of a refusal. Who does it alone refuses the offer, too.
+/// First words of a refusal. A refusal without other words refuses the offer, too.
 static REFUSALS: WordList = word_list!("answers: refusals");
 /// Words of questions that only ask whether to go on with what was planned.
 static ROUTINE: WordList = word_list!("answers: routine");
-/// Words between two things of which a question lets a person choose one.
+/// Words between two things in a question that lets a person choose one.
 pub(crate) static EITHER: WordList = word_list!("answers: either");
 /// Words of the model's own advice.
 static ADVISING: WordList = word_list!("answers: advising");
-/// Those of them that recommend something.
+/// Those of [`ADVISING`] that recommend something.
 static RECOMMENDING: WordList = word_list!(SPACED, "answers: recommending");
-/// Words that stand for something said before.
+/// Words that refer to something said before.
 static POINTING: WordList = word_list!("answers: pointing");
-/// Words of questions about a choice, with which a question about one of several ways is asked.
+/// Words of questions that ask which of several ways to take.
 static CHOOSING: WordList = word_list!("answers: choosing");
-/// Words of questions that offer to find out whether something is so.
+/// Words of questions that offer to find out whether something is true.
 static CHECKING: WordList = word_list!("answers: checking");
-/// Words of questions about what the person did or sees. Their answer decides nothing.
+/// Words of questions about what the person did or sees. The answer to one decides nothing.
 static FACTS: WordList = word_list!("answers: facts");
-/// Words of questions whether an answer says what was meant, and the last sentences that may ask it.
+/// Words of questions that ask whether the model understood what the person meant.
 static MEANT: WordList = word_list!("answers: meant");
 const MEANT_WITHIN: usize = 6;
 /// Words that only praise what the person said.
@@ -66,14 +66,14 @@ static PRAISE: WordList = word_list!("answers: praise");
 const ASSENT_WORDS: usize = 4;
 const ASSENT_CHARACTERS: usize = 8;
 
-/// What a person says to a question.
+/// The reply of a person to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Assent,
     Refusal,
 }
 
-/// An answer of a person with what it answers.
+/// An answer of a person, with the question or advice.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answered {
     pub(super) item: String,
@@ -83,8 +83,8 @@ pub(super) struct Answered {
     pub(super) is_verdict: bool,
 }
 
-/// The decision in a short message to `answer`, whose end asks or advises; `None` if it asks itself, says something
-/// else, or only agrees to go on.
+/// The decision in a short message to `answer`, which asks or advises at its end. `None` if the message is a question,
+/// is about something else, or only agrees to continue.
 pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let first = sentences(message).next()?;
     let words =
@@ -99,7 +99,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let asked = (all.len().saturating_sub(ASKED_WITHIN)..all.len()).rev().find(|at| is_question(all[*at]));
     let at = match (asked, verdict) {
         (Some(at), _) if FACTS.is_said(all[at]) => return None,
-        // Who only agrees to go on agrees to what was recommended for it, and decides nothing else.
+        // An assent to continue also accepts what was recommended, and decides nothing else.
         (Some(at), Some(Verdict::Assent))
             if is_routine(all[at]) || only_agrees(words, &plain) && !lets_choose(all[at]) =>
         {
@@ -109,19 +109,20 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         (Some(at), None) if utf16_len(words) <= LONGEST_CHOICE && names_one(words, all[at]) => at,
         (None, Some(verdict)) => {
             let advice = all.iter().rposition(|sentence| advises(sentence) && is_sized(sentence));
-            // Who objects to what was said or done says what is wrong with it.
+            // An objection says what is wrong with what was said or done.
             let objected = || all.iter().rposition(|sentence| is_sized(sentence) && says_something(sentence));
-            // Who denies a guess about what is so decides nothing.
+            // The denial of a guess about a fact decides nothing.
             let is_fact = |at: &usize| is_guess(&normalised(all[*at]));
             let objected = || objected().filter(|at| verdict == Verdict::Refusal && says_more && !is_fact(at));
             if advice.is_none() && verdict == Verdict::Refusal && !says_no(words) {
                 return None;
             }
             if advice.is_none() {
-                // It stands by itself, since nothing was asked. An order is a demand, and a report tells a problem.
+                // It is complete by itself because nothing was asked. An order is a constraint, and a report is a
+                // problem.
                 let is_order = || is_constraint(words) && !points_back(words);
                 let what = objected().filter(|_| !reports(words) && !is_order())?;
-                // Words such as `that one` stand for what was said.
+                // Words such as `that one` refer to what was said.
                 let item = match points_back(words) {
                     true => answered_to(&one_line(words), &clip_sentences(&one_line(all[what]), LONGEST_QUESTION)),
                     false => format!("{DECIDED}{}", one_line(words)),
@@ -132,7 +133,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         }
         _ => return None,
     };
-    // Who agrees to an advice agrees to what the answer says first, too.
+    // An assent to advice also accepts what the answer says first.
     let before = match (asked, verdict) {
         (None, Some(Verdict::Assent)) => Some(0),
         _ => at.checked_sub(1).filter(|_| points_back(all[at])),
@@ -147,7 +148,7 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         Some(_) => clip_middle(&question, LONGEST_QUESTION),
         None => clip_sentences(&question, LONGEST_QUESTION),
     };
-    // What stands behind an assent to an advice may be about something else.
+    // Words after an assent to advice may be about something else.
     let is_of_it = || {
         let known = stems(&question);
         stems(words).iter().any(|stem| known.contains(stem))
@@ -163,14 +164,14 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     Some(Answered { item, is_bare, is_verdict: verdict.is_some() })
 }
 
-/// Whether a refusal stands by itself before other words: `no, by date`. A negation goes on: `no me abre el menú`.
+/// Whether a refusal is set apart from the words after it: `no, by date`. A negation is not: `no me abre el menú`.
 fn says_no(words: &str) -> bool {
     let end = words.find([',', '.', ';', ':', '!', '\u{2014}', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}']);
     let first = normalised(&words[..end.unwrap_or(words.len())]);
     points_back(words) || end.is_some() && first.split_whitespace().count() + unspaced(&first) / 3 <= BARE_WORDS
 }
 
-/// The agreement to the newest advice among the sentences before a question whether to go on.
+/// The agreement to the newest recommendation before a question that asks whether to continue.
 fn recommended(before: &[&str]) -> Option<Answered> {
     let at = before.iter().rposition(|sentence| recommends(sentence) && !is_question(sentence))?;
     let is_heading = before[at].trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}']);
@@ -197,11 +198,12 @@ fn is_question(text: &str) -> bool {
         || text.ends_with("ますか\u{3002}")
 }
 
-/// Words of questions at the end of an answer that only invite a person to say more, and most words of such a question.
+/// Words of questions at the end of an answer that only invite a person to say more.
 static COURTESIES: WordList = word_list!("answers: courtesies");
+/// Most words of such a question.
 const COURTESY_WORDS: usize = 20;
 
-/// Whether a sentence only asks if a person wants anything else. Nothing is proposed in it.
+/// Whether a sentence only asks whether the person wants anything else. It proposes nothing.
 pub(crate) fn is_courtesy(sentence: &str) -> bool {
     if !is_question(sentence) {
         return false;
@@ -211,7 +213,7 @@ pub(crate) fn is_courtesy(sentence: &str) -> bool {
     is_short && !has_name(sentence) && COURTESIES.is_said_in(sentence, &words)
 }
 
-/// The sentences of an answer without such questions.
+/// The sentences of an answer without courtesies.
 fn own_sentences(answer: &str) -> Vec<&str> {
     sentences(answer).filter(|one| !is_courtesy(one)).collect()
 }
@@ -235,7 +237,7 @@ fn says_something(sentence: &str) -> bool {
     words.split_whitespace().count() + unspaced(&words) / 3 >= FEWEST_OBJECTED
 }
 
-/// Whether a question only asks whether to go on.
+/// Whether a question only asks whether to continue.
 fn is_routine(question: &str) -> bool {
     let words = normalised(question);
     let count = words.split_whitespace().count() + unspaced(&words) / 3;
@@ -278,19 +280,19 @@ pub(super) fn is_praise(sentence: &str) -> bool {
     words.split_whitespace().count() <= ASSENT_WORDS && PRAISE.words.iter().any(|praise| words.contains(praise))
 }
 
-/// Whether a sentence of the model begins with a praise of what the person said, and so agrees with it.
+/// Whether a sentence of the model begins with praise for what the person said, and so agrees with it.
 pub(crate) fn agrees_with_person(sentence: &str) -> bool {
     PRAISE.begins_in(sentence, ASSENT_WORDS)
 }
 
-/// A sentence of the model without the few words before a dash that only praise what the person said.
+/// A sentence of the model without the few words of praise before a dash.
 fn without_praise(sentence: &str) -> &str {
     let split = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}"].iter().find_map(|dash| sentence.split_once(dash));
     let is_praise = |head: &str| PRAISE.has(normalised(head).trim());
     split.filter(|(head, _)| is_praise(head)).map_or(sentence, |(_, rest)| rest)
 }
 
-/// Whether `answer` asks at its end if it said what the person meant, and `message` does not begin with an assent.
+/// Whether `answer` asks at its end whether it understood the person, and `message` does not begin with an assent.
 pub(super) fn misses(message: &str, answer: &str) -> bool {
     let all: Vec<&str> = sentences(answer).collect();
     let newest = &all[all.len().saturating_sub(MEANT_WITHIN)..];
@@ -298,8 +300,8 @@ pub(super) fn misses(message: &str, answer: &str) -> bool {
     newest.iter().any(asks) && sentences(message).next().and_then(verdict) != Some(Verdict::Assent)
 }
 
-/// Whether an answer offers at its end to find out whether something is so, and a message tells it: it does not agree
-/// and says more than no.
+/// Whether an answer offers at its end to find out whether something is true, and the message says so itself: it does
+/// not agree, and it says more than no.
 pub(super) fn tells_state(message: &str, answer: &str) -> bool {
     let all: Vec<&str> = sentences(answer).collect();
     let newest = &all[all.len().saturating_sub(ASKED_WITHIN)..];
@@ -313,7 +315,7 @@ pub(super) fn tells_state(message: &str, answer: &str) -> bool {
 const LONGEST_UNSPACED: usize = 24;
 
 /// Whether a short message only answers what `answer` asks at its end, or takes one of its options: it agrees, refuses,
-/// lets the model go on or names what was asked about, and gives no other task.
+/// lets the model continue or names what was asked about, and gives no other task.
 pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let message = message.trim();
     let is_long = utf16_len(message) > LONGEST_CHOICE || unspaced(message) > LONGEST_UNSPACED;
@@ -333,7 +335,7 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let asked = asked.into_iter().map(normalised).collect::<String>();
     let known = stems(&asked);
     let is_known = |clause: &str| stems(clause).iter().any(|stem| known.contains(stem));
-    // A task of its own begins with a verb that the answer did not say.
+    // A new task begins with a verb that the answer did not use.
     let gives_task = |clause: &str| {
         let words = normalised(clause);
         let verb = WORK.found_in(&words).next().map(|(_, verb)| verb);
@@ -352,13 +354,13 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     (is_verdict && behind(first) || names()) && clauses.all(behind)
 }
 
-/// Beginnings of sentences by which an answer asks the person to try or to tell something, and their most words. In
-/// languages with the verb at the end, they stand anywhere.
+/// Beginnings of sentences in which an answer asks the person to try or to report something, and the most words of such
+/// a beginning. In languages with the verb at the end, they may be anywhere.
 static TRYING: WordList = word_list!("waiting: trying");
 const TRYING_FIRST: &[&str] = listed!(UNSPACED, "waiting: trying first");
 const TRYING_WORDS: usize = 5;
 
-/// Whether a sentence of an answer asks the person to try or to tell something: `Reload the page`.
+/// Whether a sentence of an answer asks the person to try or to report something: `Reload the page`.
 pub(crate) fn asks_to_try(sentence: &str) -> bool {
     // A name such as `RUN_MODE` begins no order.
     let is_name = || sentence.split_whitespace().next().is_some_and(|first| first.contains(['_', '`', '/', '(', '=']));
@@ -370,7 +372,7 @@ pub(crate) fn asks_to_try(sentence: &str) -> bool {
 /// Beginnings of messages that only permit what the model asked for.
 static PERMITTING: WordList = word_list!("answers: permitting");
 
-/// Whether a message permits something and gives no task, behind `newest` sentences that ask the person for something.
+/// Whether a message permits something and gives no task, after `newest` sentences that ask the person for something.
 fn permits(message: &str, newest: &[&str]) -> bool {
     let words = normalised(message);
     let is_within = |at| PERMITTING.found_in(&words).any(|(start, found)| (start..start + found.len()).contains(&at));
@@ -379,8 +381,8 @@ fn permits(message: &str, newest: &[&str]) -> bool {
     (is_permission || starts_with_piece(message, PERMITTING.pieces)) && newest.iter().any(asks)
 }
 
-/// Whether a message answers the points of a numbered list of `answer` one by one, which asks for something there:
-/// `1. yes 2. it is sharp`. Who gives tasks or asks says something of their own.
+/// Whether a message answers the points of a numbered list in `answer` one by one, if the answer asks for something
+/// there: `1. yes 2. it is sharp`. A message with tasks or questions of its own does not count.
 pub(super) fn answers_points(message: &str, answer: &str) -> bool {
     let message = message.trim();
     let points = numbered(message);
@@ -410,7 +412,7 @@ pub(super) fn answers_points(message: &str, answer: &str) -> bool {
 /// Fewest points of such an answer.
 const FEWEST_POINTS: usize = 2;
 
-/// How many numbers in a row label the points of a message that begins with the first of them.
+/// How many consecutive numbers label the points of a message that begins with the first of them.
 fn numbered(message: &str) -> usize {
     let mut rest = message;
     let mut points = 0;
@@ -429,13 +431,13 @@ fn numbered(message: &str) -> usize {
     }
 }
 
-/// Whether a question is about a choice: it names two things, or a way of which there are others.
+/// Whether a question is about a choice: it names two things, or one of several ways.
 fn lets_choose(question: &str) -> bool {
     let words = normalised(question);
     EITHER.is_said_in(question, &words) || CHOOSING.is_said_in(question, &words)
 }
 
-/// Whether a message names one of the things between which a question lets a person choose.
+/// Whether a message names one of the things that a question lets a person choose between.
 fn names_one(message: &str, question: &str) -> bool {
     let asked = normalised(question);
     if !EITHER.is_in(&asked) {
@@ -446,7 +448,7 @@ fn names_one(message: &str, question: &str) -> bool {
     words.split_whitespace().filter(is_telling).any(|word| has_any(&asked, &[word]))
 }
 
-/// Beginnings of messages that look like a refusal or an assent and are none, in lower case.
+/// Beginnings of messages that look like a refusal or an assent but are neither, in lower case.
 const NO_REFUSALS: &[&str] = listed!(EVERY, "answers: no refusals");
 
 /// Whether a message begins with the word of a refusal or an assent and means something else.
@@ -455,7 +457,7 @@ pub(super) fn is_no_refusal(message: &str) -> bool {
     NO_REFUSALS.iter().any(|words| start.starts_with(words))
 }
 
-/// Characters at the beginning of a message that tell such words.
+/// Longest beginning of a message that is compared with these, in characters.
 const LONGEST_START: usize = 16;
 
 /// Whether a question makes no sense without the sentence before it.
@@ -623,14 +625,14 @@ mod tests {
                     "The user answered \"no, leave that one where it was before\" to: I moved the list of pages to the left side.",
                 ),
             ),
-            // An order is a demand, and a report is about a problem.
+            // An order is a constraint, and a report is about a problem.
             ("don't use popups, just a line of text", "This should resolve the error of the linter.", None),
             ("no, it still crashes when I press the key", "The key opens the menu of the page now.", None),
             // What the person did or sees is a fact.
             ("yes, the live one", "Did you test it on the live page or on the local one?", None),
             ("ja, auf dem Server", "Hast du das auf dem Server getestet oder lokal?", None),
             ("oui, en ligne", "Avez-vous testé la page en ligne ou en local ?", None),
-            // Who agrees to go on agrees to what was recommended.
+            // An assent to continue accepts what was recommended.
             (
                 "yes",
                 "**My recommendation:**\n\n**rabbit** as the queue \u{2014} it needs no other server.\n\nWant me to write a plan?",

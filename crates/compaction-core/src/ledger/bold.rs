@@ -1,13 +1,14 @@
-//! Marks of bold text. A summary has its words without them, but `**` is also a part of globs, powers and names of
-//! arguments, which stay as they are.
+//! Marks of bold text. Summaries omit them, but `**` is also part of globs, powers and names of arguments, which stay
+//! as they are.
 
 use std::borrow::Cow;
 
 /// The mark.
 const MARK: &str = "**";
 
-/// `text`, which is one sentence or line, without the marks of bold words. Marks between backticks stay, and so do those
-/// of globs (`src/**/*.rs`), powers (`2**10`) and arguments (`**kwargs`). Bold text may begin or end outside of `text`.
+/// `text`, which is one sentence or line, without the marks of bold words. Marks between backticks stay, and so do
+/// those of globs (`src/**/*.rs`), powers (`2**10`) and arguments (`**kwargs`). Bold text may begin or end outside
+/// `text`.
 pub(crate) fn without_bold(text: &str) -> Cow<'_, str> {
     let (mut marks, mut open) = (Vec::new(), None);
     for at in places(text) {
@@ -16,7 +17,7 @@ pub(crate) fn without_bold(text: &str) -> Cow<'_, str> {
                 marks.extend([start, at]);
                 open = None;
             }
-            // It began before this sentence, or its mark was taken for that of a list.
+            // It began before this sentence, or its mark was mistaken for that of a list.
             (None, Side::End) if marks.is_empty() || is_last(text, at) => marks.push(at),
             (_, Side::Start | Side::Both) => {
                 marks.extend(open.filter(|start| begins_sentence(text, *start)));
@@ -25,7 +26,7 @@ pub(crate) fn without_bold(text: &str) -> Cow<'_, str> {
             _ => {}
         }
     }
-    // It ends behind this sentence.
+    // It ends after this sentence.
     marks.extend(open.filter(|start| begins_sentence(text, *start)));
     if marks.is_empty() {
         return Cow::Borrowed(text);
@@ -40,7 +41,7 @@ pub(crate) fn without_bold(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The places of marks outside of backticks. A backtick without a second one begins no code.
+/// The places of marks outside backticks. A backtick without a second one does not begin code.
 fn places(text: &str) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -55,7 +56,7 @@ fn places(text: &str) -> impl Iterator<Item = usize> {
                     is_open = true;
                 }
             } else if bytes.get(at) == Some(&b'*') {
-                // Of a longer run, the inner marks are those of italics.
+                // In a longer run, the inner marks are those of italics.
                 let end = bytes[at..].iter().position(|byte| *byte != b'*').map_or(bytes.len(), |length| at + length);
                 at = end;
                 if end - next <= MARK.len() + 1 {
@@ -79,7 +80,7 @@ fn side(text: &str, at: usize) -> Side {
     let before = text[..at].chars().next_back();
     let behind = text[at..].trim_start_matches('*').chars().next();
     let is_space = |one: Option<char>| one.is_none_or(char::is_whitespace);
-    // Bold words of scripts without spaces stand between others.
+    // In scripts without spaces, bold words are between other characters.
     let is_word = |one: Option<char>| one.is_some_and(|one| one.is_ascii_alphanumeric() || one == '_');
     let is_path = |one: Option<char>| one.is_some_and(|one| matches!(one, '/' | '\\'));
     if is_path(before) || is_path(behind) {
@@ -101,7 +102,7 @@ fn is_last(text: &str, at: usize) -> bool {
     !text[at..].contains(char::is_alphanumeric)
 }
 
-/// Whether a mark without a second one stands before a sentence, and not before the name of an argument.
+/// Whether a mark without a second one comes before a sentence, and not before the name of an argument.
 fn begins_sentence(text: &str, at: usize) -> bool {
     let behind = text[at..].trim_start_matches('*');
     !behind.starts_with(|one: char| one.is_ascii_lowercase() || matches!(one, '_' | '.' | ','))

@@ -1,5 +1,5 @@
-//! Causes: the first error that the output of a failed check prints, such as `AssertionError: …`, beside the counts and
-//! names of what failed.
+//! Causes: the first error in the output of a failed check, such as `AssertionError: …`. It is shown beside the counts
+//! and names of what failed.
 
 use std::sync::LazyLock;
 
@@ -8,9 +8,9 @@ use aho_corasick::AhoCorasick;
 use super::finder::automaton;
 use super::text::{clip, one_line};
 
-/// Begins the lines of an error as pytest prints them.
+/// Comes before each line of an error in the output of pytest.
 pub(super) const MARGIN: &str = "E  ";
-/// Texts without one of which a line is no error.
+/// A line with none of these texts is not an error.
 const MARKS: [&str; 6] = ["Error", "Exception", "error[", "assertion ", "assert ", "Failure"];
 static MARKED: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(MARKS, false));
 /// Most UTF-16 units of an error.

@@ -1,5 +1,5 @@
-//! What the newest changes of each file added and replaced, as far as later changes left it: names of definitions, values
-//! with those that they replace, and the most telling lines of all else.
+//! What the newest changes of each file added and replaced, unless later changes undid it: names of definitions,
+//! replaced values with their new ones, and the most informative of the other lines.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -15,40 +15,51 @@ use crate::message::{Body, Message, blocks_text};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{FileChange, changes_in_text};
 
-/// Most changes that are read: the newest ones. Most of one file, and most lines of one of them.
+/// Number of newest changes that are read.
 const MOST_CALLS: usize = 64;
+/// Most parts that are kept for one file.
 const MOST_OF_FILE: usize = 24;
+/// Most lines of one change that are read.
 const MOST_LINES: usize = 160;
 /// UTF-16 units of a change that are read.
 const MOST_READ: usize = 6_000;
-/// Most files that are told, most files that one call changes, and most texts of one object among its arguments.
+/// Most files that are listed.
 const MOST_FILES: usize = 256;
+/// Most files that one call changes.
 const MOST_OF_CALL: usize = 32;
+/// Most texts of one object in the arguments of a call.
 const MOST_TEXTS: usize = 16;
 /// Levels of the arguments of a call that are searched for texts.
 const DEEPEST: usize = 6;
-/// Most lines of a change that are compared with those that they may replace, and bytes of such a line.
+/// Most lines of a change that are compared with those that they may replace.
 const MOST_COMPARED: usize = 24;
+/// Longest line that is compared, in bytes.
 const LONGEST_COMPARED: usize = 400;
-/// Percent of the longer one of two lines that both have at their ends, if one replaces the other.
+/// A line replaces another one if their common ends are at least this percentage of the longer one.
 const SAME_PERCENT: usize = 35;
-/// Most UTF-16 units of each side of a replacement, of the words before it, of a line, and of all that is told of a file.
+/// Longest side of a replacement, in UTF-16 units.
 const LONGEST_SIDE: usize = 60;
+/// Longest text that is shown before a replacement, in UTF-16 units.
 const LONGEST_BEFORE: usize = 16;
+/// Longest line that is quoted, in UTF-16 units.
 const LONGEST_LINE: usize = 80;
+/// Longest description of one file, in UTF-16 units.
 const LONGEST: usize = 300;
-/// Most UTF-16 units of the names of definitions, and most other lines of a file.
+/// Most UTF-16 units for the names of definitions.
 const LONGEST_NAMES: usize = 160;
+/// Most other lines of one file.
 const MOST_OTHER: usize = 2;
-/// Fewest bytes of a line that says something.
+/// Shortest line that says something, in bytes.
 const SHORTEST_LINE: usize = 4;
-/// Start the names of definitions, the number of those that are not told, the lines that were taken out, and those that
-/// say what is left to do.
+/// Comes before the names of definitions.
 const ADDS: &str = "adds ";
+/// Comes before the number of names that are left out.
 const AND_MORE: &str = " and ";
+/// Comes before a line that was removed.
 const TAKES_OUT: &str = "takes out ";
+/// Comes before a line that says what is left to do.
 const LEFT_OPEN: &str = "left open: ";
-/// Stands between what was there and what replaces it.
+/// Comes between what was there and what replaces it.
 const BECAME: &str = " \u{2192} ";
 const SEPARATOR: &str = "; ";
 
@@ -57,19 +68,19 @@ const SEPARATOR: &str = "; ";
 struct Change<'a> {
     /// The first file that it names, as items show it.
     path: String,
-    /// The answer that holds it.
+    /// The answer that contains it.
     message: &'a Message,
     /// The id of the call; `None` for blocks in the text of the answer.
     call: Option<String>,
-    /// Whether nothing of what was in the file before is left.
+    /// Whether it replaced all that was in the file before.
     is_whole: bool,
 }
 
-/// The newest changes, with the messages that hold them.
+/// The newest changes, with the messages that contain them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Changes<'a> {
     newest: VecDeque<Change<'a>>,
-    /// Those of earlier compactions.
+    /// Changes from earlier compactions.
     earlier: Vec<ShownResult>,
 }
 
@@ -78,13 +89,13 @@ impl<'a> Changes<'a> {
         self.earlier = earlier.to_vec();
     }
 
-    /// Adds what an earlier summary tells of a file.
+    /// Adds what an earlier summary says about a file.
     pub(super) fn note_earlier(&mut self, path: &str, text: &str) {
         self.earlier.push(ShownResult::restored(path, text));
     }
 
-    /// Records that `message` changed the file `path`, by the call with the id `call` or else by blocks in its text.
-    /// `is_whole` says that it wrote or deleted the whole file.
+    /// Records that `message` changed the file `path`: in the call with the id `call`, or in a block of its text.
+    /// `is_whole` says that the change wrote or deleted the whole file.
     pub(super) fn note(&mut self, path: &str, message: &'a Message, call: Option<&str>, is_whole: bool) {
         if self.newest.len() >= MOST_CALLS {
             self.newest.pop_front();
@@ -92,7 +103,7 @@ impl<'a> Changes<'a> {
         self.newest.push_back(Change { path: shown(path), message, call: call.map(str::to_owned), is_whole });
     }
 
-    /// Forgets what was done to a file, or to the files of a directory, that is gone.
+    /// Forgets the changes of a deleted file, or of all files in a deleted directory.
     pub(super) fn forget(&mut self, path: &str) {
         let path = shown(path.trim_end_matches(['/', '\\']));
         let is_gone = |one: &str| {
@@ -103,11 +114,11 @@ impl<'a> Changes<'a> {
         self.earlier.retain(|one| !is_gone(&one.target));
     }
 
-    /// What stands of the changes, an item for each file, the file that was changed last as the last one.
+    /// What is left of the changes, one item per file, ordered by each file's last change.
     pub(super) fn finish(self) -> Vec<ShownResult> {
         let mut all = self.earlier;
         let mut files: Vec<(String, Vec<Fragment>)> = Vec::new();
-        // Many calls of one message are read from it at once.
+        // One message may have many calls, so it is parsed once.
         let mut newest: Option<(&Message, Cow<'_, Body>)> = None;
         for change in &self.newest {
             let known = newest.take().filter(|(message, _)| std::ptr::eq(*message, change.message));
@@ -154,7 +165,7 @@ impl<'a> Changes<'a> {
 }
 
 impl Change<'_> {
-    /// What it did to each file, from the body of its message.
+    /// What the change did to each file, from the body of its message.
     fn read(&self, body: &Body) -> Vec<ReadChange> {
         let Body::Assistant(answer) = body else { return Vec::new() };
         let mut found = Vec::new();
@@ -178,7 +189,7 @@ impl Change<'_> {
     }
 }
 
-/// Reads the changes in the arguments of a call: the texts beside those that they replace, whole texts, and patches.
+/// Reads the changes in the arguments of a call: replaced texts with their new ones, whole texts, and patches.
 fn in_arguments(value: &Json<'_>, depth: usize, found: &mut Vec<ReadChange>) {
     let text = |value: &Json<'_>| value.as_str().map(|text| prefix_utf16(text, MOST_READ).to_owned());
     match value {
@@ -217,7 +228,7 @@ fn is_path(text: &str) -> bool {
 }
 
 fn in_text(text: &str, old: &[String]) -> Vec<ReadChange> {
-    // What replaces a text is no diff.
+    // A text that replaces another one is not a diff.
     if let Some(marked) = changes_in_text(text).filter(|_| old.is_empty()) {
         return marked.into_iter().map(ReadChange::of).collect();
     }
@@ -225,7 +236,7 @@ fn in_text(text: &str, old: &[String]) -> Vec<ReadChange> {
     vec![ReadChange::between(None, removed, text.lines().take(MOST_LINES))]
 }
 
-/// The lines of a change, without the space around them and without those that stay.
+/// The lines of a change, without the space around them and without unchanged lines.
 #[derive(Debug, Default)]
 struct ReadChange {
     path: Option<String>,
@@ -274,7 +285,7 @@ impl ReadChange {
         self.removed.iter().any(|one| one == line)
     }
 
-    /// What was told of the file before, without the names that the change takes out.
+    /// The earlier description of a file, without the names that the change removes.
     fn without_gone(&self, told: &str, language: Language) -> String {
         let names =
             |lines: &[String]| -> HashSet<String> { lines.iter().filter_map(|line| defined(line, language)).collect() };
@@ -318,7 +329,7 @@ impl ReadChange {
             let pair = olds.find_map(|(old, text)| Some((old, replacement(text, line)?)));
             if let Some((old, text)) = pair {
                 is_paired[old] = true;
-                // Of other words in a text, and of imports, nobody needs to know.
+                // Changed words in prose and changed imports are not worth an item.
                 if LineRank::of(line) == LineRank::Import && !text.contains(|one: char| one.is_ascii_digit())
                     || language == Language::Prose && !text.contains(|one: char| one.is_ascii_digit())
                 {
@@ -332,7 +343,7 @@ impl ReadChange {
                 None => others.push((LineRank::of(line), at)),
             }
         }
-        // A few lines of a long text say nothing about the others.
+        // A few lines of a long text do not represent the others.
         if found.len() == unfinished && self.added.len() <= MOST_COMPARED {
             others.sort();
             let is_telling = |(rank, at): &&(LineRank, usize)| {
@@ -356,11 +367,11 @@ impl ReadChange {
     }
 }
 
-/// Whether two paths are of one file, of which one is told from a directory above it.
+/// Whether two paths are the same file, where one may be relative to a directory above it.
 fn are_one(one: &str, other: &str) -> bool {
     let (long, short) = if one.len() < other.len() { (other, one) } else { (one, other) };
     let short = short.trim_start_matches("./");
-    // Two relative paths are of two files: `package.json`, `packages/a/package.json`.
+    // Two relative paths are different files: `package.json`, `packages/a/package.json`.
     let is_absolute = || long.starts_with('/') || long.get(1..2) == Some(":");
     long.strip_suffix(short).is_some_and(|rest| {
         rest.is_empty() || rest == "./" || is_absolute() && short.contains(['/', '\\']) && rest.ends_with(['/', '\\'])
@@ -375,16 +386,16 @@ enum FragmentKind {
     Line,
 }
 
-/// A part of a change that may be told.
+/// A part of a change that may be shown.
 #[derive(Debug)]
 struct Fragment {
     kind: FragmentKind,
     text: String,
-    /// The line that it stands for. Who takes out this line takes back this part.
+    /// The line that it shows. A change that removes this line removes this part.
     line: String,
 }
 
-/// The parts of a file's changes, the newest ones first: names, then values, then other lines.
+/// The parts of a file's changes, the newest first: names, then values, then other lines.
 fn told(fragments: &[Fragment]) -> String {
     let of = |kind: FragmentKind| fragments.iter().rev().filter(move |one| one.kind == kind);
     let mut parts: Vec<String> = Vec::new();
@@ -407,7 +418,7 @@ fn told(fragments: &[Fragment]) -> String {
     }
     let mut left = LONGEST.saturating_sub(parts.iter().map(|part| utf16_len(part)).sum());
     let lines = of(FragmentKind::Line).take(MOST_OTHER);
-    // A number or a text is a value that nobody could guess.
+    // Nobody could guess a number or a string.
     let is_value = |one: &&Fragment| one.text.contains(|one: char| one.is_ascii_digit() || one == '"');
     let values = of(FragmentKind::Replaced).filter(is_value);
     let unfinished = of(FragmentKind::Unfinished).take(MOST_OTHER);
@@ -421,7 +432,7 @@ fn told(fragments: &[Fragment]) -> String {
     parts.join(SEPARATOR)
 }
 
-/// The parts of what is told of a file. A separator in quoted code is none.
+/// The parts of a file's description. A separator inside quoted code does not count.
 fn parts_of(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for piece in text.split(SEPARATOR) {
@@ -440,7 +451,7 @@ fn joined(texts: &[String]) -> String {
     texts.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join(SEPARATOR)
 }
 
-/// How a line replaces another one, if both are nearly alike: what differs, with a word before it.
+/// How a line replaces a similar one: what differs, with the word before it. `None` if the lines are not similar.
 fn replacement(old: &str, new: &str) -> Option<String> {
     if old.len() > LONGEST_COMPARED || new.len() > LONGEST_COMPARED {
         return None;
@@ -458,7 +469,7 @@ fn replacement(old: &str, new: &str) -> Option<String> {
     if (same_start + same_end) * 100 < old.len().max(new.len()) * SAME_PERCENT {
         return None;
     }
-    // A half word tells nothing, and a value needs the word before it.
+    // Half a word says nothing, and a value needs the word before it.
     let start = word_start(old, same_start);
     let before = old[..start].trim_end_matches(|one: char| !one.is_alphanumeric());
     let before = word_start(old, before.len());
@@ -475,12 +486,12 @@ fn is_of_word(one: char) -> bool {
     one.is_alphanumeric() || matches!(one, '_' | '.' | '-' | '$' | '"' | '\'' | '@' | '/' | '\\' | '[' | ']' | '%')
 }
 
-/// Where the word begins in which `at` lies or which ends there.
+/// Where the word at or right before `at` begins.
 fn word_start(text: &str, at: usize) -> usize {
     at - text[..at].chars().rev().take_while(|one| is_of_word(*one)).map(char::len_utf8).sum::<usize>()
 }
 
-/// Where the word ends in which `at` lies or which begins there.
+/// Where the word at or right after `at` ends.
 fn word_end(text: &str, at: usize) -> usize {
     at + text[at..].chars().take_while(|one| is_of_word(*one)).map(char::len_utf8).sum::<usize>()
 }

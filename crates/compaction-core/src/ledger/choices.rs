@@ -21,9 +21,9 @@ const LONGEST_WHOLE: usize = 300;
 const LONGEST_WORD: usize = 24;
 /// Bytes at the beginning of a line within which its label ends.
 const LONGEST_LABEL: usize = 64;
-/// Last sentences of an answer among which it asks its question.
+/// Number of last sentences of an answer in which its question may be.
 const ASKED_WITHIN: usize = 4;
-/// Sentences before the first option among which it may ask it, too: the label and a heading stand between.
+/// Number of sentences before the first option in which it may also be. A label and a heading may come between.
 const ASKED_BEFORE: usize = 3;
 /// Most UTF-16 units of a message that only chooses.
 const LONGEST_CHOICE: usize = 60;
@@ -31,9 +31,11 @@ const LONGEST_CHOICE: usize = 60;
 const MOST_WORDS: usize = 6;
 /// Nouns of options, also as they are typed without accents.
 static OPTION_NOUNS: WordList = word_list!(SPACED, "choices: option nouns");
-/// Fewest words of an option that a message repeats, and the fewest and most letters of a word that are compared.
+/// Fewest words of an option that a message repeats.
 const FEWEST_NAMED: usize = 2;
+/// Shortest word that is compared, in letters.
 const SHORTEST_STEM: usize = 4;
+/// Number of first letters that are compared.
 const LONGEST_STEM: usize = 5;
 /// Words that join labels or end a message.
 static JOINING: WordList = word_list!(SPACED, "choices: joining");
@@ -41,10 +43,10 @@ static JOINING: WordList = word_list!(SPACED, "choices: joining");
 const SEPARATOR: &str = " | ";
 
 /// The options that an answer offers, with their labels, if it asks which one to take: `1. Use files | 2. Use SQLite`.
-/// A label is a number or a capital letter, perhaps behind a word that all options have.
+/// A label is a number or a capital letter, and all labels may have the same word before them.
 pub(super) fn offered(answer: &str) -> Option<String> {
     let options = options(answer).filter(|options| asks_with(answer, options, |_| true))?;
-    // Titles of what is told below them are no options, unless each has a word such as `Option`.
+    // Titles of the paragraphs below them are not options, unless each has a word such as `Option`.
     let is_title = |(label, text): &(Label<'_>, &str)| {
         label.word.is_empty() && text.trim_end_matches(['*', ' ']).ends_with([':', '\u{ff1a}'])
     };
@@ -55,8 +57,8 @@ pub(super) fn offered(answer: &str) -> Option<String> {
     Some(items.join(SEPARATOR))
 }
 
-/// Whether a list is only what an answer tells about: other text stands between it and a question at the end, which
-/// asks for none of several things.
+/// Whether a list is only an outline: other text comes between it and a question at the end, and that question does not
+/// ask for one of several things.
 fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
     let Some((label, last)) = options.last() else { return false };
     let most = if label.word.is_empty() { MOST_BETWEEN } else { MOST_BEHIND_WORDS };
@@ -70,7 +72,7 @@ fn is_outline(answer: &str, options: &[(Label<'_>, &str)]) -> bool {
     question > most && !is_meant
 }
 
-/// The options that an answer offers as they stand in it, without their labels; none if it does not ask.
+/// The options that an answer offers, verbatim and without labels; empty if it does not ask.
 pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
     // Most answers ask nothing.
     let may_ask = answer.contains('?') || answer.contains('\u{ff1f}');
@@ -81,10 +83,11 @@ pub(super) fn offered_texts(answer: &str) -> Vec<&str> {
 
 /// Words of questions that ask for one of several things.
 static WHICH: WordList = word_list!("choices: which");
-/// Those of them that ask for one of things that were named before.
+/// Those of [`WHICH`] that ask for something named before.
 static NAMING: WordList = word_list!(SPACED, "choices: naming");
-/// Most sentences between a list of options and the question about it, and between one whose labels have words.
+/// Most sentences between a list of options and the question about it.
 const MOST_BETWEEN: usize = 1;
+/// The same if the labels have words.
 const MOST_BEHIND_WORDS: usize = 6;
 
 /// Whether an answer ends with a question that is `meant`, or asks one right before its options.
@@ -100,7 +103,7 @@ fn asks_with(answer: &str, options: &[(Label<'_>, &str)], is_meant: impl Fn(&str
     all[before.saturating_sub(ASKED_BEFORE)..before].iter().any(is_question)
 }
 
-/// The option that an answer takes itself: the one whose word and label stand alone in a sentence behind the options.
+/// The option that an answer takes itself: the only one that a sentence after the options names by word and label.
 pub(super) fn taken(answer: &str) -> Option<String> {
     let options = options(answer).filter(|options| options.iter().all(|(label, _)| !label.word.is_empty()))?;
     let (_, last) = options.last()?;
@@ -116,7 +119,7 @@ pub(super) fn taken(answer: &str) -> Option<String> {
     })
 }
 
-/// An option that was taken from those of `answer`, with the lines that belong to it; `None` if it has no others.
+/// An option taken from those of `answer`, with the lines that belong to it; `None` if it has no such lines.
 pub(crate) fn whole(answer: &str, taken: &str) -> Option<String> {
     let options = options(answer)?;
     let at = options.iter().position(|option| item(option) == taken)?;
@@ -159,13 +162,13 @@ fn options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
 /// Words with which the option begins that only says how the work goes on.
 static PROCESS: WordList = word_list!("choices: process");
 
-/// Whether an option only says how the work goes on, as `1. Merge back to main` does. It says nothing once that is done.
+/// Whether an option only says how the work goes on: `1. Merge back to main`. It says nothing once that is done.
 pub(crate) fn is_process(option: &str) -> bool {
     let text = option.split_once(". ").map_or(option, |(_, text)| text);
     PROCESS.begins(text)
 }
 
-/// The one question of a call that asks the person, and its options as `Option 1: text` in lines.
+/// The only question in a call that asks the person, and its options as lines `Option 1: text`.
 pub(super) fn offered_by_call(arguments: &Json<'static>) -> Option<(String, String)> {
     let all = [Some(arguments)].into_iter().chain(match arguments.get("questions") {
         Some(Json::Array(questions)) => questions.iter().map(Some).collect(),
@@ -184,16 +187,16 @@ pub(super) fn offered_by_call(arguments: &Json<'static>) -> Option<(String, Stri
         is_choice.then(|| (clip(&one_line(question), LONGEST_ASKED), lines.collect::<Vec<_>>().join("\n")))
     };
     let mut asked = all.flatten().filter_map(with_options);
-    // Which of several questions an option belongs to is not known.
+    // With several questions, nobody knows which one an option belongs to.
     asked.next().filter(|_| asked.next().is_none())
 }
 
-/// The option of `answer` that a message names by its noun and label in its first words, even if the answer does not ask
+/// The option of `answer` that a message names by noun and label in its first words, even if the answer does not ask
 /// which one to take.
 pub(super) fn chosen_by_name(message: &str, answer: &str) -> Option<String> {
     let sign = named_within(message)?.split_whitespace().next_back()?;
     let is_noun = |(label, _): &(Label<'_>, &str)| OPTION_NOUNS.has(label.word.to_lowercase().as_str());
-    // Numbers alone are options where the answer calls something so and asks.
+    // Bare numbers are options if the answer uses such a noun and asks.
     let is_bare = |(label, _): &(Label<'_>, &str)| label.word.is_empty();
     let calls_so = || answer.contains(['?', '\u{ff1f}']) && OPTION_NOUNS.is_in(&normalised(answer));
     let are_options = |options: &Vec<_>| options.iter().all(is_noun) || options.iter().all(is_bare) && calls_so();
@@ -208,8 +211,8 @@ pub(crate) fn chosen(message: &str, offered: &str) -> Option<String> {
         return None;
     }
     let words: Vec<&str> = message.split_whitespace().collect();
-    // A small letter alone is a label, and so is a capital that does not begin a sentence. A number is one if no noun
-    // can follow it: at an end, before a mark or before another number. Others are words.
+    // A small letter alone is a label, and so is a capital that does not begin a sentence. A number is a label if no
+    // noun can follow it: at the end, before a mark or before another number. Anything else is a word.
     let is_label = |at: usize, sign: &str| {
         let word = words[at].trim_matches(|one: char| !one.is_alphanumeric());
         let is_marked = || !words[at].ends_with(char::is_alphanumeric);
@@ -245,7 +248,7 @@ pub(crate) fn chosen_for_questions(message: &str, answer: &str) -> Option<String
         }
     }
     let taken = |(number, letter): &(u32, char)| {
-        // The newest list of questions is meant.
+        // The newest list of questions counts.
         let (_, question, options) = questions.iter().rev().find(|(order, ..)| order == number)?;
         let (_, text) = options.iter().find(|(sign, _)| sign == letter)?;
         let plain = |text: &str, units| clip(&without_bold(&one_line(text)), units);
@@ -255,7 +258,7 @@ pub(crate) fn chosen_for_questions(message: &str, answer: &str) -> Option<String
     Some(taken?.join("; "))
 }
 
-/// The number of a question and the letter of an option, in pairs, if a message has nothing else.
+/// The pairs of a question's number and an option's letter, if a message consists only of them.
 fn question_labels(message: &str) -> Option<Vec<(u32, char)>> {
     if message.len() > LONGEST_CHOICE {
         return None;
@@ -286,7 +289,7 @@ fn lettered(line: &str) -> Option<(char, &str)> {
     text.contains(char::is_alphanumeric).then_some((letter.to_ascii_lowercase(), text))
 }
 
-/// The option among `offered` whose words a message repeats: most of those before its first mark, and of no other.
+/// The only option among `offered` of whose title a message repeats most words. The title ends at the first mark.
 pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
     let title = |option: &'_ str| {
         let text = option.split_once(". ").map_or(option, |(_, text)| text);
@@ -306,7 +309,7 @@ pub(crate) fn named(message: &str, offered: &str) -> Option<String> {
     found.next().filter(|_| found.next().is_none()).map(str::to_owned)
 }
 
-/// The beginnings of the telling words of a text, without duplicates.
+/// The stems of the significant words of a text, without duplicates.
 pub(crate) fn stems(text: &str) -> Vec<String> {
     let words = normalised(text);
     let telling = words.split_whitespace().filter(|word| word.chars().count() >= SHORTEST_STEM);
@@ -321,7 +324,7 @@ pub(super) fn names_option(message: &str) -> bool {
     named_first(message.trim()).is_some()
 }
 
-/// The label with its noun with which a message begins: `Option 2`.
+/// The label, with its noun, at the beginning of a message: `Option 2`.
 fn named_first(message: &str) -> Option<&str> {
     let (noun, rest) = message.split_once(' ')?;
     let noun = noun.to_lowercase();
@@ -336,7 +339,7 @@ pub(super) fn takes_option(sentence: &str) -> bool {
     named_within(sentence).is_some()
 }
 
-/// The label of the option that the first words of a message name with its noun.
+/// The label with its noun in the first words of a message.
 fn named_within(message: &str) -> Option<&str> {
     let starts =
         message.split_whitespace().take(MOST_WORDS).map(|word| word.as_ptr() as usize - message.as_ptr() as usize);
@@ -359,25 +362,25 @@ fn labelled(line: &str) -> Option<(Label<'_>, &str)> {
     let plain = plain_label(line);
     let rest =
         plain.map_or(line, |(_, text)| text).trim_start_matches(|one: char| !one.is_alphanumeric() && one != '[');
-    // A tag or a sign may stand before it.
+    // A tag or a sign may come before it.
     let rest =
         rest.strip_prefix('[').and_then(|tag| tag.split_once(']')).map_or(rest, |(_, behind)| behind.trim_start());
     plain_label(rest).filter(|(label, _)| OPTION_NOUNS.has(label.word.to_lowercase().as_str())).or(plain)
 }
 
-/// The same for a label without another one before or behind it.
+/// The same for a label with no other label before or after it.
 fn plain_label(line: &str) -> Option<(Label<'_>, &str)> {
     if let Some(row) = line.trim().strip_prefix('|') {
         return label_of_row(row);
     }
     let line = line.trim_start_matches(['#', '>', '*', '-', '+', ' ', '\t', '(', '\u{2022}']);
     let marks = ['.', ')', ':', '\u{ff1a}', '\u{3001}', '\u{2014}', '\u{2013}'];
-    // The label of an option stands near the beginning of a line.
+    // The label of an option is near the beginning of a line.
     let start = &line[..line.floor_char_boundary(LONGEST_LABEL)];
     let end = start.find(marks).into_iter().chain(start.find(" - ")).min()?;
     let head = line[..end].trim_end_matches(['*', ' ']);
     let text = line[end..].trim_start_matches(marks).trim_start_matches(['*', ' ', '-', ')', ':']);
-    // A word of a script without spaces stands right before its label.
+    // In scripts without spaces, the word comes right before its label.
     let word_end = head.rfind(|one: char| !one.is_ascii_alphanumeric());
     let word_end = word_end.map_or(0, |at| at + head[at..].chars().next().map_or(0, char::len_utf8));
     let (word, sign) = head.split_at(word_end);

@@ -1,4 +1,4 @@
-//! Claims of a summary that contradict the ledger, and names in a summary that none of its sources has.
+//! Claims of a summary that contradict the ledger, and names in a summary that appear in none of its sources.
 //!
 //! Only plain English claims about files, runs, commits and pushes are checked. A sentence that demands,
 //! asks, doubts or states a condition claims nothing.
@@ -24,7 +24,7 @@ static HEDGES: WordList = word_list!(SPACED, "claims: hedges");
 static CHANGED: WordList = word_list!(SPACED, "claims: changed");
 /// Their forms after a negation.
 static CHANGE: WordList = word_list!(SPACED, "claims: change");
-/// Words that say that something was not changed.
+/// Words that say that something was not changed, alone or before a form of [`CHANGE`].
 static UNCHANGED: WordList = word_list!(SPACED, "claims: unchanged");
 static DENIALS: WordList = word_list!(SPACED, "claims: denials");
 /// Words that join a subject to its predicate.
@@ -36,7 +36,7 @@ static ARTICLES: WordList = word_list!(SPACED, "claims: articles");
 /// Subjects that do the work in a summary.
 static WORKERS: WordList = word_list!(SPACED, "claims: workers");
 
-/// Finds a piece of the words that claim something. Nearly all sentences have none.
+/// Finds a part of the words that make a claim. Nearly all sentences have none.
 static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(listed!(SPACED, "claims: pieces"), true));
 
 /// Claims of `summary` that contradict the ledger.
@@ -273,7 +273,7 @@ fn read_commits(words: &[&str], ledger: &Ledger, found: &mut impl FnMut(Suspicio
     }
 }
 
-/// Whether something was committed or pushed, or whether that cannot be known.
+/// Whether something was committed or pushed, or nobody can know.
 fn was_done(ledger: &Ledger, verb: &str) -> bool {
     let verb = automaton([verb], true);
     let by_command = |command: &CommandRecord| {
@@ -290,7 +290,7 @@ const MOST_CLAIMS: usize = 512;
 const FEWEST_DIGITS: usize = 3;
 /// Fewest characters of a hash.
 const SHORTEST_HASH: usize = 7;
-/// Units of numbers, in lower case.
+/// Units that may follow a number, in lower case.
 const UNITS: &[&str] = listed!(PROGRAMS, "claims: units");
 /// Words before approximate numbers.
 static ABOUT: WordList = word_list!(SPACED, "claims: about");
@@ -339,14 +339,14 @@ fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<b
     };
     let ledger = check.ledger;
     check.previous_summary.into_iter().for_each(|text| read(&mut finder, text));
-    // The ledger has nearly all of them, and its texts need not be parsed.
+    // The ledger contains nearly all of them, and its texts need not be parsed.
     let notes = ledger.notes.iter().map(|note| &note.text);
     let own = notes.chain(ledger.commands.iter().map(|command| &command.command));
     let own = own.chain(ledger.errors.iter().map(|error| &error.line));
     let own = own.chain(ledger.requests.iter().map(|request| &request.text));
     let own = own.chain(ledger.statements.iter().map(|statement| &statement.text));
     let own = own.chain(ledger.plan.items.iter().map(|item| &item.text));
-    // A call is told with its arguments as JSON, where names have escapes.
+    // A call is shown with its arguments as JSON, where names have escapes.
     let own = own.chain(ledger.results.iter().map(|result| &result.target));
     own.for_each(|text| read(&mut finder, text));
     for prepared in check.evicted.iter().chain(check.kept) {
@@ -441,7 +441,7 @@ fn numbers<'a>(text: &'a str, mut found: impl FnMut(&'a str, &str)) {
     }
 }
 
-/// A part of a text between marks of cuts.
+/// A part of a text between two cuts.
 struct CutPart<'a> {
     text: &'a str,
     follows_cut: bool,
@@ -457,7 +457,7 @@ fn cut_parts(text: &str) -> impl Iterator<Item = CutPart<'_>> {
 }
 
 impl CutPart<'_> {
-    /// Whether a name is at a cut, so that it may be a piece of a longer name.
+    /// Whether a name is at a cut and so may be a piece of a longer name.
     fn cuts(&self, name: &str) -> bool {
         self.follows_cut && self.text.trim_start().starts_with(name)
             || self.precedes_cut && self.text.trim_end().ends_with(name)

@@ -1,4 +1,4 @@
-//! Closed requests: which requests are answered, and what the answers say of them.
+//! Closed requests: which requests are answered, and what their answers say.
 
 use std::collections::HashSet;
 
@@ -19,78 +19,85 @@ use super::text::{
 use crate::phrases::SPACED;
 use crate::text::{prefix_utf16, utf16_len};
 
-/// UTF-16 units from which the beginning of an answer says enough.
+/// UTF-16 units that are enough for the beginning of an answer.
 const ENOUGH: usize = 60;
-/// Fewest UTF-16 units of a sentence before a list that says something by itself.
+/// Fewest UTF-16 units of a sentence before a list that says something without it.
 const LEADING: usize = 48;
-/// Fewest words of a sentence that says what came of the work, without names and numbers.
+/// Fewest words of a sentence that states a result, without names and numbers.
 const FEWEST_WORDS: usize = 4;
-/// Beginnings of sentences that take note of the request or offer more, and their most words.
+/// Beginnings of sentences that only acknowledge the request or offer more.
 static FILLERS: WordList = word_list!("closed requests: fillers");
-/// A Korean yes with its comma, which would divide phrases in a table. Without the comma other words begin with it.
+/// A Korean "yes" with its comma. A table of phrases would split it there, and without the comma other words begin with
+/// it.
 const YES: [&str; 1] = ["네,"];
+/// Most words of such a beginning.
 const FILLER_WORDS: usize = 3;
-/// Beginnings of conclusions, and their most words. A heading with them is short.
+/// Beginnings of conclusions.
 static CONCLUDING: WordList = word_list!("closed requests: concluding");
+/// Most words of such a beginning.
 const CONCLUDING_WORDS: usize = 4;
+/// Longest heading of a conclusion, in UTF-16 units.
 const LONGEST_TITLE: usize = 40;
-/// Statements behind such a heading of which one says something in a sentence.
+/// Number of statements after such a heading of which one must be a sentence that says something.
 const VERDICT: usize = 4;
-/// Beginnings of sentences that only lead to what is told behind them, and their most words.
+/// Beginnings of sentences that only introduce what follows.
 static INTRODUCING: WordList = word_list!("closed requests: introducing");
+/// Most words of such a beginning.
 const INTRODUCING_WORDS: usize = 4;
-/// The same of sentences that say no more, whatever ends them: `Here's what I did.`
+/// Beginnings of sentences that do so whatever mark ends them: `Here's what I did.`
 static LEADING_TO_ALL: WordList = word_list!(SPACED, "closed requests: leading to all");
-/// Most UTF-16 units of a request and of its answer in an item.
+/// Longest request in an item, in UTF-16 units.
 const LONGEST_REQUEST: usize = 72;
+/// Longest answer in an item, in UTF-16 units.
 const LONGEST_ANSWER: usize = 120;
 /// Most answers of one request that are searched for one that says enough, newest first.
 const MOST_ANSWERS: usize = 8;
-/// Most statements of an answer in which its beginning is looked for.
+/// Most statements of an answer that are searched for its beginning.
 const MOST_STATEMENTS: usize = 512;
 /// Leading UTF-16 units of a message that are searched for a refusal of the last answer.
 const REFUSED_WITHIN: usize = 240;
-/// Beginnings of messages that refuse the last answer or take its work back.
+/// Beginnings of messages that refuse the last answer or undo its work.
 static REFUSING: WordList = word_list!("closed requests: refusing");
 
 /// Phrases that refuse the last answer in any position.
 static UNDOING: WordList = word_list!("closed requests: undoing");
-/// Words by which a reported problem is that of the last answer.
+/// Words that show that a reported problem is still that of the last answer.
 pub(crate) static PERSISTING: WordList = word_list!("closed requests: persisting");
 
-/// Beginnings of messages by which a person does not want what was done.
+/// Beginnings of messages in which a person says that they do not want what was done.
 static UNWANTED: WordList = word_list!(SPACED, "closed requests: unwanted");
 
-/// Phrases by which a person denies that something is so, or that they want it, and those that only seem to.
+/// Phrases in which a person says that something is not so, or that they do not want it.
 static DENYING: WordList = word_list!("closed requests: denying");
+/// Phrases that only seem to do so.
 static DENYING_NOTHING: WordList = word_list!("closed requests: denying nothing");
-/// First sentences of a message that may deny something.
+/// Number of first sentences of a message that may deny something.
 const DENIED_WITHIN: usize = 2;
-/// Beginnings of sentences that tell the person what to do, and their most words. In languages without spaces, they stand
-/// anywhere.
+/// Beginnings of sentences that tell the person what to do. In languages without spaces, they may be anywhere.
 static INSTRUCTING: WordList = word_list!("closed requests: instructing");
+/// Most words of such a beginning.
 const INSTRUCTING_WORDS: usize = 4;
-/// Words of sentences that lead to what is expected to happen.
+/// Words of sentences that say what is expected to happen.
 static FORETELLING: WordList = word_list!("closed requests: foretelling");
-/// Such sentences in a row that begin a list of tasks for the person.
+/// Number of consecutive instructions that begin a list of tasks for the person.
 const TASKS_IN_ROW: usize = 2;
 
-/// The request that the conversation is about, with the complete answers that came since.
+/// The current request, with the complete answers that came since.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Asked {
-    /// Which message it was; 0 for none.
+    /// Position of its message; 0 if there is none.
     pub(super) position: u64,
-    /// The positions of the answers. Some agents write one answer as several messages, of which the first and the last
-    /// one count.
+    /// The positions of the first and last message of each answer. Some agents write one answer as several messages.
     answers: Vec<(u64, u64)>,
-    /// Position of a message that a harness sent after the first answer; 0 for none. What answers it is not for the
-    /// person, unless the model works for it.
+    /// Position of a message that a harness sent after the first answer; 0 if there is none. An answer to it is not for
+    /// the person, unless the model works for it.
     reminded_at: u64,
-    /// Whether the person showed or told something else after the first answer. What comes then is no answer to this one.
+    /// Whether the person showed or said something else after the first answer. What comes after that does not answer
+    /// this request.
     is_left: bool,
-    /// The request whose answer a person refused with this one. An answer that is accepted settles it, too.
+    /// The request whose answer a person refused with this one. An accepted answer settles it, too.
     reopened: Option<Reopened>,
-    /// Position of the earliest request whose answer the person took back without a word; 0 for none.
+    /// Position of the earliest request whose answer the person undid without a word; 0 if there is none.
     pub(super) taken_back: u64,
 }
 
@@ -99,8 +106,8 @@ pub(super) struct Asked {
 pub(super) struct Reopened {
     /// Its words.
     pub(super) text: String,
-    /// Its own answers, as [`Asked`] has them, if the person refused them by what they showed. What answers a report in
-    /// words is about the request.
+    /// Its own answers, as in [`Asked`], if the person refused them by showing something. The answers to a report in
+    /// words are about this request, too.
     pub(super) answers: Option<Vec<(u64, u64)>>,
 }
 
@@ -128,7 +135,7 @@ impl Asked {
         }
     }
 
-    /// Records that the person went on to something that asks for nothing in words, such as a pasted error.
+    /// Records that the person continued with something that makes no request in words, such as a pasted error.
     pub(super) fn leave(&mut self) {
         self.is_left = !self.answers.is_empty();
     }
@@ -143,7 +150,7 @@ impl Asked {
         self.reopened.take()
     }
 
-    /// Forgets the answers, which the person refused.
+    /// Forgets the answers because the person refused them.
     pub(super) fn refuse(&mut self) {
         self.answers.clear();
     }
@@ -154,23 +161,23 @@ impl Asked {
     }
 }
 
-/// What an answer says first: whole sentences up to [`ENOUGH`] UTF-16 units, without questions and announcements.
+/// The beginning of an answer: whole sentences up to [`ENOUGH`] UTF-16 units, without questions and announcements.
 #[derive(Debug, Clone)]
 pub(crate) struct Said<'a> {
     pub(crate) text: String,
     /// Its first statement.
     pub(crate) first: &'a Statement,
-    /// Whether it only tells the person what to do.
+    /// Whether it only gives instructions to the person.
     pub(crate) only_instructs: bool,
 }
 
-/// What the newest of `answers` that says enough says first, or else the newest one that says anything. `statements`
-/// and `answers` are in order; each answer is the positions of its first and last message.
+/// The beginning of the newest of `answers` that says enough, or else of the newest one that says anything.
+/// `statements` and `answers` are in order; each answer is the positions of its first and last message.
 pub(crate) fn said_first<'a>(statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
     said_about(&HashSet::default(), statements, answers)
 }
 
-/// The same, but begins with the first sentence that shares a word with the `request`, if one does.
+/// Like [`said_first`], but begins with the first sentence that shares a word with the `request`, if there is one.
 pub(crate) fn said_of<'a>(request: &str, statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
     said_about(&subjects(request), statements, answers)
 }
@@ -192,7 +199,7 @@ fn said_about<'a>(asked: &Subjects, statements: &'a [Statement], answers: &[(u64
 
 fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u64, u64)) -> Option<Said<'a>> {
     let start = statements.partition_point(|one| one.position < first);
-    // Messages without calls between them are one answer, however many they are.
+    // Messages without calls between them are one answer, however many there are.
     let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
     let own: Vec<&Statement> = own.collect();
     let voiced: Vec<(Voice, &str)> = own.iter().map(|one| (one.voice, one.text.as_str())).collect();
@@ -202,7 +209,7 @@ fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u6
     // A short answer has nothing else.
     let said = own.iter().copied().filter(|one| is_said(one) && !is_filler(&one.text) && !is_at_it(&one.text));
     let telling = said.clone().filter(|one| tells(&one.text));
-    // What the person is asked to do is no result.
+    // An instruction to the person is not a result.
     let tasks = tasks_in(&own);
     let result = telling.clone().filter(|one| !introduces(&one.text) && !agrees_only(&one.text));
     let result = result.filter(|one| !tasks.contains(&std::ptr::from_ref(*one)));
@@ -215,8 +222,8 @@ fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u6
     results.or_else(|| joined(telling)).or_else(|| joined(said)).map(|said| Said { only_instructs, ..said })
 }
 
-/// The sentences of an answer that tell the person what to do, or what is expected to happen. Several of them in a row, or
-/// one that leads to a list, have more behind them, up to what leads to something else.
+/// The sentences of an answer that tell the person what to do, or what is expected to happen. After several in a row,
+/// or one that introduces a list, the next sentences count too, until another sentence introduces something else.
 fn tasks_in(own: &[&Statement]) -> HashSet<*const Statement> {
     let (mut tasks, mut in_row) = (HashSet::new(), 0);
     for (at, one) in own.iter().enumerate() {
@@ -225,7 +232,7 @@ fn tasks_in(own: &[&Statement]) -> HashSet<*const Statement> {
         in_row = match is_task {
             _ if leads(&one.text) && (is_task || foretells()) => TASKS_IN_ROW,
             true => in_row + 1,
-            // Words such as `Now:` lead to the tasks.
+            // Words such as `Now:` introduce the tasks.
             false if leads(&one.text) || one.voice == Voice::Announcement => 0,
             false if in_row < TASKS_IN_ROW => 0,
             false => in_row,
@@ -242,7 +249,7 @@ fn is_said(one: &Statement) -> bool {
     one.voice == Voice::Report && is_statement(&one.text)
 }
 
-/// Where the last conclusion of an answer begins that says so: behind its heading, or with words such as `In short`. The
+/// The index of the last explicit conclusion of an answer: after its heading, or with words such as `In short`. The
 /// verdict itself may be short: `FAILED`.
 pub(super) fn conclusion(own: &[(Voice, &str)]) -> Option<usize> {
     let is_short = |text: &str| utf16_len(text) <= LONGEST_TITLE;
@@ -264,7 +271,7 @@ fn has_conclusion(text: &str) -> bool {
     CONCLUDING.begins_in(text, CONCLUDING_WORDS)
 }
 
-/// Whether a sentence only says that something is told behind it.
+/// Whether a sentence only says that something follows.
 pub(super) fn introduces(sentence: &str) -> bool {
     let words = first_words(sentence, INTRODUCING_WORDS);
     LEADING_TO_ALL.starts(&words)
@@ -277,7 +284,7 @@ pub(crate) fn instructs(sentence: &str) -> bool {
         || has_piece(sentence, INSTRUCTING.pieces)
 }
 
-/// Whether a sentence leads to what stands behind it.
+/// Whether a sentence introduces what follows.
 pub(super) fn leads(sentence: &str) -> bool {
     sentence.ends_with([':', '\u{ff1a}'])
 }
@@ -295,21 +302,21 @@ fn joined<'a>(mut said: impl Iterator<Item = &'a Statement>) -> Option<Said<'a>>
     Some(Said { text, first, only_instructs: false })
 }
 
-/// Marks that end a sentence or lead to the next one.
+/// Marks that end a sentence or introduce the next one.
 const ENDS: [char; 11] = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}', '\u{2026}'];
 
-/// Whether a sentence of an answer is no question and leads to nothing but itself. One that leads to a list says more
-/// than its items if it is long enough.
+/// Whether a sentence of an answer is not a question and is more than an introduction. A sentence that introduces a
+/// list counts if it is long enough.
 pub(super) fn is_statement(sentence: &str) -> bool {
     let is_question =
         sentence.ends_with(['?', '\u{ff1f}']) || sentence.starts_with('\u{bf}') || sentence.contains("? ");
     !is_question && (!leads(sentence) || utf16_len(sentence) >= LEADING) && is_substantive(sentence)
 }
 
-/// Beginnings of the marks by which harnesses say that something was left out.
+/// Beginnings of the marks with which harnesses say that something was left out.
 const CUT_OFF: [&str; 2] = ["...[", "\u{2026}["];
 
-/// Whether such a sentence says what came of the work.
+/// Whether such a sentence states a result.
 fn tells(sentence: &str) -> bool {
     if sentence.starts_with(OPTION)
         || sentence.contains('|')
@@ -324,13 +331,13 @@ fn tells(sentence: &str) -> bool {
     spaced.max(unspaced(sentence) / 2) >= FEWEST_WORDS && !is_filler(sentence)
 }
 
-/// Whether a sentence only takes note of the request or offers more.
+/// Whether a sentence only acknowledges the request or offers more.
 pub(crate) fn is_filler(sentence: &str) -> bool {
     FILLERS.starts(&first_words(sentence, FILLER_WORDS))
         || FILLERS.pieces.iter().chain(&YES).any(|word| sentence.starts_with(word))
 }
 
-/// Whether a sentence agrees in a few words and only takes note behind them: `You're right, I apologize for that.`
+/// Whether a sentence agrees in a few words and then only acknowledges: `You're right, I apologize for that.`
 fn agrees_only(sentence: &str) -> bool {
     let parts = sentence.split_once([',', '\u{ff0c}', '\u{3001}']);
     parts.is_some_and(|(first, rest)| {
@@ -347,20 +354,20 @@ pub(crate) fn answered_item(request: &str, answer: &str, has_changed: bool) -> S
     format!("{start}{}", clip_sentences(answer, LONGEST_ANSWER))
 }
 
-/// The same of an answer without any call that only shows what could be done.
+/// The same for an answer without calls that only shows what could be done.
 pub(crate) fn proposed_item(request: &str, answer: &str) -> String {
     answered_item(request, answer, false).replacen(ANSWER, ONLY_PROPOSED, 1)
 }
 
-/// Begins a block of an answer that is an edit by itself.
+/// Begins a block in an answer that is an edit.
 const EDIT_BLOCK: &str = "<<<<<<< SEARCH";
 /// Fewest lines of code in an answer that shows what it would change.
 const FEWEST_SHOWN: usize = 5;
 
-/// Whether an answer to a request for work, for which nothing was changed, only shows what could be done: a plan, or code.
-/// `is_text_only` says that nothing was called for it, in a conversation in which edits are calls.
+/// Whether an answer to a request for work, for which nothing was changed, only shows what could be done: a plan, or
+/// code. `is_text_only` says that the request led to no call, in a conversation in which edits are calls.
 pub(crate) fn only_proposes(answer: &str, is_text_only: bool) -> bool {
-    // A program may apply the blocks of an answer without a call.
+    // A program may apply such blocks without a call.
     is_proposal(answer)
         || is_text_only && !answer.contains(EDIT_BLOCK) && {
             let mut is_code = false;
@@ -372,7 +379,7 @@ pub(crate) fn only_proposes(answer: &str, is_text_only: bool) -> bool {
         }
 }
 
-/// The same with what the person objects to the answer.
+/// The same with the person's objection to the answer.
 pub(crate) fn objected_item(request: &str, answer: &str, has_changed: bool, objection: &str) -> String {
     format!(
         "{}{OBJECTED_TO_ANSWER}{}",
@@ -387,16 +394,16 @@ pub(crate) fn answered_start(request: &str, has_changed: bool) -> String {
     format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST))
 }
 
-/// Most words of a command of the harness, such as `/add src/main.rs`, which asks the model for nothing.
+/// Most words of a command to the harness, such as `/add src/main.rs`, which asks the model for nothing.
 const COMMAND_WORDS: usize = 3;
 
-/// Whether an answer settles a message. A report of a problem is settled by the person alone, and a command of the
-/// harness asks for nothing.
+/// Whether an answer settles a message. Only the person settles a report of a problem, and a command to the harness
+/// asks for nothing.
 pub(crate) fn is_settled_by_answer(message: &str) -> bool {
     !reports(message) && !is_command(message)
 }
 
-/// Whether a message is a command of the harness with little else.
+/// Whether a message is a command to the harness with little else.
 fn is_command(message: &str) -> bool {
     let mut words = message.split_whitespace();
     let name = words.next().and_then(|first| first.strip_prefix('/'));
@@ -404,21 +411,22 @@ fn is_command(message: &str) -> bool {
     name.is_some_and(is_name) && words.count() < COMMAND_WORDS
 }
 
-/// Fewest lines of a message that shows something, and asks for nothing in words of its own.
+/// Fewest lines of a message that shows something and makes no request in its own words.
 const SHOWN_LINES: usize = 3;
 
-/// Whether a message that is no request shows something of its own, such as a pasted error, so that what follows is an
-/// answer to it. A few words take up what the model said.
+/// Whether a message that is not a request shows something of its own, such as a pasted error, so that the next message
+/// answers it. A few words only respond to what the model said.
 pub(crate) fn shows(message: &str) -> bool {
     message.lines().filter(|line| !line.trim().is_empty()).nth(SHOWN_LINES - 1).is_some()
 }
 
-/// Words among which a sentence that only refuses ends, and those of a subject that is the answer itself.
+/// Most words of a sentence that is only a refusal.
 const EARLY: usize = 4;
+/// Words for the answer itself.
 static MEANING_IT: WordList = word_list!(SPACED, "closed requests: meaning it");
 
-/// Whether a message that begins with a refusal is one: its first words end a clause, are all of it, or name what was
-/// done. `Wrong import path in a.rs, fix it` asks for work.
+/// Whether a message that begins with a refusal really refuses: its first words end a clause, are all of it, or name
+/// what was done. `Wrong import path in a.rs, fix it` asks for work.
 fn ends_early(message: &str) -> bool {
     let marks = [',', '.', '!', ';', ':', '\n', '\u{2014}', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}'];
     let clause = message.split(marks).next().unwrap_or_default();
@@ -442,27 +450,29 @@ pub(super) fn refuses(message: &str) -> bool {
         || PERSISTING.is_said_in(start, &words) && reports(message)
 }
 
-/// Whether a message refuses `answer`, objects to it, or does not agree that it was meant.
+/// Whether a message refuses `answer`, objects to it, or says that the model misunderstood.
 pub(crate) fn rejects(message: &str, answer: &str) -> bool {
     refuses(message) || OBJECTING.is_in(&normalised(message)) || misses(message, answer)
 }
 
-/// Fewest letters of a word by which a report is known to be about a request, letters that are compared, and fewest
-/// pairs of characters in languages without spaces.
+/// Fewest letters of a word that shows the subject of a text.
 const SHORTEST_SUBJECT: usize = 5;
+/// Number of its first letters that are compared.
 const STEM: usize = 5;
+/// Fewest common pairs of characters that show the same subject, in languages without spaces.
 const FEWEST_PAIRS: usize = 2;
-/// The same of an objection, which has to be about the answer itself.
+/// Fewest common words of an objection, which has to be about the answer itself.
 const OBJECTED_WORDS: usize = 2;
+/// Fewest common pairs of characters of an objection.
 const OBJECTED_PAIRS: usize = 4;
 /// Most UTF-16 units of an objection in an item.
 const LONGEST_OBJECTION: usize = 100;
 /// UTF-16 units of a text whose words are compared.
 const COMPARED: usize = 600;
-/// Long words that are about nothing, besides those of [`super::problems`].
+/// Long words that show no subject, besides those of [`super::problems`].
 static NO_SUBJECTS: WordList = word_list!(SPACED, "closed requests: no subjects");
 
-/// What tells the subject of a text: the beginnings of its long words, and pairs of characters of scripts without spaces.
+/// The subject of a text: the beginnings of its long words, and pairs of characters of scripts without spaces.
 pub(super) fn subjects(text: &str) -> HashSet<String, TextHashing> {
     let words = normalised(prefix_utf16(text, COMPARED));
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
@@ -478,16 +488,17 @@ pub(super) fn subjects(text: &str) -> HashSet<String, TextHashing> {
     found
 }
 
-/// Whether a message shows or reports what `earlier` does: the same text but for its numbers, such as times and places.
-/// Who shows an error again says that it was not solved.
+/// Whether a message shows or reports the same as `earlier`: the same text except for numbers, such as times and line
+/// numbers. A person who shows an error again says that it is not solved.
 pub(crate) fn repeats(message: &str, earlier: &str) -> bool {
     let is_compared = |one: &char| !one.is_ascii_digit() && !one.is_whitespace();
     let [own, other] = [message, earlier].map(|text| prefix_utf16(text.trim(), COMPARED).chars().filter(is_compared));
     own.eq(other) && (shows(message) || reports(message))
 }
 
-/// Percent of what tells the subjects of two messages that they share if the second one replaces the first.
+/// Percentage of their subjects that two messages share if the second one replaces the first.
 const SAME_PERCENT: usize = 85;
+/// Fewest subjects of such a message.
 const FEWEST_SAME: usize = 6;
 
 /// Whether two messages of a person say nearly the same.
@@ -501,7 +512,7 @@ pub(crate) fn nearly_repeats(one: &str, other: &str) -> bool {
     most >= FEWEST_SAME && own.intersection(&others).count() * 100 >= most * SAME_PERCENT
 }
 
-/// What a person's message says in its first sentences that is not so, or that they do not want: those sentences.
+/// The first sentences of a person's message that say that something is not so, or that they do not want it.
 fn denied(message: &str) -> String {
     let denies = |sentence: &&str| {
         let words = normalised(sentence);
@@ -513,15 +524,15 @@ fn denied(message: &str) -> String {
     sentences(message).take(DENIED_WITHIN).filter(denies).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether two texts have `words` long words or `pairs` pairs of characters in common.
+/// Whether two texts share `words` long words or `pairs` pairs of characters.
 fn shares(own: &Subjects, other: &Subjects, words: usize, pairs: usize) -> bool {
     let shared = || own.intersection(other);
     shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count() >= pairs
         || shared().filter(|one| one.chars().count() == STEM).count() >= words
 }
 
-/// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done, or
-/// denies that the request was done.
+/// Whether a message of a person reports a problem with what was done for `request` according to `answer`, or denies
+/// that it was done.
 pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> String) -> bool {
     if repeats(message, request) {
         return true;
@@ -539,19 +550,19 @@ pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> Str
         }
 }
 
-/// What a message denies of an `answer` to another request: words that say why a part of it does not stand.
+/// What a message denies in an `answer` to another request: words that say why a part of it is wrong.
 pub(crate) fn objection(message: &str, answer: &str) -> Option<String> {
     let denied = denied(message);
     (!denied.is_empty() && shares(&subjects(&denied), &subjects(answer), OBJECTED_WORDS, OBJECTED_PAIRS))
         .then(|| one_line(&denied))
 }
 
-/// Words by which a model claims that something works now.
+/// Words with which a model claims that something works now.
 static CLAIMS: WordList = word_list!("closed requests: claims");
 
 /// Beginnings of sentences in which a model says that it knows the cause of a failure.
 static THEORIES: WordList = word_list!("closed requests: theories");
-/// Words among which such a sentence begins.
+/// Number of first words in which such a beginning may be.
 const THEORY_WORDS: usize = 5;
 
 /// Whether a sentence of a model says that it knows the cause of a failure.
@@ -564,17 +575,17 @@ pub(crate) fn is_claim(sentence: &str) -> bool {
     CLAIMS.is_said(sentence)
 }
 
-/// Beginnings of messages by which a person lets the model go on with what they asked for.
+/// Beginnings of messages with which a person tells the model to continue their request.
 static CONTINUING: WordList = word_list!("closed requests: continuing");
 
-/// Whether a message lets the model go on.
+/// Whether a message tells the model to continue.
 pub(super) fn continues(message: &str) -> bool {
     let start = prefix_utf16(message.trim_start(), REFUSED_WITHIN);
     CONTINUING.begins(start)
 }
 
-/// Whether the request before a message of a person is over: the message neither refuses its answer nor lets the model
-/// go on with it.
+/// Whether the request before a message of a person is closed: the message neither refuses the answer nor tells the
+/// model to continue.
 pub(crate) fn accepts(message: &str) -> bool {
     !continues(message) && !refuses(message)
 }

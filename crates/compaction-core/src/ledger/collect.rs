@@ -1,4 +1,4 @@
-//! Collection: one pass over the messages, starting from the ledger of the previous compaction.
+//! Collection: reads the messages in one pass, starting from the ledger of the previous compaction.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -39,26 +39,26 @@ use crate::message::{Assistant, Block, Body, Content, HARNESS_TYPE, Message, Too
 use crate::projection::PreparedMessage;
 use crate::tools::{FileTools, is_refusal, names_path, plan_text};
 
-/// The command by which a person has aider take back its newest commit.
+/// The command with which a person tells aider to undo its newest commit.
 const UNDO: &str = "/undo";
-/// The beginning of the call by which a transcript tells what came of it.
+/// Begins the call with which a transcript reports the result of that command.
 const RESET: &str = "git reset ";
-/// Newest milestones among which the commit is looked for.
+/// Number of newest milestones that are searched for the commit.
 const MOST_MILESTONES: usize = 256;
 /// Deepest level of nested arguments that is searched for names.
 const DEEPEST: usize = 64;
-/// Most UTF-16 units of a person's answer to a question of a tool that counts as a decision.
+/// Longest answer of a person to a question of a tool that counts as a decision, in UTF-16 units.
 const LONGEST_ANSWER: usize = 240;
-/// Most such requests between two.
+/// Most requests that a person may undo before the next one.
 const MOST_UNDONE: usize = 3;
 
-/// What a person wrote behind the command to take back, or all they wrote.
+/// The text after the undo command; the whole text if it does not begin with the command.
 fn without_undo(words: &str) -> &str {
     let behind = words.trim_start().strip_prefix(UNDO);
     behind.filter(|behind| behind.is_empty() || behind.starts_with(char::is_whitespace)).unwrap_or(words)
 }
 
-/// Whether a call takes back commits.
+/// Whether a call undoes commits.
 fn resets(call: &ToolCall) -> bool {
     let command = call.arguments.as_ref().and_then(|arguments| arguments.get("command")?.as_str());
     command.is_some_and(|command| command.starts_with(RESET))
@@ -66,8 +66,8 @@ fn resets(call: &ToolCall) -> bool {
 
 /// Collects a ledger, message by message.
 ///
-/// Messages are read once, in order. Tool results are searched only for what the page says, since files can be read and
-/// commands run again.
+/// Messages are read once, in order. Tool results are searched only for what docs/ledger.md lists, because files can be
+/// read and commands run again.
 #[derive(Debug, Clone)]
 pub struct Collector<'a> {
     tools: &'a FileTools,
@@ -83,23 +83,23 @@ pub struct Collector<'a> {
     plan: LatestPlan,
     new_tasks: NewTasks,
     newest_calls: NewestCalls<'a>,
-    /// What the calls of the newest message say, by their ids, with its position.
+    /// The statements of the calls in the newest message by their ids, with its position.
     said_by_calls: HashMap<String, (u64, Vec<String>)>,
     pinned: Vec<EntryId>,
     left_out: LeftOut,
     asked: Asked,
-    /// What the next message may be the prompt of.
+    /// The command or skill whose prompt the next message may be.
     expected: Option<Expected<'a>>,
-    /// The requests whose work the person had undone, until the next one comes, newest first, and where they did so.
+    /// The requests whose work the person had undone, newest first, and where they did so; kept until the next request.
     undone: Option<(Vec<String>, SourcePosition<'a>)>,
-    /// Where the person told aider to take back a commit, until the next message says whether it did.
+    /// Where the person told aider to undo a commit; kept until the next message says whether it did.
     undoing: Option<SourcePosition<'a>>,
 }
 
-/// Fewest bytes of a command that the first line of a message repeats.
+/// Shortest command that the first line of a message may repeat, in bytes.
 const SHORTEST_COMMAND: usize = 8;
 
-/// Whether an answer has a command in a line of its own or between marks of code.
+/// Whether an answer contains a command on a line of its own or between marks of code.
 fn names_command(answer: &str, command: &str) -> bool {
     let found = memchr::memmem::find(answer.as_bytes(), command.as_bytes());
     found.is_some_and(|at| at == 0 || matches!(answer.as_bytes()[at - 1], b'`' | b'\n' | b' '))
@@ -249,8 +249,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Reads a message that has the role of a person's. It may be a prompt that is `expected`. `is_harness` says that it
-    /// is known to be the harness's; then only words of the person that it delivers are the person's.
+    /// Reads a message in the role of a person. It may be a prompt that is `expected`. `is_harness` says that the
+    /// harness wrote it; then only the person's words inside it are the person's.
     fn read_user(
         &mut self,
         place: SourcePosition<'a>,
@@ -283,7 +283,7 @@ impl<'a> Collector<'a> {
             self.expected = Some(Expected::OfCommand(command, place));
             return;
         }
-        // Commands to the tool stand before what a person asks for, or alone.
+        // Commands to the tool come before a person's request, or alone.
         let own = slash::without_commands(&words);
         let words = match words.len() - own.len() {
             0 => words,
@@ -300,7 +300,7 @@ impl<'a> Collector<'a> {
         };
         let is_undo = words.trim_start().lines().next().is_some_and(|first| first.trim_end() == UNDO);
         if is_undo {
-            // Where the command has a result of its own, that says whether it took anything back.
+            // If the command has a result, the result says whether it undid anything.
             self.undoing = Some(place);
             if words.trim() != UNDO {
                 self.take_back();
@@ -320,14 +320,15 @@ impl<'a> Collector<'a> {
             Some((command, is_bare)) => self.read_person(place, &command, is_bare),
             None => self.read_person(place, own, false),
         }
-        // The name of a command is no path.
+        // The name of a command is not a path.
         match own.len() < words.len() || is_undo {
             true => self.read_prose(without_undo(own), place, Places::PERSON),
             false => self.read_names(content, place, if is_harness { Places::ANSWER } else { Places::PERSON }),
         }
     }
 
-    /// Reads the command that waits for its prompt, with the title of the prompt if it came. Returns whether there is one.
+    /// Reads a command whose prompt was expected, with the title of the prompt if it came. Returns whether there was
+    /// one.
     fn read_expected(&mut self, expected: Option<&Expected<'a>>, prompt: Option<&str>) -> bool {
         let Some(Expected::OfCommand(command, place)) = expected else { return false };
         let is_bare = !slash::has_own_words(command);
@@ -338,7 +339,7 @@ impl<'a> Collector<'a> {
         true
     }
 
-    /// Reads what a harness reports: the news as results, and the rest as quotes.
+    /// Reads what a harness reports: the outcomes as results, and the rest as quotes.
     fn read_report(&mut self, place: SourcePosition<'a>, report: &str) {
         let (news, rest) = person::news(report);
         for line in news {
@@ -347,10 +348,10 @@ impl<'a> Collector<'a> {
         self.statements.add_quoted(place, &rest);
     }
 
-    /// Reads words of a person. `is_command` says that they are a command to the agent with nothing of their own.
+    /// Reads words of a person. `is_command` says that they are only a command to the agent.
     fn read_person(&mut self, place: SourcePosition<'a>, words: &str, is_command: bool) {
         if is_substantive(words) {
-            // A message that comes while the model works ends no turn.
+            // A message that arrives while the model works does not end a turn.
             let since = if self.dialogue.is_waiting { u64::MAX } else { self.asked_at() };
             self.errors.note_request(since, &self.dialogue.newest_answers());
         }
@@ -381,8 +382,8 @@ impl<'a> Collector<'a> {
         self.statements.add_person(place, words, pasted);
     }
 
-    /// Whether a message of a person only shows what a command printed that the model ran or asked for: it begins with that
-    /// command and does not end with words of its own.
+    /// Whether a message of a person only shows the output of a command that the model ran or asked for: it begins with
+    /// that command and does not end with words of the person.
     fn is_result(&self, words: &str) -> bool {
         if !shows(words) {
             return false;
@@ -397,7 +398,7 @@ impl<'a> Collector<'a> {
             && (self.actions.has_run(command) || names_command(self.dialogue.newest_text(), command))
     }
 
-    /// Takes back what the command to do so took back.
+    /// Records the effect of a pending undo command.
     fn take_back(&mut self) {
         if let Some(place) = self.undoing.take() {
             self.take_back_commit(place);
@@ -405,13 +406,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Records that the newest commit was taken back, as aider does when a person tells it to. It does not take back what
-    /// was pushed.
+    /// Records that the newest commit was undone, as aider does when a person tells it to. A pushed commit is never
+    /// undone.
     fn take_back_commit(&mut self, place: SourcePosition<'a>) {
         let milestones = self.statements.list().iter().rev().filter(|one| one.voice == Voice::Milestone);
         let mut taken_back: HashSet<&str> = HashSet::new();
         let mut newest = None;
-        // Changes behind the newest commit go first.
+        // Changes after the newest commit are undone first.
         let changed_at = self.actions.changed_at();
         let mut is_newest = true;
         let mut is_uncommitted = false;
@@ -438,7 +439,7 @@ impl<'a> Collector<'a> {
                 }
             }
         }
-        // Without a commit that is told, what was done for the last request was taken back.
+        // Without a known commit, what was done for the last request was undone.
         let committed_at = newest.as_ref().map_or(place.position, |(_, position)| *position);
         if is_uncommitted {
             self.statements.add_line(Voice::Milestone, place, &format!("{TOOK_BACK}{ALL_CHANGES}"));
@@ -459,15 +460,15 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Notes the requests whose work was undone, with the `next` one.
+    /// Adds the decision that the work for some requests was undone, with the `next` request.
     fn note_undone(&mut self, next: &str) {
         let Some((requests, place)) = self.undone.take() else { return };
         let item = format!("{UNDID_WORK}{}{ASKED_THEN}{}", requests.join("; "), undone(next));
         self.notes.add(NoteKind::Decision, &item, place, false);
     }
 
-    /// Records that the newest edits were taken back: the message that asked for them is open again. A second time, it is
-    /// the message before that one.
+    /// Records that the newest edits were undone: the request for them is open again. The second time, it is the
+    /// request before that one.
     fn take_back_answer(&mut self) {
         let bound = if self.asked.taken_back > 0 { self.asked.taken_back } else { u64::MAX };
         let is_reset = |one: &Request| RESETS.contains(&one.text.trim());
@@ -486,7 +487,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Whether a message says that the answers to the open request did not do what was asked.
+    /// Whether a message refuses the answers to the open request.
     fn is_refused_by(&self, message: &str) -> bool {
         rejects(message, self.dialogue.newest_text()) || {
             let mut requests = self.dialogue.requests.iter().rev();
@@ -498,13 +499,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Records that the answers to the open request claim what is not so.
+    /// Records that the answers to the open request make false claims.
     fn refute(&mut self) {
         self.asked.answers().iter().for_each(|answer| self.statements.refute(*answer, is_claim));
     }
 
-    /// Whether the newest answer only shows what could be done for the open request: a plan before anything was made, or
-    /// code without any call.
+    /// Whether the newest answer only shows what could be done for the open request: a plan before any change, or code
+    /// without any call.
     fn only_proposes(&self) -> bool {
         let asked_at = self.asked.position;
         let mut own = self.statements.list().iter().rev().take_while(|one| one.position > asked_at);
@@ -521,7 +522,7 @@ impl<'a> Collector<'a> {
     /// that `next` reopens.
     fn end_request(&mut self, next: &str) -> Option<Reopened> {
         let is_refused = !self.asked.answers().is_empty() && self.is_refused_by(next);
-        // Who pastes an error right behind a claim shows that it is not so.
+        // An error that is pasted right after a claim refutes the claim.
         if is_refused || pasted_error(next).is_some() {
             self.refute();
         }
@@ -537,16 +538,16 @@ impl<'a> Collector<'a> {
             return reopened.or_else(|| is_refused.then(own));
         }
         let has_changed = self.actions.changed_at() > asked.position;
-        // Who is told to try what was changed has not accepted it yet.
+        // A person who was told to try a change has not accepted it yet.
         if has_changed && said_first(self.statements.list(), asked.answers()).is_some_and(|said| said.only_instructs) {
             return reopened;
         }
         request.is_answered = true;
         let is_proposed = only_proposes && request.asks_for_work() && !request.text.contains(['?', '\u{ff1f}']);
-        // An answer that is accepted settles what the request reported, too.
+        // An accepted answer also settles what the request reported.
         let own = Some((&request.text, asked.answers())).filter(|(text, _)| is_settled_by_answer(text));
         let reopened = reopened.as_ref().filter(|one| is_settled_by_answer(&one.text));
-        // Each request stands with its own answer. What answers a report is about the report.
+        // Each request is listed with its own answer. The answer to a report is about the report.
         let settled = own.or(reopened.map(|one| match &one.answers {
             Some(answers) => (&one.text, answers.as_slice()),
             None => (&request.text, asked.answers()),
@@ -652,7 +653,7 @@ impl<'a> Collector<'a> {
         self.note_failure(assistant, place);
     }
 
-    /// Reads what the model says in the text of a plan, as it reads an answer.
+    /// Reads what the model says in the text of a plan, like an answer.
     fn read_plan_text(&mut self, call: &ToolCall, place: SourcePosition<'a>) {
         let Some(text) = plan_text(call) else { return };
         let parts: Vec<Part<'_>> = parts(&text).collect();
@@ -666,7 +667,7 @@ impl<'a> Collector<'a> {
             (Some("error"), Some(error)) => {
                 self.errors.add(None, &super::error_line(error), place, false);
             }
-            // A limit may still hold for what the call asks, until something comes of it.
+            // The limit may still apply to calls of tools. Only an answer shows that it is over.
             (stop, _) if stop != Some("toolUse") || !self.errors.is_limited() => self.errors.resolve(None),
             _ => {}
         }
@@ -706,7 +707,7 @@ impl<'a> Collector<'a> {
         self.actions.note_listed(kind, path, place);
     }
 
-    /// Records what an earlier summary tells of the changes of a file.
+    /// Records what an earlier summary says about the changes of a file.
     pub(super) fn note_changes(&mut self, path: &str, text: &str) {
         self.actions.note_changes(path, text);
     }

@@ -26,7 +26,8 @@ fn edits_in_place(option: &str) -> bool {
     option.starts_with("--in-place") || letters.is_some_and(|letters| letters.contains('i'))
 }
 
-/// Whether every program in a command looks something up or shows a part of its input, so that nothing waits for it.
+/// Whether every program in a command looks something up or shows a part of its input. Nothing depends on such a
+/// command.
 pub(crate) fn only_looks(command: &str) -> bool {
     let command = without_quoted(command).replace("2>&1", "").replace("&>", ">");
     let mut steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| !step.is_empty()).peekable();
@@ -34,7 +35,7 @@ pub(crate) fn only_looks(command: &str) -> bool {
         let program = program(step).unwrap_or_default();
         let edits = program == "sed" && step.split_whitespace().any(edits_in_place);
         let is_look = LOOKUPS.has(program) || FILTERS.has(program) || matches!(program, "cd" | "true");
-        // What a script does with such a word is not known.
+        // A script may do anything with such a word.
         let runs_file = || step.split_whitespace().nth(1).is_some_and(|word| word.contains(['/', '.']));
         let looks_up = || step.split_whitespace().take(3).any(|word| LOOKING.has(word)) && !runs_file();
         let is_purpose = || purpose(step).is_some_and(|purpose| self::looks_up(&purpose));
@@ -70,11 +71,11 @@ pub(crate) fn core_command(command: &str) -> &str {
     }
 }
 
-/// Most bytes of a command whose preparation is looked for. Each step is split off from all that follows.
+/// Longest command whose preparation is searched for, in bytes. Each step splits the command again.
 const MOST_PREPARED: usize = 4096;
 
-/// The command without the steps of a chain that only set up the shell, such as a change of the directory, if it has more
-/// than `units` UTF-16 units. A shorter one stays whole.
+/// The command without the steps of a chain that only set up the shell, such as a change of the directory. A command of
+/// at most `units` UTF-16 units stays whole.
 pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
     let mut rest = command;
     if command.len() > MOST_PREPARED || utf16_len(command) <= units {
@@ -89,19 +90,19 @@ pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
     rest
 }
 
-/// What begins code that stands in a command.
+/// Options that pass inline code to a program.
 const INLINE_CODE: &[&str] = listed!(PROGRAMS, "commands: inline code");
 
 /// Modules that belong to Python itself.
 static STANDARD_MODULES: WordList = word_list!(PROGRAMS, "commands: standard modules");
 
-/// Whether a command runs a few lines of code that stand in it.
+/// Whether a command contains a few lines of inline code.
 pub(crate) fn has_inline_code(command: &str) -> bool {
     INLINE_CODE.iter().any(|start| command.contains(start))
 }
 
-/// A command on one line, in at most `units` UTF-16 units. Of code that stands in it, the last import that does not
-/// belong to the language is told, and what follows.
+/// A command on one line, in at most `units` UTF-16 units. Inline code is shown from its last import of a module
+/// outside the standard library.
 pub(crate) fn clip_command(command: &str, units: usize) -> String {
     const IMPORT: &str = "from ";
     let whole = || clip_middle(command, units);
@@ -125,12 +126,12 @@ pub(crate) fn clip_command(command: &str, units: usize) -> String {
     clip(&format!("{head}{}{left_out}{}", &code[..code_start].trim(), &own[last.unwrap_or_default()..]), units)
 }
 
-/// Directories for what is soon thrown away. Nobody works in them for long.
+/// Directories for temporary files. Nobody works in them for long.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var", "/var/folders", "/dev/shm"];
 
-/// A command without the steps that only set up the shell, and without a change into `root`, the directory in which the
-/// work is done. Another directory stays, since it tells what the command is about: relative to `root` if it is inside
-/// of it. The first directory that is not a temporary one becomes `root`.
+/// A command without the steps that only set up the shell, and without a change into `root`, the directory of the work.
+/// A change into another directory stays because it shows what the command is about; the path is relative to `root` if
+/// it is inside it. The first directory that is not temporary becomes `root`.
 pub(crate) fn without_way<'a>(command: &'a str, root: &mut Option<String>) -> Cow<'a, str> {
     let (mut rest, mut directory) = (command, None);
     if command.len() > MOST_PREPARED {
@@ -161,7 +162,7 @@ pub(crate) fn without_way<'a>(command: &'a str, root: &mut Option<String>) -> Co
     if !is_absolute {
         return if matches!(directory, "" | ".") { rest.into() } else { format!("cd {directory} && {rest}").into() };
     }
-    // What a variable or a command names is nearly always the root.
+    // A variable or a command substitution is nearly always the root.
     if directory.starts_with(['$', '%']) {
         return Cow::Borrowed(rest);
     }
@@ -178,7 +179,7 @@ pub(crate) fn without_way<'a>(command: &'a str, root: &mut Option<String>) -> Co
     }
 }
 
-/// The first step of a command line, if another one follows it, and what follows.
+/// The first step of a command line and the rest; `None` if it has only one step.
 fn first_step(command: &str) -> Option<(&str, &str)> {
     let (at, _) =
         outside_quotes(command).find(|(at, _)| command[*at..].starts_with("&&") || command[*at..].starts_with(';'))?;
@@ -194,8 +195,8 @@ fn is_activation(step: &str) -> bool {
         || step.split_whitespace().nth(1) == Some("activate")
 }
 
-/// The steps of a chain, which have succeeded if the chain has: each in the directory that the chain
-/// changes to. A command that is no chain has none.
+/// The steps of a chain, each in the directory that the chain changes to. They have all succeeded if the chain has. A
+/// command that is not a chain has none.
 pub(crate) fn steps_of(core: &str) -> Vec<String> {
     if memchr::memmem::find(core.as_bytes(), b"&&").is_none() {
         return Vec::new();
@@ -221,28 +222,28 @@ static PREPARING: WordList = word_list!(PROGRAMS, "commands: preparing");
 static SETTING_UP: WordList = word_list!(PROGRAMS, "commands: setting up");
 /// Programs whose next word is a subcommand.
 static WITH_SUBCOMMAND: WordList = word_list!(PROGRAMS, "commands: with subcommands");
-/// Their options that have a value behind them and may stand before the subcommand.
+/// Options of these programs that take a value and may come before the subcommand.
 const WITH_VALUES: &[&str] = listed!(PROGRAMS, "commands: options with values");
-/// Programs that launch another one, each with the words behind it.
+/// Programs that launch another one, each with the words that follow it.
 const LAUNCHERS: &[&str] = listed!(PROGRAMS, "commands: launchers");
 /// Scripts of a project that run the program of the same name.
 const WRAPPERS: &[(&str, &str)] =
     &[("mvnw", "mvn"), ("mvnw.cmd", "mvn"), ("gradlew", "gradle"), ("gradlew.bat", "gradle"), ("pip3", "pip")];
 /// Programs that clean and build in one command.
 static CLEANING: WordList = word_list!(PROGRAMS, "commands: cleaning");
-/// Words that are followed by the name of the task.
+/// Words that the name of a task follows.
 static RUNNING: WordList = word_list!(PROGRAMS, "commands: running");
 /// Last words of purposes that only look something up.
 static LOOKING: WordList = word_list!(PROGRAMS, "commands: looking");
 
-/// Words of purposes that say whether the work is right, and change nothing else. A conversation works towards them:
-/// what they find has to be dealt with.
+/// Words of purposes that check the work and change nothing else. A conversation works towards them: someone has to
+/// deal with what they find.
 static CHECKS: WordList = word_list!(PROGRAMS, "commands: checks");
-/// Other words that say so.
+/// More names of checks.
 static OTHER_CHECKS: WordList = word_list!(PROGRAMS, "commands: other checks");
 /// Other words of purposes that a conversation works towards.
 static OTHER_GOALS: WordList = word_list!(PROGRAMS, "commands: other goals");
-/// Programs that have such words among those of other subcommands.
+/// Programs whose other subcommands contain such words.
 static NO_CHECKS: WordList = word_list!(PROGRAMS, "commands: no checks");
 
 fn is_among(word: &str, some: &WordList<'_>, others: &WordList<'_>) -> bool {
@@ -277,10 +278,10 @@ pub(crate) fn is_test(command: &str) -> bool {
     is_check(command) && purposes(command).iter().any(is_test)
 }
 
-/// Programs and subcommands that only lay code out.
+/// Programs and subcommands that only format code.
 static FORMATTERS: WordList = word_list!(PROGRAMS, "commands: formatters");
 
-/// Whether a command only lays code out, apart from what prepares for it.
+/// Whether a command only formats code, apart from the steps that prepare for it.
 pub(crate) fn only_formats(command: &str) -> bool {
     let steps = without_quoted(command);
     let steps = steps.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| purpose(step).is_some());
@@ -289,7 +290,7 @@ pub(crate) fn only_formats(command: &str) -> bool {
     steps.peek().is_some() && steps.all(formats)
 }
 
-/// Whether a purpose from [`purposes`] is a goal of work and no step to one.
+/// Whether a purpose from [`purposes`] is a goal of the work and not a step towards one.
 pub(crate) fn is_goal(purpose: &str) -> bool {
     purpose.split(|character: char| !character.is_alphanumeric()).any(|word| is_among(word, &CHECKS, &OTHER_GOALS))
 }
@@ -321,7 +322,7 @@ fn purpose(step: &str) -> Option<String> {
     if PREPARING.has(program) || LOOKUPS.has(program) || FILTERS.has(program) {
         return None;
     }
-    // What tells about the program says nothing about the work.
+    // A call that asks a program about itself says nothing about the work.
     let first_argument = words.clone().next();
     if first_argument.is_some_and(|argument| ABOUT_ITSELF.contains(&argument))
         || words.clone().any(|word| word.starts_with("--") && ABOUT_ITSELF.contains(&word))
@@ -331,11 +332,11 @@ fn purpose(step: &str) -> Option<String> {
     if !WITH_SUBCOMMAND.has(program) && !WITH_SUBCOMMAND.has(first) {
         return Some(program.to_owned());
     }
-    // The value of an option stands before the subcommand: `docker compose -f compose.yml logs`.
+    // The value of an option comes before the subcommand: `docker compose -f compose.yml logs`.
     let mut is_value = false;
     let words = words.filter(move |word| !std::mem::replace(&mut is_value, WITH_VALUES.contains(word)));
     let words = words.filter(|word| !word.starts_with('-') || RUNNING.has(word));
-    // What is cleaned is built again behind it.
+    // What is cleaned is then built again.
     let mut words = words.peekable();
     if CLEANING.has(program) && words.peek() == Some(&"clean") {
         let mut behind = words.clone().skip(1);
@@ -356,11 +357,11 @@ fn purpose(step: &str) -> Option<String> {
 
 /// Options that only shape what a check prints.
 static OUTPUT_OPTIONS: WordList = word_list!(PROGRAMS, "commands: output options");
-/// Arguments by which a program tells about itself.
+/// Arguments that ask a program about itself.
 const ABOUT_ITSELF: &[&str] = listed!(PROGRAMS, "commands: about itself");
 
-/// What tells a run of a check from runs of other checks: its programs, targets and options, without those that shape the
-/// output.
+/// What distinguishes a run of a check from runs of other checks: its programs, targets and options, without options
+/// that only shape the output.
 pub(crate) fn check_key(command: &str) -> String {
     let command = core_command(command).replace("2>&1", " ");
     let mut key = String::with_capacity(command.len());
@@ -375,14 +376,14 @@ pub(crate) fn check_key(command: &str) -> String {
             key.push(' ');
         }
     }
-    // Where a command runs is a part of what it checks.
+    // The directory of a command is part of what it checks.
     if let Some(directory) = command.strip_prefix("cd ").and_then(|rest| rest.split(' ').next()) {
         key.push_str(directory);
     }
     key
 }
 
-/// A step without the variables that are set before its program: `PYTHONPATH=src pytest`.
+/// A step without the variables before its program: `PYTHONPATH=src pytest`.
 fn without_variables(step: &str) -> &str {
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
     let mut rest = step.trim_start();
@@ -457,8 +458,8 @@ fn split_outside_quotes<'a>(command: &'a str, mark: &'a str) -> impl Iterator<It
     })
 }
 
-/// The characters outside of quotes, with their offsets. Separators of commands inside quotes do not count. Items have a
-/// single quote in the place of each backtick, and must be read as the command itself is.
+/// The characters outside quotes, with their offsets. Separators inside quotes do not count. A backtick is returned as
+/// a single quote, so read it from the command itself.
 fn outside_quotes(command: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
     let mark_of = |character: char| if character == '`' { '\'' } else { character };

@@ -1,5 +1,5 @@
-//! Conclusions: what an answer comes to, in a few of its own sentences: those at its beginning that state the outcome,
-//! and those at its end that say what is open, warned of or advised.
+//! Conclusions: an answer in a few of its own sentences. Those at its beginning state the outcome; those at its end say
+//! what is open, warn or advise.
 
 use super::answers::{advises, is_praise};
 use super::closed_requests::{conclusion, introduces, is_filler, is_statement, leads};
@@ -14,39 +14,42 @@ use crate::text::utf16_len;
 
 /// Most statements of an answer that are read.
 const MOST_STATEMENTS: usize = 512;
-/// Newest messages of which one states something.
+/// Number of newest messages of which one states something.
 const MOST_MESSAGES: usize = 24;
-/// Percent of the room that the sentences at the beginning may take.
+/// Percentage of the room that the first sentences may take.
 const BEGINNING: usize = 45;
-/// Fewest words of a sentence that states something, and fewest UTF-16 units for which it is worth to cut one.
+/// Fewest words of a sentence that states something.
 const FEWEST_WORDS: usize = 3;
+/// Least room in which a sentence is cut instead of left out, in UTF-16 units.
 const FEWEST_UNITS: usize = 60;
-/// Stands between sentences that do not end with a mark.
+/// Separates sentences that do not end with a mark.
 const SEPARATOR: &str = "; ";
-/// Stands for the sentences that are left out.
+/// Replaces the sentences that are left out.
 const GAP: &str = " \u{2026} ";
-/// Paragraphs at the end of an answer that may advise.
+/// Number of paragraphs at the end of an answer that may advise.
 const LAST_PARAGRAPHS: usize = 2;
-/// First words of orders, and most words of such a beginning.
+/// First words of orders.
 static ORDERS: WordList = word_list!(SPACED, "requests: work");
+/// Most words of such a beginning.
 const ORDER_WORDS: usize = 2;
-/// First words of short sentences that only tell what the model is at: `Compiling the report now.`
+/// First words of short sentences that only say what the model is doing: `Compiling the report now.`
 static AT_IT: WordList = word_list!("conclusions: at it");
+/// Most words of such a beginning.
 const AT_IT_WORDS: usize = 2;
+/// Longest of these sentences, in UTF-16 units.
 const LONGEST_AT_IT: usize = 80;
 /// Headings of summaries, in lower case.
 const SUMMARIES: &[&str] = listed!(EVERY, "conclusions: summaries");
 
-/// What the answer in the messages from `first` to `last` comes to, in at most `units` UTF-16 units; `None` if it states
-/// nothing.
+/// The conclusion of the answer in the messages from `first` to `last`, in at most `units` UTF-16 units; `None` if it
+/// states nothing.
 pub(crate) fn concluded(statements: &[Statement], (first, last): (u64, u64), units: usize) -> Option<String> {
     let start = statements.partition_point(|one| one.position < first);
     let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
     conclude(&own.map(|one| (one.voice, one.text.as_str())).collect::<Vec<_>>(), units)
 }
 
-/// What the newest message of the model among `statements` comes to, in at most `units` UTF-16 units. One that states nothing
-/// is passed over.
+/// The conclusion of the newest message of the model that states something, in at most `units` UTF-16 units.
 pub(crate) fn concluded_last(statements: &[Statement], units: usize) -> Option<String> {
     let mut positions: Vec<u64> = Vec::new();
     for one in statements.iter().rev().filter(|one| one.is_of_model()) {
@@ -60,7 +63,7 @@ pub(crate) fn concluded_last(statements: &[Statement], units: usize) -> Option<S
     positions.into_iter().take(MOST_MESSAGES).find_map(|at| concluded(statements, (at, at), units))
 }
 
-/// The same of a report that is no answer, such as that of a sub-agent.
+/// The same for a report that is not an answer, such as that of a sub-agent.
 pub(crate) fn concluded_report(report: &str, units: usize) -> Option<String> {
     let all: Vec<(Voice, String)> = parts(report)
         .filter_map(|part| match part {
@@ -84,7 +87,7 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
             && SUMMARIES.contains(&text.trim_matches(|one: char| !one.is_alphabetic()).to_lowercase().as_str())
     };
     let from = conclusion(own).or_else(|| own.iter().rposition(is_summary)).unwrap_or_default();
-    // What leads to nothing that is told says nothing either.
+    // An introduction whose next sentence is left out says nothing.
     let mut is_next_told = false;
     let is_told = |at: &usize| {
         is_next_told = is_told(own[*at]) && (!leads(own[*at].1) || is_next_told);
@@ -103,7 +106,7 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
         room -= cost(told[head]);
         head += 1;
     }
-    // What leads to a sentence that is left out says nothing.
+    // An introduction whose next sentence is left out says nothing.
     while head > 0 && leads(told[head - 1]) {
         head -= 1;
     }
@@ -133,8 +136,8 @@ fn conclude(own: &[(Voice, &str)], units: usize) -> Option<String> {
     }
 }
 
-/// Whether the sentence at `at` states something: it is neither a question nor an announcement, does not only take note
-/// of the request.
+/// Whether a sentence states something: it is neither a question nor an announcement, and does not only acknowledge the
+/// request.
 fn is_told((voice, text): (Voice, &str)) -> bool {
     let is_said = is_statement(text) || leads(text) && is_substantive(text);
     let is_word = |word: &&str| word.contains(char::is_alphanumeric) && !word.contains(['/', '\\']);
@@ -151,13 +154,13 @@ fn is_told((voice, text): (Voice, &str)) -> bool {
         && !introduces(text)
 }
 
-/// Whether a sentence only tells what the model is doing at the moment.
+/// Whether a sentence only says what the model is doing now.
 pub(crate) fn is_at_it(sentence: &str) -> bool {
     utf16_len(sentence) <= LONGEST_AT_IT
         && (AT_IT.starts(&first_words(sentence, AT_IT_WORDS)) || has_piece(sentence, AT_IT.pieces))
 }
 
-/// Sentences behind one another; `None` for none.
+/// Sentences one after another; `None` if there are none.
 fn joined(sentences: &[&str]) -> Option<String> {
     let (first, others) = sentences.split_first()?;
     let ends =
@@ -168,7 +171,8 @@ fn joined(sentences: &[&str]) -> Option<String> {
     }))
 }
 
-/// What an answer advises in its last paragraphs, beside what it says is left: sentences with advice, and orders.
+/// The advice in the last paragraphs of an answer, besides the remaining work that it names: sentences with advice, and
+/// orders.
 pub(crate) fn recommended(answer: &str) -> Vec<&str> {
     let lines: Vec<&str> = prose(answer).collect();
     let paragraphs = lines.split(|line| line.trim().is_empty()).filter(|lines| !lines.is_empty());
@@ -179,7 +183,7 @@ pub(crate) fn recommended(answer: &str) -> Vec<&str> {
             && !is_filler(sentence)
             && !sentence.ends_with(['?', ':', '\u{ff1f}', '\u{ff1a}'])
             && is_substantive(sentence)
-            // A name or a path is no verb.
+            // A name or a path is not a verb.
             && (advises(sentence) || sentence.starts_with(char::is_alphabetic) && is_order())
     };
     let all: Vec<&[&str]> = paragraphs.collect();
@@ -230,7 +234,7 @@ mod tests {
         {
             assert_eq!(concluded_report(nothing, 240), None, "{nothing}");
         }
-        // However little room there is, it is kept.
+        // The conclusion stays within any limit, however small.
         for units in 0..300 {
             assert!(concluded_report(&review, units).is_none_or(|told| utf16_len(&told) <= units.max(1)), "{units}");
         }

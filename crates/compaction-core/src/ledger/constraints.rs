@@ -1,5 +1,5 @@
 //! Constraints: rules that a person sets for the whole conversation. Tables of words for each language recognise them
-//! (`languages`). A new language has lines in the table of tests, too.
+//! (`languages`). A new language also needs lines in the tables of the tests.
 //!
 //! The tables aim at precision. A missed constraint is still among the requests, but a complaint that
 //! is taken for a constraint uses the room of a real one.
@@ -37,12 +37,12 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Whether a person's sentence is a constraint. Questions are none, unless they ask for something from then on.
+/// Whether a person's sentence is a constraint. A question is not, unless it asks for something from then on.
 pub(crate) fn is_constraint(sentence: &str) -> bool {
     is_sized(sentence) && (!is_question(sentence) || asks_for_rule(sentence)) && demands(sentence) && !is_part(sentence)
 }
 
-/// Whether a sentence ends with a question mark, whatever stands behind that.
+/// Whether a sentence ends with a question mark, whatever comes after it.
 fn is_question(sentence: &str) -> bool {
     let end = sentence.trim_end_matches(['.', '!', ' ']);
     end.ends_with(['?', '\u{ff1f}', '\u{61f}'])
@@ -52,7 +52,7 @@ fn is_question(sentence: &str) -> bool {
 fn demands(sentence: &str) -> bool {
     let whole = sentence;
     let sentence = without_answer(sentence);
-    // What introduces a list of steps or findings demands nothing by itself.
+    // A sentence that introduces a list of steps or findings demands nothing by itself.
     if sentence.ends_with([':', '\u{ff1a}']) && !lasts(sentence) {
         return false;
     }
@@ -60,7 +60,7 @@ fn demands(sentence: &str) -> bool {
         return true;
     }
     let words = normalised(sentence);
-    // The text has a space at both ends, so fewer than three are at most one word.
+    // The text has a space at both ends, so fewer than three spaces mean at most one word.
     if INVITING.is_in(&words)
         || finds_nothing(&words)
         || memchr::memchr_iter(b' ', words.as_bytes()).count() < 3
@@ -81,24 +81,24 @@ fn demands(sentence: &str) -> bool {
         || orders(sentence, !signals.reports)
 }
 
-/// Whether `normalised` text tells to go on with something: `keep refactoring`. What is to be used goes on as a demand.
+/// Whether `normalised` text tells the model to continue something: `keep refactoring`. `keep using` is a demand.
 fn goes_on(words: &str) -> bool {
     let mut words = words.split_whitespace();
     words.next() == Some("keep") && words.next().is_some_and(|what| what.ends_with("ing") && what != "using")
 }
 
-/// Beginnings of sentences that only tell what is not there.
+/// Beginnings of sentences that only say what does not exist.
 static EXISTING: WordList = word_list!(SPACED, "constraints: existing");
-/// Words before the one thing that was named before.
+/// Words before something that was named before.
 static DEFINITE: WordList = word_list!(SPACED, "constraints: definite");
 
-/// Whether `normalised` words only tell that something is not there, and demand nothing of what may be.
+/// Whether `normalised` words only say that something is missing, and do not say what is allowed.
 fn tells_absence(words: &str) -> bool {
     let demands = || LASTING.found_in(words).any(|(_, word)| !FORBIDDING.has(word)) || PERMITTING.is_in(words);
     EXISTING.starts(words) && !demands()
 }
 
-/// Whether an order to use something says which name to write into which other one: ``use `all` in `print` ``.
+/// Whether an order to use something says which name to write into another one: ``use `all` in `print` ``.
 fn changes_code(sentence: &str, words: &str) -> bool {
     let is_order = words.split_whitespace().next().is_some_and(|first| USING.has(first));
     is_order
@@ -108,12 +108,12 @@ fn changes_code(sentence: &str, words: &str) -> bool {
         && !LASTING.is_in(&normalised(&without_names(sentence)))
 }
 
-/// A sentence without the names between backquotes, whose parts may look like words.
+/// A sentence without the names in backticks, whose parts may look like words.
 fn without_names(sentence: &str) -> String {
     sentence.split('`').step_by(2).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a sentence begins with an order that forbids something, whatever names it has.
+/// Whether a sentence begins with an order that forbids something, apart from the names in it.
 pub(super) fn begins_with_ban(sentence: &str) -> bool {
     let start = first_words(&without_names(sentence), DEMAND_WORDS);
     begins_with_demand(sentence) && FORBIDDING.is_in(&start)
@@ -132,8 +132,8 @@ pub(crate) fn names_it(sentence: &str) -> bool {
 /// Beginnings of such orders.
 static NAMING: WordList = word_list!(SPACED, "constraints: naming");
 
-/// Whether a sentence refuses an answer and says which thing to take for this one step: `no, use the old files`. The
-/// `normalised` words are those behind the refusal.
+/// Whether a sentence refuses an answer and says what to use in this one step: `no, use the old files`. The
+/// `normalised` words are those after the refusal.
 fn corrects(sentence: &str, words: &str) -> bool {
     let is_answer = |(first, _): &(&str, &str)| ANSWERS.has(first.trim().to_lowercase().as_str());
     let follows = || sentence.split_once(',').is_some_and(|parts| is_answer(&parts));
@@ -142,35 +142,37 @@ fn corrects(sentence: &str, words: &str) -> bool {
     USING.has(verb) && DEFINITE.has(what) && follows() && !LASTING.is_in(words)
 }
 
-/// Words of demands that hold for more than the request which they are part of: what says for how long or for what
-/// all, and what forbids something.
+/// Words of demands that apply beyond their own request: they say for how long or for what, or they forbid something.
 pub(crate) static LASTING: WordList = word_list!("constraints: lasting");
 /// Answers that a demand may follow. They forbid nothing.
 static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
 
-/// Words among them that only forbid. Beside a task in the same sentence they hold for that task.
+/// Those of [`LASTING`] that only forbid. Beside a task in the same sentence, they apply to that task.
 pub(crate) static FORBIDDING: WordList = word_list!(SPACED, "constraints: forbidding");
 /// First words of a clause that gives a task.
 pub(crate) static TASKS: WordList = word_list!("constraints: tasks");
-/// In languages without spaces between words, words of sentences that hold in general, and words before such a task that
-/// make it none.
+/// In languages without spaces between words, words of sentences that apply in general.
 const GENERAL_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: general");
+/// Words that make it no task if they come before one, in these languages.
 const BEFORE_NO_TASKS: &[&str] = listed!(UNSPACED, "constraints: before no tasks");
-/// Phrases that invite a person to say more, as models end their answers, which people paste.
+/// Phrases that invite a person to say more. Models end their answers with them, and people paste those.
 static INVITING: WordList = word_list!(SPACED, "constraints: inviting");
-/// First words of fragments without a verb that deny something, and words with which these only report.
+/// First words of fragments without a verb that deny something.
 static DENIALS: WordList = word_list!(SPACED, "constraints: denials");
+/// Words with which such a fragment only reports.
 static FINDINGS: WordList = word_list!(SPACED, "constraints: findings");
-/// Words by which such a fragment tells what happens or happened, and those by which it tells what may happen.
+/// Words with which such a fragment says what happens or happened.
 static HAPPENING: WordList = word_list!(SPACED, "constraints: happening");
+/// Words with which it says what may happen.
 static PERMITTING: WordList = word_list!(SPACED, "constraints: permitting");
-/// First words of a sentence among which a demand stands that begins it.
+/// Number of first words of a sentence in which its demand begins.
 const DEMAND_WORDS: usize = 3;
 
-/// Words with which a person objects to what was done without being asked for.
+/// Words with which a person objects to something done without being asked for.
 pub(super) static OBJECTING: WordList = word_list!(SPACED, "constraints: objecting");
-/// Beginnings of opinions, and words by which these say that something does not keep to a rule.
+/// Beginnings of opinions.
 static OPINIONS: WordList = word_list!(SPACED, "constraints: opinions");
+/// Words with which an opinion says that something breaks a rule.
 static BREACHES: WordList = word_list!(SPACED, "constraints: breaches");
 /// Words of a clause that says what to use.
 static USING: WordList = word_list!(SPACED, "constraints: using");
@@ -186,7 +188,7 @@ fn uses_and_denies(sentence: &str) -> bool {
     })
 }
 
-/// A sentence without the answer with which it begins.
+/// A sentence without the answer at its beginning.
 fn without_answer(sentence: &str) -> &str {
     let is_answer = |(first, _): &(&str, &str)| {
         // A person may say it more than once: `No no, …`.
@@ -196,7 +198,7 @@ fn without_answer(sentence: &str) -> &str {
     sentence.split_once(',').filter(is_answer).map_or(sentence, |(_, own)| own.trim_start())
 }
 
-/// Whether a sentence of one clause says that something does not keep to a rule.
+/// Whether a sentence of one clause says that something breaks a rule.
 fn tells_breach(sentence: &str) -> bool {
     let own = sentence.split_once(',').filter(|(first, _)| is_trivial(first)).map_or(sentence, |(_, own)| own);
     let words = || normalised(own);
@@ -212,7 +214,7 @@ fn finds_nothing(words: &str) -> bool {
     DENIALS.starts(words) && (ends() || HAPPENING.is_in(words) && !PERMITTING.is_in(words))
 }
 
-/// Whether a demand stands at the beginning of a sentence that is a constraint.
+/// Whether a constraint begins with its demand.
 pub(super) fn begins_with_demand(sentence: &str) -> bool {
     let start = first_words(sentence, DEMAND_WORDS);
     let is_fragment = DENIALS.starts(&start);
@@ -220,31 +222,32 @@ pub(super) fn begins_with_demand(sentence: &str) -> bool {
         || is_constraint_in_a_script(sentence)
 }
 
-/// Whether a demand holds for more than the request which it is part of.
+/// Whether a demand applies beyond its own request.
 pub(crate) fn lasts(demand: &str) -> bool {
     let own = without_answer(demand);
     says_how_long(own, true) || FORBIDDING.is_in(&normalised(own)) && !gives_task(own) || holds_from_now_on(own)
 }
 
-/// Whether a demand says for how long it holds, or, with `for_what_all`, for what all. Words that only forbid do not.
+/// Whether a demand says for how long it applies, or, with `for_what_all`, for what. Words that only forbid do not
+/// count.
 pub(super) fn says_how_long(demand: &str, for_what_all: bool) -> bool {
     let words = normalised(demand);
     let says = |word: &str| if for_what_all { !FORBIDDING.has(word) } else { HOLDING.has(word) };
     LASTING.found_in(&words).any(|(_, word)| says(word)) || has_piece(demand, LASTING.pieces)
 }
 
-/// Words for all that a request does not name.
+/// Words for everything that a request does not name.
 static OTHERS: WordList = word_list!("constraints: others");
 
-/// Whether a demand only forbids what is beside its own request: `touch no other file`. It is over with the next one.
+/// Whether a demand only forbids what is outside its own request: `touch no other file`. It ends with the next request.
 pub(crate) fn is_bound(demand: &str) -> bool {
     let words = normalised(demand);
-    // A name of its own, or a word for how long it holds, makes it a rule.
+    // A word for how long it applies makes it a rule.
     let holds = || LASTING.found_in(&words).any(|(_, word)| HOLDING.has(word)) || has_piece(demand, GENERAL_UNSPACED);
     (OTHERS.is_in(&words) && FORBIDDING.is_in(&words) || has_piece(demand, OTHERS.pieces)) && !holds()
 }
 
-/// Words for how long a demand holds.
+/// Words for how long a demand applies.
 static HOLDING: WordList = word_list!(SPACED, "constraints: holding");
 
 /// The clauses of a sentence.
@@ -263,7 +266,7 @@ fn is_task_in_a_script(clause: &str) -> bool {
     TASKS.pieces.iter().filter_map(ends).any(|before| !has_piece(before, BEFORE_NO_TASKS))
 }
 
-/// Whether a sentence has something changed once: a clause gives the task, and no other one demands anything but what is
+/// Whether a sentence asks for one change: a clause gives the task, and no other clause demands anything except what is
 /// no longer wanted.
 fn changes_once(sentence: &str) -> bool {
     let asks = |clause: &str| SCRIPTS.iter().any(|script| script.asks(clause));
@@ -451,7 +454,7 @@ mod tests {
         assert!(lasts("never change the menu, look into the page"));
     }
 
-    /// What people ask to hold throughout.
+    /// What people ask for throughout a conversation.
     const WISHES: &[&str] = &[
         // English.
         "Please never modify the file `legacy/payroll.cfg`.",
@@ -583,7 +586,7 @@ mod tests {
         "반드시 백업을 먼저 하세요.",
     ];
 
-    /// What only reports, asks or wants work done.
+    /// Sentences that only report, ask, or want work done.
     const OTHERS: &[&str] = &[
         "I don't know why it fails.",
         "Why don't we use the index?",

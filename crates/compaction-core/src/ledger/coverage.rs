@@ -13,7 +13,7 @@ use super::terms::{
 use super::text::{lines, may_be_unspaced, trim};
 use crate::text::utf16_len;
 
-/// UTF-16 units of a window over lines, and from the start of one window to the next.
+/// Length of a window over lines in UTF-16 units, and the distance between the starts of two windows.
 const WINDOW: usize = 420;
 const STEP: usize = WINDOW / 2;
 /// UTF-16 units of the longest line that is one statement.
@@ -22,10 +22,9 @@ const LONGEST_LINE: usize = 2 * WINDOW;
 const BEGINNING: usize = 6;
 /// Share of names in percent from which a line counts as a list of names.
 const NAMES_PERCENT: usize = 60;
-/// Factor by which a name or a number weighs more.
+/// Factor for the weight of a name or a number.
 const NAME: f32 = 2.0;
-/// A term below this part of the greatest weight is ignored, once there are enough statements to judge
-/// that.
+/// A term below this fraction of the greatest weight is ignored if there are enough statements to judge.
 const COMMON: f32 = 0.25;
 const FEW_STATEMENTS: usize = 32;
 /// Most statements, spread over the conversation, in which terms are counted.
@@ -91,18 +90,18 @@ pub(super) fn weigh<'a>(targets: impl Iterator<Item = &'a mut Target>, statement
     }
 }
 
-/// The target terms in a text, and the windows and lines that hold them.
+/// The target terms in a text, and the windows and lines that contain them.
 #[derive(Debug)]
 pub(super) struct Coverage {
     /// UTF-16 units that were read.
     units: usize,
     lines: u32,
     by_term: ByTerm<Occurrences>,
-    /// One bit for some bits of the hash of each term, since most words of a text are no target terms.
+    /// One bit for each hash of a term, by some of its bits. Most words of a text are no target terms.
     filter: Vec<u64>,
 }
 
-/// Bits of [`Coverage::filter`], as a power of two.
+/// Number of bits of [`Coverage::filter`], as a power of two.
 const FILTER_BITS: u32 = 15;
 
 /// Where the bit of a hash is.
@@ -111,11 +110,11 @@ fn filter_bit(hash: u64) -> (usize, u64) {
     ((bits / 64) as usize, 1 << (bits % 64))
 }
 
-/// The windows and lines that hold a term. Lines are marked with [`LINE`].
+/// The windows and lines that contain a term. Lines are marked with [`LINE`].
 #[derive(Debug, Default)]
 struct Occurrences {
     places: Vec<u32>,
-    /// The number behind the newest window and the newest line.
+    /// The number after the newest window and the newest line.
     next_window: u32,
     next_line: u32,
 }
@@ -173,7 +172,7 @@ impl Coverage {
         self.lines += u32::from(own.is_some());
         for (hash, at) in terms {
             let Some(occurrences) = self.by_term.get_mut(hash) else { continue };
-            // Divisions take long, and most lines have as many bytes as units.
+            // Divisions are slow, and most lines have as many bytes as units.
             let at = if length == line.len() { *at } else { at * length / line.len().max(1) };
             let window = ((self.units + at) / STEP) as u32;
             // Windows overlap by half, so each term is in two of them.
@@ -192,11 +191,11 @@ impl Coverage {
         (self.units / STEP) as u32 + 2
     }
 
-    /// Whether one statement holds at least `part` (from 0 to 1) of the weight of `target`.
+    /// Whether one statement contains at least `part` (from 0 to 1) of the weight of `target`.
     pub(super) fn holds(&self, target: &Target, part: f32, sums: &mut Sums) -> bool {
         let whole = target.weight();
         let occurring = || target.terms.iter().filter_map(|(hash, weight)| Some((self.by_term.get(hash)?, weight)));
-        // All terms that occur anywhere must be enough.
+        // No statement can have more than all terms that occur anywhere.
         let most: f32 = occurring().filter(|(occurrences, _)| !occurrences.places.is_empty()).map(|(_, one)| one).sum();
         if whole <= 0.0 || most / whole < part {
             return part <= 0.0;

@@ -19,22 +19,22 @@ use crate::text::{prefix_utf16, utf16_len};
 static CHOOSING: WordList = word_list!("cues: choosing");
 /// Words of sentences that compare. Many only describe a change or a fault, so a choice also has a reason and a name.
 static COMPARING: WordList = word_list!("cues: comparing");
-/// Nouns before the colon of a sentence that makes a choice.
+/// Nouns that introduce a choice before a colon.
 const CHOICES: &[&str] = listed!(EVERY, "cues: choices");
 /// Marks at the beginning of a line about something that was done.
 const CHECKED: &[&str] = &["[OK]", "[x]", "[X]", "\u{2705}", "\u{2713}", "\u{2714}", "\u{2611}"];
-/// Words between a decision and its reason, each with the words that begin the reason in an item.
+/// Words between a decision and its reason, each with the words that replace them in an item.
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
 /// Such words in other languages.
 static OTHER_REASONS: WordList = word_list!("cues: reasons");
-/// First words of decisions that only wait.
+/// First words of decisions that only wait for something.
 static WAITING: WordList = word_list!("cues: waiting");
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
 /// Fewest characters of such a sentence in a language without spaces between words. A shorter one only
 /// says that something was decided.
 const FEWEST_CHARACTERS: usize = 12;
-/// Beginnings of sentences that think aloud instead of deciding something.
+/// Beginnings of sentences that think aloud and decide nothing.
 static MUSINGS: WordList = word_list!(SPACED, "cues: musings");
 /// Words that make a sentence a guess, in any position.
 static GUESSES: WordList = word_list!("cues: guesses");
@@ -49,7 +49,7 @@ const ANNOUNCED_WITHIN: usize = 80;
 const ANNOUNCEMENT_WORDS: usize = 4;
 /// Messages that ask for nothing by themselves.
 static TRIVIAL: WordList = word_list!(EVERY, "cues: trivial");
-/// Beginnings of messages by which a harness lets the model go on. What follows may be a rule.
+/// Beginnings of messages with which a harness tells the model to continue. A rule may follow.
 const GOING_ON: &[&str] = listed!(HARNESSES, "person: going on");
 /// Bytes of the longest message that may ask for nothing.
 const LONGEST_TRIVIAL: usize = 40;
@@ -106,7 +106,7 @@ pub(crate) fn is_announcement(sentence: &str) -> bool {
 fn is_unspaced_announcement(sentence: &str) -> bool {
     let (starts, ends) = UNSPACED_ANNOUNCEMENTS;
     let bare = sentence.trim_end_matches(['\u{3002}', '.', ':', '\u{ff1a}', '!', '\u{ff01}']);
-    // `What comes next?` begins with the same words.
+    // The question `What comes next?` begins with the same words.
     !bare.ends_with(['?', '\u{ff1f}'])
         && (starts.iter().any(|start| bare.starts_with(start)) || ends.iter().any(|end| bare.ends_with(end)))
 }
@@ -133,12 +133,12 @@ pub(crate) fn is_trivial(text: &str) -> bool {
     text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.has(words.trim())
 }
 
-/// Whether a sentence only guesses. `words` are its normalised words.
+/// Whether a sentence is only a guess. `words` are its normalised words.
 pub(super) fn is_guess(words: &str) -> bool {
     GUESSES.is_said_in(words, words)
 }
 
-/// What a sentence that chooses or compares is.
+/// A sentence that chooses or compares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// The item. With a reason it is `**decision**: reason`.
@@ -148,7 +148,7 @@ pub(crate) struct Choice {
     pub(crate) is_made: bool,
 }
 
-/// A sentence that makes a choice, or that compares what is with what should be.
+/// The choice in a sentence, or its comparison of what is with what should be.
 pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
@@ -181,21 +181,21 @@ pub(crate) fn choice(sentence: &str) -> Option<Choice> {
     Some(Choice { item, has_reason, is_made })
 }
 
-/// Whether a sentence has a name in backticks or one that is known by its shape.
+/// Whether a sentence contains a name: one in backticks, or one with the shape of a name.
 pub(crate) fn has_name(sentence: &str) -> bool {
     let mut has_name = quoted(sentence).next().is_some();
     scan(sentence, |_, _| has_name = true);
     has_name
 }
 
-/// Finds a piece of each phrase that makes a choice, in any case.
+/// Finds the pieces of all phrases that make a choice, in any case.
 pub(super) static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let pieces = CHOOSING.words.iter().chain(COMPARING.words).chain(CHOICES).flat_map(|phrase| pieces(phrase));
     automaton(pieces.chain(CHOOSING.pieces.iter().chain(COMPARING.pieces).map(|word| (*word).to_owned())), true)
 });
 
-/// Texts of which every text with `phrase` has one, whatever its case and the marks between its words:
-/// the longest run of ASCII letters, or all forms of the first letters of another alphabet.
+/// Strings of which at least one is in every text with `phrase`, whatever its case and the marks between its words: the
+/// longest run of ASCII letters, or all forms of the first letters of another alphabet.
 fn pieces(phrase: &str) -> Vec<String> {
     let runs = phrase.split(|character: char| !character.is_ascii_alphabetic());
     if let Some(run) = runs.max_by_key(|run| run.len()).filter(|run| run.len() > 1) {
@@ -207,7 +207,7 @@ fn pieces(phrase: &str) -> Vec<String> {
     })
 }
 
-/// Whether a sentence of the form `Decision: …` says no more than to wait for something, which is over when that came.
+/// Whether a sentence of the form `Decision: …` only waits for something. It is over when that arrives.
 fn only_waits(sentence: &str) -> bool {
     let Some((_, decided)) = sentence.split_once([':', '\u{ff1a}']).filter(|_| names_choice(sentence)) else {
         return false;
@@ -225,7 +225,7 @@ pub(super) fn names_choice(sentence: &str) -> bool {
     noun.is_some_and(|noun| CHOICES.contains(&noun.to_lowercase().as_str()))
 }
 
-/// A sentence in the form `**decision**: reason`, if a word stands between the two.
+/// A sentence in the form `**decision**: reason`, if one of the words is between the two.
 pub(super) fn with_reason(sentence: &str) -> Option<String> {
     let split = |(mark, start): &(&str, &str)| {
         let (decision, reason) = sentence.split_once(mark)?;

@@ -1,4 +1,4 @@
-//! Words that tell a decision from a sentence that only weighs or describes something.
+//! Words that distinguish a decision from a sentence that only weighs or describes something.
 
 use super::text::{WordList, word_list};
 use crate::phrases::SPACED;
@@ -9,10 +9,10 @@ static UNDECIDED: WordList = word_list!("deciding: undecided");
 static ADVISING: WordList = word_list!("deciding: advising");
 /// Words for the one who decides, and verb forms that name them.
 static AGENTS: WordList = word_list!(SPACED, "deciding: agents");
-/// Verbs that begin a sentence about what was chosen.
+/// Verbs at the beginning of sentences about what was chosen.
 static CHOSEN: WordList = word_list!(SPACED, "deciding: chosen");
 
-/// Whether a sentence leaves open what it speaks of. `words` are its normalised words.
+/// Whether a sentence leaves its subject open. `words` are its normalised words.
 pub(super) fn is_undecided(sentence: &str, words: &str) -> bool {
     UNDECIDED.is_said_in(sentence, words)
 }
@@ -22,7 +22,7 @@ pub(super) fn is_advice(sentence: &str, words: &str) -> bool {
     ADVISING.is_said_in(sentence, words)
 }
 
-/// Whether somebody who decides is named, or the sentence begins with what was done. Others describe.
+/// Whether a sentence names who decides, or begins with what was done. Other sentences only describe.
 pub(super) fn has_agent(words: &str) -> bool {
     AGENTS.is_in(words) || CHOSEN.starts(words)
 }

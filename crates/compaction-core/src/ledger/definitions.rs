@@ -4,21 +4,23 @@ use super::text::{WordList, one_line, word_list};
 use crate::phrases::{PROGRAMS, listed};
 use crate::text::utf16_len;
 
-/// How much a line that is added to a file says, most first.
+/// How much an added line says about a file, most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LineRank {
     /// It defines something or is a heading.
     Definition,
     Other,
-    /// It only names what is used, or has hardly a word.
+    /// It only imports something, or hardly has a word.
     Import,
 }
 
 /// Fewest letters of a line that says something.
 const FEWEST_LETTERS: usize = 8;
-/// First words of definitions, after words such as `pub`, and of imports.
+/// First words of definitions.
 static DEFINING: WordList = word_list!(PROGRAMS, "definitions: defining");
+/// Words that may come before them, such as `pub`.
 static BEFORE_DEFINING: WordList = word_list!(PROGRAMS, "definitions: before defining");
+/// First words of imports.
 static IMPORTING: WordList = word_list!(PROGRAMS, "definitions: importing");
 
 impl LineRank {
@@ -26,7 +28,7 @@ impl LineRank {
         let mut words = line.split_whitespace().filter_map(|word| word.split(['(', ':']).next());
         let first = words.clone().next().unwrap_or_default();
         let is_heading = first.starts_with('#') && first.trim_start_matches('#').is_empty();
-        // A letter of a script without spaces is three bytes, and says as much as several others.
+        // A letter of a script without spaces has three bytes, and says as much as several others.
         let letters: usize = line.chars().filter(|one| one.is_alphabetic()).map(char::len_utf8).sum();
         if IMPORTING.has(first) || !is_heading && letters < FEWEST_LETTERS {
             return Self::Import;
@@ -38,7 +40,7 @@ impl LineRank {
     }
 }
 
-/// What the lines of a file are.
+/// The kind of a file's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     Code,
@@ -58,19 +60,19 @@ impl Language {
     }
 }
 
-/// Whether a line of code is a comment or the mark by which a transcript says that lines are left out.
+/// Whether a line of code is a comment, or the mark of a transcript for lines that were left out.
 pub(super) fn is_comment(line: &str) -> bool {
     let is_shell = line.starts_with("# ") || line == "#" || line.starts_with("#!");
     is_shell || COMMENTS.iter().any(|mark| line.starts_with(mark)) || line.contains("[truncated]")
 }
 
-/// Whether a line of code only begins something, prints what happens, or has the mark of a diff.
+/// Whether a line of code only opens a block, prints a message, or has the mark of a diff.
 pub(super) fn is_bare(line: &str) -> bool {
     let is_marked = line.starts_with("- ") || line.starts_with("+ ");
     is_marked || line.ends_with(['(', '[', '{', '<']) || LOGGING.iter().any(|start| line.starts_with(start))
 }
 
-/// Beginnings of lines that print what happens.
+/// Beginnings of lines that print a message.
 const LOGGING: &[&str] = listed!(PROGRAMS, "definitions: logging");
 
 /// Beginnings of comments.
@@ -93,11 +95,12 @@ pub(super) fn is_unfinished(line: &str) -> bool {
 
 /// Marks that begin a comment anywhere in a line.
 const IN_LINE: [&str; 6] = ["//", "#", "/*", "<!--", "--", ";;"];
-/// Marks of what is left to do, and words that are such marks in a comment.
+/// Marks of unfinished work.
 const UNFINISHED: &[&str] = listed!(PROGRAMS, "definitions: unfinished");
+/// Words that are such marks in a comment.
 const UNFINISHED_COMMENTS: [&str; 2] = ["TODO", "FIXME"];
 
-/// Most UTF-16 units of a name that is told.
+/// Longest name that is shown, in UTF-16 units.
 const LONGEST_NAME: usize = 48;
 /// First words of lines that run something.
 const CONTROL: &[&str] = listed!(PROGRAMS, "definitions: control");
@@ -106,7 +109,7 @@ const CONTROL: &[&str] = listed!(PROGRAMS, "definitions: control");
 pub(super) fn defined(line: &str, language: Language) -> Option<String> {
     let name = match language {
         Language::Prose => heading(line)?,
-        // What a rule is for.
+        // The selector of a rule.
         Language::Styles => line.strip_suffix('{')?.trim_end().to_owned(),
         Language::Code => route(line).or_else(|| by_keyword(line)).or_else(|| method(line))?,
     };
@@ -130,7 +133,7 @@ fn route(line: &str) -> Option<String> {
 /// Methods of HTTP, as routers name them.
 const VERBS: &[&str] = listed!(PROGRAMS, "definitions: verbs of routers");
 
-/// The name behind a word such as `fn`, and what kind of thing it is if the word says more than that it is code.
+/// The name after a word such as `fn`, with the kind of thing if the word says more than that it is code.
 fn by_keyword(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     let keyword = words.by_ref().find(|word| !BEFORE_DEFINING.has(word))?;
@@ -141,7 +144,7 @@ fn by_keyword(line: &str) -> Option<String> {
     let behind = line.split_once(name)?.1;
     let is_called =
         behind.starts_with(['(', '<']) || behind.split_once('=').is_some_and(|(_, value)| is_function(value));
-    // Values within a function are nothing that others use.
+    // A value inside a function is not used elsewhere.
     let is_value = VALUES.contains(&keyword);
     let is_used = line.starts_with("export") || line.starts_with("pub") || !name.contains(char::is_lowercase);
     match is_called {
@@ -162,8 +165,8 @@ fn is_function(value: &str) -> bool {
 /// Words that define values.
 const VALUES: &[&str] = listed!(PROGRAMS, "definitions: values");
 
-/// The name of a method without such a word: `public List<Row> rows(int from) {`, `async remove(row) {`. Of a field, what
-/// stands before its value: `private Long id;`.
+/// The name of a method without such a word: `public List<Row> rows(int from) {`, `async remove(row) {`. For a field,
+/// the name before its value: `private Long id;`.
 fn method(line: &str) -> Option<String> {
     let first = line.split(|one: char| !one.is_alphanumeric()).next().unwrap_or_default();
     if CONTROL.contains(&first) || line.starts_with(['}', '/', '*', '<', '#']) {
@@ -181,7 +184,7 @@ fn method(line: &str) -> Option<String> {
     declared.split_whitespace().next_back().and_then(identifier).map(str::to_owned)
 }
 
-/// The identifier with which a word begins.
+/// The identifier at the beginning of a word.
 fn identifier(word: &str) -> Option<&str> {
     let word = word.trim_start_matches(['*', '&', '"', '\'']);
     let end =

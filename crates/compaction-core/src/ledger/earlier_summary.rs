@@ -16,7 +16,7 @@ use super::{Places, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, Sections, SummaryDocument};
 use crate::text::base_name;
 
-/// Whether an item is generated anew for every summary.
+/// Whether every summary generates such an item anew.
 fn is_of_its_time(item: &str) -> bool {
     let starts = [
         FOCUS,
@@ -46,7 +46,7 @@ fn is_of_its_time(item: &str) -> bool {
     starts.iter().any(|start| item.starts_with(start))
 }
 
-/// What was said or named at the time of an earlier summary. It is no state any more, but the words count.
+/// What was said or named when an earlier summary was written. The state is outdated, but the words still count.
 fn words_of_its_time(item: &str) -> Option<&str> {
     let named = [ANNOUNCED, CHOICE_OF_USER, FOR_THE_USER, LISTED_STEPS, NAMED_BEFORE, OLD_PLAN, RECOMMENDED]
         .iter()
@@ -106,7 +106,7 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
     collector.names.read(summary, SourcePosition::EARLIER, Places::SUMMARY);
 }
 
-/// The statements of a summary as its items have them, for a ledger that was stored beside another text.
+/// The statements in the items of a summary, for a ledger that was stored beside a different text.
 pub(super) fn statements(summary: &str) -> Vec<Statement> {
     let document = SummaryDocument::parse(&super::remove_retained_facts(summary));
     let parts = std::iter::once(&document.body).chain(&document.turn_contexts);
@@ -166,7 +166,7 @@ fn add_action(item: &str, place: SourcePosition<'static>, collector: &mut Collec
     true
 }
 
-/// ``Changed `a.rs`, `b.rs`: adds run()``. The names are those of `modified` files where only one has such a name.
+/// ``Changed `a.rs`, `b.rs`: adds run()``. A name becomes the path of a `modified` file if only one file has that name.
 fn add_changes(item: &str, modified: &[String], collector: &mut Collector<'_>) -> bool {
     let Some((names, text)) = item.strip_prefix(CHANGED).and_then(|rest| rest.split_once("`: ")) else { return false };
     if !names.starts_with('`') || names.contains(' ') && !names.contains("`, ") {
@@ -203,8 +203,8 @@ fn add_other(sections: &Sections, place: SourcePosition<'_>, collector: &mut Col
     }
 }
 
-/// Adds the summary of a branch that was left. Its findings stay valid. Its goals are marked as such,
-/// since nobody works on them any more.
+/// Adds the summary of an abandoned branch. Its findings stay valid. Its goals are marked as such because nobody works
+/// on them any more.
 pub(super) fn add_branch<'a>(summary: &str, place: SourcePosition<'a>, collector: &mut Collector<'a>) {
     let document = SummaryDocument::parse(summary);
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
@@ -236,8 +236,7 @@ fn add_item_of_branch(section: Section, item: &str, place: SourcePosition<'_>, c
     collector.notes.add(kind, item, place, false);
 }
 
-/// Goals and blockers of a branch that was left become facts. The sections of a branch summary restore
-/// the difference.
+/// Goals and blockers of an abandoned branch become facts. The sections of a branch summary restore the difference.
 fn branch_kind(section: Section) -> NoteKind {
     match section {
         Section::Blocked => NoteKind::Blocked,

@@ -20,30 +20,31 @@ use crate::phrases::{HARNESSES, PROGRAMS, SPACED, listed};
 use crate::text::{base_name, utf16_len};
 use crate::tools::is_interruption;
 
-/// Requests, and successes, without the error after which it no longer blocks anything.
+/// Requests without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 2;
-/// The same requests where tests failed by name. They fail until they run again, but what nobody speaks of for so long
-/// is no state of the work.
+/// The same for tests that failed by name. They fail until they run again, but a failure that nobody mentions for so
+/// long is no longer part of the state.
 const REQUESTS_WITHOUT_TESTS: u64 = 8;
+/// Successes without the error after which it no longer blocks anything.
 const SUCCESSES_WITHOUT: u64 = 24;
-/// Successes without a command that is no usual goal of work, and without a program that is not there. The work has
-/// found another way.
+/// The same for a command that is not a usual goal of work. The work has found another way.
 const SUCCESSES_WITHOUT_COMMAND: u64 = 8;
+/// The same for a program that does not exist.
 const SUCCESSES_WITHOUT_PROGRAM: u64 = 3;
-/// Ends of errors about such programs, in lower case.
+/// Endings of errors about a missing program, in lower case.
 const NO_PROGRAM: &[&str] =
     &["command not found", ": not found", "is not recognized as an internal or external command"];
-/// Words of errors about a tool or a skill that is not there, in lower case.
+/// Words of errors about a missing tool or skill, in lower case.
 const NO_TOOLS: &[&str] = listed!(HARNESSES, "errors: no tools");
-/// Words of errors of a provider that refuses requests until a time.
+/// Words of errors of a provider that refuses requests for a time.
 const LIMITS: &[&str] = listed!(PROGRAMS, "errors: limits");
-/// Beginnings of messages in the name of the model that tell why a request to it failed.
+/// Beginnings of messages in the name of the model that say why a request to it failed.
 const FAILED_REQUESTS: &[&str] = listed!(HARNESSES, "errors: failed requests");
-/// Words of errors about a file that is not there, in lower case.
+/// Words of errors about a missing file, in lower case.
 const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such file", "cannot find the file"];
 /// Why a refused call blocks the work.
 pub(crate) const REFUSED: &str = "the user refused it";
-/// The error of a call that a person ended without a word.
+/// The error of a call that a person interrupted without a word.
 pub(crate) const INTERRUPTED: &str = "the user interrupted it";
 /// Most errors that are kept. The oldest resolved ones are dropped first.
 const MOST_ERRORS: usize = 400;
@@ -53,13 +54,13 @@ const MOST_ERRORS: usize = 400;
 pub(super) struct Errors {
     list: Vec<ErrorRecord>,
     by_subject: HashMap<String, Vec<usize>, TextHashing>,
-    /// For each unresolved error, how many successes and requests came before it.
+    /// For each unresolved error, the successes and requests before it.
     open: HashMap<usize, OpenSince>,
     /// All errors, by the purposes of their commands.
     by_purpose: HashMap<String, Vec<usize>, TextHashing>,
     successes: u64,
     requests: u64,
-    /// Subjects of refused calls after which nothing happened yet.
+    /// Subjects of refused calls that nothing has followed yet.
     refused: Vec<String>,
     /// Position of the newest error that was unresolved when it was recorded.
     newest: u64,
@@ -86,8 +87,7 @@ impl Errors {
         }
     }
 
-    /// Records that `subject` failed with `line`. `is_resolved` means that nothing waits for it to
-    /// succeed.
+    /// Records that `subject` failed with `line`. `is_resolved` means that nothing depends on it.
     pub(super) fn add(&mut self, subject: Option<&str>, line: &str, place: SourcePosition<'_>, is_resolved: bool) {
         let known = self.by_subject.entry(subject_key(subject).to_owned()).or_default();
         if !is_resolved {
@@ -110,7 +110,7 @@ impl Errors {
             }
             return;
         }
-        // The list of a subject that fails with ever new lines stays short.
+        // Otherwise a subject that fails with ever new lines would grow its list.
         if known.len() < MOST_ERRORS {
             known.push(self.list.len());
         }
@@ -133,7 +133,7 @@ impl Errors {
         }
     }
 
-    /// Whether the last request to the model failed since a limit was reached.
+    /// Whether the last request to the model failed because a limit was reached.
     pub(super) fn is_limited(&self) -> bool {
         let own = self.by_subject.get(subject_key(None)).into_iter().flatten();
         own.into_iter().any(|index| self.open.contains_key(index) && has_one(&self.list[*index].line, LIMITS))
@@ -147,7 +147,7 @@ impl Errors {
         }
     }
 
-    /// Records that a command or tool succeeded. This resolves failed runs for the same purpose.
+    /// Records that a command or tool succeeded. This resolves earlier failures of the same purpose.
     pub(super) fn resolve_purposes(&mut self, succeeded: &[String]) {
         self.successes += 1;
         for purpose in succeeded {
@@ -158,7 +158,7 @@ impl Errors {
         }
     }
 
-    /// Records that a command or tool failed, for these purposes. Only the newest failure for a purpose blocks it.
+    /// Records that a command or tool failed, with its purposes. Only the newest failure of a purpose blocks it.
     pub(super) fn repeat_purposes(&mut self, failed: &[String]) {
         let mut waiting = Vec::new();
         for purpose in failed {
@@ -175,7 +175,7 @@ impl Errors {
         }
     }
 
-    /// Records that a file is gone, or as it was before. Commands that name it will not run again.
+    /// Records that a file was deleted or restored. Commands that name it will not run again.
     pub(super) fn resolve_naming(&mut self, path: &str) {
         let name = base_name(path);
         if !name.contains('.') {
@@ -213,8 +213,8 @@ impl Errors {
         }
     }
 
-    /// Records that a person refused a call with this result, and what they said in it. What failed before and was not
-    /// tried again for that reason stays as it is.
+    /// Records that a person refused a call with this result, and what they said in it. A call that failed before and
+    /// was refused this time keeps its error.
     pub(super) fn refuse(&mut self, subject: &str, refusal: &str, place: SourcePosition<'_>) {
         let mut known = self.by_subject.get(subject_key(Some(subject))).into_iter().flatten();
         if known.any(|index| self.open.contains_key(index)) {
@@ -229,15 +229,15 @@ impl Errors {
         self.refused.push(subject.to_owned());
     }
 
-    /// Records a call or a message of a person. What was refused before it no longer holds up the work.
+    /// Records a call or a message of a person. Earlier refusals no longer block the work.
     pub(super) fn go_on(&mut self) {
         for subject in std::mem::take(&mut self.refused) {
             self.resolve(Some(&subject));
         }
     }
 
-    /// Records what the model said right after the message at `since`. Errors behind it that it calls expected or
-    /// harmless block nothing.
+    /// Records what the model said right after the message at `since`. Later errors that it calls expected or harmless
+    /// block nothing.
     pub(super) fn read_remark(&mut self, text: &str, since: u64) {
         if self.newest <= since {
             return;
@@ -248,9 +248,9 @@ impl Errors {
         }
     }
 
-    /// Records a request of a person after `answers`, which are the newest ones with their positions. Work that goes
-    /// on without an error is not blocked by it, and neither is a turn, begun at `since`, that ended without a word
-    /// about it.
+    /// Records a request of a person after `answers`, the newest answers with their positions. An error no longer
+    /// blocks work that continues without it, nor the work of a turn that began at `since` and ended without mentioning
+    /// it.
     pub(super) fn note_request(&mut self, since: u64, answers: &[(u64, &str)]) {
         self.requests += 1;
         let requests = self.requests;
@@ -271,8 +271,8 @@ impl Errors {
         });
     }
 
-    /// Records that all tests of a project passed with `command`. Those that failed before by another command of the same
-    /// tools do not fail any more.
+    /// Records that all tests of a project passed with `command`. Tests that failed before in another command of the
+    /// same tools no longer fail.
     pub(super) fn pass_tests(&mut self, command: &str) {
         if runs_all_tests(command) {
             let own = tools_of(command);
@@ -307,10 +307,10 @@ impl Errors {
     }
 }
 
-/// Whether a harness tells in the name of the model why a request to it failed.
+/// Whether a harness says in the name of the model why a request to it failed.
 pub(super) fn is_failed_request(answer: &str) -> bool {
     let rest = FAILED_REQUESTS.iter().find_map(|start| answer.strip_prefix(start));
-    // A model may begin to speak about such an error.
+    // A model may begin to talk about such an error.
     let is_status = |rest: &str| rest.starts_with(|one: char| one.is_ascii_digit() || one == '{');
     rest.is_some_and(|rest| !rest.contains('\n') && (is_status(rest) || utf16_len(rest) <= SHORT_REASON))
 }
@@ -326,7 +326,7 @@ fn tools_of(command: &str) -> &str {
     SAME_TOOLS.iter().find(|tools| tools.contains(&program)).map_or(program, |tools| tools[0])
 }
 
-/// Words of a command that say no more than that tests run.
+/// Words of a command that only say that tests run.
 const OF_ALL_TESTS: &[&str] = listed!(PROGRAMS, "errors: words of all tests");
 
 /// Whether a command runs all tests: it names no file, no test and no package.
@@ -348,17 +348,17 @@ fn purposes_of(subject: &str) -> Vec<String> {
     }
 }
 
-/// Whether an error names tests that fail. They fail until tests run again, whatever is done in between.
+/// Whether an error names tests that fail. They fail until tests run again, whatever happens in between.
 pub(crate) fn is_lasting(error: &ErrorRecord) -> bool {
     error.failing.has_names() && error.subject.as_deref().is_some_and(is_check)
 }
 
-/// Successes without an error after which it blocks nothing.
+/// Number of successes without an error after which it blocks nothing.
 fn successes_without(error: &ErrorRecord) -> u64 {
     let subject = error.subject.as_deref().unwrap_or_default();
     let is_command = subject.contains(' ') && !subject.contains("({");
     match is_command {
-        // A tool that is not there stays so.
+        // A missing tool stays missing.
         false if has_one(&error.line, NO_TOOLS) => 1,
         true if has_one(&error.line, NO_PROGRAM) => SUCCESSES_WITHOUT_PROGRAM,
         true if !purposes(subject).iter().any(|purpose| is_goal(purpose)) => SUCCESSES_WITHOUT_COMMAND,
@@ -386,29 +386,28 @@ fn names(answer: &str, error: &ErrorRecord) -> bool {
     all.any(|name| answer.contains(name.trim_matches('.').to_lowercase().as_str()))
 }
 
-/// Fewest bytes of a name in an error by which an answer is known to be about it.
+/// Shortest name in an error that shows that an answer is about it, in bytes.
 const SHORTEST_NAME: usize = 4;
 
-/// The key of a subject. A request to the model has none; its key is a line end, which no path or
-/// command is.
+/// The key of a subject. A request to the model has none; its key is a line end, which is neither a path nor a command.
 fn subject_key(subject: Option<&str>) -> &str {
     subject.unwrap_or("\n")
 }
 
-/// Phrases about an error that was expected, that does no harm or that was there before.
+/// Phrases about an error that was expected, is harmless or was there before.
 static EXCUSES: WordList = word_list!("remarks: excuses");
 /// Words of a negation.
 static NEGATIONS: WordList = word_list!(SPACED, "remarks: negations");
 /// Words for what works. What works as expected is no error.
 static WORKING: WordList = word_list!(SPACED, "remarks: working");
-/// Words behind which a sentence tells of something else.
+/// Words after which a sentence is about something else.
 const CONTRASTS: &[&str] = listed!(SPACED, "remarks: contrasts");
-/// Words before a phrase among which a negation takes it back.
+/// Number of words before a phrase in which a negation cancels it.
 const NEGATED_WITHIN: usize = 4;
 
 /// Whether a text calls an error expected or harmless.
 fn excuses(text: &str) -> bool {
-    // Most texts have none of the phrases, and a sentence has none that the whole has not.
+    // Most texts have none of the phrases, and a sentence has no phrase that the whole text lacks.
     has_piece(text, EXCUSES.pieces)
         || EXCUSES.is_in(&normalised(text)) && text.split(['.', '!', '?', ';', '\n']).any(excuses_in_sentence)
 }

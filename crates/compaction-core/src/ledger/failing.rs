@@ -1,5 +1,5 @@
-//! Failing names: which tests failed, or which places a compiler or linter complains about, by the forms in which test
-//! runners, compilers and linters print them. A new runner is a new row of the tests.
+//! Failing names: the tests that failed, or the places that a compiler or linter complains about, in the forms that
+//! test runners, compilers and linters print. A new runner is a new row in the tests.
 
 use super::causes::{MARGIN, cause};
 use super::text::{clip, one_line, without_colours};
@@ -7,26 +7,29 @@ use crate::text::{base_name, prefix_utf16, suffix_utf16, utf16_len};
 
 /// Most names that are kept.
 pub(super) const MOST_NAMES: usize = 5;
-/// Most names that are compared, so that reading takes bounded time.
+/// Most names that are compared. This bounds the work.
 const MOST_COMPARED: usize = 200;
-/// UTF-16 units at the beginning and at the end of an output that are read.
+/// UTF-16 units that are read at the beginning of an output.
 const START_UNITS: usize = 8_000;
+/// UTF-16 units that are read at the end of an output.
 const END_UNITS: usize = 24_000;
-/// Lines at the end of an output in which its runner sums up.
+/// Number of last lines of an output in which its runner sums up.
 const LAST_LINES: usize = 60;
-/// Bytes of the longest line that names a test.
+/// Longest line that names a test, in bytes.
 const LONGEST_LINE: usize = 600;
-/// Most UTF-16 units of a test and of a place with its message.
+/// Longest name of a test, in UTF-16 units.
 const LONGEST_NAME: usize = 100;
+/// Longest place with its message, in UTF-16 units.
 const LONGEST_PLACE: usize = 110;
-/// Most UTF-16 units of a path that is told whole, and the last parts of a longer one that are told.
+/// Longest path that is shown whole, in UTF-16 units.
 const LONGEST_PATH: usize = 48;
+/// Number of last parts of a longer path that are shown.
 const PARTS: usize = 2;
 
 /// What failed in the last run of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Failing {
-    /// The failing tests, or else the places with their messages: the first ones.
+    /// The first failing tests, or else the first places with their messages.
     pub names: Vec<String>,
     /// How many more there were.
     pub more: u64,
@@ -42,7 +45,7 @@ impl Failing {
         Self { cause: clip(&one_line(cause), LONGEST_PLACE), ..read.finish() }
     }
 
-    /// The first error, unless `line` or a name tells it.
+    /// The first error, unless `line` or a name already contains it.
     pub(crate) fn told_cause(&self, line: &str) -> Option<&str> {
         let message = self.cause.split_once(": ").map_or(self.cause.as_str(), |(_, message)| message);
         let message = message.trim_end_matches('\u{2026}');
@@ -55,7 +58,7 @@ impl Failing {
         !self.names.is_empty()
     }
 
-    /// The names on one line, without those that `line` has; empty if it has all of them. Tests of one file are told
+    /// The names on one line, except those in `line`; empty if `line` has all of them. Tests of one file are listed
     /// without the file.
     pub(crate) fn told(&self, line: &str) -> String {
         let told: Vec<&str> = self.names.iter().map(|name| own_name(name)).collect();
@@ -81,16 +84,16 @@ fn own_name(name: &str) -> &str {
     file.map_or(name, |(_, own)| own)
 }
 
-/// What `output`, which is that of a run that failed, names as failing. Tests go before places.
+/// The names that the output of a failed run reports as failing. Tests take precedence over places.
 pub(super) fn failing(output: &str) -> Failing {
     let (start, end) = (prefix_utf16(output, START_UNITS), suffix_utf16(output, END_UNITS));
     let is_whole = start.len() + end.len() >= output.len();
-    // Lines that are cut would name what is not there.
+    // A cut line could name something that does not exist.
     let head = start.rfind('\n').map_or("", |at| &start[..at]);
     let tail = end.find('\n').map_or("", |at| &end[at + 1..]);
     let pieces = if is_whole { [output, ""] } else { [head, tail] };
     let (mut tests, mut suites, mut places) = (Names::default(), Names::default(), Names::default());
-    // Where pytest marks the errors with a margin, the other lines may be code that names one.
+    // If pytest marks errors with a margin, other lines that name an error may be code.
     let (mut first, mut of_margin) = (None, None);
     for piece in pieces {
         let mut reader = Reader::default();
@@ -135,7 +138,7 @@ impl Names {
         if name.is_empty() {
             return;
         }
-        // A suite is known better by its tests, and a test by its name with the suite.
+        // Tests replace their suite, and the full name with the suite replaces the name alone.
         for known in &mut self.list {
             if *known == name || ends_with_name(known, &name) || is_suite_of(&name, known) {
                 return;
@@ -171,7 +174,7 @@ fn is_suite_of(suite: &str, test: &str) -> bool {
 
 enum Found {
     Test(String),
-    /// A file with tests of which one failed.
+    /// A file in which a test failed.
     Suite(String),
     Place(String),
 }
@@ -179,9 +182,9 @@ enum Found {
 /// What the lines before say about the next one.
 #[derive(Debug, Default)]
 struct Reader {
-    /// Whether numbered lines name tests, since the program has counted what failed.
+    /// Whether numbered lines name tests because the program has counted the failures.
     is_numbered: bool,
-    /// The first part of a name that goes on on the next line.
+    /// The first part of a name that continues on the next line.
     begun: Option<String>,
     /// The file that a linter has named on a line of its own.
     file: Option<String>,
@@ -242,7 +245,7 @@ impl Reader {
             .as_bytes()
             .array_windows::<2>()
             .any(|[mark, next]| matches!(mark, b':' | b'(' | b'[') && next.is_ascii_digit());
-        // ESLint names the file once, and rows below it.
+        // ESLint prints the name of the file once, and rows below it.
         if !whole.starts_with([' ', '\t']) {
             let is_file = line.contains(['/', '\\', '.']) && !line.contains([' ', '\t']) && !line.ends_with(':');
             self.file = is_file.then(|| line.to_owned());
@@ -290,7 +293,7 @@ impl Reader {
     }
 }
 
-/// Whether a line counts what failed, in the form of a program that numbers it below.
+/// Whether a line counts failures in the form of a program that lists them by number below.
 fn counts_failing(line: &str) -> bool {
     let counted = line.strip_suffix(" failing").is_some_and(is_number);
     let told = ["There was ", "There were "].iter().any(|start| line.starts_with(start));
@@ -298,7 +301,7 @@ fn counts_failing(line: &str) -> bool {
     counted || told || line.starts_with("Failures:") || line.starts_with("Running ExUnit")
 }
 
-/// The text behind `12) `.
+/// The text after `12) `.
 fn numbered(line: &str) -> Option<&str> {
     line.split_once(") ").filter(|(number, _)| is_number(number)).map(|(_, rest)| rest.trim())
 }
@@ -316,14 +319,14 @@ fn is_path(text: &str) -> bool {
     ending.is_some_and(is_ending) && !text.contains([' ', '(', '"', '\''])
 }
 
-/// A place with its message. Of a long path, the last parts are told.
+/// A place with its message. Only the last parts of a long path are shown.
 fn located(path: &str, line: &str, message: &str) -> String {
     let end = path.rmatch_indices(['/', '\\']).nth(PARTS - 1).map_or(path, |(at, mark)| &path[at + mark.len()..]);
     let path = if utf16_len(path) > LONGEST_PATH { end } else { path };
     format!("{path}:{line} {}", one_line(message))
 }
 
-/// The test that a line without white space around it names as failing.
+/// The test that a line reports as failing. The line has no white space around it.
 fn test(line: &str) -> Option<String> {
     let first = line.as_bytes().first()?;
     let name = match first {
@@ -341,7 +344,7 @@ fn test(line: &str) -> Option<String> {
     name.or_else(|| behind(line)).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Lines that begin with a form of `failed`.
+/// The test in a line that begins with a form of `failed`.
 fn failed_word(line: &str) -> Option<String> {
     if let Some(rest) = line.strip_prefix("FAILED ") {
         return pytest(rest);
@@ -357,7 +360,7 @@ fn failed_word(line: &str) -> Option<String> {
     if let Some((time, name)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
         return time.trim().ends_with('s').then(|| name.trim().to_owned());
     }
-    // vitest tells the file with the test.
+    // vitest prints the file with the test.
     (rest.contains(" > ") && rest.split(' ').any(is_path)).then(|| rest.to_owned())
 }
 
@@ -427,7 +430,7 @@ fn rspec(rest: &str) -> Option<String> {
     Some(format!("{} ({})", name.trim(), place.trim().trim_start_matches("./")))
 }
 
-/// Lines that begin with a mark: those of jest, vitest and others.
+/// The test in a line that begins with a mark, as jest, vitest and others print it.
 fn marked(line: &str) -> Option<String> {
     if let Some(name) = line.strip_prefix("\u{25cf} ") {
         let is_notice =
@@ -440,7 +443,7 @@ fn marked(line: &str) -> Option<String> {
     (name.len() < rest.len() || rest.contains(" > ")).then(|| name.to_owned())
 }
 
-/// Lines in which the verdict stands behind the name.
+/// The test in a line in which the verdict follows the name.
 fn behind(line: &str) -> Option<String> {
     if let Some(name) = line.strip_suffix("[FAIL]") {
         // xUnit begins the line with its own name and the time.
@@ -454,7 +457,7 @@ fn behind(line: &str) -> Option<String> {
     let name = name.trim();
     match rest.trim() {
         "" if name.contains(" > ") => Some(name.trim_end_matches("()").to_owned()),
-        // pytest with the progress behind it, deno with the time.
+        // pytest prints the progress after it, deno the time.
         rest if name.contains("::") && !name.contains(' ') && (rest.is_empty() || rest.starts_with('[')) => {
             Some(name.to_owned())
         }

@@ -6,19 +6,21 @@ use memchr::memmem;
 
 use super::terms::small_letters;
 
-/// Bytes of the window of a long pattern, and of a short one.
+/// Bytes of a window in a long pattern.
 const LONG: usize = 8;
+/// Bytes of a window in a short pattern.
 const SHORT: usize = 4;
-/// Long patterns have this many windows at their end, so that only every fourth position of the
-/// searched text has to be examined.
+/// Number of windows at the end of a long pattern. With so many, only every fourth position of the searched text has to
+/// be examined.
 const STEP: usize = 4;
-/// Bytes of the shortest patterns that have so many.
+/// Shortest pattern with so many long windows, in bytes.
 const LONG_STEPPED: usize = LONG + STEP - 1;
+/// Shortest pattern with so many short windows, in bytes.
 const SHORT_STEPPED: usize = SHORT + STEP - 1;
 /// Bits of the hash of a window.
 const FILTER_BITS: u32 = 16;
 const FILTER_WORDS: usize = (1 << FILTER_BITS) / 64;
-/// So few patterns are searched for one after the other.
+/// Up to so many patterns are searched for one after the other.
 const FEW: usize = 6;
 /// The end of a chain of windows.
 const END: u32 = u32::MAX;
@@ -27,22 +29,22 @@ const END: u32 = u32::MAX;
 pub(crate) fn automaton(texts: impl IntoIterator<Item = impl AsRef<[u8]>>, ignores_case: bool) -> AhoCorasick {
     let mut builder = AhoCorasickBuilder::new();
     builder.ascii_case_insensitive(ignores_case).kind(Some(AhoCorasickKind::DFA));
-    // Only searches of this kind skip with vector instructions what cannot begin a text.
+    // Only this kind of search uses vector instructions to skip bytes that cannot begin a text.
     builder.match_kind(MatchKind::LeftmostFirst);
     builder.build(texts).expect("a few short texts make a small automaton")
 }
 
-/// Phrases to search for in any case. Only their beginnings are in the automaton, which is built ten times faster for it.
+/// Phrases to search for in any case. The automaton contains only their beginnings, so it is built ten times faster.
 #[derive(Debug)]
 pub(crate) struct Phrases {
     beginnings: AhoCorasick,
     /// In order, without those that begin with another one.
     phrases: Vec<&'static str>,
-    /// For each beginning, where its phrases end.
+    /// For each beginning, the index after its last phrase.
     ends: Vec<usize>,
 }
 
-/// Bytes of a phrase that are in the automaton.
+/// Number of first bytes of a phrase that are in the automaton.
 const BEGINNING: usize = 5;
 
 impl Phrases {
@@ -97,9 +99,9 @@ pub(crate) struct Pattern<'a> {
 pub(crate) struct Finder<'a> {
     patterns: Vec<Pattern<'a>>,
     found: Vec<bool>,
-    /// How many have not been found.
+    /// Number of patterns that have not been found.
     left: usize,
-    /// Patterns that end with a word, which are compared where words end.
+    /// Patterns that end with a word. They are compared where words end.
     long_words: Table,
     short_words: Table,
     /// Patterns that may end anywhere.
@@ -125,7 +127,7 @@ struct Table {
 struct Window {
     hash: u64,
     pattern: usize,
-    /// How many bytes of the pattern follow the window.
+    /// Number of bytes of the pattern after the window.
     following: usize,
     /// The next window of the chain.
     next: u32,

@@ -1,5 +1,5 @@
-//! Frames: words around a part of an answer without which it reads as something else. An option that nobody took reads
-//! as a plan, and an item of what is missing as something that is there.
+//! Frames: words before a part of an answer without which it would be misread. An option that nobody took reads like a
+//! plan, and an item in a list of missing things like something that exists.
 
 use super::bold::without_bold;
 use super::choices::offered_texts;
@@ -11,14 +11,14 @@ use crate::text::utf16_len;
 const LONGEST_HEADING: usize = 48;
 /// Most bytes before the first sentence of an item.
 const LONGEST_MARKER: usize = 12;
-/// Bytes at the beginning of a line among which its marker stands.
+/// Bytes at the beginning of a line in which its marker must be.
 const LONGEST_INDENT: usize = 64;
 /// Starts an option of an answer.
 pub(crate) const OPTION: &str = "Option: ";
-/// Words of headings that turn the meaning of their items: they are not so, not yet so, no longer so, or only may be so.
+/// Words of headings that change the meaning of their items: they are not true, not yet, no longer, or only perhaps.
 static TURNING: WordList = word_list!("frames: turning");
 
-/// What has to stand before each of the parts of `text`, if anything.
+/// The words to put before each of the parts of `text`, if any.
 pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
     let options = offered_texts(text);
     let mut heading: Option<Heading<'_>> = None;
@@ -41,7 +41,7 @@ pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
         }
         let is_option = options.iter().any(|option| std::ptr::eq(option.as_ptr(), own.as_ptr()));
         let introduced = heading.filter(|_| place.is_item && place.is_first && !place.is_inner);
-        // Many items stand under one heading.
+        // One heading may have many items.
         let turning = introduced.and_then(|heading| match &newest {
             Some((text, frame)) if std::ptr::eq(*text, heading.text) => frame.clone(),
             _ => newest.insert((heading.text, heading.turning())).1.clone(),
@@ -62,19 +62,19 @@ pub(super) fn frames(text: &str, parts: &[Part<'_>]) -> Vec<Option<String>> {
 #[derive(Debug, Clone, Copy)]
 struct Heading<'a> {
     text: &'a str,
-    /// Whether it stands over all that follows, and not only over a list.
+    /// Whether it applies to all that follows, and not only to a list.
     is_section: bool,
 }
 
 impl Heading<'_> {
-    /// Its words as they stand before an item, if they turn the meaning of the item.
+    /// Its words as they are put before an item, if they change the meaning of the item.
     fn turning(&self) -> Option<String> {
         let words = normalised(self.text);
         let turns = TURNING.is_said_in(self.text, &words);
         let bare = one_line(self.text);
         let bare = without_bold(&bare);
         let is_mark = |one: char| !one.is_alphanumeric() && one != '`';
-        // What stands in brackets says how long or how important, not what.
+        // Text in brackets says how long or how important, not what.
         let bare = bare.trim_start_matches(is_mark);
         let end = [" (", " ["].iter().filter_map(|open| bare.find(open)).min().unwrap_or(bare.len());
         let bare = bare[..end].trim_end_matches(is_mark);
@@ -82,10 +82,10 @@ impl Heading<'_> {
     }
 }
 
-/// Where a sentence stands.
+/// The place of a sentence.
 struct Place<'a> {
     line: &'a str,
-    /// Whether the line is an item of a list, perhaps of one within another, or a row of a table.
+    /// Whether the line is an item of a list, possibly a nested one, or a row of a table.
     is_item: bool,
     is_inner: bool,
     is_row: bool,
@@ -93,7 +93,7 @@ struct Place<'a> {
     is_first: bool,
 }
 
-/// The line of the newest sentence. Sentences of one line come one after the other.
+/// The line of the newest sentence. The sentences of a line come one after the other.
 #[derive(Debug, Default)]
 struct Line {
     start: usize,
@@ -107,7 +107,7 @@ impl Line {
             self.start = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1);
             self.end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end);
         }
-        // Each sentence of a line asks again, and a line may be long.
+        // This is called for each sentence of a line, and a line may be long.
         let line = &text[self.start..text.floor_char_boundary(self.end.min(self.start + LONGEST_INDENT))];
         let bare = line.trim_start();
         let digits = bare.trim_start_matches(|one: char| one.is_ascii_digit());

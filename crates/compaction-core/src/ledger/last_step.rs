@@ -1,4 +1,4 @@
-//! The last step: the newest calls of tools, why they were made, and what came of them.
+//! The last step: the newest calls of tools, why they were made, and their outcomes.
 
 use std::collections::HashSet;
 
@@ -22,80 +22,92 @@ use crate::tools::{
     FileTools, ToolAction, added_lines, classify, has_failed, is_interruption, is_refusal, printed_text, removed_lines,
 };
 
-/// Most calls of one message that are told.
+/// Most calls of one message that are shown.
 const MOST_CALLS: usize = 3;
-/// Most UTF-16 units of a command or a call, of what came of it, and of its purpose.
+/// Longest command or call, in UTF-16 units.
 const LONGEST_TARGET: usize = 100;
+/// Longest outcome of a call, in UTF-16 units.
 const LONGEST_RESULT: usize = 160;
+/// Longest purpose of a call, in UTF-16 units.
 const LONGEST_PURPOSE: usize = 100;
-/// UTF-16 units to which a command is cut at most, and fewest ones of a result that tell something.
+/// A command is never cut to fewer UTF-16 units than this.
 const SHORTEST_COMMAND: usize = 40;
+/// Fewest UTF-16 units of a result that says something.
 const SHORTEST_RESULT: usize = 24;
-/// UTF-16 units at the beginning of an output that are read for a short one, and most lines of one that is told line by
-/// line, with their UTF-16 units.
+/// Longest output that counts as short, in bytes.
 const LONGEST_READ: usize = 400;
+/// Most lines of such an output.
 const MOST_LINES: usize = 8;
+/// Most UTF-16 units of all its lines.
 const LONGEST_LINES: usize = 320;
+/// Longest of its lines, in UTF-16 units.
 const LONGEST_OF_LINES: usize = 100;
-/// Lines at the end of an output that are read.
+/// Number of last lines of an output that are read.
 const LAST_LINES: usize = 12;
 /// Arguments in which agents say why they make a call.
 const PURPOSES: [&str; 4] = ["description", "explanation", "justification", "purpose"];
-/// Most UTF-16 units of a path that is told whole, and the last parts of a longer one that are told.
+/// Longest path that is shown whole, in UTF-16 units.
 const LONGEST_PATH: usize = 60;
+/// Number of last parts of a longer path that are shown.
 const PARTS: usize = 2;
-/// Most values of a call, and UTF-16 units of one.
+/// Most values of a call that are shown.
 const MOST_VALUES: usize = 3;
+/// Longest value of a call, in UTF-16 units.
 const LONGEST_VALUE: usize = 60;
-/// Arguments with the text that an edit replaces, with the one that replaces it, and with a patch.
+/// Arguments with the text that an edit replaces.
 const OLD_TEXTS: [&str; 5] = ["old_string", "old_str", "oldText", "old_text", "search"];
+/// Arguments with the text that replaces it.
 const NEW_TEXTS: [&str; 6] = ["new_string", "new_str", "newText", "new_text", "replace", "text"];
+/// Arguments with a patch.
 const PATCHES: [&str; 3] = ["patch", "input", "diff"];
-/// UTF-16 units of an edit that are read, fewest letters of a line of it that tells something, and most UTF-16 units of
-/// that line.
+/// UTF-16 units of an edit that are read.
 const MOST_ADDED: usize = 20_000;
+/// Fewest letters of an added line that says something.
 const FEWEST_LETTERS: usize = 8;
+/// Longest added line that is shown, in UTF-16 units.
 const LONGEST_ADDED: usize = 80;
-/// What came of a search without a match.
+/// The outcome of a search without a match.
 const NOTHING_FOUND: &str = ": nothing found";
-/// Most UTF-16 units of the report of a sub-agent, and of a verdict behind a reason.
+/// Longest report of a sub-agent, in UTF-16 units.
 const LONGEST_REPORT: usize = 320;
+/// Longest verdict after a reason, in UTF-16 units.
 const LONGEST_VERDICT: usize = 80;
 /// Words in the names of tools that start a sub-agent.
 static AGENTS: WordList = word_list!(HARNESSES, "last step: agents");
 /// Parts of commands that show the log of a run that failed elsewhere.
 const FAILED_LOGS: &[&str] = listed!(PROGRAMS, "last step: failed logs");
-/// Parts of names of tools that only hold thoughts.
+/// Parts of names of tools that only record thoughts.
 const THINKING: [&str; 2] = ["think", "thought"];
 
-/// The newest step of the model. It is not stored: the messages behind a stored ledger have their own.
+/// The newest step of the model. It is not stored: a stored ledger is followed by newer messages with their own step.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastStep {
     /// The newest calls of one message; empty if nothing was done.
     pub(super) calls: Vec<Step>,
-    /// Calls of that message before them.
+    /// Number of calls of that message before them.
     pub(super) earlier_calls: usize,
-    /// Position of its last result, or of the call if there is none; 0 for none.
+    /// Position of its last result, or of the call if there is none; 0 if there is no call.
     pub(crate) position: u64,
-    /// Messages with calls that came after the newest words of the model.
+    /// Number of messages with calls after the newest words of the model.
     pub(crate) calls_since_words: u64,
-    /// The steps that the model listed last in this turn, and the position of that message; empty if it listed none.
+    /// The steps that the model listed last in this turn; empty if it listed none.
     pub(crate) listed: Vec<String>,
+    /// The position of that message.
     pub(crate) listed_at: u64,
-    /// What its last result shows that stops the work, if its call did not fail by itself, and that call.
+    /// The call whose result shows what stops the work although the call succeeded, and the line that says so.
     pub(crate) shown_error: Option<(String, String)>,
-    /// Commands that go on in the background.
+    /// Commands that still run in the background.
     pub(crate) jobs: Vec<String>,
 }
 
 impl PartialEq for LastStep {
-    /// It is no fact of its own, so it does not affect equality of ledgers.
+    /// The last step is not a fact of its own, so it does not affect equality of ledgers.
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// A call of the last step: the words before its command, which is empty for a file, and what came of it.
+/// A call of the last step: the words before its command, the command (empty for a file), and the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Step {
     lead: String,
@@ -104,7 +116,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The step in about `units` UTF-16 units. The command is cut before what came of it, which tells more.
+    /// The step in about `units` UTF-16 units. The command is cut before the outcome, which says more.
     fn told(&self, units: usize) -> String {
         let Self { lead, command, came } = self;
         let around = utf16_len(lead) + utf16_len(came);
@@ -129,7 +141,7 @@ impl LastStep {
         self.calls.is_empty()
     }
 
-    /// What was done and what came of it, on one line of about `units` UTF-16 units, the newest call in any case.
+    /// The calls and their outcomes on one line of about `units` UTF-16 units, always with the newest call.
     pub(crate) fn told(&self, units: usize) -> String {
         let (mut told, mut left) = (Vec::new(), units);
         for step in self.calls.iter().rev() {
@@ -150,7 +162,7 @@ impl LastStep {
     }
 }
 
-/// The messages of the newest step. They are read when all messages are known.
+/// The messages of the newest step. They are parsed once all messages are known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NewestCalls<'a> {
     calls: Option<&'a Message>,
@@ -171,8 +183,8 @@ impl<'a> NewestCalls<'a> {
         }
     }
 
-    /// Records a message with calls of tools that do more than plan and think. `has_words` says whether the model
-    /// spoke in it.
+    /// Records a message with calls of tools that do more than plan and think. `has_words` says whether the message
+    /// also has words of the model.
     pub(super) fn note_calls(&mut self, message: &'a Message, position: u64, has_words: bool) {
         self.calls = Some(message);
         self.results.clear();
@@ -188,13 +200,13 @@ impl<'a> NewestCalls<'a> {
         }
     }
 
-    /// Records words of a person, which begin something new.
+    /// Records words of a person, which begin a new turn.
     pub(super) fn end_turn(&mut self) {
         *self = Self::default();
     }
 
     pub(super) fn finish(self, tools: &FileTools) -> LastStep {
-        // A call that waits for its result is listed as such.
+        // A call that waits for its result is listed elsewhere.
         let none = LastStep { listed: self.listed, listed_at: self.listed_at, ..LastStep::default() };
         let Some(message) = self.calls.filter(|_| !self.results.is_empty()) else { return none };
         let results: Vec<_> = self.results.iter().map(|result| result.read_body()).collect();
@@ -234,18 +246,18 @@ impl<'a> NewestCalls<'a> {
     }
 }
 
-/// Whether a call is a step of the work. A plan is told by its tasks, and a thought changes nothing.
+/// Whether a call is a step of the work. A plan is shown as its tasks, and a thought changes nothing.
 pub(super) fn tells(call: &ToolCall, action: &ToolAction) -> bool {
     !matches!(action, ToolAction::Plan(_) | ToolAction::Finish(_)) && !is_thought(&call.name)
 }
 
-/// Whether a tool only holds thoughts, by its name.
+/// Whether a tool only records thoughts, by its name.
 pub(crate) fn is_thought(tool: &str) -> bool {
     let name = tool.to_lowercase();
     THINKING.iter().any(|part| name.contains(part))
 }
 
-/// A call with its purpose and what came of it.
+/// A call with its purpose and its outcome.
 fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Step {
     let action = classify(call, tools);
     let (kind, target) = subject_of(call, &action);
@@ -305,7 +317,7 @@ fn with_values(call: &ToolCall) -> String {
     format!("{}({})", one_line(&call.name), values.join(", "))
 }
 
-/// The first line that an edit adds and that tells something.
+/// The first added line of an edit that says something.
 fn added(call: &ToolCall) -> String {
     let Some(arguments) = &call.arguments else { return String::new() };
     let text = |names: &[&str]| names.iter().find_map(|name| arguments.get(name)?.as_str());
@@ -334,7 +346,7 @@ fn purpose(call: &ToolCall) -> Option<String> {
 
 /// Beginnings of lines that programs and harnesses add to an output about something else, in lower case.
 const NOTICES: &[&str] = &["[notice]", "npm notice", "npm warn", "warning:", "hint:", "note:", "help:"];
-/// What compilers put behind the place of such a line.
+/// How compilers mark such a line after its place.
 const PLACED_NOTICES: [&str; 3] = [": note: ", ": hint: ", ": help: "];
 
 /// Whether a program adds a line to its output about something else.
@@ -354,7 +366,7 @@ pub(super) fn starts_agent(name: &str) -> bool {
     AGENTS.is_in(&normalised(&name.replace('_', " ")))
 }
 
-/// The first line that says what is wrong, of an output whose program may not have said that it failed.
+/// The first line that says what is wrong, in the output of a program that may not have reported its failure.
 fn complaint(printed: &str) -> Option<String> {
     let mut lines = lines_with_causes(printed).filter(|line| line.len() <= LONGEST_READ && !is_notice(line));
     lines.find(|line| is_cause(line)).map(|line| clip(&one_line(line), LONGEST_RESULT))
@@ -392,7 +404,7 @@ fn few_lines(printed: &str) -> Option<String> {
     (lines.len() <= MOST_LINES && utf16_len(&told) <= LONGEST_LINES).then_some(told)
 }
 
-/// What came of a call, behind it.
+/// The outcome of a call, as it is put after the call.
 fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool) -> Option<String> {
     let kind = subject_of(call, action).0;
     if has_failed && is_refusal(output) {
@@ -429,7 +441,7 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
     if !printed.is_empty() && utf16_len(&short) <= LONGEST_RESULT && printed.len() <= LONGEST_READ {
         return (kind == ActionKind::Run || !is_data).then(|| format!(": {short}"));
     }
-    // Of a few lines with values, the last one says little without the others.
+    // In a few lines with values, the last one says little without the others.
     let is_short = kind == ActionKind::Run && !is_data && !printed.is_empty() && printed.len() <= LONGEST_READ;
     if let Some(lines) = Some(printed).filter(|_| is_short && counted_line(printed).is_none()).and_then(few_lines) {
         return Some(format!(": {lines}"));
@@ -441,7 +453,7 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
             let last = || printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
             let verdict = || last().find(|line| line.to_lowercase().contains("success")).map(one_line);
             let is_told = |line: &&str| !is_trailer(line) && !is_notice(line);
-            // The first error of a run that counts its errors stands among what blocks the work.
+            // A run that counts its errors is listed as a blocker with its first error.
             let line = counted_line(printed).or_else(verdict).or_else(|| complaint(printed));
             let line = line.or_else(|| last().find(is_told).map(one_line))?;
             Some(format!(": \u{2026} {}", clip_middle(&line, LONGEST_RESULT)))
@@ -451,7 +463,7 @@ fn outcome(call: &ToolCall, action: &ToolAction, output: &str, has_failed: bool)
             Some(format!(": {}", told.unwrap_or_else(|| clip(&short, LONGEST_RESULT))))
         }
         ToolAction::Run { .. } | ToolAction::Search | ToolAction::Other if !is_data => {
-            // A log that another tool fetched ends with what matters.
+            // A log that another tool fetched has the important lines at its end.
             let mut last = printed.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES);
             let is_log = matches!(action, ToolAction::Other);
             let cause = last.find(|line| is_log && worth(line) == Worth::Cause).map(one_line);
@@ -480,7 +492,7 @@ mod tests {
             (300, values, format!("Read the settings: ran `{command}`{values}")),
             (140, values, format!("Read the settings: ran `sqlite3 store.db \"select name, \u{2026} order by name\"`{values}")),
             (100, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} by name\"`: port=502; mode=false; \u{2026} ache=disabled".to_owned()),
-            // A stub says nothing.
+            // A stub of a command says nothing.
             (80, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} by name\"`".to_owned()),
         ] {
             assert_eq!(last(vec![step(command, came)], 0).told(units), expected);

@@ -1,29 +1,30 @@
-//! Logs: what stands before each of their lines, and the lines in which compilers and linters report.
+//! Logs: the prefixes of their lines, and the lines in which compilers and linters report.
 
 use std::borrow::Cow;
 
 use super::text::{clip, lines_with, one_line, without_colours};
 
-/// Bytes at the beginning of a line among which its time stands.
+/// Bytes at the beginning of a line in which its time must be.
 const LONGEST_PREFIX: usize = 160;
 /// Bytes of a date with a time: `2024-05-06T07:08:09`.
 const TIME_BYTES: usize = 19;
 /// Bytes of the name of a step.
 const LONGEST_STEP: usize = 80;
-/// What runners of jobs put before a line.
+/// Marks that runners of jobs put before a line.
 const RUNNER_MARKS: [&str; 5] = ["##[error]", "##[warning]", "##[notice]", "##[debug]", "##[command]"];
-/// Lines by which they fold others.
+/// Lines with which they fold others.
 const FOLDS: [&str; 4] = ["##[group]", "##[endgroup]", "::group::", "::endgroup::"];
-/// Findings that are told one by one, and most UTF-16 units of one.
+/// Most findings that are listed.
 const MOST_FINDINGS: usize = 2;
+/// Longest finding, in UTF-16 units.
 const LONGEST_FINDING: usize = 140;
 /// Most bytes of a line with a finding.
 const LONGEST_LINE: usize = 400;
 /// Words with which a compiler begins a finding.
 const LEVELS: [&str; 6] = ["error", "fatal", "warning", "Error", "Fatal", "Warning"];
 
-/// A log without the names of jobs and steps and the times before its lines, without colours, and without the lines that
-/// only fold others. A text whose first line has no time stays as it is.
+/// A log without the prefixes of its lines (job, step and time), without colours, and without lines that only fold
+/// others. A text whose first line has no time stays as it is.
 pub(super) fn without_prefixes(log: &str) -> Cow<'_, str> {
     if behind_time(first_line(log)).is_none_or(|rest| rest.trim().is_empty()) {
         return without_colours(log);
@@ -43,7 +44,7 @@ fn first_line(log: &str) -> &str {
     log.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
 
-/// The step of a job whose log this is: the name before the time of its first line.
+/// The job step that printed a log: the name before the time of its first line.
 pub(super) fn step_of(log: &str) -> Option<&str> {
     let line = first_line(log);
     let (before, _) =
@@ -52,8 +53,8 @@ pub(super) fn step_of(log: &str) -> Option<&str> {
     (!step.is_empty() && step.len() <= LONGEST_STEP).then_some(step)
 }
 
-/// What stands behind the time of a line, if the line begins with one or has only the names of a job and a step before
-/// it, which tabs separate.
+/// The text after the time of a line. Before the time, there may only be the names of a job and a step, separated by
+/// tabs.
 fn behind_time(line: &str) -> Option<&str> {
     let head = &line[..line.floor_char_boundary(LONGEST_PREFIX)];
     let start = head.rfind('\t').map_or(0, |tab| tab + 1);
@@ -68,7 +69,7 @@ fn behind_time(line: &str) -> Option<&str> {
     let rest = line.get(TIME_BYTES..).filter(|_| is_time)?;
     let is_of_time = |one: char| one.is_ascii_digit() || matches!(one, '.' | ',' | 'Z' | '+' | ']');
     let rest = rest.trim_start_matches(is_of_time);
-    // The space between is not the indent of the line.
+    // The space after the time is not part of the line's indent.
     Some(rest.strip_prefix([' ', '\t']).unwrap_or(rest))
 }
 
@@ -93,8 +94,8 @@ fn without_bare_colours(line: &str) -> Cow<'_, str> {
     if is_changed { Cow::Owned(out) } else { Cow::Borrowed(line) }
 }
 
-/// The findings of a compiler or linter: the first two, and how many more there are, behind the step of a job that printed
-/// them. `None` if there are none.
+/// The findings of a compiler or linter: the first two and the number of others, after the name of the job step that
+/// printed them. `None` if there are none.
 pub(super) fn findings(output: &str) -> Option<String> {
     let printed = without_prefixes(output);
     let mut found = lines_with(&printed, b':').map(str::trim).filter(|line| is_finding(line));
@@ -109,8 +110,8 @@ pub(super) fn findings(output: &str) -> Option<String> {
     (!told.is_empty()).then(|| step + &told.join("; "))
 }
 
-/// Whether a line names a place in a file and what is wrong there: `src/a.rs:3:5: error: …`, `a.ts(3,5): error TS2322: …`,
-/// `a.py:3:1: E501 …`. A line of a search names a place, too, but shows what stands there.
+/// Whether a line names a place in a file and what is wrong there: `src/a.rs:3:5: error: …`, `a.ts(3,5): error TS2322:
+/// …`, `a.py:3:1: E501 …`. A match of a search also names a place, but shows the text there.
 pub(super) fn is_finding(line: &str) -> bool {
     let says = || {
         let (place, said) =
@@ -152,7 +153,7 @@ mod tests {
             ("[2024-05-06T07:08:09Z] ready", "ready"),
             ("released on 2024-05-06 07:08:09", "released on 2024-05-06 07:08:09"),
             ("a\tb\tc", "a\tb\tc"),
-            // A table with times is no log.
+            // A table with times is not a log.
             (
                 "ok\tbuild\t2024-05-06T07:08:09Z\nbad\ttest\t2024-05-06T07:08:09Z",
                 "ok\tbuild\t2024-05-06T07:08:09Z\nbad\ttest\t2024-05-06T07:08:09Z",

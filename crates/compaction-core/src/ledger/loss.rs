@@ -22,14 +22,14 @@ use crate::text::{prefix_utf16, utf16_len};
 const REQUEST_UNITS: usize = 40;
 /// Leading UTF-16 units that identify a line.
 const LINE_UNITS: usize = 80;
-/// Most items of a class that a context should hold: the most important ones.
+/// Most files that a context should contain; the most important count. The same for the other classes below.
 const MOST_FILES: usize = 400;
 const MOST_NAMED_PATHS: usize = 100;
 const MOST_IDENTIFIERS: usize = 240;
 const MOST_ERRORS: usize = 120;
 const MOST_REQUESTS: usize = 240;
 const MOST_CONSTRAINTS: usize = 80;
-/// Total UTF-16 units of the statements that a context should hold: the most informative ones.
+/// Total UTF-16 units of the statements that a context should contain: the most informative ones.
 const STATEMENT_UNITS: usize = 8000;
 /// Leading UTF-16 units of each kept text that are searched for paraphrases.
 const KEPT_UNITS: usize = 3000;
@@ -40,10 +40,11 @@ const MOST_OPEN: usize = 3;
 const SIMILAR_PART: f32 = 0.34;
 /// Most sentences of a long request that are searched for.
 const MOST_SENTENCES: usize = 60;
-/// Weights of the last request, of a request that only confirms or comments, and of a resolved error.
-/// All others weigh 1.
+/// Weight of the last request. Items without a weight of their own weigh 1.
 const LAST: f64 = 3.0;
+/// Weight of a request that only confirms or comments.
 const REPLY: f64 = 0.2;
+/// Weight of a resolved error.
 const RESOLVED: f64 = 0.05;
 
 /// What is checked.
@@ -110,7 +111,7 @@ pub struct LossReport {
     pub retention: Retention,
     /// Whether the last request is missing. It is then the first of `requests`.
     pub lacks_last_request: bool,
-    /// Position of the oldest request that is still open: none from there on is answered.
+    /// Position of the oldest request that is still open; no later one is answered.
     open_since: u64,
     /// Position of the last message before the messages that the summary replaces.
     new_after: u64,
@@ -138,7 +139,7 @@ pub struct Clipped {
     pub sources: Sources,
 }
 
-/// What a summary says that is not so.
+/// False claims of a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FalseClaims {
     unsupported: Vec<String>,
@@ -159,7 +160,7 @@ impl LossReport {
         Self::of_lacking(check).with_claims(FalseClaims::of(check))
     }
 
-    /// As [`LossReport::of`], with the false claims of the summary, which can be looked for at the same time.
+    /// As [`LossReport::of`], with the false claims of the summary, which can be searched for at the same time.
     #[must_use]
     pub fn with_claims(self, claims: FalseClaims) -> Self {
         Self { unsupported: claims.unsupported, reversed: claims.reversed, ..self }
@@ -181,7 +182,7 @@ impl LossReport {
         coverage.read(check.summary);
         coverage.part();
         search(check.summary);
-        // Long messages are parsed each time that they are read.
+        // Long messages are parsed whenever they are read.
         check.kept.iter().for_each(|prepared| {
             texts(&prepared.message, &mut |text| {
                 coverage.read(prefix_utf16(text, KEPT_UNITS));
@@ -238,7 +239,7 @@ impl LossReport {
         tally.retention()
     }
 
-    /// For each missing item of a class, in order, whether `lines` hold it.
+    /// For each missing item of a class, in order, whether `lines` contain it.
     pub(super) fn covered_by(&self, lines: &[String], class: Class) -> Vec<bool> {
         let states = states_in(&lines.join("\n"), self.missing(class).map(|lacking| &lacking.item));
         states.into_iter().map(|state| state == State::There).collect()
@@ -255,17 +256,17 @@ impl LossReport {
     }
 }
 
-/// Position of the oldest of the newest requests that have no answer: at most [`MOST_OPEN`] in the person's own words.
-/// Work that went on through more requests has left the older ones behind.
+/// Position of the oldest open request: the newest requests without an answer, at most [`MOST_OPEN`] in the person's
+/// own words. Work that continued through more requests has left the older ones behind.
 fn open_since(requests: &[Request]) -> u64 {
     let open = requests.iter().rev().take_while(|request| !request.is_answered).filter(|request| request.is_own());
     open.take(MOST_OPEN).last().map_or(u64::MAX, |request| request.position)
 }
 
-/// How much of each of `items` one text holds.
+/// How much of each of `items` one text contains.
 fn states_in<'a>(text: &str, items: impl Iterator<Item = &'a Item> + Clone) -> Vec<State> {
     let mut coverage = Coverage::looking_for(items.clone().flat_map(|item| &item.targets));
-    // Where windows over lines begin depends on the text before, which is another one in the end.
+    // The windows over lines depend on the text before, which will be different in the end.
     text.lines().for_each(|line| {
         coverage.read(line);
         coverage.part();
@@ -297,7 +298,7 @@ impl Source<'_> {
     }
 }
 
-/// What a context should hold, class by class, the most important first.
+/// What a context should contain, class by class, the most important first.
 fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     let mut all: Vec<(Item, Source<'_>)> = Vec::new();
     let name = |class, name: &str| Item {
@@ -408,15 +409,17 @@ const OPEN: &str = "<retained-facts>";
 const CLOSE: &str = "</retained-facts>";
 /// UTF-16 units of a token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
-/// Most UTF-16 units of the last request, of other requests, and of other lines.
+/// Longest last request in a line, in UTF-16 units.
 const LAST_REQUEST: usize = 4000;
+/// Longest other request, in UTF-16 units.
 const REQUEST: usize = 160;
+/// Longest other text, in UTF-16 units.
 const LINE: usize = 400;
-/// Most UTF-16 units of a clipped text that is repeated as a whole.
+/// Longest clipped text that is repeated whole, in UTF-16 units.
 const LONGEST_RESTORED: usize = 600;
-/// UTF-16 units to which cut lines are lengthened, step by step.
+/// UTF-16 units to which cut lines are extended, step by step.
 const STEPS: [usize; 3] = [300, 600, LAST_REQUEST];
-/// Percent of the remaining room that statements may take.
+/// Percentage of the remaining room that statements may take.
 const STATEMENTS_PERCENT: usize = 60;
 /// Most names that are listed.
 const MOST_NAMES: usize = 12;
@@ -486,7 +489,7 @@ impl LossReport {
         Some(Repair { retention: self.retention_with(&lines), block: format!("{OPEN}\n{lines}\n{CLOSE}") })
     }
 
-    /// Writes the most informative statements that the lines before do not cover.
+    /// Writes the most informative statements that the lines so far do not cover.
     fn write_statements(&self, writer: &mut Writer) {
         let covered = self.covered_by(&writer.lines, Class::Statement);
         let kept = writer.left - writer.left / 100 * STATEMENTS_PERCENT;
@@ -546,7 +549,7 @@ struct Cut {
 }
 
 struct Writer {
-    /// UTF-16 units that are left.
+    /// UTF-16 units that are still free.
     left: usize,
     lines: Vec<String>,
     cut: Vec<Cut>,
@@ -568,7 +571,7 @@ impl Writer {
         }
     }
 
-    /// Lengthens cut lines as far as there is room: all of them a little before one of them much.
+    /// Extends cut lines as far as there is room: all of them by one step before any by the next.
     fn lengthen(&mut self) {
         for most in STEPS {
             self.cut.retain(|cut| {
@@ -618,7 +621,7 @@ pub fn remove_retained_facts(text: &str) -> Cow<'_, str> {
         match line.trim_end() {
             OPEN => {
                 at = end_of_block(&lines, at + 1);
-                // The blank line before a block belongs to it.
+                // The blank line before a block belongs to the block.
                 if kept.last().is_some_and(|line| line.trim().is_empty()) {
                     kept.pop();
                 }

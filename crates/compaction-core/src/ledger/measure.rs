@@ -1,4 +1,4 @@
-//! Measurement: how much of each expected item is in a text.
+//! Measurement: how much of each expected item a text contains.
 
 use super::coverage::{Coverage, Sums, Target};
 use super::finder::{Finder, Pattern};
@@ -12,7 +12,7 @@ pub(super) const CLASSES: usize = 6;
 const LINE_PART: f32 = 0.6;
 /// The same for a statement of the conversation, which may be paraphrased with less detail.
 const STATEMENT_PART: f32 = 0.5;
-/// Part of a long text that must be there for it to count as partly there.
+/// Part of a long text that must be present for it to count as partly there.
 const LEAST_PART: f32 = 0.25;
 
 /// The class of an item.
@@ -80,7 +80,7 @@ impl State {
     }
 }
 
-/// Something that a text should hold.
+/// Something that a text should contain.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Item {
     pub(super) class: Class,
@@ -126,8 +126,8 @@ pub(super) fn finder_of<'a>(items: impl Iterator<Item = &'a Item>) -> Finder<'a>
     Finder::new(items.flat_map(Item::patterns).collect())
 }
 
-/// The state of each of `items`. `coverage` holds what the texts say, and `finder`, which is of the items, what was
-/// found in them.
+/// The state of each of `items`. `coverage` has the terms of the texts, and `finder`, built from these items, the
+/// patterns that were found in them.
 pub(super) fn states<'a>(items: impl Iterator<Item = &'a Item>, coverage: &Coverage, finder: Finder<'_>) -> Vec<State> {
     let mut found = finder.found().into_iter();
     let mut sums = Sums::default();
@@ -184,7 +184,7 @@ const CUT: char = '\u{2026}';
 pub(super) struct MatchKey {
     /// Its first words; without them it is missing.
     pub(super) first: String,
-    /// Texts that are also there if the line is whole; empty if the first words are all of it.
+    /// Texts that must also be present if the line is whole; empty if the first words are all of it.
     pub(super) rest: Vec<String>,
 }
 
@@ -208,7 +208,7 @@ impl MatchKey {
 
 /// The first units of a text on one line, up to the first cut.
 pub(super) fn fingerprint(text: &str, units: usize) -> String {
-    // Runs of white space become shorter, so more text is read than is needed.
+    // Runs of white space become shorter, so more text is read than needed.
     let line = one_line(prefix_utf16(text, 8 * units));
     let line = line.split(CUT).next().unwrap_or_default();
     prefix_utf16(line, units).trim_end().to_owned()

@@ -22,7 +22,7 @@ const MOST_COUNTED: usize = 1 << 15;
 /// Most names of each kind in a ledger.
 const MOST_PATHS: usize = 600;
 const MOST_IDENTIFIERS: usize = 1600;
-/// Bytes of the longest name in backticks.
+/// Longest name in backticks, in bytes.
 const LONGEST_QUOTED: usize = 80;
 
 /// The names seen so far.
@@ -43,7 +43,7 @@ struct Seen<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Takes over names of an earlier ledger.
+    /// Restores the names of an earlier ledger.
     pub(super) fn restore(&mut self, kind: NameKind, names: &'a [NameRecord]) {
         for name in names {
             let earlier = Some(name);
@@ -119,7 +119,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Drops half of the names if there are too many, so that the work stays bounded.
+    /// Drops half of the names if there are too many. This bounds the work.
     fn prune(&mut self) {
         if self.paths.len() + self.identifiers.len() <= MOST_COUNTED {
             return;
@@ -172,7 +172,7 @@ fn score(name: &str, seen: &Seen<'_>, now: u64) -> u32 {
     let recency = 12 - (age + 1).ilog2().min(12);
     let by = |places, points| if seen.places.has(places) { points } else { 0 };
     let used = by(Places::PERSON, 4) + by(Places::ERROR, 3) + by(Places::EDIT, 4) + by(Places::ANSWER, 1);
-    // A long name takes the room of several short ones.
+    // A long name takes as much room as several short ones.
     let room = u32::try_from(name.len() / 24).map_or(6, |length| length.min(6));
     let doubt = if is_weak_path(name) { 8 } else { 0 };
     (recurrence + recency + used + specificity(name)).saturating_sub(room + doubt)
@@ -193,9 +193,8 @@ fn is_quoted_name(name: &str) -> bool {
         && !name.contains(char::is_whitespace)
 }
 
-/// Whether a name helps nobody who goes on with the work: a length of a style sheet, a colour of one digit, a number or a
-/// word in capitals that neither a person nor an error used, or the name of a file with a hash in it, which a program
-/// made.
+/// Whether a name is of no use for continuing the work: a length in a style sheet, a colour of one digit, a number or a
+/// capitalised word that neither a person nor an error used, or the name of a generated file with a hash in it.
 pub(crate) fn is_noise(name: &NameRecord) -> bool {
     let text = name.name.as_str();
     let bytes = text.as_bytes();
@@ -210,12 +209,12 @@ pub(crate) fn is_noise(name: &NameRecord) -> bool {
     is_length || is_colour || is_year() || !is_stressed && (is_number() || is_word()) || is_generated(text)
 }
 
-/// The units of style sheets, and those of times.
+/// Units of style sheets and of times.
 const UNITS: &[&str] = listed!(PROGRAMS, "names: units");
 /// Fewest characters of a hash in the name of a file.
 const SHORTEST_HASH: usize = 8;
 
-/// Whether the name of a file has a hash in it: `main.1608a09b.js`, `chunk-5F3A9C21.css`.
+/// Whether the name of a file contains a hash: `main.1608a09b.js`, `chunk-5F3A9C21.css`.
 fn is_generated(name: &str) -> bool {
     let file = base_name(name);
     let is_hash = |part: &str| {
@@ -225,7 +224,7 @@ fn is_generated(name: &str) -> bool {
             && has(u8::is_ascii_digit)
             && has(u8::is_ascii_alphabetic)
     };
-    // The parts before the ending. A name that is a hash alone is that of a commit.
+    // The parts before the ending. A name that is only a hash is that of a commit.
     let parts = || file.split(['.', '-', '_']);
     file.contains('.') && parts().count() >= 3 && parts().any(is_hash)
 }
@@ -239,23 +238,23 @@ pub(crate) enum NameKind {
     Identifier,
 }
 
-/// Bytes of the longest run of characters that is examined.
+/// Longest run of characters that is examined, in bytes.
 const LONGEST_RUN: usize = 400;
-/// Bytes of the longest path.
+/// Longest path, in bytes.
 const LONGEST_PATH: usize = 260;
-/// Bytes of the longest identifier.
+/// Longest identifier, in bytes.
 const LONGEST_IDENTIFIER: usize = 96;
-/// Endings that make a word with a dot the name of a file. Endings that are as common for members of
-/// objects, such as `console.log`, are left out.
+/// Endings that make a word with a dot the name of a file. Endings that are just as common as members of objects, such
+/// as `console.log`, are left out.
 const FILE_ENDINGS: &[&str] = listed!(PROGRAMS, "names: endings of files");
 
-/// Bytes of the longest of them.
+/// Longest of them, in bytes.
 const LONGEST_ENDING: usize = 7;
 
 /// The kind of each byte in a name; 0 if it ends a name.
 const MARKS: [u8; 256] = {
     let mut marks = kinds(&[("_", UNDERSCORE), ("/\\", SLASH), (".", DOT), ("-", HYPHEN), ("@~:+$#%", SIGN)]);
-    // The first byte of a letter of an alphabet with spaces between words. Longer characters are punctuation, or belong
+    // The first byte of a letter in an alphabet with spaces between words. Longer characters are punctuation, or belong
     // to a script whose words are written directly beside names.
     let mut byte = 0xC3;
     while byte <= 0xDF {
@@ -277,7 +276,7 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
         }
         let start = at;
         at += width(*byte);
-        // Small letters affect nothing.
+        // Small letters change nothing.
         at += small_letters(bytes, at);
         let mut inner = 0;
         while let Some(byte) = bytes.get(at) {
@@ -288,8 +287,8 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
             inner |= mark;
             at += width(*byte);
         }
-        // A word of lower-case letters, perhaps with a capital, is by far the most frequent case, and never
-        // a name.
+        // A word of lower-case letters, perhaps with a capital at its beginning, is by far the most common case and
+        // never a name.
         let is_word = first & !(SMALL | CAPITAL) == 0 && inner & !SMALL == 0;
         if !is_word && at - start <= LONGEST_RUN {
             let is_tag = (first | inner) & SLASH != 0 && is_closing_tag(bytes, start, at);
@@ -311,7 +310,7 @@ fn width(byte: u8) -> usize {
     1 + usize::from(byte >> 7)
 }
 
-/// Whether a run is the slash and the name of `</name>`, which is no path.
+/// Whether a run is the slash and the name of `</name>`, which is not a path.
 fn is_closing_tag(bytes: &[u8], start: usize, end: usize) -> bool {
     let is_between = start > 0 && bytes[start - 1] == b'<' && bytes.get(end) == Some(&b'>');
     is_between && bytes[start] == b'/' && !bytes[start + 1..end].contains(&b'/')
@@ -326,7 +325,7 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
     let run = &run[start..end];
     let marks = run.bytes().fold(0, |marks, byte| marks | MARKS[byte as usize]);
     if marks & !(SMALL | CAPITAL | DIGIT | UNDERSCORE) == 0 {
-        // It has no separators.
+        // The run has no separators.
         if marks & !SMALL != 0 && is_identifier(run) {
             found(NameKind::Identifier, run);
         } else if marks & !SMALL != 0 && !run.is_ascii() {
@@ -349,7 +348,7 @@ fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
     if marks & DOT != 0 && marks & DIGIT != 0 && is_version(run) {
         return found(NameKind::Identifier, run);
     }
-    // Words of lower-case letters between dots or colons are no names.
+    // Words of lower-case letters between dots or colons are not names.
     if marks & (CAPITAL | DIGIT | UNDERSCORE | HYPHEN) != 0 {
         read_parts(run, found);
     }
@@ -412,7 +411,7 @@ fn path(run: &str) -> Option<&str> {
     .then_some(path)
 }
 
-/// Whether a run has an escape of a URL, such as `%3C`. Names of files have none. `%04d` formats a number.
+/// Whether a run has an escape of a URL, such as `%3C`. File names have none. `%04d` formats a number.
 fn is_escaped(run: &str) -> bool {
     let is_escape =
         |bytes: &[u8; 3]| bytes[0] == b'%' && bytes[1] >= b'2' && bytes[1..].iter().all(u8::is_ascii_hexdigit);
@@ -503,7 +502,7 @@ pub(super) fn is_identifier(word: &str) -> bool {
     if !(3..=LONGEST_IDENTIFIER).contains(&bytes.len()) {
         return false;
     }
-    // Nearly all words are small letters behind the first one, and no identifiers.
+    // Nearly all words have only small letters after the first one, and are not identifiers.
     if bytes[0].is_ascii_alphabetic() && small_letters(bytes, 1) + 1 == bytes.len() {
         return false;
     }

@@ -1,4 +1,5 @@
-//! Noise: statements that tell nobody who goes on with the work anything. The conversation has them; a digest needs not.
+//! Noise: statements that are of no use for continuing the work. The conversation contains them, but a digest does not
+//! need them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,22 +12,25 @@ use super::text::{WordList, may_be_unspaced, normalised, word_list};
 use crate::phrases::SPACED;
 use crate::text::base_name;
 
-/// Words of a message that only praises, and those that may stand around them.
+/// Words of a message that only praises.
 static PRAISE: WordList = word_list!("noise: praise");
+/// Other words that such a message may have.
 static AROUND_PRAISE: WordList = word_list!(SPACED, "noise: around praise");
-/// Most words and bytes of such a message.
+/// Most words of such a message.
 const MOST_WORDS: usize = 7;
+/// Most bytes of such a message.
 const MOST_BYTES: usize = 60;
 /// Phrases with which a model offers more.
 static OFFERS: WordList = word_list!("noise: offers");
-/// Beginnings of sentences that lead to code.
+/// Beginnings of sentences that introduce code.
 static LEADING: WordList = word_list!("noise: leading");
-/// Beginnings of blocks with what an edit replaces and what replaces it. The edit was made or refused.
+/// Beginnings of blocks with what an edit replaces and with what. The edit was made or refused.
 const EDIT_MARKS: [&str; 2] = ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
-/// Bytes of the longest mark for a picture.
+/// Longest mark for a picture, in bytes.
 const LONGEST_PICTURE: usize = 24;
-/// Most bytes of a line of a stack, and of a name between such lines.
+/// Longest line of a stack trace, in bytes.
 const LONGEST_FRAME: usize = 200;
+/// Longest bare name between such lines, in bytes.
 const LONGEST_NAME: usize = 40;
 
 /// For each statement of a ledger, whether it is noise.
@@ -35,16 +39,16 @@ pub(crate) fn noise(ledger: &Ledger) -> Vec<bool> {
     of_statements(&ledger.statements, &files.collect())
 }
 
-/// The same of statements, in a conversation that touches `files`.
+/// The same for a list of statements, in a conversation that touches `files`.
 fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -> Vec<bool> {
     let of_persons = || statements.iter().filter(|one| one.voice == Voice::Person);
     let said: HashSet<&str, TextHashing> = of_persons().map(|one| one.text.as_str()).collect();
-    // Of a stack, the first line in a file of the work is told, or else the first one.
+    // Of a stack trace, only the first line in a file of the work is kept, or else the first line.
     let mut told: HashMap<u64, (usize, bool), TextHashing> = HashMap::default();
     let mut is_stack = vec![false; statements.len()];
     for (index, one) in statements.iter().enumerate() {
         let file = matches!(one.voice, Voice::Person | Voice::Quote).then(|| file_of_frame(&one.text)).flatten();
-        // Names without a place stand between others.
+        // Names without a place are between other frames.
         let is_between = || index > 0 && is_stack[index - 1] && statements[index - 1].position == one.position;
         is_stack[index] = file.is_some() || is_between() && is_bare_name(&one.text);
         if let Some(file) = file {
@@ -56,7 +60,7 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
         }
     }
     let mut is_noise = Vec::with_capacity(statements.len());
-    // A complete answer leads to its own lists, and any other one to calls.
+    // A complete answer introduces its own lists; any other answer introduces calls.
     let reports = statements.iter().filter(|one| one.voice == Voice::Report);
     let is_complete: HashSet<u64, TextHashing> = reports.map(|one| one.position).collect();
     let newest = statements.iter().rev().find(|one| one.is_of_model()).map(|one| one.position);
@@ -73,7 +77,7 @@ fn of_statements(statements: &[Statement], files: &HashSet<&str, TextHashing>) -
                     || is_typed_for_interface(&one.text)
                     || !is_answer && praises(&one.text)
             }
-            // The calls behind it are told by what they did.
+            // The calls after it show what was done.
             Voice::Announcement
                 if newest.is_some_and(|newest| one.position < newest)
                     && !is_complete.contains(&one.position)
@@ -96,7 +100,7 @@ fn asks(text: &str) -> bool {
     text.ends_with(['?', '\u{ff1f}'])
 }
 
-/// Whether a message is nothing but the mark of a picture: `[image]`, `[Image #3]`.
+/// Whether a message is only the mark of a picture: `[image]`, `[Image #3]`.
 fn is_picture(text: &str) -> bool {
     let mark =
         text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|mark| mark.len() <= LONGEST_PICTURE);
@@ -133,13 +137,13 @@ fn is_filler(text: &str) -> bool {
         && !text.contains(|one: char| one == ' ' || one.is_ascii_digit())
 }
 
-/// Whether a sentence of a model only leads to code or a list behind it.
+/// Whether a sentence of a model only introduces the code or list after it.
 fn leads(text: &str) -> bool {
     text.ends_with([':', '\u{ff1a}']) && LEADING.begins(text)
 }
 
-/// The name of the file of a line that says where in a stack a call was made: `at read (src/a.ts:3:7)`, `read @ a.js:51`,
-/// `File "a.py", line 3, in read`.
+/// The file name in a line of a stack trace: `at read (src/a.ts:3:7)`, `read @ a.js:51`, `File "a.py", line 3, in
+/// read`.
 fn file_of_frame(text: &str) -> Option<&str> {
     let line = text.trim();
     if line.len() > LONGEST_FRAME {
@@ -156,7 +160,7 @@ fn file_of_frame(text: &str) -> Option<&str> {
             (!name.contains(' ')).then_some(place)?
         }
     };
-    // The number of the line ends the place. What a browser offers may stand directly behind it.
+    // The line number ends the place. A browser may append a menu directly after it.
     let colon = place.match_indices(':').map(|(at, _)| at);
     let mut numbers = colon.filter(|at| place[at + 1..].starts_with(|one: char| one.is_ascii_digit()));
     let path = &place[..numbers.next()?];
@@ -164,7 +168,7 @@ fn file_of_frame(text: &str) -> Option<&str> {
     file.contains('.').then_some(file)
 }
 
-/// Whether a line is the name of a call alone, such as `Promise.then`.
+/// Whether a line is only the name of a call, such as `Promise.then`.
 fn is_bare_name(text: &str) -> bool {
     !text.contains(char::is_whitespace) && text.is_ascii() && text.len() <= LONGEST_NAME
 }

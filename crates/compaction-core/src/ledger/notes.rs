@@ -20,7 +20,7 @@ stored_by_name! {
         Decision = "decisions",
         /// Work that is finished.
         Done = "done",
-        /// Work that was begun.
+        /// Work that has begun.
         Open = "open",
         /// Something that blocks work.
         Blocked = "blocked",
@@ -57,7 +57,7 @@ pub struct Note {
     pub times: u64,
     /// Position of the last time.
     pub position: u64,
-    /// The entries that hold it.
+    /// The entries that contain it.
     pub sources: Sources,
 }
 
@@ -66,7 +66,7 @@ pub struct Note {
 pub(super) struct NoteList {
     list: Vec<Note>,
     by_key: HashMap<(NoteKind, String), usize, TextHashing>,
-    /// How many there are of each kind.
+    /// Number of notes of each kind.
     counts: HashMap<NoteKind, usize>,
 }
 
@@ -87,7 +87,7 @@ impl SourcePosition<'_> {
 }
 
 impl NoteList {
-    /// Takes over notes of an earlier ledger.
+    /// Restores the notes of an earlier ledger.
     pub(super) fn restore(&mut self, notes: &[Note]) {
         for note in notes {
             self.by_key.insert((note.kind, key(&note.text)), self.list.len());
@@ -119,7 +119,7 @@ impl NoteList {
             return;
         }
         if let Some(known) = self.by_key.get(&(kind, key.clone())).and_then(|index| self.list.get_mut(*index)) {
-            // A repeated constraint holds again.
+            // A repeated constraint applies again.
             known.is_withdrawn &= place.position < known.position;
             known.position = known.position.max(place.position);
             known.is_minor &= is_minor;
@@ -138,7 +138,7 @@ impl NoteList {
         }
     }
 
-    /// Takes away the notes of a kind that begin with `start`.
+    /// Removes the notes of a kind that begin with `start`.
     pub(super) fn remove(&mut self, kind: NoteKind, start: &str) {
         let is_gone = |note: &Note| note.kind == kind && note.text.starts_with(start);
         if self.list.iter().any(is_gone) {
@@ -147,13 +147,13 @@ impl NoteList {
         }
     }
 
-    /// Drops what [`NoteList::finish`] would leave out, so that searching the notes takes bounded time.
+    /// Drops what [`NoteList::finish`] would leave out, so that searches of the notes take bounded time.
     fn drop_oldest(&mut self) {
         self.list = std::mem::take(self).finish();
         self.index();
     }
 
-    /// Finds the places and the numbers of the notes again.
+    /// Rebuilds the index and the counts of the notes.
     fn index(&mut self) {
         self.by_key.clear();
         self.counts.clear();
@@ -179,7 +179,7 @@ impl NoteList {
         }
     }
 
-    /// Marks the bans that waited for a person to let work begin, who does so at `place`.
+    /// Marks the bans on starting the work that the person lifts at `place`.
     pub(super) fn end_waiting(&mut self, place: SourcePosition<'_>) {
         let is_ended = |note: &Note| note.kind == NoteKind::Constraint && !note.is_withdrawn && waits(&note.text);
         for note in self.list.iter_mut().filter(|note| is_ended(note)) {
@@ -189,7 +189,7 @@ impl NoteList {
         }
     }
 
-    /// Says beside the rules that a person's sentence may lift what it says.
+    /// Adds a person's sentence to the rules that it may lift.
     pub(super) fn lift(&mut self, sentence: &str, place: SourcePosition<'_>) {
         let may_end =
             |note: &Note| note.kind == NoteKind::Constraint && !note.is_withdrawn && note.position < place.position;
@@ -237,8 +237,7 @@ impl NoteList {
     }
 }
 
-/// The key under which equal sentences are the same. A text without words, such as an emoji, is its own
-/// key.
+/// The key of a sentence; equal sentences have the same key. A text without words, such as an emoji, is its own key.
 pub(crate) fn key(line: &str) -> String {
     let words = normalised(line);
     if words.trim().is_empty() { line.to_owned() } else { words }
@@ -255,21 +254,21 @@ pub(crate) fn split_times(line: &str) -> (&str, Option<u64>) {
 
 /// Starts the item of the last request.
 pub(crate) const LATEST: &str = "Latest request: ";
-/// Starts the item of the first request, if the topic has moved since.
+/// Starts the item of the first request, if the topic has changed since.
 pub(crate) const AT_FIRST: &str = "At first: ";
 /// Starts the item of the request that began what the newest statements are about, if it is answered.
 pub(crate) const THEN: &str = "Then: ";
 /// Starts the error of an output that a person pasted.
 pub(crate) const PASTED: &str = "(pasted output) ";
-/// Ends the item of the latest request if nothing of it is open.
+/// Ends the item of the latest request if no part of it is open.
 pub(crate) const DONE_WITH: &str = " (answered)";
-/// The same of a request whose answer waits for the person.
+/// The same for a request whose answer waits for the person.
 pub(crate) const ANSWERED_WAITING: &str = " (answered, waits for the user)";
 /// Ends the item of an earlier request for which files changed and whose answer was accepted.
 pub(crate) const DONE: &str = " (done)";
-/// Ends the item of an earlier request whose work was taken back.
+/// Ends the item of an earlier request whose work was undone.
 pub(crate) const TAKEN_BACK: &str = " (taken back)";
-/// Starts the item of a later message that is no request by itself.
+/// Starts the item of a later message that is not a request by itself.
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the milestone of a commit.
 pub(crate) const COMMITTED: &str = "Committed ";
@@ -278,57 +277,67 @@ pub(crate) const AMENDED: &str = " (amended)";
 /// Start the milestone of a push, and of the first push of a branch.
 pub(crate) const PUSHED: &str = "Pushed ";
 pub(crate) const PUSHED_NEW: &str = "Pushed the new branch ";
-/// Starts a command that goes on in the background.
+/// Starts a command that still runs in the background.
 pub(crate) const IN_BACKGROUND: &str = "Runs in the background, its end was not seen: ";
-/// Starts the commits that no push followed, where others were pushed.
+/// Starts the commits after the last push.
 pub(crate) const UNPUSHED: &str = "Committed after the last push: ";
 /// Starts the commits of a conversation in which nothing was pushed.
 pub(crate) const NEVER_PUSHED: &str = "Not pushed, as far as is seen: ";
 /// Precedes the commit that a push replaced on the server.
 pub(crate) const INSTEAD_OF: &str = " instead of ";
-/// Starts the milestone of a branch that was moved back to an older commit, with what came after it thrown away.
+/// Starts the milestone of a branch that was moved back to an older commit, which discarded the later changes.
 pub(crate) const RESET_TO: &str = "Reset the branch to ";
-/// Starts and ends the milestone of one that was moved back while the files kept the changes.
+/// Starts the milestone of a branch that was moved back while the files kept the changes.
 pub(crate) const MOVED_BACK: &str = "Moved the branch back to ";
+/// Ends that milestone.
 pub(crate) const KEPT_CHANGES: &str = " and kept the changes";
-/// Starts the milestone of files whose changes were taken back, and names all of them.
+/// Starts the milestone of files whose changes were discarded.
 pub(crate) const TOOK_BACK: &str = "Took back the changes of ";
+/// Stands for all of these files.
 pub(crate) const ALL_CHANGES: &str = "all files that were not committed";
-/// The milestones of changes that were set aside, brought back, and thrown away.
+/// The milestone of changes that were stashed.
 pub(crate) const SET_ASIDE: &str = "Set aside the changes that were not committed";
+/// The milestone of stashed changes that were restored.
 pub(crate) const BROUGHT_BACK: &str = "Brought back the changes that were set aside";
+/// The milestone of stashed changes that were dropped.
 pub(crate) const THREW_AWAY: &str = "Threw away the changes that were set aside";
-/// Start the milestones of a branch or tag that was deleted, of a merge, and of the push of a tag.
+/// Starts the milestone of a branch or tag that was deleted.
 pub(crate) const DELETED: &str = "Deleted ";
+/// Ends it if that was on a server.
 pub(crate) const ON_SERVER: &str = " on the server";
+/// Starts the milestone of a merge.
 pub(crate) const MERGED: &str = "Merged ";
+/// Starts the milestone of the push of a tag.
 pub(crate) const PUSHED_TAG: &str = "Pushed the new tag ";
-/// Starts the milestone of a file with a new name, and separates the two names.
+/// Starts the milestone of a renamed file.
 pub(crate) const RENAMED: &str = "Renamed ";
+/// Separates the old name from the new one.
 pub(crate) const RENAMED_TO: &str = " to ";
-/// Starts the milestone of a commit that a program took back.
+/// Starts the milestone of a commit that a program undid.
 pub(crate) const UNDID: &str = "Took back the commit ";
-/// Starts the subject of a commit that takes back another one.
+/// Starts the subject of a commit that reverts another one.
 pub(crate) const REVERT: &str = "Revert \"";
-/// Behind the outcome of a run that is older than the newest change of a file.
+/// Follows the outcome of a run that is older than the newest change of a file.
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
 /// Starts the next step while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
 /// Starts the parts of that request for which nothing was said or done yet.
 pub(crate) const OPEN_PARTS: &str = "the rest of the latest request, for which nothing is seen yet: ";
-/// Start the step of a run that failed, of one that failed before the newest request, and of one that came before the
-/// newest change of a file.
+/// Starts the step of a run that failed.
 pub(crate) const TO_FIX: &str = "Fix the failure of ";
+/// Starts the step of a run that failed before the newest request.
 pub(crate) const STILL_FAILS: &str = "Still open from before the latest request: the failure of ";
+/// Starts the step of a run that is older than the newest change of a file.
 pub(crate) const TO_RUN: &str = "Run again: ";
-/// Starts the item of a latest request that is answered, and its next step.
+/// The item of an answered latest request.
 pub(crate) const IDLE: &str = "Nothing is in progress";
+/// The next step after an answered latest request.
 pub(crate) const NOTHING_LEFT: &str = "Nothing is left of the latest request";
 /// Starts what an answer tells the person to do.
 pub(crate) const FOR_THE_USER: &str = "Waiting for the user: ";
-/// Says that nothing ran behind the last change of code.
+/// Says that nothing ran after the last change of code.
 pub(crate) const NOTHING_RUN: &str = "nothing was run since the last change";
-/// Starts the ways between which an answer lets the person choose.
+/// Starts the options between which an answer lets the person choose.
 pub(crate) const CHOICE_OF_USER: &str = "Waiting: the user chooses between: ";
 /// Starts the step of an answer that offers options.
 pub(crate) const OFFERED: &str = "The assistant offered: ";
@@ -343,11 +352,11 @@ pub(crate) const REFUSED: &str = "The user refused: ";
 /// Start what a person did not want of what the model made or proposed, and what they found to break a principle.
 pub(crate) const REJECTED: &str = "The user rejected: ";
 pub(crate) const OBJECTED: &str = "The user objected: ";
-/// Starts the decision of a person who had the tool undo the work for a request, and stands before the request that came
-/// next.
+/// Starts the decision of a person who had the tool undo the work for a request.
 pub(crate) const UNDID_WORK: &str = "The user undid what was done for: ";
+/// Comes before the request after it.
 pub(crate) const ASKED_THEN: &str = " \u{2013} and asked then: ";
-/// Stands between the words of a person who rejected what was done and the request that it was done for.
+/// Comes between the words of a person who rejected something and the request that it was done for.
 pub(crate) const SAID_OF: &str = ", said of what was done for: ";
 /// A request in such a decision.
 pub(crate) fn undone(request: &str) -> String {
@@ -365,7 +374,7 @@ pub(crate) fn answered_with(decision: &str) -> Option<(&str, &str)> {
 }
 /// Starts the decision of an answer for one of its own options.
 pub(crate) const TOOK: &str = "The assistant chose: ";
-/// Stands between a rule and what the person said about it later, which may end it.
+/// Comes between a rule and what the person said about it later, which may end it.
 pub(crate) const LATER: &str = " (later: \"";
 /// Starts the item of a withdrawn constraint or decision.
 pub(crate) const WITHDRAWN: &str = "No longer holds: ";
@@ -381,8 +390,9 @@ pub(crate) const STILL_OPEN: &str = "Not finished: ";
 pub(crate) const FAILED: &str = " failed: ";
 /// Start lists of names, which count as names and not as statements.
 pub(crate) const IDENTIFIERS: &str = "Names in use: ";
-/// Before a call and what it showed, and before a file and the lines that a call added to it.
+/// Comes before a call and what it showed.
 pub(crate) const SHOWED: &str = "Result of ";
+/// Comes before a file and what changed in it.
 pub(crate) const CHANGED: &str = "Changed ";
 pub(crate) const PATHS: &str = "Paths in use: ";
 /// Starts an item of short messages of the person.
@@ -398,7 +408,7 @@ pub(crate) const CHECKED_WITH: &str = "Built and tested with: ";
 pub(crate) const LOOKED_UP: &str = "Looked things up on the command line";
 /// Ends the item of a call that has no result yet.
 pub(crate) const NO_RESULT: &str = ": no result yet";
-/// Starts the milestones behind the item of such a request.
+/// Starts the milestones in the item of a request without a complete answer.
 pub(crate) const SO_FAR: &str = "done so far: ";
 /// Starts the item of a request without a complete answer.
 pub(crate) const WORKING_ON: &str = "Working on: ";
@@ -406,13 +416,13 @@ pub(crate) const WORKING_ON: &str = "Working on: ";
 pub(crate) const PROPOSED: &str = "The plan that the assistant proposed waits for the approval of the user";
 /// Starts the step of a request whose work is made and checked.
 pub(crate) const ANSWER_LEFT: &str = "Only the answer to the user seems to be left of the latest request: ";
-/// Stands for the request of a turn whose state is told above.
+/// Replaces the request of a turn whose goal is stated above.
 pub(crate) const THE_GOAL: &str = "The goal above is the request of this turn";
 /// Names the latest request where its words are not repeated.
 pub(crate) const THE_LATEST: &str = "the latest request";
 /// Starts the steps that were named before the latest request, while that is worked on.
 pub(crate) const NAMED_BEFORE: &str = "Named before the latest request: ";
-/// Starts the steps that the model listed in the turn that goes on, from the first one of which nothing is seen yet.
+/// Starts the steps that the model listed in the current turn, from the first one that shows no result yet.
 pub(crate) const LISTED_STEPS: &str = "Left of the steps that the assistant listed, as far as is seen: ";
 /// Starts the open tasks of a plan that is older than the newest requests.
 pub(crate) const OLD_PLAN: &str = "From a plan that was not updated since: ";
@@ -422,8 +432,9 @@ pub(crate) const LAST_STEP: &str = "Last step: ";
 pub(crate) const OPEN_FILE: &str = "the open file";
 /// Starts the item of the newest words of the model.
 pub(crate) const SAID_LAST: &str = "The assistant said last";
-/// Starts what the model concluded for a request, and what it said right before it.
+/// Starts what the model concluded for a request.
 pub(crate) const CONCLUDED: &str = "the assistant concluded: ";
+/// Starts what it said right before that.
 pub(crate) const SAID_BEFORE: &str = "before it, the assistant said: ";
 /// Starts what a result shows that stops the work, and separates it from its call.
 pub(crate) const SHOWN: &str = "The last step shows: ";
@@ -431,13 +442,13 @@ pub(crate) const SHOWN: &str = "The last step shows: ";
 pub(crate) const NOTHING_YET: &str = "nothing was done for it yet";
 /// Starts what a complete answer to the latest request says first.
 pub(crate) const ANSWER: &str = "Answered: ";
-/// The same of a request for work whose answer only shows what could be done.
+/// The same for a request for work whose answer only shows what could be done.
 pub(crate) const ONLY_PROPOSED: &str = "Proposed: ";
 /// Starts the item of a request for which files were changed and whose answer is complete.
 pub(crate) const FINISHED: &str = "Done: ";
-/// Stands between a request and what its answer says first.
+/// Comes between a request and the beginning of its answer.
 pub(crate) const ANSWERED_BY: &str = " -> ";
-/// Stands before what the person objects to that answer.
+/// Comes before the person's objection to that answer.
 pub(crate) const OBJECTED_TO_ANSWER: &str = "; the user objected: ";
 /// Starts what a complete answer announces at its end.
 pub(crate) const ANNOUNCED: &str = "The assistant announced: ";

@@ -23,7 +23,7 @@ use crate::phrases::{HARNESSES, PROGRAMS, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::ToolAction;
 
-/// UTF-16 units of the longest result that is used whole.
+/// Longest result that is used whole, in UTF-16 units.
 const SHORT_RESULT: usize = 240;
 /// UTF-16 units at the end of a result that are searched for a line about its outcome.
 const END_UNITS: usize = 4000;
@@ -35,18 +35,19 @@ const COMMAND_UNITS: usize = 80;
 const FEWEST_WORDS: usize = 5;
 /// Most sentences of one call that are read.
 const MOST_SENTENCES: usize = 12;
-/// Words of a count of errors, in lower case.
+/// Words that follow a number of errors, in lower case.
 const ERRORS: &[&str] = listed!(PROGRAMS, "outcomes: errors");
-/// Words of a count of findings.
+/// Words that follow a number of findings.
 const FINDINGS: &[&str] = listed!(PROGRAMS, "outcomes: findings");
 /// Other words that follow a number in the result of a run.
 const OTHER_COUNTS: &[&str] = listed!(PROGRAMS, "outcomes: other counts");
-/// Words of a count of errors that a program has repaired.
+/// Phrases that say that a program has repaired the errors that it counts.
 const DEALT_WITH: &[&str] = &["0 remaining", "all fixed"];
-/// Last lines of an output, and most bytes of one, that may give the reason for a failure.
+/// Number of last lines of an output that may give the reason for a failure.
 const LAST_LINES: usize = 3;
+/// Longest line that may, in bytes.
 const LONGEST_LINE: usize = 400;
-/// Arguments that hold text to write or search for, not sentences for anybody.
+/// Arguments that contain text to write or search for, not sentences for a reader.
 static NO_SENTENCES: WordList = word_list!(PROGRAMS, "outcomes: no sentences");
 /// Parts of names of tools that create or change something on a server.
 const MAKING: &[&str] = listed!(PROGRAMS, "outcomes: making");
@@ -54,29 +55,29 @@ const MAKING: &[&str] = listed!(PROGRAMS, "outcomes: making");
 const MADE_NAMES: &[&str] = listed!(PROGRAMS, "outcomes: made names");
 /// Begins the line in which a program reports its commit.
 const COMMIT: &str = "Commit ";
-/// Begins the line in which it takes a commit back.
+/// Begins the line in which it undoes a commit.
 const REMOVED: &str = "Removed: ";
 /// Finds either of them.
 static REPORTED: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [COMMIT, REMOVED].map(Finder::new));
 /// Begins the line in which git says where a branch was moved to.
 const HEAD_IS_NOW: &str = "HEAD is now at ";
 const MADE_KEYS: &[&str] = &["identifier", "key", "number"];
-/// Bytes of the longest result that is read as JSON.
+/// Longest result that is parsed as JSON, in bytes.
 const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
 const SENTENCE_OPTIONS: &[&str] = listed!(PROGRAMS, "outcomes: sentence options");
 
-/// What a call came to.
+/// What a call achieved.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
     /// What lines of its output state.
     pub(super) statements: Vec<(Voice, String)>,
-    /// The line that tells of failures, where nothing else does: the exit code of a pipe is that of its last program.
+    /// The line that reports failures if nothing else does: a pipe has the exit code of its last program.
     pub(super) failure: Option<String>,
 }
 
-/// The outcomes of a call, by the text that it printed. `has_failed` is what its exit code or its agent says, if they
-/// do.
+/// The outcomes of a call, from the text that it printed. `has_failed` is what its exit code or its agent says, if
+/// known.
 pub(super) fn outcomes(action: &ToolAction, (_, target): &Subject, output: &str, has_failed: Option<bool>) -> Outcomes {
     let is_failed = has_failed == Some(true);
     let statements = match action {
@@ -116,11 +117,11 @@ fn saved(command: &str, output: &str) -> Vec<(Voice, String)> {
     }
     let commits = ["commit", "git revert", "git reset"].iter().any(|verb| command.contains(verb));
     let commit = commits.then(commit).flatten();
-    // Most outputs have none, and a search line by line takes several times as long.
+    // Most outputs have none, and a search line by line is several times slower.
     if memchr::memmem::find(output.as_bytes(), b" -> ").is_none() {
         return commit.into_iter().map(|line| (Voice::Milestone, line)).collect();
     }
-    // A fetch prints the same lines, but not where they went.
+    // A fetch prints the same lines, but not the target.
     let has_pushed = command.contains("push") || output.lines().any(|line| line.starts_with("To "));
     let push = has_pushed.then(|| pushed(output)).flatten();
     commit.into_iter().chain(push).map(|line| (Voice::Milestone, line)).collect()
@@ -131,8 +132,8 @@ fn is_amending(command: &str) -> bool {
     command.split_whitespace().any(|word| word == "--amend")
 }
 
-/// The commits that a program makes or takes back by itself, as aider does: `Commit 1a2b3c4 subject`,
-/// `Removed: 1a2b3c4 subject`.
+/// The commits that a program makes or undoes by itself, as aider does: `Commit 1a2b3c4 subject`, `Removed: 1a2b3c4
+/// subject`.
 pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
     let has_some = REPORTED.iter().any(|mark| mark.find(text.as_bytes()).is_some());
     let lines = if has_some { text } else { "" }.lines();
@@ -147,18 +148,22 @@ pub(super) fn reported_commits(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// How sub-agents tell of a commit, in lower case: anywhere in a line, and at its beginning.
+/// How sub-agents report a commit, anywhere in a line, in lower case.
 const TELLING_COMMIT: [&str; 6] =
     ["committed as ", "committed in ", "committed: ", "commit: ", "commit hash: ", "commit sha: "];
+/// How they report it at the beginning of a line.
 const BEGINNING_COMMIT: &str = "commit ";
-/// Most lines of a report that are read, and what stands for a subject that nothing names.
+/// Most lines of a report that are read.
 const MOST_LINES: usize = 400;
+/// Subject of a commit without one.
 const BY_AGENT: &str = "reported by a sub-agent";
-/// What a harness puts behind the last line of a report, and the argument with what the sub-agent is for.
+/// What a harness appends to the last line of a report.
 const BEHIND_REPORT: &str = " agentId:";
+/// The argument that says what the sub-agent is for.
 const DESCRIPTION: &str = "\"description\":\"";
 
-/// The commits that a sub-agent reports, each once: `Committed as `1a2b3c4``, `[main 1a2b3c4] subject`. `call` is its call.
+/// The commits that a sub-agent reports, each once: `Committed as `1a2b3c4``, `[main 1a2b3c4] subject`. `call` is its
+/// call.
 fn commits_in_report(call: &str, report: &str) -> Vec<String> {
     let purpose = call.split_once(DESCRIPTION).and_then(|(_, rest)| rest.split('"').next());
     let purpose = purpose.filter(|purpose| !purpose.trim().is_empty()).unwrap_or(BY_AGENT);
@@ -177,7 +182,7 @@ fn commits_in_report(call: &str, report: &str) -> Vec<String> {
     commits.into_iter().map(|(_, commit)| commit).collect()
 }
 
-/// A commit that a line tells of in words, with its hash.
+/// The hash of a commit that a line reports in words, and the text of its item.
 fn told_commit(line: &str, purpose: &str) -> Option<(String, String)> {
     let line = line.trim_start_matches(['-', '*', ' ']);
     let lower = line.to_ascii_lowercase();
@@ -192,10 +197,10 @@ fn told_commit(line: &str, purpose: &str) -> Option<(String, String)> {
         place = format!(" on {}", branch.trim_end_matches(['.', ',']));
         rest = behind.trim_start();
     }
-    // A mark leads to the subject.
+    // A mark introduces the subject.
     let subject = rest.trim_start_matches(['\u{2014}', '\u{2013}', '-', ':', '(', '"', '`', ' ']);
     let has_subject = subject.len() < rest.len() && subject.split_whitespace().nth(1).is_some();
-    // Who only names a commit, as a review does, need not have made it.
+    // A text that only names a commit, such as a review, need not have made it.
     if !has_subject && !lower[..from].ends_with("committed as ") && !lower[..from].ends_with("committed in ") {
         return None;
     }
@@ -203,7 +208,7 @@ fn told_commit(line: &str, purpose: &str) -> Option<(String, String)> {
     Some((hash.to_owned(), format!("{COMMITTED}{hash}{place}: {}", clip_middle(&one_line(subject), SHORT_RESULT))))
 }
 
-/// Whether a word is a hash and no number or word.
+/// Whether a word is a hash and not a number or an ordinary word.
 fn is_commit_hash(word: &str) -> bool {
     let word = word.trim_end_matches(['.', ',', ';']);
     is_hash(word)
@@ -216,7 +221,7 @@ const REMOTES: &[&str] = &["origin/", "upstream/", "FETCH_HEAD", "@{u"];
 
 /// The commit to which a command moved its branch back: `HEAD is now at 1a2b3c4 subject`.
 fn moved_back(command: &str, output: &str) -> Option<String> {
-    // Commits that another repository has already may have been pushed or merged there.
+    // Another repository may already have pushed or merged its commits.
     let is_to_remote = REMOTES.iter().any(|remote| command.contains(remote));
     let moves = command.contains("git reset") && command.contains("--hard") && !is_to_remote;
     let mut lines = if moves { output } else { "" }.lines().rev();
@@ -229,7 +234,7 @@ pub(super) fn is_hash(text: &str) -> bool {
     (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The outcomes of a command, which is told as `target`. `is_told` means that an exit code says whether it failed.
+/// The outcomes of a command, which items show as `target`. `is_told` means that an exit code says whether it failed.
 fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, is_told: bool) -> Outcomes {
     let one = |voice, text| Outcomes { statements: vec![(voice, text)], failure: None };
     let shown = || told_command(target);
@@ -237,25 +242,25 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
         return one(Voice::Milestone, format!("`{}` gave {address}", shown()));
     }
     let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
-    // A script may end well though what it ran did not.
+    // A script may succeed although a program that it ran failed.
     if let Some(line) = failed_end(output).filter(|_| does && !has_failed) {
         return Outcomes { statements: Vec::new(), failure: Some(line) };
     }
     if let Some(Counted { line, has_failures, are_errors }) = Some(()).filter(|()| does).and_then(|()| counted(output))
     {
-        // Plugins of pytest count their own checks alone: `FAILED tests/test_a.py`, `6 passed`.
+        // Plugins of pytest may count only their own checks: `FAILED tests/test_a.py`, `6 passed`.
         let named = failed_test(output).filter(|_| !has_failures && !is_told && is_check(command));
         let (has_failures, are_errors) = (has_failures || named.is_some(), are_errors || named.is_some());
         let line = match named {
             Some(named) => format!("{} ({line})", one_line(&clip_middle(named, SHORT_RESULT))),
             None => line,
         };
-        // A failure is recorded but is no milestone.
+        // A failure is recorded but is not a milestone.
         let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
         let outcomes = one(voice, format!("`{}`: {line}", shown()));
         return Outcomes { failure: (are_errors && !has_failed && !is_told).then_some(line), ..outcomes };
     }
-    // The line stands among the errors and needs no statement.
+    // The line is listed as an error and needs no statement.
     let failure = if !has_failed && !is_told && does { last_cause(output) } else { None };
     if failure.is_some() {
         return Outcomes { statements: Vec::new(), failure };
@@ -268,19 +273,19 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
     }
 }
 
-/// A command as the statement of its outcome names it.
+/// A command as it appears in the statement of its outcome.
 pub(crate) fn told_command(command: &str) -> String {
     clip_command(&as_line(core_command(command)), COMMAND_UNITS).replace('`', "'")
 }
 
-/// Beginnings of lines by which programs that run others say that one of them failed, in lower case.
+/// Beginnings of lines in which a program that runs others says that one of them failed, in lower case.
 const RUNNER_VERDICTS: &[&str] = listed!(PROGRAMS, "outcomes: runner verdicts");
-/// How such lines begin with a name: ` ELIFECYCLE  Command failed with exit code 1.`
+/// Names at the beginning of such lines: ` ELIFECYCLE  Command failed with exit code 1.`
 const RUNNER_MARKS: &[&str] = &["ELIFECYCLE", "ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL"];
-/// Last lines of an output that may be such lines.
+/// Number of last lines of an output that may be such lines.
 const VERDICT_LINES: usize = 12;
 
-/// The reason for a failure with which an output ends.
+/// The reason for a failure at the end of an output.
 fn last_cause(output: &str) -> Option<String> {
     let is_verdict = |line: &str| {
         let lower = prefix_utf16(line, SHORT_RESULT).to_lowercase();
@@ -295,13 +300,13 @@ fn last_cause(output: &str) -> Option<String> {
     Some(one_line(&clip_middle(line, SHORT_RESULT)))
 }
 
-/// Beginnings of last lines by which programs say that they reached nobody, in lower case.
+/// Beginnings of last lines in which a program says that it reached no server, in lower case.
 const FAILED_ENDS: &[&str] = listed!(PROGRAMS, "outcomes: failed ends");
 
-/// Beginnings of lines behind an output in which a harness tells how the command ended, in lower case.
+/// Beginnings of lines after an output in which a harness reports how the command ended, in lower case.
 const STATUS_LINES: &[&str] = listed!(HARNESSES, "outcomes: status lines");
 
-/// The last line of an output if a program says there that it reached nobody.
+/// The last line of an output, if a program says there that it reached no server.
 fn failed_end(output: &str) -> Option<String> {
     let lower = |line: &str| prefix_utf16(line, SHORT_RESULT).to_lowercase();
     let is_status = |line: &str| STATUS_LINES.iter().any(|start| lower(line).starts_with(start));
@@ -331,7 +336,7 @@ fn pushed(output: &str) -> Option<String> {
         let branch = branch.split_whitespace().next()?;
         let is_new = from.starts_with("[new branch");
         let hash = from.rsplit("..").next().filter(|hash| is_hash(hash));
-        // Three dots stand for a push that replaced what was there.
+        // Three dots mean that the push replaced what was there.
         let replaced = from.split_once("...").map(|(old, _)| old).filter(|old| is_hash(old));
         match hash {
             Some(hash) => {
@@ -354,11 +359,11 @@ fn opened<'a>(command: &str, output: &'a str) -> Option<&'a str> {
 
 /// How a run of tests, a linter or a compiler ended.
 struct Counted {
-    /// The line that says so.
+    /// The line with the counts.
     line: String,
     /// Whether something failed.
     has_failures: bool,
-    /// Whether it counts errors or failed tests that are left, and not only findings.
+    /// Whether it counts errors or failed tests that remain, and not only findings.
     are_errors: bool,
 }
 
@@ -369,8 +374,8 @@ fn is_counted(word: &str) -> bool {
     [ERRORS, FINDINGS, OTHER_COUNTS].iter().any(|words| words.contains(&word))
 }
 
-/// The last line that counts tests, failures, warnings and the like: among the last lines, or a line of the whole output
-/// in the form of a test runner, since a script may print more behind it.
+/// The last line that counts tests, failures, warnings and the like: one of the last lines, or any line in the form of
+/// a test runner, since a script may print more after it.
 fn counted(output: &str) -> Option<Counted> {
     let end = suffix_utf16(output, END_UNITS);
     counted_in(end.lines().rev().take(LAST_COUNTED)).or_else(|| {
@@ -380,8 +385,9 @@ fn counted(output: &str) -> Option<Counted> {
     })
 }
 
-/// Last lines of an output that may count, and bytes of its end that are searched for the form of a test runner.
+/// Number of last lines of an output that may count.
 const LAST_COUNTED: usize = 60;
+/// Bytes at the end of an output that are searched for lines in the form of a test runner.
 const MOST_SEARCHED: usize = 400_000;
 
 /// Whether a line sums up a run of tests in the form of a runner: `== 1 failed, 2 passed`, `Tests: 1 failed, 2 total`.
@@ -406,7 +412,7 @@ fn counted_in<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<Counted> {
     })
 }
 
-/// How many tests or the like failed, as a line with counts says; `None` if it counts nothing.
+/// The number of failures in a line with counts; `None` if it counts nothing.
 pub(crate) fn failed_count(line: &str) -> Option<u64> {
     let lower = line.to_lowercase();
     let counts = counts(&lower);
@@ -415,7 +421,7 @@ pub(crate) fn failed_count(line: &str) -> Option<u64> {
     (!counts.is_empty()).then(|| failed.fold(0, u64::saturating_add).max(named))
 }
 
-/// A line without the level with which a program marks it.
+/// A line without the log level at its beginning.
 fn without_level(line: &str) -> &str {
     ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|level| line.strip_prefix(level)).unwrap_or(line)
 }
@@ -469,7 +475,7 @@ fn made(name: &str, output: &str) -> Option<String> {
         Some(Json::Number(number)) => Some(number.to_string()),
         _ => None,
     };
-    // A key that people use stands for the one of the database.
+    // A key that people use replaces that of the database.
     let has_key = MADE_KEYS.iter().any(|name| value(name).is_some());
     let values: Vec<String> = MADE_NAMES.iter().filter(|name| !has_key || **name != "id").filter_map(value).collect();
     (!values.is_empty()).then(|| one_line(&values.join(", ")))
@@ -560,7 +566,7 @@ fn first_option(text: &str) -> Option<(usize, &'static str)> {
 
 /// The text up to the closing mark, and what follows it.
 fn quoted(text: &str, mark: char) -> (&str, &str) {
-    // A here document may contain the mark. It ends with its own line.
+    // A here document may contain the mark. Its own last line ends it.
     if let Some(end) = text.starts_with("$(cat <<").then(|| text.find("\n)")).flatten() {
         return (&text[..end], text[end + 2..].trim_start_matches(mark));
     }

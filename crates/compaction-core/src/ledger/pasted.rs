@@ -1,5 +1,5 @@
-//! Pasted passages: help texts, output of programs and licences in a message of a person. They are known by their
-//! layout or by the phrases of licences, and are quoted material.
+//! Pasted passages: help texts, output of programs and licences in a message of a person. They are recognised by their
+//! layout or by the phrases of licences, and count as quotes.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,21 +8,24 @@ use super::finder::Phrases;
 use super::statements::{is_prose, without_marker};
 use crate::phrases::{PROGRAMS, listed};
 
-/// Fewest lines with marks of pasted text in a passage, and most lines without one between two of them.
+/// Fewest lines with marks of pasted text in a passage.
 const FEWEST_MARKED: usize = 6;
+/// Most lines without marks between two of them.
 const MOST_BETWEEN: usize = 2;
-/// Columns from which a line is indented as in documentation, and as in a list of options.
+/// Columns from which a line is indented like documentation.
 const DEEP: usize = 4;
+/// Columns from which a line is indented like a list of options.
 const SHALLOW: usize = 2;
-/// Bytes of the longest text that is searched; a longer one is a pasted file.
+/// Longest text that is searched, in bytes. A longer one is a pasted file.
 const LONGEST: usize = 200_000;
-/// Phrases of licences, in lower case, and how many of them a text must have.
+/// Phrases of licences, in lower case.
 const LEGAL: &[&str] = listed!(PROGRAMS, "pasted: licences");
+/// Fewest of them in a licence.
 const FEWEST_LEGAL: usize = 2;
 
 /// The pasted passages of a person's message, in order, as ranges of bytes that begin and end with lines.
 pub(super) fn passages(text: &str) -> Vec<Range<usize>> {
-    // What stands between fences is a quote already, and a passage must not part them.
+    // Text between fences is already a quote, and a passage must not split it.
     let has = |mark: &[u8]| memchr::memmem::find(text.as_bytes(), mark).is_some();
     if text.len() > LONGEST || !has(b"\n") || has(b"```") {
         return Vec::new();
@@ -52,11 +55,11 @@ fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
 /// Passages with the layout of documentation or of a list of options. The line right before one is its title.
 fn laid_out(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    // With the number of marked lines and of items.
+    // The passage with its number of marked lines and of items.
     let mut open: Option<(Range<usize>, usize, usize)> = None;
     let (mut between, mut title) = (0, None);
     let mut close = |open: &mut Option<(Range<usize>, usize, usize)>| {
-        // A list of what to do has long items.
+        // A list of tasks has long items.
         let is_layout = |(_, marked, items): &(_, usize, usize)| *marked >= FEWEST_MARKED && items * 3 < *marked;
         found.extend(open.take().filter(is_layout).map(|(range, ..)| range));
     };
@@ -64,7 +67,7 @@ fn laid_out(text: &str) -> Vec<Range<usize>> {
         if line.is_empty() {
             continue;
         }
-        // Code is a quote by itself, and what stands beside it may be a demand.
+        // Code is a quote by itself, and the text beside it may be a demand.
         if is_marked(line) && is_prose(line.trim_start()) {
             let (known, marked, _) = open.get_or_insert_with(|| (title.take().unwrap_or(range.start)..range.end, 0, 0));
             known.end = range.end;
@@ -86,7 +89,7 @@ fn laid_out(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a line is laid out as people do not type.
+/// Whether a line has a layout that people do not type.
 fn is_marked(line: &str) -> bool {
     // Most lines are not indented.
     if matches!(line.as_bytes().first(), Some(b'!'..=b'~')) {
@@ -116,7 +119,7 @@ fn legal(text: &str) -> Option<Range<usize>> {
     let (first, last) = (places.iter().min()?, places.iter().max()?);
     let start = text[..*first].rfind('\n').map_or(0, |at| at + 1);
     let end = text[*last..].find("\n\n").map_or(text.len(), |at| last + at + 1);
-    // Demands that only name such phrases may stand between them.
+    // Demands that only name such phrases may be between them.
     let is_whole = lines(&text[start..end]).filter(|(_, line)| line.trim().is_empty()).count() < places.len();
     (is_whole && places.len() >= FEWEST_LEGAL).then_some(start..end)
 }

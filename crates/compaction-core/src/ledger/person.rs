@@ -19,8 +19,9 @@ const PERSON_ELEMENTS: &[&str] = listed!(HARNESSES, "person: person elements");
 const LONGEST_ELEMENT: usize = 40;
 /// Words in the names of elements in which a person shows something.
 const SHOWN_ELEMENTS: &[&str] = listed!(HARNESSES, "person: shown elements");
-/// Elements within the report of a harness, and those that say what came of it.
+/// Elements inside the report of a harness.
 const PARTS_OF_REPORTS: &[&str] = listed!(HARNESSES, "person: parts of reports");
+/// Those of them that state an outcome.
 const NEWS_IN_REPORTS: &[&str] = listed!(HARNESSES, "person: news in reports");
 /// Beginnings of whole lines that a harness writes.
 const HARNESS_LINES: &[&str] = listed!(HARNESSES, "person: harness lines");
@@ -28,15 +29,15 @@ static HARNESS_LINE: LazyLock<Vec<Finder<'static>>> =
     LazyLock::new(|| HARNESS_LINES.iter().map(|start| Finder::new(*start)).collect());
 /// Beginnings of messages that a harness writes in the name of the person.
 const HARNESS_MESSAGES: &[&str] = listed!(HARNESSES, "person: harness messages");
-/// Lines with which such messages end. The harness may add elements behind them.
+/// Lines with which such messages end. The harness may add elements after them.
 const HARNESS_ENDINGS: &[&str] = listed!(HARNESSES, "person: harness endings");
-/// The beginning of what an editor tells about itself before a request, and the heading of the request.
+/// Begins what an editor says about itself before a request, and the heading of that request.
 const EDITOR_CONTEXT: (&str, &str) = ("# Context from my IDE setup:", "## My request for Codex:");
 /// Texts before the words of a person in the result of a call that they refused or answered.
 const BEFORE_WORDS: &[&str] = listed!(HARNESSES, "person: before words");
-/// Texts that a harness adds behind the words of a person, in lower case.
+/// Texts that a harness adds after the words of a person, in lower case.
 const AFTER_WORDS: &[&str] = listed!(HARNESSES, "person: after words");
-/// Texts before and behind a message that a person sent while the model was working. The harness puts it into a
+/// Texts before and after a message that a person sent while the model was working. The harness puts it into a
 /// [`REMINDER`] of the next message or result.
 const SENT_WHILE_WORKING: &[(&str, &[&str])] = &[
     (
@@ -45,7 +46,7 @@ const SENT_WHILE_WORKING: &[(&str, &[&str])] = &[
     ),
     ("The user sent the following message:", &["Please address this message and continue with your tasks"]),
 ];
-/// The element that holds such a message.
+/// The element that contains such a message.
 const REMINDER: &str = "system-reminder";
 /// A piece of each text before such a message.
 static SENT_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("The user sent "));
@@ -67,7 +68,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
         }
     }
     for element in ends.of_surroundings(&rest) {
-        // If nothing else is there, the request is inside of it.
+        // If there is nothing else, the request is inside it.
         if let Some(without) = without_element(&rest, &element).filter(|without| is_substantive(without)) {
             rest = Cow::Owned(without);
             ends = EndTags::of(&rest);
@@ -94,7 +95,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
 fn without_attached(text: &str) -> Option<String> {
     let [start, end] = ATTACHED;
     let (before, rest) = text.split_once(start)?;
-    // Without its end, nobody knows where the words of the person begin again.
+    // Without its end, nobody knows where the person's words continue.
     let (_, behind) = rest.rsplit_once(end)?;
     (before.is_empty() || before.ends_with('\n'))
         .then(|| format!("{before}{}", behind.trim_start()).trim_end().to_owned())
@@ -103,14 +104,14 @@ fn without_attached(text: &str) -> Option<String> {
 /// The lines around the content of files that a harness attaches.
 const ATTACHED: [&str; 2] = ["--- Content from referenced files ---", "--- End of content ---"];
 
-/// The request behind what an editor tells about itself, or the whole text.
+/// The request after what an editor says about itself, or the whole text.
 fn behind_editor(text: &str) -> &str {
     let (start, heading) = EDITOR_CONTEXT;
     let request = text.trim_start().strip_prefix(start).and_then(|rest| rest.split_once(heading));
     request.map_or(text, |(_, request)| request.trim_start())
 }
 
-/// The offsets of the end tags of a text that a harness may have written, behind their `</`.
+/// The offsets right after the `</` of each end tag that a harness may have written.
 struct EndTags(Vec<usize>);
 
 impl EndTags {
@@ -125,7 +126,7 @@ impl EndTags {
         Self(memchr::memmem::find_iter(text.as_bytes(), b"</").map(|at| at + 2).filter(is_known).collect())
     }
 
-    /// The names of elements about the surroundings of a request, which are none of [`HARNESS_ELEMENTS`].
+    /// The names of elements about the environment of a request, except [`HARNESS_ELEMENTS`].
     fn of_surroundings(&self, text: &str) -> Vec<String> {
         let names = self.0.iter().filter_map(|at| text[*at..].split_once('>').map(|(name, _)| name));
         let names = names.filter(|name| is_surrounding(name.as_bytes()) && !HARNESS_ELEMENTS.contains(name));
@@ -134,15 +135,15 @@ impl EndTags {
         names
     }
 
-    /// Whether `text`, which they are from, has the end tag of `name`.
+    /// Whether `text`, from which they were read, has the end tag of `name`.
     fn has(&self, text: &str, name: &str) -> bool {
         let ends = |at: &usize| text[*at..].strip_prefix(name).is_some_and(|rest| rest.starts_with('>'));
         self.0.iter().any(ends)
     }
 }
 
-/// Whether the name of an element says that it is about the surroundings of a request: two words or more, of which the
-/// first and the last one are such words.
+/// Whether the name of an element says that it describes the environment of a request: its first word is in
+/// [`SURROUNDING`] and its last word in [`SURROUNDINGS`].
 fn is_surrounding(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else { return false };
     let mut words = name.split(['_', '-']);
@@ -150,8 +151,8 @@ fn is_surrounding(name: &[u8]) -> bool {
     first && words.next_back().is_some_and(|last| SURROUNDINGS.has(last))
 }
 
-/// The request behind the set-up text of an agent that tells the day, the system and a listing of the directory; empty
-/// if nothing else is there.
+/// The request after the set-up text of an agent, which gives the day, the system and a directory listing; empty if
+/// there is nothing else.
 fn behind_set_up(text: &str) -> &str {
     let bare = text.trim_start();
     let first = bare.lines().next().unwrap_or_default();
@@ -173,10 +174,12 @@ fn behind_set_up(text: &str) -> &str {
 
 /// Beginnings of lines of such a text.
 const SET_UP: &[&str] = listed!(HARNESSES, "person: set-up");
-/// First and last words of the names of elements that tell of surroundings, and the most such elements. Elements with other
-/// names are what a person shows.
+/// First words of the names of elements that describe the environment. Elements with other names are what a person
+/// shows.
 static SURROUNDING: WordList = word_list!(HARNESSES, "person: surrounding");
+/// Last words of these names.
 static SURROUNDINGS: WordList = word_list!(HARNESSES, "person: surroundings");
+/// Most such elements in a message.
 const MOST_SURROUNDINGS: usize = 8;
 
 /// `text` with the messages that a person sent while the model was working in place of the reminders around them;
@@ -203,7 +206,7 @@ fn with_sent(text: &str) -> Option<String> {
     is_sent.then_some(out)
 }
 
-/// The message of a person that a reminder holds.
+/// The message of a person inside a reminder.
 fn sent(reminder: &str) -> Option<&str> {
     let reminder = reminder.trim();
     SENT_WHILE_WORKING.iter().find_map(|(before, behind)| {
@@ -233,27 +236,28 @@ pub(super) fn starts_as_harness(text: &str) -> bool {
     HARNESS_MESSAGES.iter().any(|start| text.starts_with(start))
 }
 
-/// What stands behind the line by which a harness says that it wrote everything before; the whole text if there is none.
+/// The text after the line with which a harness says that it wrote everything before; the whole text if there is no
+/// such line.
 fn behind_automated(text: &str) -> &str {
     let end = HARNESS_ENDINGS.iter().filter_map(|end| Some(text.rfind(end)? + end.len())).max();
     end.map_or(text, |end| &text[end..])
 }
 
-/// What a harness reports in a message that is one element and nothing else: what is inside of it. An element with a name
-/// of one word is one only if the elements within are those of a report.
+/// The content of a harness report: a message that is one element and nothing else. An element whose name is one word
+/// counts only if it contains elements of a report.
 pub(super) fn report(text: &str) -> Option<&str> {
     let mut text = text.trim();
     if !text.starts_with('<') {
         return None;
     }
-    // A line that says where the whole report stands may follow.
+    // A line that says where the whole report is may follow.
     while let Some((before, _)) = text.rsplit_once('\n').filter(|(_, last)| is_harness_line(last)) {
         text = before.trim_end();
     }
     let (tag, behind) = text[1..].split_once('>')?;
     let name = tag.split_whitespace().next().filter(|name| name.len() <= LONGEST_ELEMENT)?;
     let inside = behind.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
-    // Another element of the name may have ended before.
+    // An earlier element with this name may have ended before.
     let mut depth = 1;
     for (at, _) in inside.match_indices(name) {
         let before = &inside[..at];
@@ -266,7 +270,7 @@ pub(super) fn report(text: &str) -> Option<&str> {
             return None;
         }
     }
-    // Reminders may deliver words of the person, and what tells of the surroundings may stand around a request.
+    // Reminders may contain words of the person, and a request may be inside an element about its environment.
     let is_known = || HARNESS_ELEMENTS.contains(&name) && name != REMINDER;
     let is_of_person = HARNESS_ELEMENTS.contains(&name)
         || PERSON_ELEMENTS.contains(&name)
@@ -274,13 +278,13 @@ pub(super) fn report(text: &str) -> Option<&str> {
         || name.split(['_', '-']).any(|word| SHOWN_ELEMENTS.contains(&word));
     let is_name =
         name.bytes().all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, b'-' | b'_'));
-    // No file has an element with other marks in its name: it was masked.
+    // Files have no element names with other marks, so the name was masked.
     let is_masked = || name.contains(['[', '*', '\u{2026}', '#', '\u{2588}']);
     let is_of_harness = || is_name && (name.contains(['-', '_']) || has_parts(inside)) || is_masked();
     (is_known() || !is_of_person && is_of_harness()).then_some(inside)
 }
 
-/// Whether a message that is one element and nothing else only tells of the surroundings.
+/// Whether a message is one element that only describes the environment.
 pub(crate) fn tells_surroundings(text: &str) -> bool {
     let name = text.trim_start().strip_prefix('<').and_then(|tag| tag.split(['>', ' ']).next());
     name.is_some_and(|name| is_surrounding(name.as_bytes())) && report(text).is_some()
@@ -290,23 +294,23 @@ fn is_harness_line(line: &str) -> bool {
     HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start))
 }
 
-/// Whether a text has two elements of a report.
+/// Whether a text has two of the elements of a report.
 fn has_parts(text: &str) -> bool {
     PARTS_OF_REPORTS.iter().filter(|name| element(text, name).is_some()).nth(1).is_some()
 }
 
-/// What is inside the first element of a name.
+/// The content of the first element with a name.
 fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, inside) = opening(text, name)?;
     let end = memchr::memmem::find(&text.as_bytes()[inside..], format!("</{name}>").as_bytes())?;
     Some(text[inside..inside + end].trim())
 }
 
-/// What came of the work that a harness reports, and the other lines of the report without the elements of one line.
+/// The outcome of the work that a harness reports, and the other lines of the report without one-line elements.
 pub(super) fn news(report: &str) -> (Vec<&str>, String) {
     let news = NEWS_IN_REPORTS.iter().filter_map(|name| element(report, name)).filter(|news| !news.is_empty());
     let is_element = |line: &&str| line.starts_with('<') && line.ends_with('>');
-    // An element of several lines begins or ends in one.
+    // An element of several lines begins or ends on this line.
     let bare = |line: &'_ str| {
         let line = line.strip_prefix('<').and_then(|line| line.split_once('>')).map_or(line, |(_, inside)| inside);
         line.split("</").next().unwrap_or(line).to_owned()
@@ -315,8 +319,8 @@ pub(super) fn news(report: &str) -> (Vec<&str>, String) {
     (news.collect(), told.join("\n"))
 }
 
-/// `text` without every `<name …>…</name>` that begins a line or has a name that no person would write;
-/// `None` if there is none. An element without an end tag stays, since a person may mention it.
+/// `text` without every `<name …>…</name>` that begins a line or has a name that no person would write; `None` if there
+/// is none. An element without an end tag stays, because a person may mention it.
 fn without_element(text: &str, name: &str) -> Option<String> {
     let close = format!("</{name}>");
     let last_close = memchr::memmem::rfind(text.as_bytes(), close.as_bytes())?;
@@ -331,7 +335,7 @@ fn without_element(text: &str, name: &str) -> Option<String> {
             from = inside;
             continue;
         }
-        // The last end tag comes later, so another one exists.
+        // The last end tag comes later, so there is another one.
         let end = text[inside..].find(&close).map_or(text.len(), |end| inside + end + close.len());
         out.push_str(&text[kept..start]);
         (kept, from) = (end, end);
@@ -339,7 +343,7 @@ fn without_element(text: &str, name: &str) -> Option<String> {
     (kept > 0).then(|| out + &text[kept..])
 }
 
-/// `text` with the content of `<name>…</name>` in place of the element.
+/// `text` with every `<name>…</name>` replaced by its content.
 fn unwrapped(text: &str, name: &str) -> Option<String> {
     let close = format!("</{name}>");
     memchr::memmem::find(text.as_bytes(), close.as_bytes())?;

@@ -10,38 +10,39 @@ use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, 
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
-/// UTF-16 units of a reported sentence and of a pasted error.
+/// Longest reported sentence or pasted error, in UTF-16 units.
 const LONGEST_SENTENCE: usize = 140;
 const LONGEST_ERROR: usize = 120;
-/// UTF-16 units of a sentence that says little by itself.
+/// A sentence of fewer UTF-16 units says little by itself.
 const SHORT_SENTENCE: usize = 32;
 /// Most sentences of a message that are searched.
 const MOST_SENTENCES: usize = 60;
 
 /// Phrases that say that something does not work.
 static PROBLEMS: WordList = word_list!("problems: problems");
-/// How languages without spaces between words say that there is none.
+/// How languages without spaces between words say that there is no problem.
 const NONE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: none");
 /// Phrases by which a model says that something is still open.
 static UNSOLVED: WordList = word_list!("problems: unsolved");
-/// How servers and systems say that somebody may not do something. A person has to provide what is missing.
+/// How servers and systems deny access. A person has to provide what is missing.
 static DENIALS: WordList = word_list!(SPACED, "problems: denials");
-/// First words of orders to build what deals with errors.
+/// First words of orders to write code that handles errors.
 static ORDERS: WordList = word_list!(SPACED, "problems: orders");
-/// Words that make what follows a condition, in the middle of a sentence or only at its beginning.
+/// Words that make what follows a condition, anywhere in a sentence.
 static CONDITIONS: WordList = word_list!("problems: conditions");
+/// Words that do so only at the beginning of a sentence.
 static FIRST_CONDITIONS: WordList = word_list!(SPACED, "problems: first conditions");
 
-/// Words behind which a past failure only says which thing is meant: `the test that failed`.
+/// Words after which a past failure only says which thing is meant: `the test that failed`.
 static RELATIVES: WordList = word_list!(SPACED, "problems: relatives");
-/// Words that point at what was done.
+/// Words that refer to what was done.
 static POINTING: WordList = word_list!(SPACED, "problems: pointing");
 /// Words between such a word and the failure.
 static AUXILIARIES: WordList = word_list!(SPACED, "problems: auxiliaries");
-/// Words for a past failure. Those of languages without spaces have the sign that joins them to the thing that is meant.
+/// Words for a past failure. Those of languages without spaces include the character that joins them to the thing.
 static FAILED_ONCE: WordList = word_list!("problems: failed once");
 
-/// The words of at least [`FEWEST_PHRASES`] of [`PROBLEMS`]. Others may be about the thing that does not work.
+/// Words that occur in at least [`FEWEST_PHRASES`] of [`PROBLEMS`]. Other words may name the thing that does not work.
 static WORDS_OF_PROBLEMS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     PROBLEMS.words.iter().flat_map(|phrase| phrase.split(' ')).for_each(|word| *counts.entry(word).or_default() += 1);
@@ -50,16 +51,16 @@ static WORDS_OF_PROBLEMS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 const FEWEST_PHRASES: usize = 2;
 
-/// Whether a word in lower case is one with which problems are told.
+/// Whether a lower-case word is one of those that report problems.
 pub(super) fn is_word_of_problem(word: &str) -> bool {
     WORDS_OF_PROBLEMS.contains(word)
 }
 
-/// What a person's message says does not work: the sentence, and the error that the message pastes.
+/// The problem that a person's message reports: the sentence, and the error that the message pastes.
 pub(crate) fn reported(message: &str) -> Option<String> {
     let mut all = sentences(message).take(MOST_SENTENCES);
     let sentence = all.find(|sentence| is_problem(sentence)).map(|sentence| {
-        // A short sentence says little without the one behind it.
+        // A short sentence says little without the next one.
         let next = all.next().filter(|next| utf16_len(sentence) < SHORT_SENTENCE && is_prose(next));
         let whole = next.map_or(one_line(sentence), |next| format!("{} {}", one_line(sentence), one_line(next)));
         clip(problem_part(&whole), LONGEST_SENTENCE)
@@ -72,12 +73,12 @@ pub(crate) fn reported(message: &str) -> Option<String> {
     }
 }
 
-/// Whether [`reported`] finds something, without the words of it.
+/// Whether [`reported`] would find a problem.
 pub(crate) fn reports(message: &str) -> bool {
     sentences(message).take(MOST_SENTENCES).any(is_problem) || pastes_error(message)
 }
 
-/// A long sentence up to the end of the clause with the problem. What follows is often an order.
+/// A long sentence up to the end of the clause with the problem. An order often follows.
 fn problem_part(sentence: &str) -> &str {
     if utf16_len(sentence) <= LONGEST_SENTENCE {
         return sentence;
@@ -94,28 +95,28 @@ fn problem_part(sentence: &str) -> &str {
 
 /// Whether a sentence of a person says that something does not work.
 fn is_problem(sentence: &str) -> bool {
-    // Most clauses tell no problem, and to look for a constraint takes longer.
+    // Most clauses report no problem, and looking for a constraint is slower.
     let is_said = |clause: &str| is_problem_of(clause) && !is_constraint(clause.trim());
     is_prose(sentence)
         && (sentence.split([',', ';', '\u{ff0c}', '\u{3001}']).any(is_said) || points_at_failure(sentence))
 }
 
-/// Whether the first words of a sentence point at something that failed: `That broke everything`. Elsewhere, such words
-/// say which thing is meant.
+/// Whether the first words of a sentence refer to something that failed: `That broke everything`. Elsewhere, such words
+/// only say which thing is meant.
 fn points_at_failure(sentence: &str) -> bool {
     let words = normalised(sentence);
     let first = words.split_whitespace().next().unwrap_or_default();
     POINTING.has(first) && FAILED_ONCE.found_in(&words).any(|(at, _)| words[..at].trim() == first)
 }
 
-/// Whether a part of a sentence says so.
+/// Whether a part of a sentence says that something does not work.
 fn is_problem_of(sentence: &str) -> bool {
     if has_piece(sentence, PROBLEMS.pieces) {
         let is_named = has_piece(sentence, FAILED_ONCE.pieces);
         return !is_named && !has_piece(sentence, CONDITIONS.pieces) && !has_piece(sentence, NONE_UNSPACED);
     }
     let words = normalised(sentence);
-    // In Russian, the last word says that something is not there.
+    // In Russian, this last word says that something is missing.
     if words.ends_with(" нет ") && words.split_whitespace().count() > 1 {
         return true;
     }
@@ -135,14 +136,16 @@ fn is_not_so(words: &str) -> bool {
     participle.len() > PARTICIPLE.len() + 2 && participle.ends_with(PARTICIPLE) && !HARMLESS.has(participle)
 }
 
-/// The ending of participles that tell what was to be done with something.
+/// Ending of participles that say what should have been done.
 const PARTICIPLE: &str = "ed";
-/// Who is not as it should be, how that is said, and participles that are no problem.
+/// Words for the thing that is not as it should be.
 static SUBJECTS: WordList = word_list!(SPACED, "problems: subjects");
+/// Words that say so.
 static NEGATIONS: WordList = word_list!(SPACED, "problems: negations");
+/// Participles that report no problem.
 static HARMLESS: WordList = word_list!(SPACED, "problems: harmless participles");
 
-/// Whether `normalised` text has one of `phrases` and no condition before it.
+/// Whether `normalised` text has one of `phrases` without a condition before it.
 fn says(words: &str, phrases: &WordList<'_>) -> bool {
     let first = words.split_whitespace().next().unwrap_or_default();
     if FIRST_CONDITIONS.has(first) {
@@ -161,14 +164,15 @@ fn is_relative(before: &str) -> bool {
     words.next().is_some_and(|word| RELATIVES.has(word))
 }
 
-/// Lines by which documentation of code is known, and the most last lines behind it that a run may end with.
+/// Lines that begin a part of code documentation.
 const OF_DOCUMENTATION: [&str; 6] = ["Raises:", "Args:", "Returns:", "Yields:", "Parameters:", "Throws:"];
 const HELP: &str = "Help on ";
+/// Number of last lines of such a message that are read without a traceback.
 const END_LINES: usize = 3;
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
-/// A message without documentation that it pastes, which tells of failures that nobody had: the last traceback, or its
-/// last lines.
+/// A message without the documentation that it pastes, which describes failures that did not happen: only the last
+/// traceback, or the last lines.
 fn without_documentation(message: &str) -> &str {
     let is_of_it = |line: &str| OF_DOCUMENTATION.contains(&line) || line.starts_with(HELP);
     if !message.lines().any(|line| is_of_it(line.trim())) {
@@ -195,7 +199,7 @@ fn pastes_error(message: &str) -> bool {
         .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
 }
 
-/// The line that explains best what a message pastes, if that is an error.
+/// The line that best explains a pasted error.
 pub(crate) fn pasted_error(message: &str) -> Option<String> {
     if !pastes_error(message) {
         return None;
@@ -210,7 +214,7 @@ pub(crate) fn is_denied(sentence: &str) -> bool {
     says(&normalised(sentence), &DENIALS)
 }
 
-/// Phrases by which a model says that a part of the work waits for something that it cannot provide.
+/// Phrases in which a model says that a part of the work waits for something that it cannot provide.
 static WAITING: WordList = word_list!(SPACED, "problems: waiting");
 
 /// Whether a sentence of a model says that a part of the work waits for something.
@@ -218,8 +222,8 @@ pub(crate) fn is_waiting(sentence: &str) -> bool {
     says(&normalised(sentence), &WAITING)
 }
 
-/// Whether a later sentence is about what waits in an earlier one: they share [`FEWEST_SHARED`] words, of at least
-/// [`SHORTEST_WORD`] bytes or with a capital behind the first letter.
+/// Whether a later sentence is about what an earlier one waits for: they share [`FEWEST_SHARED`] words. Only words of
+/// at least [`SHORTEST_WORD`] bytes or with a capital after the first letter count.
 pub(crate) fn is_about(later: &str, waiting: &str) -> bool {
     let is_mixed = |word: &str| word.chars().skip(1).any(char::is_uppercase);
     let words = |text: &str| -> HashSet<String> {
@@ -232,18 +236,18 @@ pub(crate) fn is_about(later: &str, waiting: &str) -> bool {
 const FEWEST_SHARED: usize = 2;
 const SHORTEST_WORD: usize = 5;
 
-/// First words by which a person gives up what they asked for.
+/// First words with which a person gives up an earlier request.
 static GIVING_UP: WordList = word_list!("problems: giving up");
 
-/// Whether a message gives up what was asked for before it: `never mind, keep the old list`.
+/// Whether a message gives up the request before it: `never mind, keep the old list`.
 pub(crate) fn gives_up(message: &str) -> bool {
     GIVING_UP.starts(&first_words(message, FIRST_WORDS)) || starts_with_piece(message.trim_start(), GIVING_UP.pieces)
 }
 
-/// Phrases by which a person has something left for later, in any sentence.
+/// Phrases with which a person postpones something, in any sentence.
 static SETTING_ASIDE: WordList = word_list!("problems: setting aside");
 
-/// Whether a message leaves what was worked on for later: `let's forget the tests for a while`.
+/// Whether a message postpones the current work: `let's forget the tests for a while`.
 pub(crate) fn sets_aside(message: &str) -> bool {
     let sets = |clause: &str| {
         let words = normalised(clause);
@@ -252,10 +256,10 @@ pub(crate) fn sets_aside(message: &str) -> bool {
     gives_up(message) || sentences(message).flat_map(clauses).any(sets) || has_piece(message, SETTING_ASIDE.pieces)
 }
 
-/// Words of a message among which it says so.
+/// Number of first words of a message that may give up a request.
 const FIRST_WORDS: usize = 4;
 
-/// Whether a sentence of a model says that something is not achieved.
+/// Whether a sentence of a model says that something was not achieved.
 pub(crate) fn is_unsolved(sentence: &str) -> bool {
     has_piece(sentence, UNSOLVED.pieces) || says(&normalised(sentence), &UNSOLVED)
 }

@@ -1,20 +1,21 @@
-//! Proposals: answers that lay out a plan and leave it to the person whether it is done.
+//! Proposals: answers that present a plan and leave the decision to the person.
 
 use super::statements::{prose, without_marker};
 use super::text::{WordList, has_piece, normalised, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
-/// The tag around a plan that Codex proposes.
+/// The tag that Codex puts around a proposed plan.
 const TAG: &str = "<proposed_plan>";
-/// Words of the title of a plan, and most UTF-16 units of such a title.
+/// Words of the title of a plan.
 const TITLES: &[&str] = listed!(SPACED, "proposals: titles");
 const TITLES_UNSPACED: &[&str] = listed!(UNSPACED, "proposals: titles");
+/// Longest title of a plan, in UTF-16 units.
 const LONGEST_TITLE: usize = 100;
-/// Words behind which such a title says what the plan is for: `Plan for the printer`. Other words make it the title of
+/// Words after which such a title says what the plan is for: `Plan for the printer`. Other words make it the title of
 /// something else: `Plan comparison`.
 static BEHIND: WordList = word_list!(SPACED, "proposals: behind");
-/// Phrases by which an answer waits for an approval.
+/// Phrases with which an answer waits for approval.
 static WAITING: WordList = word_list!("proposals: waiting");
 /// Phrases that do so at the beginning or the end of a clause: `Once you approve, I begin`, but not `it merges once you
 /// approve it on the server`.
@@ -22,8 +23,8 @@ static APPROVING: WordList = word_list!(SPACED, "proposals: approving");
 /// Fewest items of lists in a plan.
 const FEWEST_ITEMS: usize = 3;
 
-/// Whether an answer that changed nothing proposes a plan: it has the tag of one, the title of one above its items, or
-/// says that it waits for an approval.
+/// Whether an answer that changed nothing proposes a plan: it has the tag or the title of a plan, or says that it waits
+/// for approval.
 pub(crate) fn is_proposal(answer: &str) -> bool {
     if answer.contains(TAG) {
         return true;
@@ -55,8 +56,8 @@ fn is_approving(clause: &str) -> bool {
     APPROVING.starts(&words) || APPROVING.words.iter().any(is_end)
 }
 
-/// Whether a heading is the title of a plan: its part before a colon or dash ends with such a title, or a title stands before
-/// what the plan is for.
+/// Whether a heading is the title of a plan: its part before a colon or dash ends with such a title, or the title is
+/// followed by what the plan is for.
 fn is_title(heading: &str) -> bool {
     let heading = heading.trim_matches(['#', '*', ' ']);
     if has_piece(heading, TITLES_UNSPACED) {

@@ -1,5 +1,5 @@
-//! Reasons: what a sentence of the model needs from the one before it to be a decision that can be understood: its
-//! subject, or the reason for a change of plan.
+//! Reasons: the sentence before a decision of the model that the decision needs to be understood. It names the subject,
+//! or the reason for a change of plan.
 
 use std::sync::LazyLock;
 
@@ -11,16 +11,16 @@ use super::stated::chooses;
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, unspaced, word_list};
 use crate::phrases::{SPACED, UNSPACED, listed};
 
-/// Most UTF-16 units of the sentence that names a subject or a reason.
+/// Longest sentence that names a subject or a reason, in UTF-16 units.
 const LONGEST_BEFORE: usize = 200;
-/// First words of sentences whose subject stands in the sentence before.
+/// First words of sentences whose subject is in the sentence before.
 static PRONOUNS: WordList = word_list!("reasons: pronouns");
 
 /// Words of sentences in which the model changes its plan.
 static SWITCHING: WordList = word_list!("reasons: switching");
-/// Words that only have the characters of these.
+/// Words that only share characters with these.
 const NO_SWITCHING: &[&str] = listed!(UNSPACED, "reasons: no switching");
-/// Finds a piece of each of these words. Most sentences have none.
+/// Finds a part of each of these words. Most sentences have none.
 pub(super) static SWITCHING_PIECES: LazyLock<Phrases> = LazyLock::new(|| {
     let pieces = [
         "instead",
@@ -41,22 +41,23 @@ pub(super) static SWITCHING_PIECES: LazyLock<Phrases> = LazyLock::new(|| {
     ];
     Phrases::of(pieces.iter().chain(SWITCHING.pieces).copied())
 });
-/// What does not go, as the reason for another way, and the first words of that way.
+/// Phrases that say that something does not work, as the reason for another way.
 static NOT_POSSIBLE: WordList = word_list!(SPACED, "reasons: not possible");
+/// First words of that way.
 static OTHER_WAY: WordList = word_list!(SPACED, "reasons: other way");
-/// Words among which such a way begins.
+/// Number of words in which such a beginning must be.
 const WAY_WORDS: usize = 4;
-/// Fewest words of such a way. A shorter one does not say which.
+/// Fewest words of such a way. A shorter text does not say which way.
 const FEWEST_OF_WAY: usize = 3;
 /// Words of such sentences that do not say what the new plan is.
 static VAGUE: WordList = word_list!(SPACED, "reasons: vague");
 
-/// Whether a sentence says that something does not go.
+/// Whether a sentence says that something does not work.
 pub(crate) fn says_impossible(sentence: &str) -> bool {
     NOT_POSSIBLE.is_in(&normalised(sentence))
 }
 
-/// Whether a sentence begins with a word for something that was named before it.
+/// Whether a sentence begins with a word for something that was named before.
 pub(crate) fn begins_with_pronoun(sentence: &str) -> bool {
     PRONOUNS.begins_in(sentence, 1)
 }
@@ -93,7 +94,7 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     if !SWITCHING_PIECES.is_in(sentence) {
         return None;
     }
-    // What is announced before a dash is no reason; what stands behind it is.
+    // The part before a dash may be an announcement, which is not a reason; the part after it is.
     let dash = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}"].iter().find_map(|dash| before.split_once(dash));
     let own = |head: &str| is_announcement(head.split_once(", ").map_or(head, |(_, behind)| behind));
     let before = dash.filter(|(head, _)| own(head) || is_announcement(head)).map_or(before, |(_, reason)| reason);
@@ -117,8 +118,8 @@ pub(super) fn change_of_plan(sentence: &str, before: &str) -> Option<String> {
     Some(format!("**{plan}**: {}", clip(&without_bold(&one_line(before)), LONGEST_BEFORE)))
 }
 
-/// The decision for another way, of a sentence that says before a dash or a semicolon what does not go, or behind a
-/// sentence that does: `Port 80 is in use \u{2014} switching to 8081`.
+/// The decision for another way. The sentence says before a dash or a semicolon what does not work, or the sentence
+/// before it does: `Port 80 is in use \u{2014} switching to 8081`.
 pub(super) fn other_way(sentence: &str, before: Option<&str>) -> Option<String> {
     let dash = [" - ", " \u{2013} ", " \u{2014} ", "\u{2014}", "; "].iter().find_map(|dash| sentence.split_once(dash));
     let (reason, way) = dash.or_else(|| Some((before?, sentence)))?;

@@ -1,5 +1,5 @@
-//! Rejections: what a person does not want of what the model made or proposed. A design that was refused must not be
-//! built again, so a rejection outlives the request that it is part of.
+//! Rejections: what a person does not want among the things that the model made or proposed. A refused design must not
+//! be built again, so a rejection outlives its request.
 
 use super::closed_requests::subjects;
 use super::constraints::is_constraint;
@@ -10,34 +10,36 @@ use super::text::{WordList, normalised, one_line, word_list};
 use crate::phrases::SPACED;
 use crate::text::utf16_len;
 
-/// Phrases by which a person says that something was better before or another way.
+/// Phrases with which a person says that something was better before or otherwise.
 static PREFERRING: WordList = word_list!("rejections: preferring");
-/// Phrases by which a person refuses a thing.
+/// Phrases with which a person refuses a thing.
 static NOT_WANTED: WordList = word_list!("rejections: not wanted");
-/// First words of an order to take something away.
+/// First words of an order to remove something.
 static REMOVING: WordList = word_list!("rejections: removing");
-/// Words by which something does not keep to a principle.
+/// Words that say that something breaks a principle.
 static BREACHES: WordList = word_list!("rejections: breaches");
 /// First words of conditions.
 static CONDITIONS: WordList = word_list!(SPACED, "stated: conditions");
-/// Most UTF-16 units of a message and of a sentence in which a person rejects something, and the sentences that are read.
+/// Longest message that is read, in UTF-16 units.
 const LONGEST_MESSAGE: usize = 420;
+/// Longest sentence in which a person rejects something, in UTF-16 units.
 const LONGEST_SENTENCE: usize = 160;
+/// Number of first sentences that are read.
 const MOST_SENTENCES: usize = 6;
-/// Most words of an order that only takes something away. A longer one is a task.
+/// Most words of an order that only removes something. A longer one is a task.
 const MOST_WORDS: usize = 12;
-/// Words before the one thing that was named before.
+/// Words before something that was named before.
 static DEFINITE: WordList = word_list!(SPACED, "constraints: definite");
 
 /// What a person rejects in a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rejection {
     pub(super) item: String,
-    /// Whether it is an order that takes something away, as many requests do.
+    /// Whether it is an order to remove something, like many requests.
     pub(super) is_removal: bool,
 }
 
-/// The rejections in a message to the model, which answered last with `answer` to `request`.
+/// The rejections in a message to the model, whose last answer to `request` was `answer`.
 pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> String) -> Vec<Rejection> {
     if utf16_len(message) > LONGEST_MESSAGE {
         return Vec::new();
@@ -76,14 +78,14 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
     found
 }
 
-/// What a short sentence orders to take away.
+/// The object that a short sentence orders to remove.
 fn removed(sentence: &str, words: &str) -> Option<String> {
     let own = sentence.rsplit(", ").next().unwrap_or(sentence);
     let words = if own.len() < sentence.len() { normalised(own) } else { words.to_owned() };
     if REMOVING.starts(&words) {
         let (_, verb) = REMOVING.found_in(&words).next()?;
         let object = words.trim_start().strip_prefix(verb)?;
-        // Which thing it is: `remove the border`, and no `delete button`.
+        // The first word of the object: `remove the border`, but not `delete button`.
         let first = object.split_whitespace().next()?;
         let is_told = DEFINITE.has(first) || !first.is_ascii() || !words.is_ascii() || !is_plain(own, verb);
         return (words.split_whitespace().count() <= MOST_WORDS && is_told).then(|| object.to_owned());
@@ -92,7 +94,7 @@ fn removed(sentence: &str, words: &str) -> Option<String> {
     Some(own.replace(verb, " "))
 }
 
-/// Whether a word of letters alone stands behind the verb.
+/// Whether a word that consists of letters follows the verb.
 fn is_plain(sentence: &str, verb: &str) -> bool {
     let behind = sentence.get(verb.len()..).unwrap_or_default().trim_start();
     let next = behind.split_whitespace().next().unwrap_or_default();

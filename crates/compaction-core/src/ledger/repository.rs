@@ -1,5 +1,5 @@
-//! What commands of `git` and its servers do to work that is there: they take it back, set it aside, merge it, or
-//! give it another name. Each becomes a milestone that summaries read again.
+//! What commands of `git` and its servers do to existing work: they discard, stash, merge or rename it. Each becomes a
+//! milestone that later summaries parse again.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use super::text::{one_line, quote, quoted};
 use crate::phrases::{PROGRAMS, listed};
 use crate::tools::words_of_steps;
 
-/// Commands of which each that is read here has one.
+/// Every command that is read here contains one of these.
 pub(super) static COMMANDS: LazyLock<AhoCorasick> =
     LazyLock::new(|| automaton(listed!(PROGRAMS, "repository: commands"), false));
 /// Beginnings of lines with which these commands fail.
@@ -25,8 +25,8 @@ const MOST_FILES: usize = 12;
 /// Most steps of one command that are read.
 const MOST_STEPS: usize = 64;
 
-/// The milestones of a command that did not fail, in order. Those before a commit of the same command come first, those
-/// behind it second.
+/// The milestones of a command that did not fail, in order: those before the commit of the command, if it has one, and
+/// those after it.
 pub(super) fn effects(command: &str, output: &str) -> (Vec<String>, Vec<String>) {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     if !COMMANDS.is_match(command) || output.lines().any(|line| FAILURES.iter().any(|start| line.starts_with(start))) {
@@ -36,7 +36,7 @@ pub(super) fn effects(command: &str, output: &str) -> (Vec<String>, Vec<String>)
     for step in words_of_steps(command).into_iter().take(MOST_STEPS) {
         let words: Vec<&str> = step.iter().map(String::as_str).collect();
         let effect = match words.as_slice() {
-            // Another directory has files of its own.
+            // Another directory has different files.
             ["git", "-C", ..] => None,
             ["git", rest @ ..] => of_git(rest, output),
             ["gh", "pr", "merge", rest @ ..] | ["glab", "mr", "merge", rest @ ..] => merged_request(rest),
@@ -62,7 +62,7 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
             }
             let files = match rest.iter().position(|word| *word == "--") {
                 Some(at) => &rest[at + 1..],
-                // Without the mark, the output tells files from branches.
+                // Without `--`, the output shows whether these are files or branches.
                 None if has(".") || output.contains(" from the index") => rest,
                 None => return None,
             };
@@ -75,7 +75,7 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
             Some(&"drop" | &"clear") => Some(THREW_AWAY.to_owned()),
             Some(&"list" | &"show" | &"branch" | &"create" | &"store") => None,
             _ if output.contains("No local changes to save") => None,
-            // Some files are set aside, which a later pop does not tell.
+            // Only some files are stashed, and a later pop does not say which.
             Some(&"push") if rest[1..].iter().any(|word| !word.starts_with('-')) => None,
             _ => Some(SET_ASIDE.to_owned()),
         },
@@ -85,7 +85,7 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
             let is_older = to.starts_with("HEAD~") || to.starts_with("HEAD^") || to.starts_with("@~") || is_hash(to);
             (is_alone && is_older).then(|| format!("{MOVED_BACK}{to}{KEPT_CHANGES}"))
         }
-        // Without force, the commits of the branch are merged.
+        // Without force, the commits of the branch are already merged.
         "branch" if has("-D") || (has("-d") || has("--delete")) && (has("-f") || has("--force")) => {
             let name = output.lines().find_map(|line| line.strip_prefix("Deleted branch ")?.split(' ').next());
             name.map(|name| format!("{DELETED}{name}"))
@@ -105,7 +105,7 @@ fn of_git(words: &[&str], output: &str) -> Option<String> {
     }
 }
 
-/// The milestone of files whose changes were taken back.
+/// The milestone of files whose changes were discarded.
 fn took_back(files: &[&str]) -> Option<String> {
     let files = files.iter().filter(|word| !word.starts_with('-') && !word.is_empty());
     let files: Vec<&str> = files.copied().collect();
@@ -164,7 +164,7 @@ fn pushed_tag(output: &str) -> Option<String> {
     Some(format!("{PUSHED_TAG}{}", tag.trim()))
 }
 
-/// Whether `path` is the file `name` or lies in the directory `name`, of which one may be relative.
+/// Whether `path` is the file `name` or is in the directory `name`. Either may be relative.
 pub(crate) fn is_named(path: &str, name: &str) -> bool {
     let name = name.trim_start_matches("./").trim_end_matches('/');
     let ends = |path: &str| path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));

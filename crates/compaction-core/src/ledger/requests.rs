@@ -1,5 +1,5 @@
-//! What people and models said: requests, constraints, decisions, steps and answers. Requests are weighed
-//! by whether they ask for work and begin a topic.
+//! What people and models said: requests, constraints, decisions, steps and answers. The weight of a request says
+//! whether it asks for work and begins a topic.
 
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
@@ -32,7 +32,7 @@ use crate::text::{prefix_utf16, utf16_len};
 const FEWEST_WORDS: usize = 4;
 /// Fewest words of a message that begins a topic.
 const TELLING_WORDS: usize = 6;
-/// Words from which a message is substantial, no matter how it begins.
+/// Number of words from which a message is substantial, however it begins.
 const MANY_WORDS: usize = 24;
 /// Fewest bytes of a word that identifies a topic.
 const SHORTEST_TOPIC_WORD: usize = 4;
@@ -77,8 +77,8 @@ pub(crate) fn is_telling(text: &str) -> bool {
     weight(&normalised(prefix_utf16(text, TOPIC_UNITS))) >= TELLING_WORDS
 }
 
-/// Whether a message, which begins with `count` normalised `words` and is not trivial, asks for something: it is neither a
-/// fragment nor an answer to the model.
+/// Whether a message asks for something: it is neither a fragment nor an answer to the model. It begins with `count`
+/// normalised `words` and is not trivial.
 fn asks_for_work(text: &str, words: &str, count: usize) -> bool {
     let replies = REPLIES.starts(words);
     let asks = || text.contains('?') || ASKING.is_in(words) || WORK.is_in(words);
@@ -99,23 +99,25 @@ fn topic_words(words: &str) -> HashSet<String, TextHashing> {
     words.split_whitespace().filter(is_telling).map(str::to_owned).collect()
 }
 
-/// Fewest bytes and lines of a message that is a quoted answer, and fewest bytes of one that is the end of an answer.
+/// Shortest message that is a quoted answer, in bytes.
 const SHORTEST_QUOTED: usize = 200;
+/// Fewest lines of such a message.
 const FEWEST_QUOTED: usize = 3;
+/// Shortest message that is the end of an answer, in bytes.
 const SHORTEST_END: usize = 600;
-/// UTF-16 units of the longest message that counts as typed. Longer ones may have pasted text.
+/// Longest message that counts as typed, in UTF-16 units. Longer ones may have pasted text.
 const LONGEST_TYPED: usize = 420;
-/// Sentences at either end of a message with pasted text that a person may have written.
+/// Number of sentences at either end of a message with pasted text that a person may have written.
 const TYPED_AROUND: usize = 2;
-/// Most UTF-16 units of a demand with its list.
+/// Longest demand with its list, in UTF-16 units.
 const LONGEST_LIST: usize = 300;
 /// Most sentences of one message that are checked for withdrawals.
 const MOST_WITHDRAWING: usize = 200;
-/// Latest answers whose plans still count.
+/// Number of latest answers whose plans still count.
 const RECENT_ANSWERS: usize = 3;
-/// Most UTF-16 units of a request that is not the last.
+/// Longest request other than the last one, in UTF-16 units.
 pub(super) const LONGEST_REQUEST: usize = 4000;
-/// Most UTF-16 units of the last request. A longer one is a pasted file.
+/// Longest last request, in UTF-16 units. A longer one is a pasted file.
 pub(super) const LONGEST_LAST_REQUEST: usize = 32_000;
 /// Most requests that are kept: the first and the newest ones.
 const MOST_REQUESTS: usize = 1000;
@@ -127,17 +129,17 @@ struct Answer<'a> {
     text: String,
 }
 
-/// The newest answer with text, whose lists and code a summary may need whole. It is not stored: the messages behind
-/// a stored ledger have their own.
+/// The newest answer with text, whose lists and code a summary may need whole. It is not stored: a stored ledger is
+/// followed by newer messages with their own answers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NewestAnswer {
     pub(crate) text: String,
-    /// Which message it was; 0 for none.
+    /// Position of its message; 0 if there is none.
     pub(crate) position: u64,
 }
 
 impl PartialEq for NewestAnswer {
-    /// It is no fact of its own, so it does not affect equality of ledgers.
+    /// The answer is not a fact of its own, so it does not affect equality of ledgers.
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -161,7 +163,7 @@ pub(super) struct Dialogue<'a> {
     /// The newest question of a call with options.
     offer: Option<Offer>,
     pub(super) answered: u64,
-    /// Messages of earlier compactions, whose answers are no longer there.
+    /// Number of messages of earlier compactions, whose answers are no longer there.
     pub(super) earlier: u64,
     /// Whether the newest answer waits for a tool.
     pub(super) is_waiting: bool,
@@ -176,13 +178,13 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     // If most of a message was pasted, the person wrote only at its beginning and end.
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
-    // Data that was pasted ends with such marks.
+    // Pasted data ends with such marks.
     let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
-    // Who takes an option or rules on the points of an answer mostly argues. An order stands at the beginning of a
-    // sentence there.
+    // A person who takes an option or decides on the points of an answer mostly argues. An order then begins a
+    // sentence.
     let is_long = || utf16_len(text) > LONGEST_TYPED;
     let is_review = rules(text) || is_long() && (is_reply || names_option(text) || agrees(text));
-    // A few words between names are said, too: `don't use A_B, use c.d_e`.
+    // A few words between names count, too: `don't use A_B, use c.d_e`.
     let is_short = utf16_len(text) <= LONGEST_TYPED && !text.trim().contains('\n');
     let may_constrain = |at: usize, sentence: &str, is_prose: bool| {
         let is_prose = is_prose || is_short && (begins_with_ban(sentence) || names_it(sentence));
@@ -207,7 +209,7 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.add(NoteKind::Decision, &format!("{DECIDED}{sentence}"), place, false);
         }
     }
-    // What stands below a heading of rules is one without any word for it.
+    // A line below a heading of rules is a rule without any word for it.
     if !is_pasted {
         for rule in listed_rules(text).filter(|rule| is_prose(rule)) {
             notes.add(NoteKind::Constraint, rule, place, false);
@@ -215,7 +217,7 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     }
 }
 
-/// A sentence of `text` that ends with a colon, with the list that it introduces.
+/// A sentence of `text` that ends with a colon, with its list.
 fn list_behind(text: &str, sentence: &str) -> Option<String> {
     if !sentence.ends_with([':', '\u{ff1a}']) {
         return None;
@@ -226,13 +228,13 @@ fn list_behind(text: &str, sentence: &str) -> Option<String> {
     Some(clip(&one_line(&format!("{sentence} {}", items.join("; "))), LONGEST_LIST)).filter(|_| !items.is_empty())
 }
 
-/// Whether a message is the name of a command alone.
+/// Whether a message is only the name of a command.
 fn is_bare_command(text: &str) -> bool {
     let text = text.trim();
     text.starts_with('/') && !text.contains(char::is_whitespace)
 }
 
-/// Whether a message is one element, as harnesses write them. Its lines are not typed by a person.
+/// Whether a message is one element, as harnesses write them. A person does not type such lines.
 fn is_element(text: &str) -> bool {
     let text = text.trim();
     let first = text.lines().next().unwrap_or_default();
@@ -247,7 +249,7 @@ fn without_quotes(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut lines = text.lines().peekable();
-    // The prompt of a terminal stands behind the files of the conversation.
+    // The prompt of a terminal comes after the files of the conversation.
     let names_files =
         |first: &&str| !first.trim().is_empty() && first.split_whitespace().all(|word| ending(word).is_some());
     let files = lines.next_if(names_files);
@@ -256,25 +258,25 @@ fn without_quotes(text: &str) -> Cow<'_, str> {
     Cow::Owned(first.chain(lines.filter(|line| !is_quote(line))).collect::<Vec<_>>().join("\n"))
 }
 
-/// Whether a text before a message is a command such as `/ask`, or nothing.
+/// Whether a text before a message is empty or a command such as `/ask`.
 fn is_command(text: &str) -> bool {
     let command = text.trim_end();
     text.is_empty() || command.starts_with('/') && !command.contains(char::is_whitespace) && command != text
 }
 
-/// Whether a text is most of a long `answer`, or a long end of it: all of its lines stand there, in this order. A smaller
-/// part may be a choice between the options that the answer names.
+/// Whether a text is most of a long `answer`, or a long end of it: the answer has all of its lines, in this order. A
+/// smaller part may be a choice between the options of the answer.
 pub(crate) fn is_quoted(text: &str, answer: &str) -> bool {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_most = text.len() * 4 >= answer.trim().len() * 3;
-    // An answer of several messages is handed on by its last one.
+    // The last message of an answer may be passed on alone.
     let is_end = text.len() >= SHORTEST_END && last_line(text) == last_line(answer);
     if !is_most && !is_end || text.len() < SHORTEST_QUOTED || lines().nth(FEWEST_QUOTED - 1).is_none() {
         return false;
     }
     let mut rest = answer;
     lines().all(|line| {
-        // Mostly it is the next line. Otherwise it may come later.
+        // It is usually the next line, but may come later.
         let next = rest.trim_start();
         let after = next.strip_prefix(line).or_else(|| {
             let at = memchr::memmem::find(next.as_bytes(), line.as_bytes())?;
@@ -297,9 +299,9 @@ fn is_report(sentence: &str) -> bool {
 }
 
 impl<'a> Dialogue<'a> {
-    /// Whether a person's message only repeats what is there: a long text that stands line by line in the
-    /// newest answer, or the message before it, without its command, to which nobody answered. Agents that
-    /// hand the answer of one model to the next one, or repeat what follows a command, write such messages.
+    /// Whether a person's message only repeats earlier text: a long text whose lines are all in the newest answer, or
+    /// the unanswered message before it without its command. Agents write such messages when they pass the answer of
+    /// one model to the next one or repeat the text after a command.
     pub(super) fn is_repeated(&self, text: &str) -> bool {
         let text = text.trim();
         let spoken_at = self.answers.back().map_or(0, |answer| answer.place.position);
@@ -310,7 +312,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Reads what a person said. `is_command` says that it is a command to the agent with nothing of its own.
+    /// Reads what a person said. `is_command` says that it is only a command to the agent.
     pub(super) fn read_person(
         &mut self,
         place: SourcePosition<'a>,
@@ -339,12 +341,12 @@ impl<'a> Dialogue<'a> {
         self.push(place, text, weight);
     }
 
-    /// Reads a message that only shows what a command of the model printed. The request before it goes on.
+    /// Reads a message that only shows the output of a command of the model. The request before it goes on.
     pub(super) fn read_result(&mut self, place: SourcePosition<'a>, text: &str) {
         self.push(place, text, RequestWeight::Answer);
     }
 
-    /// Reads a command to the interface. Only one that begins a new conversation counts.
+    /// Reads a command to the interface. Only a command that begins a new conversation counts.
     pub(super) fn read_interface(&mut self, place: SourcePosition<'a>, command: &str) {
         if RESETS.contains(&command) {
             self.push(place, command, RequestWeight::Reply);
@@ -364,7 +366,7 @@ impl<'a> Dialogue<'a> {
         is_substantive(text) && asked_at > 0 && newest.is_some_and(answers)
     }
 
-    /// Whether a message lets work begin: it says so, or agrees to the question of the newest answer whether to.
+    /// Whether a message lets work begin: it says so, or agrees when the newest answer asks for it.
     fn lets_begin(&self, text: &str) -> bool {
         let asks = |answer: &Answer<'_>| {
             let last = sentences(&answer.text).filter(|one| one.ends_with(['?', '\u{ff1f}'])).last();
@@ -378,7 +380,7 @@ impl<'a> Dialogue<'a> {
         self.offer = Some(Offer { position, question, options });
     }
 
-    /// Drops the ways that seemed the simplest ones since the last request for work, if a person reports a problem.
+    /// Drops the solutions that seemed simplest since the last request for work, if a person reports a problem.
     fn drop_refuted(&self, text: &str, notes: &mut NoteList) {
         let since = self.requests.iter().rev().find(|request| request.weight != RequestWeight::Reply);
         let since = since.map_or(0, |request| request.position);
@@ -388,10 +390,10 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Adds what a person rejects of what the newest answers did or proposed.
+    /// Adds what a person rejects among the things that the newest answers did or proposed.
     fn read_rejections(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         let Some(asked) = self.requests.iter().rev().find(|request| request.asks_for_work()) else { return };
-        // Newer messages, such as an interruption, leave the answer the newest one.
+        // Messages in between, such as an interruption, do not change the newest answer.
         if !self.has_answered(asked.position) {
             return;
         }
@@ -401,7 +403,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Adds what a person chose among the options of the newest answer, what they ruled on its points, or what they
+    /// Adds what a person chose among the options of the newest answer, what they decided on its points, or what they
     /// answered to its question.
     fn read_choice(&self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         // A command such as `/copy` asks the model for nothing.
@@ -426,14 +428,14 @@ impl<'a> Dialogue<'a> {
             }
             return;
         }
-        // A long message may choose in its first sentence, and argues then.
+        // A long message may choose in its first sentence and then argue.
         let is_long = utf16_len(text) > LONGEST_TYPED;
         let text = if is_long { sentences(text).next().unwrap_or_default() } else { text };
         if let Some(taken) = chosen_for_questions(text, &newest.text) {
             return choose(&taken, notes);
         }
         let of_turn = self.answers.iter().rev().take_while(|answer| answer.place.position > asked_at);
-        // What was said behind the options leaves them open.
+        // What was said after the options leaves them open.
         let by_name = of_turn.clone().find_map(|answer| Some((answer, chosen_by_name(text, &answer.text)?)));
         if let Some((answer, option)) = by_name {
             return choose(&whole(&answer.text, &option).unwrap_or(option), notes);
@@ -447,7 +449,7 @@ impl<'a> Dialogue<'a> {
         if is_long || of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
             return;
         }
-        // A question of the person between the two leaves the question of the model open.
+        // A question of the person in between leaves the model's question open.
         let mut asked_at = asked_at;
         for answer in self.answers.iter().rev() {
             let is_newest = std::ptr::eq(answer, newest);
@@ -495,8 +497,8 @@ impl<'a> Dialogue<'a> {
         notes.add(NoteKind::Fact, &goal_line(first), place, true);
     }
 
-    /// Adds the decisions in an answer, and the findings that compare what is with what should be. What a final answer
-    /// advises or offers is no decision.
+    /// Adds the decisions in an answer, and the findings that compare what is with what should be. The advice and
+    /// offers of a final answer are not decisions.
     pub(super) fn add_decisions(
         &self,
         place: SourcePosition<'_>,
@@ -544,11 +546,11 @@ impl<'a> Dialogue<'a> {
         self.answers.push_back(Answer { place, text: text.into_owned() });
     }
 
-    /// Adds the remaining steps that the newest answers name.
-    /// `changed` gives the files that were changed behind a position.
+    /// Adds the remaining steps that the newest answers name. `changed` returns the files that were changed after a
+    /// position.
     pub(super) fn report<'f>(&self, notes: &mut NoteList, changed: impl Fn(u64) -> Vec<&'f str>) {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
-        // What an answer named before the final one of a turn is done or told again.
+        // Steps that an answer named before the final answer of a turn are done or named again.
         let since = asked_at.max(self.answered);
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= since);
         for answer in newest() {
@@ -567,7 +569,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// The newest answer with text. It is no longer here then.
+    /// Removes and returns the newest answer with text.
     pub(super) fn take_newest(&mut self) -> NewestAnswer {
         let newest = self.answers.pop_back();
         newest.map_or_else(NewestAnswer::default, |one| NewestAnswer { position: one.place.position, text: one.text })

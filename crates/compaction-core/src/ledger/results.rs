@@ -1,5 +1,5 @@
-//! What the newest calls showed, a line for each. Summaries of conversations in which little is said have room
-//! for it. A stored ledger has those that its other lists leave room for; recall finds the results themselves.
+//! What the newest calls showed, one line each. Summaries of conversations with few words have room for it. A stored
+//! ledger keeps those that fit after its other lists; recall finds the results themselves.
 
 use std::collections::VecDeque;
 
@@ -11,32 +11,37 @@ use crate::message::{Body, Message};
 use crate::phrases::{HARNESSES, listed};
 use crate::tools::printed_text;
 
-/// Most calls that are told: the newest ones.
+/// Number of newest calls that are shown.
 const MOST_CALLS: usize = 24;
-/// Most UTF-16 units of the call, of a line that it printed, and of all these lines.
+/// Longest call, in UTF-16 units.
 const LONGEST_CALL: usize = 80;
+/// Longest line of output, in UTF-16 units.
 const LONGEST_LINE: usize = 120;
+/// Longest output of a call, in UTF-16 units.
 const LONGEST: usize = 240;
-/// Most lines: the first ones and the last one of an output.
+/// Most lines of an output: the first ones and the last one.
 const MOST_LINES: usize = 3;
-/// The most of a stored item, which may be about a file.
+/// Longest stored target, in UTF-16 units. It may be the path of a file.
 const LONGEST_TARGET: usize = 240;
+/// Longest stored text, in UTF-16 units.
 const LONGEST_STORED: usize = 320;
 /// Fewest bytes of an output without a digit that says more than that the call is done.
 const FEWEST_BYTES: usize = 16;
-/// Fewest bytes of statements that leave no room in any summary of usual size.
+/// Number of bytes of statements that leave no room in a summary of usual size.
 pub(super) const TALKATIVE: usize = 80_000;
+/// Separates lines of output.
 pub(super) const SEPARATOR: &str = " | ";
 
 /// Beginnings of lines that harnesses add to the end of an output, in lower case.
 const FRAMES: &[&str] = listed!(HARNESSES, "results: frames");
-/// The same of the lines that tools of browsers add anywhere.
+/// The same for lines that tools of browsers add anywhere.
 const OF_BROWSERS: &[&str] = listed!(HARNESSES, "results: of browsers");
-/// Bytes of the longest prompt of a shell, and most words in it.
+/// Longest prompt of a shell, in bytes.
 const LONGEST_PROMPT: usize = 100;
+/// Most words of a prompt.
 const PROMPT_WORDS: usize = 4;
 
-/// What a command printed, without the lines of its harness at the end and the prompts of a shell at both ends.
+/// The output of a command, without the lines that a harness adds at its end and without shell prompts at both ends.
 pub(super) fn without_frame(output: &str) -> &str {
     let mut bare = output;
     loop {
@@ -62,14 +67,14 @@ fn is_of_browser(line: &str) -> bool {
     OF_BROWSERS.iter().any(|start| own.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start)))
 }
 
-/// Whether all lines of an output are a table with one name in it, such as the listing of a directory.
+/// Whether an output is a table with only one name in it, such as the listing of a directory.
 fn is_lone_name(told: &[&str]) -> bool {
     let is_cell = |line: &str| line.starts_with('|') && line.ends_with('|');
     let words = |line: &str| line.split('|').filter(|cell| cell.contains(char::is_alphanumeric)).count();
     told.len() <= 2 && told.iter().all(|line| is_cell(line.trim()) && words(line) == 1)
 }
 
-/// Whether a line is the prompt of a shell and nothing else: `(venv) dev@host project %`.
+/// Whether a line is only the prompt of a shell: `(venv) dev@host project %`.
 fn is_prompt(line: &str) -> bool {
     let line = line.trim();
     let is_login = |word: &str| word.split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty());
@@ -95,11 +100,11 @@ impl ShownResult {
     }
 }
 
-/// The newest calls, with the messages that hold what they showed.
+/// The newest calls, with the messages that contain their results.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Results<'a> {
     newest: VecDeque<Call<'a>>,
-    /// Those of earlier compactions.
+    /// Results from earlier compactions.
     earlier: Vec<ShownResult>,
 }
 
@@ -118,7 +123,7 @@ impl<'a> Results<'a> {
     /// Records a result that arrived.
     pub(super) fn note_output(&mut self, target: &str, message: &'a Message) {
         let target = shown(target);
-        // The same call shows the newest state.
+        // The newest result of a call replaces the earlier ones.
         self.newest.retain(|known| known.target != target);
         if self.newest.len() >= MOST_CALLS {
             self.newest.pop_front();
@@ -149,8 +154,8 @@ impl Call<'_> {
     }
 }
 
-/// The findings of a compiler or linter, or else the first lines and the last one of an output. Remarks in brackets or parentheses are not part of it, and the first line of a long
-/// listing counts its blocks.
+/// The findings of a compiler or linter, or else the first lines and the last line of an output. Remarks in brackets or
+/// parentheses are left out, and the first line of a long listing counts its blocks.
 fn telling(output: &str) -> String {
     if let Some(found) = findings(output) {
         return clip(&found, LONGEST);

@@ -1,4 +1,4 @@
-//! Rules: messages of a person that only say how the work is to be done, and how long a rule holds.
+//! Rules: messages of a person that only say how the work is to be done, and for how long a rule applies.
 
 use super::answers::begins_work;
 use super::choices::{stems, takes_option};
@@ -13,14 +13,15 @@ use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, 
 use crate::phrases::{SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
-/// Words of demands that hold for long, in languages without spaces between words.
+/// Words of demands that apply for long, in languages without spaces between words.
 const LASTING_UNSPACED: &[&str] = listed!(UNSPACED, "constraints: lasting");
 /// Words that refuse what was done.
 static ANSWERS: WordList = word_list!(SPACED, "constraints: answers");
-/// Beginnings of demands that hold from then on.
+/// Beginnings of demands that apply from then on.
 pub(crate) static FROM_NOW_ON: WordList = word_list!(SPACED, "constraints: from now on");
-/// Most UTF-16 units of a message that only sets rules, and the words among which each of its sentences says so.
+/// Longest message that only sets rules, in UTF-16 units.
 const LONGEST_RULE: usize = 200;
+/// Number of first words in which each of its sentences must say so.
 const RULE_WORDS: usize = 4;
 
 /// Whether a message of a person only sets rules or corrects how the work is done. It asks for nothing by itself: the
@@ -40,19 +41,21 @@ pub(crate) fn only_sets_rules(message: &str) -> bool {
     all.peek().is_some() && all.all(is_rule)
 }
 
-/// Beginnings of sentences that go on with the one before them.
+/// Beginnings of sentences that continue the one before them.
 static LINKED: WordList = word_list!("rules: linked");
-/// Beginnings of questions that ask for something, and words by which they ask for it from then on.
+/// Beginnings of questions that ask for something.
 static ASKING: WordList = word_list!("rules: asking");
+/// Words that say for how long it applies.
 static HOLDING: WordList = word_list!(SPACED, "constraints: holding");
+/// The same in languages without spaces between words.
 const HOLDING_UNSPACED: &[&str] = listed!(UNSPACED, "rules: holding");
-/// Words of a ban that ends when the person tells to go ahead.
+/// Words of a ban that ends when the person says to start.
 static WAITING: WordList = word_list!("rules: waiting");
-/// Words of such a ban for the work that is not to begin.
+/// Words in such a ban for the work that must not begin yet.
 static BEGINNING: WordList = word_list!("rules: beginning");
-/// Phrases by which a person lets work begin that waited for it.
+/// Phrases with which a person lets such work begin.
 static GOING_AHEAD: WordList = word_list!("rules: going ahead");
-/// First words of a message among which such a phrase begins.
+/// Number of first words of a message in which such a phrase must begin.
 const GOING_WORDS: usize = 7;
 /// Most words of a label before a value in quotation marks.
 const LABEL_WORDS: usize = 3;
@@ -60,8 +63,8 @@ const LABEL_WORDS: usize = 3;
 const QUOTATION_MARKS: [(char, char); 5] =
     [('"', '"'), ('\u{201c}', '\u{201d}'), ('\u{201e}', '\u{201c}'), ('\u{ab}', '\u{bb}'), ('\u{300c}', '\u{300d}')];
 
-/// Whether a sentence that seems to be a rule is only a part of something: it goes on with the sentence before it, gives
-/// a value to a label, or takes one of several options.
+/// Whether a sentence that looks like a rule is only a part of something: it continues the sentence before it, gives a
+/// value to a label, or takes one of several options.
 pub(super) fn is_part(sentence: &str) -> bool {
     LINKED.begins_in(sentence, RULE_WORDS)
         || labels_value(sentence)
@@ -78,24 +81,24 @@ fn labels_value(sentence: &str) -> bool {
     label.split_whitespace().count() <= LABEL_WORDS && QUOTATION_MARKS.into_iter().any(is_within)
 }
 
-/// Whether a question asks for something that is to hold from then on: `can you always …?`.
+/// Whether a question asks for something from then on: `can you always …?`.
 pub(super) fn asks_for_rule(question: &str) -> bool {
     let words = normalised(question);
     ASKING.starts(&words) && HOLDING.is_in(&words)
         || has_piece(question, ASKING.pieces) && has_piece(question, HOLDING_UNSPACED)
 }
 
-/// Words before what a sentence says.
+/// Words before the content of a sentence.
 static FILLERS: WordList = word_list!(SPACED, "rules: fillers");
-/// Beginnings of clauses for something that the model will do several times, and of those by which a person wants to be
-/// told or asked.
+/// Beginnings of clauses about something that the model will do several times.
 static OCCASIONS: WordList = word_list!("rules: occasions");
+/// Beginnings of clauses in which a person wants to be told or asked.
 static TELLING: WordList = word_list!("rules: telling");
-/// Clauses of a sentence within which it says that it holds from then on.
+/// Number of first clauses of a sentence that may say that it applies from then on.
 const FIRST_CLAUSES: usize = 3;
 
-/// Whether the first clauses of a sentence say that it holds from then on, or whenever the model does something:
-/// `ok, now on, …`, `when you want to change a file, tell me why`.
+/// Whether the first clauses of a sentence say that it applies from then on, or whenever the model does something: `ok,
+/// now on, …`, `when you want to change a file, tell me why`.
 pub(super) fn holds_from_now_on(sentence: &str) -> bool {
     let clauses = || clauses(sentence).take(FIRST_CLAUSES).map(without_fillers);
     let is_occasion = |words: &String| OCCASIONS.starts(words);
@@ -104,7 +107,7 @@ pub(super) fn holds_from_now_on(sentence: &str) -> bool {
         || has_piece(sentence, OCCASIONS.pieces) && has_piece(sentence, TELLING.pieces)
 }
 
-/// The words of a clause behind those that say nothing.
+/// The words of a clause after its fillers.
 fn without_fillers(clause: &str) -> String {
     let words = normalised(clause);
     let is_filler = |word: &&str| FILLERS.has(word);
@@ -113,13 +116,15 @@ fn without_fillers(clause: &str) -> String {
     format!(" {}", &words[start..])
 }
 
-/// Headings of lists of rules, those of lists of conditions, of which only the lines that demand are rules, most bytes
-/// of a heading, and most lines that are read below one.
+/// Headings of lists of rules.
 static HEADINGS: WordList = word_list!("rules: headings");
+/// Headings of lists of conditions. Only the lines with demands are rules.
 static CONDITIONS: WordList = word_list!("rules: headings of conditions");
+/// Longest heading, in bytes.
 const LONGEST_HEADING: usize = 60;
+/// Most lines that are read below a heading.
 const MOST_LISTED: usize = 12;
-/// Most UTF-16 units of a line below it that is a rule.
+/// Longest line below a heading that is a rule, in UTF-16 units.
 const LONGEST_LISTED: usize = 200;
 
 /// The rules below the headings of rules in a message: `RULES`, `Constraints:`. A line is one rule, unless one of its
@@ -135,7 +140,7 @@ pub(crate) fn listed_rules(message: &str) -> impl Iterator<Item = &str> {
                 (left, is_first, has_conditions) = (MOST_LISTED, true, conditions(line));
                 return None;
             }
-            // An empty line may stand below the heading, and ends the list elsewhere.
+            // An empty line may follow the heading; anywhere else it ends the list.
             () if text.is_empty() && is_first => return None,
             () if text.is_empty() || is_heading(line) => left = 0,
             () => {}
@@ -169,7 +174,7 @@ fn conditions(line: &str) -> bool {
     names(line, &CONDITIONS)
 }
 
-/// Whether a heading is one of these phrases and nothing more: `## Python requirements` is none.
+/// Whether a heading consists of one of these phrases. `## Python requirements` does not.
 fn names(heading: &str, list: &WordList<'_>) -> bool {
     let own = heading.trim_matches(|one: char| !one.is_alphanumeric());
     list.has(normalised(own).trim()) || list.pieces.contains(&own)
@@ -180,19 +185,20 @@ fn is_order(line: &str) -> bool {
     WORK.starts(&normalised(line)) || gives_task(line)
 }
 
-/// Phrases by which a person ends or frees what they asked for before, most UTF-16 units of such a sentence, and those
-/// of it that are told beside the rule.
+/// Phrases with which a person ends or relaxes an earlier demand.
 static LIFTING: WordList = word_list!("rules: lifting");
+/// Longest sentence that does so, in UTF-16 units.
 const LONGEST_LIFTING: usize = 200;
+/// Longest part of it that is shown beside the rule, in UTF-16 units.
 const LONGEST_LATER: usize = 140;
 /// Words for a file that was named before.
 static POINTING: WordList = word_list!("rules: pointing");
-/// Bytes before a rule within which the file is named.
+/// Bytes before a rule that are searched for the name of the file.
 const NAMED_WITHIN: usize = 1000;
-/// Fewest letters of a word that a rule and what lifts it share.
+/// Shortest word that a rule and the sentence that lifts it share, in letters.
 const SHORTEST_SHARED: usize = 5;
 
-/// What a sentence of a person may lift: it ends or frees something.
+/// A sentence with which a person ends or relaxes a rule.
 pub(super) struct Lifting<'a> {
     sentence: &'a str,
     names: Vec<&'a str>,
@@ -210,7 +216,7 @@ impl<'a> Lifting<'a> {
         Some(Self { sentence, names: files(sentence).collect(), stems: shared_stems(sentence) })
     }
 
-    /// Whether a rule is about what it ends or frees: the file that it names, or else one of its long words.
+    /// Whether it may be about a rule: both name the same file, or share a long word if it names none.
     pub(super) fn may_lift(&self, rule: &str) -> bool {
         match self.names.as_slice() {
             [] => shared_stems(rule).iter().any(|stem| self.stems.contains(stem)),
@@ -218,13 +224,13 @@ impl<'a> Lifting<'a> {
         }
     }
 
-    /// A rule with the sentence behind it.
+    /// A rule with this sentence after it.
     pub(super) fn beside(&self, rule: &str) -> String {
         format!("{rule}{LATER}{}\")", clip(&one_line(self.sentence), LONGEST_LATER))
     }
 }
 
-/// The beginnings of the long words of a text that name something.
+/// The stems of the long words of a text that name something.
 fn shared_stems(text: &str) -> Vec<String> {
     let words = normalised(text);
     let is_long = |word: &&str| word.chars().count() >= SHORTEST_SHARED && !word.contains('\'');
@@ -239,7 +245,7 @@ fn files(text: &str) -> impl Iterator<Item = &str> {
     runs.filter(|run| ending(run).is_some())
 }
 
-/// A rule of a message about "this file", with the name of the file that the message names before it.
+/// A rule about "this file", with the name of the file that the message names before it.
 pub(super) fn with_file(message: &str, rule: &str) -> Option<String> {
     if !POINTING.is_said(rule) || files(rule).next().is_some() {
         return None;
@@ -249,14 +255,14 @@ pub(super) fn with_file(message: &str, rule: &str) -> Option<String> {
     Some(format!("{rule} ({})", files(before).last()?))
 }
 
-/// Whether a ban on beginning the work ends when the person tells to go ahead: `don't start yet`.
+/// Whether a demand is a ban that ends when the person says to start: `don't start yet`.
 pub(super) fn waits(demand: &str) -> bool {
     let words = normalised(demand);
     WAITING.is_in(&words) && FORBIDDING.is_in(&words) && BEGINNING.is_in(&words)
         || has_piece(demand, WAITING.pieces) && has_piece(demand, BEGINNING.pieces)
 }
 
-/// Whether the first words of a message let work begin that waited for it: `yes, let's start`.
+/// Whether the first words of a message let such work begin: `yes, let's start`.
 pub(crate) fn goes_ahead(message: &str) -> bool {
     let Some(first) = sentences(message).next() else { return false };
     let is_question = || first.ends_with(['?', '\u{ff1f}', '\u{61f}']);
@@ -266,7 +272,7 @@ pub(crate) fn goes_ahead(message: &str) -> bool {
     !is_question() && (is_spaced() || is_piece())
 }
 
-/// Whether what a person answered to a question says no more than that work may begin.
+/// Whether a person's answer to a question only says that work may begin.
 pub(crate) fn only_goes_ahead(answer: &str, question: &str) -> bool {
     normalised(answer).split_whitespace().count() <= GOING_WORDS && goes_ahead(answer) && begins_work(question)
 }

@@ -1,4 +1,5 @@
-//! Rulings: replies of a person that decide several points of an answer one by one: `(a) Files — yes. … (b) SQLite — no.`
+//! Rulings: replies of a person that decide several points of an answer one by one: `(a) Files — yes. … (b) SQLite —
+//! no.`
 
 use super::answers::{Verdict, verdict};
 use super::bold::without_bold;
@@ -6,27 +7,27 @@ use super::choices::stems;
 use super::text::{clip, normalised, one_line};
 use crate::text::utf16_len;
 
-/// Most UTF-16 units of what a point is about.
+/// Longest subject of a point, in UTF-16 units.
 const LONGEST_TOPIC: usize = 110;
-/// Most points that are told.
+/// Most points that are listed.
 const MOST_POINTS: usize = 8;
 /// Most points that are read. Each is searched for in the answer.
 const MOST_READ: usize = 32;
-/// Bytes of the beginning of a point within which its verdict stands.
+/// Bytes at the beginning of a point in which its verdict must be.
 const VERDICT_WITHIN: usize = 200;
-/// Marks between what a point is about and the verdict.
+/// Marks between the subject of a point and the verdict.
 const MARKS: [&str; 5] = [" \u{2014} ", " \u{2013} ", " - ", ": ", "\u{ff1a}"];
 
 /// A point with its verdict.
 #[derive(Debug, PartialEq, Eq)]
 struct Ruling<'a> {
     label: char,
-    /// What it is about, as the person says it; empty if they give the label alone.
+    /// Its subject in the person's words; empty if they only give the label.
     topic: &'a str,
     agrees: bool,
 }
 
-/// What a message agrees to and what it refuses among the points of `answer`.
+/// The points of `answer` that a message agrees to and those that it refuses.
 pub(super) fn ruled(message: &str, answer: &str) -> (Option<String>, Option<String>) {
     let rulings = rulings(message);
     if rulings.is_empty() {
@@ -41,12 +42,12 @@ pub(super) fn ruled(message: &str, answer: &str) -> (Option<String>, Option<Stri
     (told(true), told(false))
 }
 
-/// Whether a message rules on points of an answer. What else it says mostly argues.
+/// Whether a message decides on points of an answer. The rest of such a message mostly argues.
 pub(super) fn rules(message: &str) -> bool {
     !rulings(message).is_empty()
 }
 
-/// What a point is about, in the words of the person if the answer speaks of it, or in those of the answer.
+/// The subject of a point: in the words of the person if the answer mentions it, or else in those of the answer.
 fn topic(ruling: &Ruling<'_>, answer: &str, known: &[String]) -> Option<String> {
     let own = without_bold(ruling.topic).into_owned();
     let is_known = stems(&own).iter().any(|stem| known.contains(stem));
@@ -65,7 +66,7 @@ fn point_of(answer: &str, label: char) -> Option<String> {
     text.contains(char::is_alphanumeric).then(|| text.to_owned())
 }
 
-/// The points of a message, one at the beginning of each line or behind a label in parentheses.
+/// The points of a message, one at the beginning of each line or after a label in parentheses.
 fn rulings(message: &str) -> Vec<Ruling<'_>> {
     message.lines().flat_map(points).filter_map(|(label, text)| ruling(label, text)).take(MOST_READ).collect()
 }

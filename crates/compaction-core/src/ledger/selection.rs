@@ -22,35 +22,37 @@ use crate::text::utf16_len;
 
 /// UTF-16 units of the separator before a statement.
 const JOINT: usize = 2;
-/// UTF-16 units of the label before the first statement of a message: of a person, and of others.
+/// UTF-16 units of the label before the first statement of a person's message.
 const PERSON_LABEL: usize = 12;
+/// UTF-16 units of the label of any other message.
 const LABEL: usize = 4;
-/// UTF-16 units that are added to the length of each statement when its value for each unit is
-/// computed, so that fragments do not win only because they are short.
+/// UTF-16 units that are added to the length of each statement before its value per unit is computed, so that fragments
+/// do not win only because they are short.
 const SHORTNESS: usize = 24;
 /// Selection stops when fewer UTF-16 units than this are left.
 const LEAST_ROOM: usize = 24;
-/// Part of a term's weight that counts if a chosen statement already has the term, and the same for
-/// statements of a person, whose requests matter even in repeated words.
+/// Part of a term's weight that counts if a chosen statement already has the term.
 const COVERED: f32 = 0.12;
+/// The same for statements of a person, whose requests matter even in repeated words.
 const COVERED_BY_PERSON: f32 = 0.35;
 /// The value of a statement without any terms.
 const LEAST_VALUE: f32 = 0.05;
 /// Factor for names and numbers.
 const NAME: f32 = 1.7;
-/// Factor for terms that a person used: they tell what the conversation is about.
+/// Factor for terms that a person used: they show what the conversation is about.
 const PERSONS_TERM: f32 = 3.0;
 /// Factor for terms of the caller's focus.
 const FOCUS: f32 = 8.0;
 
-/// How much text a statement is that an earlier compaction did not store, as a part of one that it stored: short ones
-/// say less.
+/// Average length of a statement that an earlier compaction did not store, as a fraction of the stored ones. The
+/// statements left out were shorter.
 const LEFT_OUT: f32 = 0.5;
 
-/// Factors for sentences that need others: those that introduce something, and those whose subject stands before them.
+/// Factor for sentences that introduce something.
 const INTRODUCTION: f32 = 0.6;
+/// Factor for sentences whose subject is in an earlier sentence.
 const PRONOUN: f32 = 0.85;
-/// Bytes of a short answer, which makes no sense without its question.
+/// Longest short answer, in bytes. It makes no sense without its question.
 const SHORT_ANSWER: usize = 60;
 
 /// How statements are chosen.
@@ -89,8 +91,8 @@ impl Selection<'_> {
         self.choose_among(ledger, others, &[])
     }
 
-    /// As [`Self::choose_weighed`], without the statements for which `left_out` holds. A shorter list leaves out none of
-    /// the others.
+    /// As [`Self::choose_weighed`], without the statements for which `left_out` is true. The list may be shorter than
+    /// the statements.
     pub(crate) fn choose_among(&self, ledger: &Ledger, others: &[&str], left_out: &[bool]) -> Vec<(usize, f32)> {
         let statements = &ledger.statements;
         let vocabulary = ledger.vocabulary.of(statements);
@@ -105,7 +107,7 @@ impl Selection<'_> {
             }
         });
         let mut after = 0;
-        // What earlier compactions did not store stood between the statements that they stored.
+        // The statements that earlier compactions did not store were between the stored ones.
         let is_earlier = |statement: &Statement| statement.position < ledger.vocabulary.first;
         let earlier = statements.iter().filter(|one| is_earlier(one)).count().max(1);
         let said_for_each = 1.0 + LEFT_OUT * ledger.left_out.of("statements") as f32 / earlier as f32;
@@ -186,8 +188,9 @@ impl Selection<'_> {
     }
 }
 
-/// Fewest quotes of a message that consists of pasted text, and how many times as many as other statements they are.
+/// Fewest quotes of a message that consists of pasted text.
 const FEWEST_PASTED: usize = 6;
+/// Such a message has at least this many times as many quotes as other statements.
 const PASTED_TIMES: usize = 2;
 
 /// The positions of messages of people that consist of pasted text.
@@ -206,7 +209,8 @@ fn pasted(ledger: &Ledger) -> HashSet<u64, TextHashing> {
 /// The runs of eight bytes in some texts: one bit for each hash. Most statements begin with none of them.
 pub(super) struct Beginnings(Box<[u64]>);
 
-/// Bits of such a hash. A summary has some 50,000 runs, so a tenth of the other statements is looked for in vain.
+/// Number of bits of such a hash. A summary has some 50,000 runs, so a tenth of the other statements is searched for in
+/// vain.
 const RUN_BITS: u32 = 19;
 
 impl Beginnings {
@@ -257,7 +261,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
     // A short answer makes no sense without its question.
     let answered = next.is_some_and(|next| next.voice == Voice::Person && next.text.len() <= SHORT_ANSWER);
     let answer = if answered && statement.is_of_model() { 1.5 } else { 1.0 };
-    // What introduces a list or code says little without it unless it names something, and a pronoun needs its noun.
+    // An introduction to a list or code says little without it unless it names something, and a pronoun needs its noun.
     let alone = match statement.is_of_model() {
         true if statement.text.ends_with([':', '\u{ff1a}']) && !has_name(&statement.text) => INTRODUCTION,
         true if statement.number > 0 && begins_with_pronoun(&statement.text) => PRONOUN,
@@ -321,7 +325,7 @@ impl PartialEq for SharedVocabulary {
 }
 
 impl SharedVocabulary {
-    /// The vocabulary of statements, of which those from the position `first` on are new.
+    /// The vocabulary of statements. Those from the position `first` on are new.
     pub(super) fn since(first: u64) -> Self {
         Self { vocabulary: OnceLock::new(), first }
     }
@@ -361,7 +365,7 @@ impl Vocabulary {
             statements: Vec::with_capacity(statements.len()),
         };
         let mut names: Vec<bool> = Vec::with_capacity(terms);
-        // For each term, whether a person used it, and the last statement that had it.
+        // For each term, whether a person used it, and the last statement with it.
         let mut is_persons: Vec<bool> = Vec::with_capacity(new);
         let mut last: Vec<usize> = Vec::with_capacity(new);
         for (index, statement) in (1..).zip(statements) {
@@ -421,21 +425,21 @@ fn rarity(count: u32, all: usize) -> f32 {
     rarity.sqrt() * recurrence
 }
 
-/// Newest statements that tell what a conversation is about now: a quarter of all, but at least these.
+/// Fewest newest statements that show what a conversation is about now; otherwise a quarter of all.
 const FEWEST_NEWEST: usize = 8;
 /// Statements among them that must have a term before it belongs to the topic.
 const FEWEST_OF_TERM: u32 = 2;
 /// Most terms of a request that count, so that long requests do not win only because they are long.
 const MOST_TOPIC_TERMS: usize = 12;
-/// Part of a term's weight that counts in a request that is not the first to have it.
+/// Part of a term's weight that counts in a request if an earlier request already has the term.
 const KNOWN_TERM: f32 = 0.4;
 
-/// How much of what the newest statements are about each request, given by its position and its words, brought up.
+/// How much of the current topic each request introduced. A request is given by its position and its words.
 pub(crate) fn topic_scores(ledger: &Ledger, requests: &[(u64, String)]) -> Vec<f32> {
     let statements = &ledger.statements;
     let vocabulary = ledger.vocabulary.of(statements);
     let start = statements.len() - statements.len().min((statements.len() / 4).max(FEWEST_NEWEST));
-    // For each term, the statements that have it among the newest, its weight, and the first position.
+    // For each term, the number of newest statements with it, its weight, and its first position.
     let mut newest: Vec<(u32, f32, u64)> = vec![(0, 0.0, u64::MAX); vocabulary.counts.len()];
     for (index, statement) in statements.iter().enumerate() {
         for (term, weight) in vocabulary.terms_of(index) {

@@ -1,9 +1,10 @@
-//! Statements that a summary says word for word. They are stored as places in it instead of a second time.
+//! Statements that a summary contains word for word. They are stored as places in it instead of a second time.
 //!
-//! `"shown":{"hash":"…","bytes":12224,"groups":[[57,"person",0,["1a2b3c4d"],12034,118,2,70],…]}`: for consecutive
-//! statements of one message its position, the voice, the number of the first, and the entries; then the byte of the summary where the
-//! first begins and its bytes, and for each further one the bytes between the two and its own. The hash covers the
-//! `bytes` of the summary up to the end of the last of them.
+//! `"shown":{"hash":"…","bytes":12224,"groups":[[57,"person",0,["1a2b3c4d"],12034,118,2,70],…]}`: a group is a run of
+//! consecutive statements of one message. It has the position, the voice, the number of the first statement, and the
+//! entries; then the byte of the summary where the first one begins and its bytes; then, for each further one, the
+//! bytes between the two and its own. The hash covers the first `bytes` bytes of the summary, up to the end of the last
+//! of them.
 
 use std::collections::HashSet;
 
@@ -15,21 +16,21 @@ use super::{Sources, Statement, Voice};
 use crate::entry::EntryId;
 use crate::json::Json;
 
-/// Most bytes of all statements that are read. Places may name the same part of a summary again and again.
+/// Most bytes of all statements that are read. Many places may name the same part of a summary.
 const MOST_BYTES_OF_ALL: usize = 4 * 1024 * 1024;
-/// Most bytes of a statement that is read: a UTF-16 unit has at most three.
+/// Longest statement that is read, in bytes: a UTF-16 unit has at most three.
 const MOST_BYTES: usize = 3 * LONGEST;
 /// Bytes for the names of the members and the hash.
 const FRAME: usize = 64;
 
-/// The statements that a summary says.
+/// The statements that a summary contains.
 #[derive(Debug, Default)]
 pub(super) struct Shown<'a> {
     /// The member, with a comma before it; empty if there are none.
     pub(super) member: String,
     /// Their number.
     pub(super) count: usize,
-    /// The summary, unless some of the statements that it says have no room as places.
+    /// The summary, unless there was no room for all of the places.
     pub(super) summary: Option<&'a str>,
 }
 
@@ -44,7 +45,7 @@ impl Place<'_> {
         self.start + self.statement.text.len()
     }
 
-    /// Whether `next` is the next statement of the message and stands behind this one.
+    /// Whether `next` is the next statement of the message and comes after this one in the summary.
     fn precedes(&self, next: &Self) -> bool {
         let (one, other) = (self.statement, next.statement);
         let is_next = one.position == other.position && one.voice == other.voice && one.number + 1 == other.number;
@@ -53,7 +54,7 @@ impl Place<'_> {
 }
 
 impl<'a> Shown<'a> {
-    /// Those of `statements` that `summary` says, in at most `max_bytes` bytes, the newest first.
+    /// Those of `statements` that `summary` contains, in at most `max_bytes` bytes, the newest first.
     pub(super) fn of(statements: &[Statement], summary: &'a str, max_bytes: usize) -> Self {
         let places = places(statements, summary);
         let (mut groups, mut bytes, mut count, mut end) = (Vec::new(), FRAME, 0, 0);
@@ -78,14 +79,14 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Where `summary` says the statements, in their order. Of several with the same words, the newest counts.
+/// Where `summary` contains the statements, in order. Of several with the same words, the newest counts.
 fn places<'a>(statements: &'a [Statement], summary: &str) -> Vec<Place<'a>> {
     let beginnings = Beginnings::in_texts(&[summary]);
     let mut seen = HashSet::new();
     let mut newest: Vec<&Statement> = statements.iter().rev().collect();
     newest.retain(|statement| beginnings.may_have(&statement.text) && seen.insert(statement.text.as_str()));
     newest.reverse();
-    // Most of those that begin like a part of the summary are not in it. One search rules them out.
+    // Most statements that begin like a part of the summary are not in it. One search rules them out.
     let patterns = newest.iter().map(|statement| Pattern { text: &statement.text, is_word: false }).collect();
     let mut finder = Finder::new(patterns);
     finder.search(summary);
@@ -93,7 +94,7 @@ fn places<'a>(statements: &'a [Statement], summary: &str) -> Vec<Place<'a>> {
         newest.into_iter().zip(finder.found()).filter(|(statement, is_said)| *is_said && !statement.text.is_empty());
     let mut from = 0;
     let place = |(statement, _): (&'a Statement, bool)| {
-        // Statements stand in the order of the conversation, except in the first sections.
+        // Statements are in the order of the conversation, except in the first sections.
         let text = statement.text.as_bytes();
         let behind = memchr::memmem::find(&summary.as_bytes()[from..], text).map(|at| from + at);
         from = behind.map_or(from, |start| start + text.len());
@@ -128,7 +129,7 @@ pub(super) fn read(shown: &Json<'_>, summary: &str) -> Option<Vec<Statement>> {
     let Json::Array(groups) = shown.get("groups")? else { return None };
     let (mut statements, mut room) = (Vec::new(), MOST_BYTES_OF_ALL);
     for group in groups {
-        // A place outside of the summary, or of more than a statement, ends its group.
+        // A place outside the summary, or longer than a statement, ends its group.
         let _ = read_group(group, summary, &mut room, &mut statements);
     }
     Some(statements)
@@ -150,7 +151,7 @@ fn read_group(group: &Json<'_>, summary: &str, room: &mut usize, statements: &mu
         let start = end.checked_add(number(&place[0])?)?;
         end = start.checked_add(number(&place[1])?)?;
         let text = summary.get(start..end).filter(|text| (1..=MOST_BYTES).contains(&text.len()))?.to_owned();
-        // The record of a statement takes room, too.
+        // The record of a statement also takes room.
         *room = room.checked_sub(text.len() + size_of::<Statement>())?;
         statements.push(Statement { voice, text, number: own, position, sources: entries.clone() });
     }

@@ -1,5 +1,5 @@
-//! Commands of a person to the agent, such as `/review`, and the prompts that the agent sends for them in the name of the
-//! person. A prompt is told by its command and its title; its sentences are not the person's.
+//! Commands of a person to the agent, such as `/review`, and the prompts that the agent sends for them in the name of
+//! the person. A prompt is shown as its command and its title; its sentences are not the person's.
 
 use super::commands::is_program;
 use super::notes::SourcePosition;
@@ -11,39 +11,43 @@ use crate::text::utf16_len;
 
 /// Commands to the interface of an agent, which ask the model for nothing.
 const INTERFACE: &[&str] = listed!(HARNESSES, "slash: interface commands");
-/// The same as they are typed.
+/// More of them, as a person types them.
 const TYPED: &[&str] = listed!(HARNESSES, "slash: typed interface commands");
 /// Those that begin a new conversation.
 pub(crate) const RESETS: &[&str] = listed!(HARNESSES, "slash: resets");
-/// Most words of such a command that stands in a message as it was typed.
+/// Most words of such a command in a message that a person typed.
 const INTERFACE_WORDS: usize = 2;
-/// Commands about the files of a conversation and those with a command line, which may be requests in other agents.
+/// Commands about the files of a conversation, which may be requests in other agents.
 const OF_FILES: &[&str] = listed!(HARNESSES, "slash: commands of files");
+/// Commands with a command line.
 const THAT_RUN: &[&str] = listed!(HARNESSES, "slash: commands that run");
-/// Most words in letters alone behind the program of such a command line. A sentence has more.
+/// Most plain words after the program of such a command line. A sentence has more.
 const MOST_PLAIN: usize = 2;
 /// Commands before a request that say in which mode the model answers it.
 const MODES: &[&str] = listed!(HARNESSES, "slash: modes");
 /// Beginnings of results of calls that start a skill.
 const SKILL_STARTS: &[&str] = listed!(HARNESSES, "slash: skill starts");
-/// Texts before and behind the prompt of a command within a message.
+/// Texts before the prompt of a command within a message.
 const BEFORE_PROMPTS: &[&str] = listed!(HARNESSES, "slash: before prompts");
+/// Texts after such a prompt.
 const BEHIND_PROMPTS: &[&str] = listed!(HARNESSES, "slash: behind prompts");
 /// The element in which an agent sends the name of a command.
 const COMMAND_ELEMENT: &str = "<command-name>";
-/// Fewest UTF-16 units and lines of a prompt that no heading begins.
+/// Fewest UTF-16 units of a prompt without a heading.
 const SHORTEST_PROMPT: usize = 200;
+/// Fewest lines of such a prompt.
 const FEWEST_LINES: usize = 3;
-/// Most UTF-16 units of a command and of the title of its prompt.
+/// Longest command, in UTF-16 units.
 const LONGEST_COMMAND: usize = 90;
+/// Longest title of a prompt, in UTF-16 units.
 const LONGEST_TITLE: usize = 56;
 
-/// What the next message may be the prompt of.
+/// The source of the prompt that the next message may be.
 #[derive(Debug, Clone)]
 pub(super) enum Expected<'a> {
-    /// The prompt of a command, which was sent at a place.
+    /// A command, and where it was sent.
     OfCommand(String, SourcePosition<'a>),
-    /// The prompt of a skill that the model started, or of a command that was read before.
+    /// A skill that the model started, or a command that was already read.
     OfSkill,
 }
 
@@ -51,16 +55,16 @@ pub(super) enum Expected<'a> {
 pub(super) fn sent_command(message: &str, words: &str) -> Option<String> {
     let is_command = message.trim_start().starts_with("<command-") && message.contains(COMMAND_ELEMENT);
     let words = words.trim();
-    // Some versions send the name without its mark.
+    // Some versions send the name without its slash.
     (is_command && !words.is_empty()).then(|| format!("/{}", words.trim_start_matches('/')))
 }
 
-/// Whether a command is one to the interface.
+/// Whether a command is for the interface.
 pub(super) fn is_of_interface(command: &str) -> bool {
     name_of(command).is_some_and(|name| INTERFACE.contains(&name))
 }
 
-/// The same for a message as it was typed, which may go on with a request.
+/// The same for a message that a person typed, which may continue with a request.
 pub(super) fn is_typed_for_interface(words: &str) -> bool {
     let words = words.trim();
     let Some(name) = name_of(words) else { return false };
@@ -69,7 +73,7 @@ pub(super) fn is_typed_for_interface(words: &str) -> bool {
     if INTERFACE.contains(&name) || TYPED.contains(&name) {
         return count < INTERFACE_WORDS || arguments.all(is_argument);
     }
-    // A name with a prompt or in other agents may be a request.
+    // A name with a prompt may be a request, also in other agents.
     if words.contains('\n') || words.ends_with('?') {
         return false;
     }
@@ -149,8 +153,8 @@ pub(super) fn with_title(command: &str, prompt: &str) -> String {
     }
 }
 
-/// The words of a message in which the prompt of a command stands: what is before and behind the prompt, with its title.
-/// `None` for other messages. Also says whether it is only a command.
+/// The words before and after the prompt of a command in a message, with the title of the prompt, and whether they are
+/// only a command. `None` if the message has no such prompt.
 pub(super) fn without_prompt(words: &str) -> Option<(String, bool)> {
     let (start, mark) = BEFORE_PROMPTS.iter().filter_map(|mark| Some((words.find(mark)?, mark))).min()?;
     let is_line = start == 0 || words[..start].trim_end_matches([' ', '\t']).ends_with('\n');

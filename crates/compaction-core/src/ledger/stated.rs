@@ -1,5 +1,5 @@
-//! Stated choices: sentences that make a choice without a word such as `decided`. The model says what it does and what
-//! it does not, why, or that it is for now; a person says what to stay with or to change to.
+//! Stated choices: sentences that make a choice without a word such as `decided`. The model says what it does and does
+//! not do, why, or that it is temporary; a person says what to keep or what to change to.
 
 use std::sync::LazyLock;
 
@@ -14,73 +14,77 @@ use super::text::{WordList, has_piece, normalised, word_list};
 use crate::phrases::SPACED;
 use crate::text::utf16_len;
 
-/// Words that begin a clause of the one who chooses.
+/// Words that begin a clause about the one who chooses.
 static AGENTS: WordList = word_list!(SPACED, "stated: agents");
-/// Those of them by which it tells what is being done.
+/// Those of [`AGENTS`] that say what is being done.
 static DOING: WordList = word_list!(SPACED, "stated: doing");
-/// Words between such a word and its verb, and the most of them.
+/// Words between such a word and its verb.
 static FILLERS: WordList = word_list!(SPACED, "stated: fillers");
+/// Most of them in a row.
 const MOST_FILLERS: usize = 4;
-/// Verbs of choices as they stand behind them, and as they begin a report or a plan.
+/// Verbs of choosing after such words.
 static VERBS: WordList = word_list!(SPACED, "stated: verbs");
+/// The same verbs at the beginning of a report or a plan.
 static REPORTING: WordList = word_list!(SPACED, "stated: reporting");
-/// The same as they describe what is there. They tell a choice only with a reason and with what was not chosen.
+/// Forms of these verbs that describe something. They state a choice only with a reason and an alternative.
 static DESCRIBING: WordList = word_list!(SPACED, "stated: describing");
-/// Verbs that are a choice by themselves.
+/// Verbs that state a choice by themselves.
 static CHOSEN: WordList = word_list!(SPACED, "stated: chosen");
-/// Phrases with the verb and the one who chooses, as other languages have them.
+/// Phrases with both the verb and the one who chooses, in other languages.
 static FORMS: WordList = word_list!("stated: forms");
-/// Words for the one way that is taken among several.
+/// Words that single out one of several ways.
 static WAYS: WordList = word_list!(SPACED, "stated: ways");
-/// Words before what was not chosen.
+/// Words before an alternative that was not chosen.
 static ALTERNATIVES: WordList = word_list!("stated: alternatives");
 /// Words before a reason.
 static REASONS: WordList = word_list!("stated: reasons");
-/// Words of a choice that does not hold for long.
+/// Words of a temporary choice.
 static PROVISIONAL: WordList = word_list!("stated: provisional");
 /// Objects that do not say what was chosen.
 static POINTING: WordList = word_list!(SPACED, "stated: pointing");
-/// Words before the one who chooses by which a sentence tells what others say.
+/// Words that attribute the choice to somebody else.
 static ATTRIBUTING: WordList = word_list!(SPACED, "stated: attributing");
 /// First words of conditions.
 static CONDITIONS: WordList = word_list!(SPACED, "stated: conditions");
-/// Words by which a person chooses nothing.
+/// Words that show that a person leaves the choice open.
 static OPEN: WordList = word_list!(SPACED, "stated: open");
-/// Words with which a sentence tells a problem.
+/// Words that report a problem.
 static PROBLEMS: WordList = word_list!(SPACED, "stated: problems");
 /// Phrases of a person who chooses.
 static OF_PERSON: WordList = word_list!("stated: of a person");
-/// First words of questions, also of those without a mark.
+/// First words of questions, including those without a question mark.
 static ASKING: WordList = word_list!(SPACED, "stated: asking");
-/// Phrases that choose only if the sentence quotes or names what.
+/// Phrases that state a choice only if the sentence quotes or names it.
 static WITH_NAME: WordList = word_list!(SPACED, "stated: of a person with a name");
 
-/// Finds a piece of each phrase with which such a sentence gives a reason or an alternative. Most sentences have none.
+/// Finds a part of each phrase that gives a reason or an alternative. Most sentences have none.
 pub(super) static MARKS: LazyLock<Phrases> = LazyLock::new(|| {
     let spaced = [&ALTERNATIVES, &REASONS, &PROVISIONAL, &CHOSEN, &WAYS].into_iter().flat_map(|list| list.words);
     Phrases::of(spaced.chain(ALTERNATIVES.pieces).chain(REASONS.pieces).copied())
 });
 
-/// Whether a choice does not hold for long.
+/// Whether a choice is temporary.
 pub(crate) fn is_provisional(choice: &str) -> bool {
     PROVISIONAL.is_said(choice)
 }
 
-/// Fewest words of such a sentence, and characters in a language without spaces between words.
+/// Fewest words of such a sentence.
 const FEWEST_WORDS: usize = 5;
+/// Fewest characters of one in a language without spaces between words.
 const FEWEST_CHARACTERS: usize = 12;
-/// Fewest words of a choice of a person, and its most UTF-16 units.
+/// Fewest words of a choice of a person.
 const FEWEST_OF_PERSON: usize = 3;
+/// Longest choice of a person, in UTF-16 units.
 const LONGEST_OF_PERSON: usize = 240;
 
-/// Where a sentence of the model stands.
+/// Where a sentence of the model is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
-    /// Between calls of tools, where most sentences tell the next step, think aloud or judge a result.
+    /// Between calls of tools, where most sentences announce the next step, think aloud or judge a result.
     Working,
-    /// At the end of a turn, where advice is no choice.
+    /// At the end of a turn, where advice is not a choice.
     Final,
-    /// In the message of a commit, which is written as an order.
+    /// In a commit message, which is written as an order.
     Commit,
 }
 
@@ -114,12 +118,12 @@ pub(super) fn stated(sentence: &str, told: Told) -> Option<Choice> {
     let is_marked = match made {
         Made::Chosen => true,
         Made::Way => !is_final && has_name(sentence),
-        // The reason tells a choice from the next step and from what is thought aloud.
+        // A reason distinguishes a choice from the next step and from thinking aloud.
         Made::Announced | Made::Doing if told == Told::Working => has_reason && has_alternative,
         Made::Done if told == Told::Working => has_reason && (has_alternative || has_name(sentence)),
         Made::Announced => is_provisional,
         Made::Described => has_reason && has_alternative,
-        // A reason alone stands in many sentences about how something works.
+        // Many sentences about how something works also give a reason.
         Made::Done | Made::Doing => has_alternative || is_provisional || has_reason && has_name(sentence),
     };
     if !is_marked {
@@ -137,17 +141,17 @@ enum Made {
     Chosen,
     /// By naming the way.
     Way,
-    /// By telling what is done.
+    /// By saying what was done.
     Done,
-    /// By describing what is there, as reports do of what they read, too.
+    /// By describing something, which reports about existing code also do.
     Described,
-    /// By telling what is about to be done, as nearly every step is told.
+    /// By saying what will be done, like nearly every announcement of a step.
     Announced,
-    /// By telling what is being done.
+    /// By saying what is being done.
     Doing,
 }
 
-/// Whether somebody who chooses stands before a verb of choosing. `words` are normalised.
+/// Whether someone who chooses comes before a verb of choosing. `words` are normalised.
 pub(super) fn chooses(words: &str) -> bool {
     let all: Vec<&str> = words.split_whitespace().collect();
     let is_doing = |at: usize| at.checked_sub(1).is_some_and(|before| DOING.has(all[before]));
@@ -166,9 +170,9 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
     if WAYS.is_in(normal) {
         return Some(Made::Way);
     }
-    // What is told before the verb as a problem is what the sentence is about.
+    // A problem or another speaker before the verb is the subject of the sentence.
     let is_plain = |end: usize| !words[..end].iter().any(|word| PROBLEMS.has(word) || ATTRIBUTING.has(word));
-    // What stands before the verb may be what the object points to.
+    // The object may refer to an alternative named before the verb.
     let is_named = ALTERNATIVES.starts(normal);
     let has_object = |verb: usize| words.get(verb + 1).is_some_and(|object| is_named || !POINTING.has(object));
     let first = words.first()?;
@@ -178,7 +182,7 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
     if DESCRIBING.has(first) {
         return Some(Made::Described);
     }
-    // As an order it is also how options are listed.
+    // Options are also listed as orders.
     if !is_final && VERBS.has(first) && has_object(0) && ALTERNATIVES.is_in(normal) {
         return Some(Made::Done);
     }
@@ -193,7 +197,7 @@ fn made(words: &[&str], normal: &str, is_final: bool) -> Option<Made> {
     FORMS.is_in(normal).then_some(Made::Done)
 }
 
-/// The places of those who choose and of the verbs of choosing behind them.
+/// The positions of those who choose and of the verbs of choosing after them.
 fn verbs_of_agents<'w>(words: &'w [&'w str]) -> impl Iterator<Item = (usize, usize)> + 'w {
     words.iter().enumerate().filter(|(_, word)| AGENTS.has(word)).filter_map(|(at, _)| {
         let behind = words[at + 1..].iter().take(MOST_FILLERS + 1);
@@ -203,12 +207,12 @@ fn verbs_of_agents<'w>(words: &'w [&'w str]) -> impl Iterator<Item = (usize, usi
     })
 }
 
-/// The choices in the message of a commit that a command makes. The first line says what was done.
+/// The choices in the message of a commit command. The first line says what was done.
 pub(super) fn choices_of_commit(command: &str) -> Vec<String> {
     let Some(at) = COMMIT.find(command.as_bytes()) else { return Vec::new() };
     let end = command.floor_char_boundary((at + LONGEST_MESSAGE).min(command.len()));
     let body = command[at..end].split_once('\n').map_or("", |(_, body)| body);
-    // The lines of a paragraph are cut at a width.
+    // The lines of a paragraph are wrapped.
     let paragraphs = body.split("\n\n").flat_map(|paragraph| paragraph.split("\n- "));
     let joined: Vec<String> = paragraphs.map(|paragraph| paragraph.replace('\n', " ")).collect();
     let sentences = joined.iter().flat_map(|paragraph| sentences(paragraph));
@@ -220,10 +224,11 @@ pub(super) fn choices_of_commit(command: &str) -> Vec<String> {
         .collect()
 }
 
-/// Finds the commands whose messages are read.
+/// Finds commands that have such a message.
 static COMMIT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("git commit "));
-/// Most bytes of the message of a commit, and most choices in it.
+/// Longest commit message, in bytes.
 const LONGEST_MESSAGE: usize = 4096;
+/// Most choices in a commit message.
 const MOST_OF_COMMIT: usize = 4;
 
 /// Whether a sentence of a person chooses something.
@@ -247,13 +252,13 @@ pub(super) fn is_choice_of_person(sentence: &str) -> bool {
         && words.split_whitespace().filter(is_telling).count() > FEWEST_OF_PERSON
 }
 
-/// A sentence behind the command, such as `/ask`, with which it begins.
+/// A sentence without the command at its beginning, such as `/ask`.
 fn without_command(sentence: &str) -> &str {
     let behind = sentence.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
     behind.map_or(sentence, |(_, rest)| rest.trim_start())
 }
 
-/// Whether the item of a decision names the way that seemed the simplest one.
+/// Whether the item of a decision names the solution that seemed simplest.
 pub(super) fn is_way(item: &str) -> bool {
     WAYS.is_in(&normalised(item))
 }
@@ -303,7 +308,7 @@ mod tests {
             ("When I use `foo` instead of `bar`, the test stays green.", false),
             ("The docs say we use `tokio` instead of `async-std`.", false),
             ("In the old code we keep the list in `a.rs` because the page needs it.", false),
-            // What is told between calls is the next step or thought aloud.
+            // Sentences between calls announce the next step or think aloud.
             ("For now, let me simplify and just store the limit directly.", false),
             ("I'm using the last hour to add the `seed` scripts instead of new pages.", false),
             ("One last polish: I'm making the `/export` route serve real rows instead of a sample.", false),

@@ -16,11 +16,11 @@ use super::text::{as_line, clip_middle, count, lines, may_be_unspaced, trim, tri
 use crate::phrases::{SPACED, listed};
 use crate::text::{prefix_utf16, utf16_len};
 
-/// UTF-16 units of the longest statement.
+/// Longest statement, in UTF-16 units.
 pub(super) const LONGEST: usize = 420;
-/// UTF-16 units of the longest message of a person that becomes one statement.
+/// Longest message of a person that becomes one statement, in UTF-16 units.
 const LONGEST_MESSAGE: usize = 420;
-/// Most UTF-16 units of quoted code.
+/// Longest quote of code, in UTF-16 units.
 const LONGEST_QUOTE: usize = 240;
 /// Bytes at each end of long code that are read for a quote.
 const CODE_BYTES: usize = 512;
@@ -29,10 +29,11 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Most statements of one message.
 pub(super) const MOST_OF_ONE: usize = 160;
 
-/// Fewest marks of code in a line of code, and most of one word that count.
+/// Fewest marks of code in a line of code.
 const FEWEST_MARKS: usize = 2;
+/// Most marks of one word that count.
 const MOST_MARKS: usize = 3;
-/// Bytes of the longest word of prose.
+/// Longest word of prose, in bytes.
 const LONGEST_WORD: usize = 48;
 
 stored_by_name! {
@@ -45,7 +46,7 @@ stored_by_name! {
         Report = "report",
         /// The model said it during its work.
         Remark = "remark",
-        /// The model announced what it would do, or claimed what turned out to be untrue.
+        /// The model announced what it would do, or made a claim that turned out to be untrue.
         Announcement = "announcement",
         /// It comes from a call or its result.
         Action = "deed",
@@ -69,7 +70,7 @@ pub struct Statement {
     pub number: u64,
     /// Position of the message.
     pub position: u64,
-    /// The entry that holds it.
+    /// The entry that contains it.
     pub sources: Sources,
 }
 
@@ -84,7 +85,7 @@ impl Statement {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Statements {
     list: Vec<Statement>,
-    /// Where the statements of the model's newest message begin.
+    /// Index of the first statement of the model's newest message.
     newest: usize,
     bytes: usize,
 }
@@ -96,7 +97,7 @@ impl Statements {
         self.newest = self.list.len();
     }
 
-    /// Adds what a person said. `pasted` has the ranges of what is quoted in it, in order.
+    /// Adds what a person said. `pasted` has the ranges that are quoted text, in order.
     pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str, pasted: Vec<Range<usize>>) {
         self.end_turn();
         let line = as_line(text);
@@ -117,12 +118,12 @@ impl Statements {
         self.add_parts(place, parts(&text[at..]), (&[], number), voice);
     }
 
-    /// Adds a text that nobody of the conversation wrote.
+    /// Adds a text that no participant of the conversation wrote.
     pub(super) fn add_quoted(&mut self, place: SourcePosition<'_>, text: &str) {
         self.add_parts(place, parts(text), (&[], 0), |_| Voice::Quote);
     }
 
-    /// Adds an answer of the model. `frames` has what stands before each of its parts.
+    /// Adds an answer of the model. `frames` has the words to put before each of its parts.
     pub(super) fn add_model(
         &mut self,
         place: SourcePosition<'_>,
@@ -148,8 +149,8 @@ impl Statements {
         }
     }
 
-    /// Records that the messages from `first` to `last` claim what a person found to be untrue. `is_claim` says of a
-    /// sentence whether it claims anything.
+    /// Records that a person found claims in the messages from `first` to `last` to be untrue. `is_claim` says whether
+    /// a sentence makes a claim.
     pub(super) fn refute(&mut self, (first, last): (u64, u64), is_claim: impl Fn(&str) -> bool) {
         let start = self.list.partition_point(|one| one.position < first);
         for one in self.list[start..].iter_mut().take_while(|one| one.position <= last) {
@@ -159,7 +160,7 @@ impl Statements {
         }
     }
 
-    /// Takes away lines of a call at `position` whose work was never done.
+    /// Removes lines of a call at `position` whose work was never done.
     pub(super) fn take_back(&mut self, position: u64, lines: &[String]) {
         let start = self.list.partition_point(|one| one.position < position);
         if self.list.len() - start > MOST_COMPARED {
@@ -175,7 +176,7 @@ impl Statements {
         self.list.extend(kept);
     }
 
-    /// Makes the last message of the model before a person speaks a report.
+    /// Turns the last message of the model before a person speaks into a report.
     fn end_turn(&mut self) {
         for statement in self.list.iter_mut().skip(self.newest).filter(|statement| statement.voice == Voice::Remark) {
             statement.voice = Voice::Report;
@@ -183,7 +184,7 @@ impl Statements {
         self.newest = self.list.len();
     }
 
-    /// Adds the parts of a message, whose statements are counted on from a number. Returns the next one.
+    /// Adds the parts of a message. `number` is that of the first statement; returns the next one.
     fn add_parts<'a>(
         &mut self,
         place: SourcePosition<'_>,
@@ -199,7 +200,7 @@ impl Statements {
                         line = Cow::Owned(without_bold(&line).into_owned());
                     }
                     match (voice(&line), part) {
-                        // A heading says what follows and little by itself.
+                        // A heading introduces what follows and says little by itself.
                         (Voice::Report | Voice::Remark, Part::Heading(_)) => (Voice::Announcement, line),
                         (voice, _) => (voice, line),
                     }
@@ -228,7 +229,7 @@ impl Statements {
 
     fn push(&mut self, voice: Voice, text: String, number: u64, place: SourcePosition<'_>) {
         self.bytes += text.len();
-        // A conversation with this much text is summarised from its end.
+        // A conversation with so much text is summarised from its end.
         if self.bytes > MOST_BYTES {
             let half = self.list.len() / 2;
             self.bytes -= self.list.drain(..half).map(|statement| statement.text.len()).sum::<usize>();
@@ -274,13 +275,13 @@ fn pieces(line: &str) -> Vec<String> {
     pieces
 }
 
-/// Most statements since a call whose lines are taken back.
+/// Most statements that are searched for the removed lines of a call.
 const MOST_COMPARED: usize = 512;
 /// Marks that end a sentence in any position.
 const WIDE_ENDS: [&str; 6] = ["\u{3002}", "\u{ff01}", "\u{ff1f}", "\u{ff61}", "\u{61f}", "\u{964}"];
 /// Closing marks that may follow them.
 const CLOSERS: [char; 7] = ['\u{300d}', '\u{300f}', '\u{201d}', '\u{2019}', '\u{ff09}', ')', '"'];
-/// Abbreviations that end no sentence.
+/// Abbreviations that do not end a sentence.
 const ABBREVIATIONS: &[&str] = listed!(SPACED, "statements: abbreviations");
 /// Abbreviations of titles, which are written with a capital.
 const TITLES: &[&str] = &["Mr", "Mrs", "Ms", "Dr", "Prof", "Sr", "Sra", "Mme"];
@@ -288,9 +289,9 @@ const TITLES: &[&str] = &["Mr", "Mrs", "Ms", "Dr", "Prof", "Sr", "Sra", "Mme"];
 const LAST_ABBREVIATIONS: &[&str] = listed!(SPACED, "statements: last abbreviations");
 /// Words that are abbreviations only before a number.
 const BEFORE_NUMBERS: &[&str] = listed!(SPACED, "statements: before numbers");
-/// Bytes of the longest line that is a heading because of its colon.
+/// Longest line that is a heading because of its colon, in bytes.
 const LONGEST_TITLE: usize = 40;
-/// Bytes of the longest abbreviation.
+/// Longest abbreviation, in bytes.
 const LONGEST_ABBREVIATION: usize = 12;
 
 /// The sentences of `text`, without code between fences, headings and list markers.
@@ -362,7 +363,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Whether a line whose text is `text` is a heading: marked as one, or short, with a colon at its end.
+/// Whether a line is a heading: marked as one, or short, with a colon at its end. `text` is the line without its marks.
 fn is_heading(line: &str, text: &str) -> bool {
     let ends_with_colon = || text.trim_end_matches('*').ends_with([':', '\u{ff1a}']);
     !text.is_empty() && (trim_start(line).starts_with('#') || text.len() <= LONGEST_TITLE && ends_with_colon())
@@ -390,7 +391,7 @@ pub(crate) fn is_prose(sentence: &str) -> bool {
 
 /// Whether each word has at most [`LONGEST_WORD`] bytes.
 fn has_short_words(sentence: &str) -> bool {
-    // Most sentences have a space among so many bytes, from wherever they are counted.
+    // Most sentences have a space within this many bytes of any place.
     let bytes = sentence.as_bytes();
     let mut at = 0;
     while bytes.len() - at > LONGEST_WORD {
@@ -402,7 +403,7 @@ fn has_short_words(sentence: &str) -> bool {
     true
 }
 
-/// As [`char::is_alphabetic`] for characters outside of ASCII, but faster for the most frequent ones.
+/// As [`char::is_alphabetic`] for characters outside ASCII, but faster for the most common ones.
 fn is_alphabetic(character: char) -> bool {
     match character {
         '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{24F}' | '\u{4E00}'..='\u{9FFF}' => true,
@@ -411,9 +412,9 @@ fn is_alphabetic(character: char) -> bool {
     }
 }
 
-/// Whether a sentence of a model is a line of code that stands outside of any fence. Code between
-/// backticks belongs to the sentence around it. Words that stand without spaces between them cannot be
-/// counted, so a sentence that has any is none.
+/// Whether a sentence of a model is a line of code outside any fence. Code between backticks belongs to the sentence
+/// around it. Words cannot be counted in scripts without spaces between them, so a sentence with such characters is not
+/// code.
 fn is_code(sentence: &str) -> bool {
     // Most sentences have too few marks.
     let is_mark = |byte: u8| matches!(byte, b'=' | b'{' | b'}' | b'_' | b';' | b'(' | b'[');
@@ -461,7 +462,7 @@ pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The lines of `text` up to a fence, and those behind it.
+/// The lines of `text` up to a fence, and those after it.
 fn code(text: &str) -> (&str, &str) {
     let bytes = text.as_bytes();
     for fence in memchr::memmem::find_iter(bytes, "```") {
@@ -483,7 +484,7 @@ fn is_fence(line: &str) -> bool {
 pub(crate) fn without_marker(line: &str) -> &str {
     let line = trim(line);
     let marks = line.bytes().take_while(|byte| matches!(byte, b'#' | b'>' | b'*' | b'-' | b'+' | b' ')).count();
-    // A glob or the name of an argument may begin with the last of them.
+    // A glob or the name of an argument may begin with the last of these marks.
     let is_name = |rest: &str| rest.starts_with(|one: char| one.is_ascii_lowercase() || matches!(one, '/' | '_'));
     let marks = if line[..marks].ends_with("**") && is_name(&line[marks..]) { marks - 2 } else { marks };
     let line = &line[marks..];

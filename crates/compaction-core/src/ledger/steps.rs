@@ -19,29 +19,30 @@ use crate::tools::{Plan, PlanItem, PlanStatus};
 static LEFT: WordList = word_list!("steps: left");
 /// The same in other languages.
 static LEFT_ELSEWHERE: WordList = word_list!(SPACED, "steps: left elsewhere");
-/// Phrases of steps that are the person's.
+/// Phrases of steps for the person.
 static OF_PERSON: WordList = word_list!("steps: of the person");
-/// Words behind `next` where it tells of a step.
+/// Words after `next` if it introduces a step.
 static NEXT_WHAT: WordList = word_list!(SPACED, "steps: next what");
-/// Words behind `next` at the beginning of a sentence where it does not.
+/// Words after `next` at the beginning of a sentence if it does not.
 static NEXT_OTHER: WordList = word_list!(SPACED, "steps: next other");
 /// Beginnings of sentences that announce an action.
 static ANNOUNCED: WordList = word_list!(SPACED, "steps: announced");
-/// Words of sentences that announce an action, or that tell what would have to be done in some case.
+/// Words of sentences that announce an action, or that say what would have to be done in some case.
 static NOT_LEFT: WordList = word_list!(SPACED, "steps: not left");
-/// Words with which a report of work begins: `Updated the list of next steps`.
+/// Words at the beginning of a report of work: `Updated the list of next steps`.
 static REPORTING: WordList = word_list!(SPACED, "steps: reporting");
-/// Fewest bytes of a name in a step that calls are searched for, and most names of one step.
+/// Shortest name in a step that is searched for in calls, in bytes.
 const SHORTEST_NAME: usize = 3;
+/// Most names of one step.
 const MOST_NAMES: usize = 8;
-/// Marks that strings in data write for others.
+/// Escapes in strings of data.
 const ESCAPES: [&str; 3] = ["\\n", "\\r", "\\u"];
 /// Beginnings of the line above a list of steps.
 static TITLES: WordList = word_list!(EVERY, "steps: titles");
 
 /// Phrases that make a line with a colon at its end a title, wherever they are in it.
 static PHRASES: WordList = word_list!(SPACED, "steps: phrases");
-/// UTF-16 units of the longest title.
+/// Longest title, in UTF-16 units.
 const LONGEST_TITLE: usize = 100;
 
 /// Words of the line above a numbered list of what the model is about to do.
@@ -49,7 +50,7 @@ static LEADING: WordList = word_list!("steps: leading");
 /// Fewest and most items of such a list.
 const LISTED: std::ops::RangeInclusive<usize> = 3..=12;
 
-/// Most words of a plain line above a list that is its title.
+/// Most words of an unmarked line that is the title of the list below it.
 const MOST_TITLE_WORDS: usize = 5;
 
 /// The remaining work in an answer: open check boxes, lists under a line such as `Next steps:`, and
@@ -70,10 +71,10 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
             steps.push(text);
             is_headed = false;
         } else if is_headed && is_above_list() && text.ends_with([':', '\u{ff1a}']) {
-            // A sentence may lead from the heading to the list.
+            // A sentence may come between the heading and the list.
         } else if !text.is_empty() {
             in_list = false;
-            // A heading names what follows and is no step.
+            // A heading names what follows and is not a step.
             let is_heading = line.trim_start().starts_with('#') || is_bold(line, text);
             let sentences = sentences(if is_heading { "" } else { line });
             steps.extend(sentences.filter(|sentence| names_work(sentence)));
@@ -82,25 +83,25 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
     steps
 }
 
-/// Whether a step is what the person was told to do.
+/// Whether a step is an instruction to the person.
 pub(crate) fn is_of_person(step: &str) -> bool {
     instructs(step) || addresses(step)
 }
 
-/// Whether a step says, in words to the person, what they have to do.
+/// Whether a step tells the person what they have to do.
 pub(crate) fn addresses(step: &str) -> bool {
     OF_PERSON.is_said(step)
 }
 
-/// What a sentence names that a call may have: text in backticks, paths and names of files.
+/// Names in a sentence that a call may contain: text in backticks, paths and names of files.
 pub(crate) fn names_in(sentence: &str) -> impl Iterator<Item = &str> {
     let words = sentence.split_whitespace().map(|word| word.trim_matches(is_mark));
     let paths = words.filter(|word| ending(word).is_some() || word.contains('/'));
     quoted(sentence).chain(paths).filter(|name| name.len() >= SHORTEST_NAME)
 }
 
-/// Whether a step of an answer was done by the edits behind it: they change the file that it names, or the code that the
-/// answer shows has the name.
+/// Whether later edits did a step of an answer: they change the file that the step names, or the code in the answer
+/// contains the name.
 pub(super) fn is_applied(step: &str, answer: &str, changed: &[&str]) -> bool {
     let is_file = |name: &str| changed.iter().any(|path| is_named(path, name));
     let is_shown = |name: &str| {
@@ -113,8 +114,8 @@ pub(super) fn is_applied(step: &str, answer: &str, changed: &[&str]) -> bool {
     !changed.is_empty() && names_in(step).take(MOST_NAMES).any(|name| is_file(name) || is_shown(name))
 }
 
-/// The last numbered list of an answer that says what the model is about to do, by the line above it; empty if there is
-/// none.
+/// The last numbered list of an answer that says what the model is about to do, according to the line above it; empty
+/// if there is none.
 pub(super) fn listed_steps(answer: &str) -> Vec<String> {
     let is_third = |at: usize| matches!(answer.as_bytes().get(at + 1), Some(b'.' | b')'));
     if !memchr::memchr_iter(b'3', answer.as_bytes()).any(is_third) {
@@ -127,7 +128,7 @@ pub(super) fn listed_steps(answer: &str) -> Vec<String> {
             is_led = if current.is_empty() { leads_to_steps(before) } else { is_led };
             current.push(shortened(&without_bold(without_marker(line))));
         } else if !line.starts_with(char::is_whitespace) {
-            // Items may have lines of their own below them.
+            // An item may have further lines below it.
             let list = std::mem::take(&mut current);
             let is_step = |item: &String| is_sized(item) && !item.ends_with([':', '\u{ff1a}', '?']);
             if is_led && LISTED.contains(&list.len()) && list.iter().filter(|item| !is_step(item)).count() <= 1 {
@@ -139,10 +140,10 @@ pub(super) fn listed_steps(answer: &str) -> Vec<String> {
     newest
 }
 
-/// Whether a line above a list says that it is about work to do.
+/// Whether a line introduces a list of work to do.
 fn leads_to_steps(line: &str) -> bool {
     let is_title = line.trim_start().starts_with('#') || line.trim_end_matches('*').ends_with([':', '\u{ff1a}']);
-    // What an answer found may stand before the sentence that leads to the list.
+    // The findings of an answer may come before the sentence that introduces the list.
     let last = sentences(line).last().unwrap_or(line);
     let is_led = || LEADING.is_said(last);
     is_title && utf16_len(last) <= LONGEST_TITLE && is_led()
@@ -178,7 +179,7 @@ fn is_title(line: &str, text: &str) -> bool {
         return false;
     }
     let words = normalised(line);
-    // Scripts without spaces put particles right behind a title.
+    // Scripts without spaces put particles directly after a title.
     let is_unspaced = |title: &&&str| title.starts_with(is_unspaced) && words.trim_start().starts_with(**title);
     TITLES.starts(&words) || TITLES.words.iter().any(|title| is_unspaced(&title)) || PHRASES.is_in(&words)
 }
@@ -188,7 +189,7 @@ fn is_bold(line: &str, text: &str) -> bool {
     text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**")
 }
 
-/// Marks behind what is ticked off.
+/// Marks after finished items.
 const TICKS: [char; 4] = ['\u{2713}', '\u{2714}', '\u{2705}', '\u{2611}'];
 
 /// Whether a sentence says that something is left to do.
@@ -204,12 +205,12 @@ pub(crate) fn names_work(sentence: &str) -> bool {
         && !is_data
         && !is_courtesy(sentence)
         && !sentence.ends_with([':', '\u{ff1a}'])
-        // What is ticked off is done or right.
+        // A ticked item is done or correct.
         && !sentence.trim_end().trim_end_matches('\u{fe0f}').ends_with(TICKS)
         && (is_said || elsewhere() && !is_announcement(sentence))
 }
 
-/// Whether `next` tells of a step in `normalised` text: `The next task is`, `I do it next`, but not `next to it`.
+/// Whether `next` introduces a step in `normalised` text: `The next task is`, `I do it next`, but not `next to it`.
 fn names_next(words: &str) -> bool {
     if !has_any(words, &["next"]) {
         return false;
@@ -228,10 +229,10 @@ fn is_mark(character: char) -> bool {
 
 /// Most items of a plan that are kept.
 const MOST_ITEMS: usize = 60;
-/// Most UTF-16 units of an item.
+/// Longest item of a plan, in UTF-16 units.
 const LONGEST_ITEM: usize = 200;
 
-/// Part of the terms of a task that a report about it has.
+/// Part of the terms of a task that a report about it must have.
 const REPORTED: f32 = 0.6;
 
 /// The newest plan of a tool or an answer.
@@ -239,12 +240,12 @@ const REPORTED: f32 = 0.6;
 pub struct LatestPlan {
     /// Its tasks, in their order.
     pub items: Vec<PlanItem>,
-    /// Position of the message that gave it; 0 for none.
+    /// Position of the message that gave it; 0 if there is none.
     pub position: u64,
 }
 
 impl LatestPlan {
-    /// Takes the plan from a call.
+    /// Reads the plan from a call.
     pub(super) fn take(&mut self, plan: &Plan, position: u64) {
         let items = plan.items.iter().map(|item| PlanItem { text: shortened(&item.text), ..item.clone() });
         if plan.merges {
@@ -252,7 +253,7 @@ impl LatestPlan {
         } else {
             self.items = items.filter(|item| !item.text.is_empty()).collect();
         }
-        // A list that is kept by ids grows for as long as the conversation.
+        // A list with ids grows with the conversation.
         if plan.merges && self.items.len() > MOST_ITEMS {
             let mut over = self.items.len() - MOST_ITEMS;
             self.items.retain(|item| {
@@ -284,7 +285,7 @@ impl LatestPlan {
     fn place_of(&self, id: &str) -> Option<usize> {
         self.named(id).or_else(|| {
             let number: u64 = id.parse().ok()?;
-            // Tasks are numbered in their order.
+            // Tasks are numbered in order.
             let mut before = 0;
             self.items.iter().position(|item| {
                 before = match &item.id {
@@ -300,10 +301,10 @@ impl LatestPlan {
         self.items.iter().position(|item| item.id.as_deref() == Some(id))
     }
 
-    /// Takes the list that the result of a call shows, or the state of one task that is known.
+    /// Reads the list in the result of a call, or the state of one known task.
     pub(super) fn read_result(&mut self, text: &str, position: u64) {
         let is_known = |plan: &Plan| {
-            // Other things that are called tasks have ids, too.
+            // Other things that are called tasks also have ids.
             !plan.merges || plan.items.iter().filter_map(|item| item.id.as_deref()).all(|id| self.named(id).is_some())
         };
         if let Some(plan) = Plan::of_result(text).filter(is_known) {
@@ -311,8 +312,8 @@ impl LatestPlan {
         }
     }
 
-    /// Takes the list that the result of the call of the newest plan shows, if it is the same one with more of it: some
-    /// agents cut long arguments.
+    /// Reads the list in the result of the newest plan's call, if it is the same list with more of it: some agents cut
+    /// long arguments.
     pub(super) fn complete(&mut self, text: &str, position: u64) {
         let Some(plan) = Plan::of_result(text) else { return };
         let mut pairs = self.items.iter().zip(&plan.items);
@@ -321,7 +322,7 @@ impl LatestPlan {
         }
     }
 
-    /// Takes the check boxes of an answer if it has more than one.
+    /// Reads the check boxes of an answer if there are several.
     pub(super) fn read_answer(&mut self, text: &str, position: u64) {
         let is_box = |line: &&str| {
             let line = line.trim_start().trim_start_matches(['-', '*', '+']).trim_start();
@@ -344,8 +345,8 @@ impl LatestPlan {
 }
 
 impl Ledger {
-    /// The tasks in progress that were finished without an update of the plan: the model reported about them before
-    /// the person went on to something else.
+    /// The tasks in progress that were finished without an update of the plan: the model reported on them before the
+    /// person moved on to something else.
     pub(crate) fn reported_tasks(&self) -> Vec<&PlanItem> {
         let tasks: Vec<&PlanItem> = self.plan.in_state(PlanStatus::InProgress).collect();
         let since = self.plan.position;

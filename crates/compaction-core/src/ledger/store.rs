@@ -19,16 +19,15 @@ use crate::json::{Json, write_string};
 use crate::text::utf16_len;
 use crate::tools::{PlanItem, PlanStatus};
 
-/// Bytes for member names and brackets, and for the directory in which commands run.
+/// Bytes for member names and brackets, and for the directory of commands.
 const FRAME: usize = 400;
-/// Most bytes of that directory.
+/// Longest stored directory, in bytes.
 const LONGEST_DIRECTORY: usize = 120;
 
 /// Bytes for the pinned entries.
 const PINNED_BYTES: usize = 64 * 16;
 
-/// Percent of the bytes that each list may use at first. The remaining bytes are then given out in this
-/// order.
+/// Percentage of the bytes that each list may use at first. The remaining bytes are then assigned in this order.
 pub(super) const SHARES: [(&str, usize); 16] = [
     ("requests", 8),
     ("statements", 58),
@@ -48,21 +47,22 @@ pub(super) const SHARES: [(&str, usize); 16] = [
     ("results", 0),
 ];
 
-/// The items of one list, which become JSON while there is room for them.
+/// The items of one list. They are converted to JSON while there is room for them.
 struct List<'a> {
     name: &'static str,
     /// The item at an index.
     item: Box<dyn Fn(usize) -> String + 'a>,
     /// The indexes of the items, the most important first.
     preferred: Vec<usize>,
-    /// The first of the preferred ones, as JSON, and how many of them are stored.
+    /// The first of the preferred items, as JSON.
     written: Vec<String>,
+    /// Number of items that are stored.
     taken: usize,
-    /// How many more were never among the items.
+    /// Number of items that were never selected.
     unchosen: usize,
     /// Indexes of items that are not counted when they are left out.
     idle: Vec<usize>,
-    /// How many earlier compactions left out.
+    /// Number of items that earlier compactions left out.
     earlier: u64,
 }
 
@@ -110,11 +110,11 @@ impl Ledger {
         self.to_json_with(&Shown::default(), max_bytes)
     }
 
-    /// As [`Self::to_json`], beside the summary that was written from the ledger. Statements that the summary
-    /// says word for word are stored as places in it, so there is room for others.
-    /// [`Self::read_beside`] needs the same summary.
+    /// As [`Self::to_json`], for storage beside the summary that was written from the ledger. Statements that are in
+    /// the summary word for word are stored as places in it, so there is room for others. [`Self::read_beside`] needs
+    /// the same summary.
     pub fn to_json_beside(&self, summary: &str, max_bytes: usize) -> String {
-        // The last request and the plan are stored in any case.
+        // The last request and the plan are always stored.
         let last = self.requests.len().checked_sub(1).map_or(0, |index| self.request_item(index, max_bytes).len() + 1);
         let rest = max_bytes.saturating_sub(FRAME + self.plan_json(max_bytes / 10).len() + last);
         let most = rest.min(max_bytes.saturating_sub(FRAME) / 100 * share_of("statements"));
@@ -233,7 +233,7 @@ impl Ledger {
                 "identifiers" => (each(&self.identifiers, name_item), first(self.identifiers.len())),
                 "paths" => (each(&self.paths, name_item), first(self.paths.len())),
                 "commands" => (each(&self.commands, command), newest(self.commands.len())),
-                // The calls themselves are among the files and commands.
+                // The calls themselves are listed as files and commands.
                 "results" | "changes" => {
                     let own = if *name == "results" { &self.results } else { &self.changes };
                     list.idle = first(own.len());
@@ -252,8 +252,8 @@ impl Ledger {
         SHARES.iter().map(list).collect()
     }
 
-    /// The selected statements in groups that follow each other in a message, and their number. Those that the
-    /// summary says are not among them.
+    /// The selected statements in groups of consecutive ones of a message, and their number. Statements that are in the
+    /// summary are not among them.
     fn statement_items(&self, shown: &Shown<'_>, max_bytes: usize) -> (Vec<Vec<&Statement>>, usize) {
         let bytes: usize = self.statements.iter().map(|statement| statement.text.len()).sum();
         let units: usize = self.statements.iter().map(|statement| utf16_len(&statement.text)).sum();
@@ -374,7 +374,7 @@ fn error(error: &ErrorRecord) -> String {
         members = members.text("subject", subject);
     }
     members = members.text("line", &error.line).flag("isResolved", error.is_resolved);
-    // What failed before tells nothing any more.
+    // What failed before is out of date.
     if !error.is_resolved && !error.failing.names.is_empty() {
         members.key("failing");
         write_strings(error.failing.names.iter().map(String::as_str), &mut members.0);
@@ -468,8 +468,8 @@ impl Ledger {
         Self::read_beside(details, None)
     }
 
-    /// As [`Self::read`], with the summary of the compaction, which holds a part of the statements. If another
-    /// program has changed it since, its items become statements as they are.
+    /// As [`Self::read`], with the summary of the compaction, which contains a part of the statements. If another
+    /// program has changed the summary since, its items become statements.
     pub fn read_beside(details: &str, summary: Option<&str>) -> Option<Self> {
         let details = Json::parse(details).ok()?;
         let json = details.get("compactd")?.get("ledger")?;
@@ -477,7 +477,7 @@ impl Ledger {
         if let (Some(summary), Some(shown)) = (summary, json.get("shown")) {
             let said = shown::read(shown, summary).unwrap_or_else(|| super::earlier_summary::statements(summary));
             ledger.statements.extend(said);
-            // Calls and outcomes follow what the message says.
+            // Calls and outcomes come after the words of the message.
             let is_action = |voice| matches!(voice, Voice::Action | Voice::Milestone);
             ledger.statements.sort_by_key(|one| (one.position, is_action(one.voice), one.number));
             let mut seen = HashSet::new();
@@ -486,7 +486,7 @@ impl Ledger {
         Some(ledger)
     }
 
-    /// The ledger in its stored form, without the statements that only the summary holds.
+    /// The ledger from its stored form, without the statements that only the summary contains.
     pub fn from_json(json: &Json<'_>) -> Option<Self> {
         if ![VERSION, VERSION_BESIDE].contains(&number(json, "version")) {
             return None;
@@ -534,7 +534,7 @@ fn read_request(json: &Json<'_>) -> Option<Request> {
     Some(Request { text: text(json, "text")?, weight, position, is_answered, sources: sources(json) })
 }
 
-/// The statements, which are stored message by message.
+/// The statements, which are stored grouped by message.
 fn read_statements(json: &Json<'_>) -> Vec<Statement> {
     let Some(Json::Array(messages)) = json.get("statements") else { return Vec::new() };
     let mut statements = Vec::new();
@@ -545,7 +545,7 @@ fn read_statements(json: &Json<'_>) -> Vec<Statement> {
         let Some(Json::Array(texts)) = message.get("said") else { continue };
         for (number, text) in (number(message, "number")..).zip(texts.iter().take(MOST_ITEMS).filter_map(Json::as_str))
         {
-            // Other programs may have written longer ones.
+            // Other programs may have written longer texts.
             let text = clip_middle(text, LONGEST);
             statements.push(Statement { voice, text, number, position, sources: sources.clone() });
         }
@@ -615,7 +615,7 @@ fn read_command(json: &Json<'_>) -> Option<CommandRecord> {
 }
 
 fn read_result(json: &Json<'_>) -> Option<ShownResult> {
-    // Earlier versions kept a line of each change among them.
+    // Earlier versions stored a line of each change among the results.
     let is_change = flag(json, "isChange");
     Some(ShownResult::restored(&text(json, "of")?, &text(json, "text")?)).filter(|_| !is_change)
 }

@@ -1,10 +1,10 @@
-//! Tasks that are created one by one and kept by ids: the result of a call, which may come in any order, gives a new task
-//! its id, and later calls name the task by it.
+//! Tasks that are created one by one and have ids. The result of a call gives a new task its id, and later calls refer
+//! to the task by it. Results may arrive in any order.
 
 use super::steps::LatestPlan;
 use crate::tools::{Plan, PlanItem, PlanStatus, created_id};
 
-/// Calls that created or changed a task and whose results did not come yet.
+/// Calls that created or changed a task and whose results have not arrived.
 #[derive(Debug, Default, Clone)]
 pub(super) struct NewTasks {
     waiting: Vec<NewTask>,
@@ -16,7 +16,7 @@ pub(super) struct NewTasks {
 struct Change {
     /// The id of the call.
     call: String,
-    /// The tasks that it names, or the whole list if it wrote a new one, as they were before.
+    /// The earlier state of the tasks that it names, or of the whole list if it wrote a new one.
     before: Vec<PlanItem>,
     is_whole: bool,
 }
@@ -28,12 +28,12 @@ const MOST_WAITING: usize = 64;
 struct NewTask {
     /// The id of the call.
     call: String,
-    /// The words of the task, as the list has them.
+    /// The text of the task in the list.
     text: String,
 }
 
 impl NewTasks {
-    /// Notes that `call` wrote `plan` down, if it created one task without an id. `list` has it as its last item.
+    /// Records that `call` wrote `plan`, if it created one task without an id. The task is the last item of `list`.
     pub(super) fn begin(&mut self, call: &str, plan: &Plan, list: &LatestPlan) {
         let is_new = plan.merges && plan.items.iter().all(|item| item.id.is_none());
         if let (true, [_], Some(last)) = (is_new, plan.items.as_slice(), list.items.last()) {
@@ -41,7 +41,7 @@ impl NewTasks {
         }
     }
 
-    /// Notes the tasks of `list` that `call` is about to change by `plan`.
+    /// Records the tasks of `list` that `call` is about to change with `plan`.
     pub(super) fn change(&mut self, call: &str, plan: &Plan, list: &LatestPlan) {
         let ids = || plan.items.iter().filter_map(|item| item.id.as_ref());
         let is_meant = |item: &&PlanItem| item.id.as_ref().is_some_and(|id| ids().any(|named| named == id));
@@ -54,7 +54,8 @@ impl NewTasks {
         }
     }
 
-    /// Reads the result of `call`: a call that failed changed nothing. The task that it created has the id that the result gives, or was not created if the call failed.
+    /// Reads the result of `call`. A failed call changed nothing. The created task gets the id in the result, or is
+    /// removed if the call failed.
     pub(super) fn end(&mut self, call: &str, result: &str, is_error: bool, list: &mut LatestPlan) {
         if let Some(at) = self.changing.iter().rposition(|one| one.call == call) {
             let change = self.changing.swap_remove(at);
@@ -75,7 +76,7 @@ impl NewTasks {
         if is_error {
             list.items.remove(place);
         } else if let Some(id) = created_id(result) {
-            // A list that is begun again gives its ids again. What was open before stays open, without an id.
+            // A new list uses the ids again. Tasks that are still open from the old list stay open, without an id.
             let is_same = |item: &PlanItem| item.id.as_ref() == Some(&id);
             let is_over = |item: &PlanItem| matches!(item.status, PlanStatus::Completed | PlanStatus::Cancelled);
             list.items[place].id = None;
@@ -124,7 +125,7 @@ mod tests {
         tasks.end("b", "Task #2 created successfully: print", false, &mut list);
         list.take(&updates("3", Some(PlanStatus::Completed)), 2);
         list.take(&updates("1", Some(PlanStatus::InProgress)), 2);
-        // An owner or a blocker changes no state.
+        // An owner or a blocker does not change the state.
         list.take(&updates("3", None), 3);
         assert_eq!(shown(&list), "1 parse InProgress; 2 print Pending; 3 test Completed");
     }

@@ -1,4 +1,4 @@
-//! Templates: long texts that a command of an agent sends in the name of a person. They say who the model is, what its
+//! Templates: long texts that an agent's command sends in the name of a person. They say who the model is, what its
 //! task is and how to do it in many steps.
 
 use std::ops::Range;
@@ -13,14 +13,16 @@ static ROLES: WordList = word_list!("templates: roles");
 static TASKS: WordList = word_list!("templates: tasks");
 /// Most words of such beginnings.
 const MOST_WORDS: usize = 5;
-/// Fewest UTF-16 units of such a text, and the sentences among which the task stands.
+/// Fewest UTF-16 units of a template.
 const SHORTEST: usize = 800;
+/// Number of first sentences or lines in which the task or title may be.
 const TOLD_WITHIN: usize = 8;
 
-/// Phrases of prompts that say how an agent proceeds and reports.
+/// Phrases of prompts that say how an agent works and reports.
 static PROCEDURE: WordList = word_list!("templates: procedure");
-/// Fewest different ones, and fewest headings, of a text that is such a prompt by its look.
+/// Fewest different phrases of a prompt that is recognised by its form.
 const FEWEST_PHRASES: usize = 3;
+/// Fewest headings of such a prompt.
 const FEWEST_HEADINGS: usize = 3;
 
 /// The words of the heading with which a text begins.
@@ -41,15 +43,15 @@ pub(super) fn title(prompt: &str) -> Option<&str> {
     lines.find_map(heading_of).or(Some(first))
 }
 
-/// The range of a text behind the line with which it begins.
+/// The range of a text after its first line.
 pub(super) fn behind_heading(text: &str) -> Range<usize> {
     let start = text.len() - text.trim_start().len();
     let end = text[start..].find('\n').map_or(text.len(), |end| start + end);
     end..text.len()
 }
 
-/// Whether a text looks like a prompt that says how an agent proceeds: a long text that begins with a heading, has others,
-/// and tells what to report. A specification or a plan says what to build.
+/// Whether a text looks like a prompt that says how an agent works: it is long, begins with a heading, has others, and
+/// says what to report. A specification or a plan says what to build.
 pub(crate) fn is_procedure(text: &str) -> bool {
     if heading(text).is_none() || utf16_len(text) < SHORTEST {
         return false;
@@ -66,7 +68,7 @@ pub(crate) fn is_procedure(text: &str) -> bool {
     found.len() >= FEWEST_PHRASES
 }
 
-/// What tells of a template in few words: the title of a procedure, or the sentence with the task; `None` for other texts.
+/// A short description of a template: the title of a procedure, or the sentence with the task. `None` for other texts.
 pub(crate) fn task(text: &str) -> Option<&str> {
     if is_procedure(text) {
         return heading(text);

@@ -21,7 +21,7 @@ impl Hasher for HashedAlready {
     }
 
     fn finish(&self) -> u64 {
-        // The upper bits of a product are the better ones, and tables look at the lower ones.
+        // The upper bits of a product are better mixed, and tables use the lower ones.
         self.0 ^ (self.0 >> 32)
     }
 }
@@ -45,7 +45,7 @@ pub(super) fn mixed(hash: u64, character: u64) -> u64 {
 /// [`mixed`] with a character in lower case.
 pub(super) fn mixed_ignoring_case(hash: u64, character: char) -> u64 {
     match character {
-        // Most letters are small already, and the search for others takes longer.
+        // Most letters are small already, and the general conversion is slower.
         '\0'..='\u{7F}' => mixed(hash, character.to_ascii_lowercase().into()),
         '\u{DF}'..='\u{F6}' | '\u{F8}'..='\u{FF}' | '\u{430}'..='\u{45F}' | '\u{4E00}'..='\u{9FFF}' => {
             mixed(hash, character.into())
@@ -75,7 +75,7 @@ fn last_bytes(bytes: &[u8]) -> u64 {
     }
 }
 
-/// How many small letters of ASCII follow from `at` on. Eight are examined at once, since most words of a text are
+/// Number of small ASCII letters in a row from `at` on. Eight bytes are examined at once, because most words consist of
 /// nothing else.
 pub(super) fn small_letters(bytes: &[u8], at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -83,7 +83,7 @@ pub(super) fn small_letters(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(chunk) = bytes.get(end..).and_then(|rest| rest.first_chunk::<8>()) {
         let chunk = u64::from_le_bytes(*chunk);
-        // The sums set the upper bit of each byte from `a` on, and of each behind `z`.
+        // The sums set the upper bit of each byte from `a` on, and of each byte after `z`.
         let low = chunk & !HIGH;
         let is_small = (low + (0x80 - 0x61) * ONES) & !(low + (0x80 - 0x7B) * ONES) & !chunk & HIGH;
         let others = is_small ^ HIGH;
@@ -96,9 +96,8 @@ pub(super) fn small_letters(bytes: &[u8], at: usize) -> usize {
     end - at
 }
 
-/// Builds a hasher for short texts, which is several times faster than the one of the standard library.
-/// Two random numbers go into each step, and the whole product counts, so that nobody can choose texts that
-/// collide.
+/// Builds a hasher for short texts, which is several times faster than that of the standard library. Two random numbers
+/// enter each step and the whole product counts, so nobody can choose texts that collide.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextHashing {
     start: u64,
@@ -177,7 +176,7 @@ pub(super) const SIGN: u8 = 128;
 /// The kind of each ASCII character that is part of a token; 0 for all other bytes.
 const KINDS: [u8; 256] = kinds(&[("_", UNDERSCORE), (".", DOT), ("/", SLASH), ("-", HYPHEN), ("#@", SIGN)]);
 
-/// A kind for each byte: those of letters and digits of ASCII, and of `signs`; 0 for all others.
+/// A kind for each byte: those of ASCII letters and digits, and of `signs`; 0 for all others.
 pub(super) const fn kinds(signs: &[(&str, u8)]) -> [u8; 256] {
     let mut kinds = [0; 256];
     let mut byte = 0;
@@ -250,7 +249,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// Bytes of the character at `at`, if it is a letter or digit outside of ASCII.
+/// Number of bytes of the character at `at`, if it is a letter or digit outside ASCII.
 fn letter_width(text: &str, byte: u8, at: usize) -> Option<usize> {
     if byte.is_ascii() {
         return None;
@@ -258,7 +257,7 @@ fn letter_width(text: &str, byte: u8, at: usize) -> Option<usize> {
     text[at..].chars().next().filter(|character| is_letter(*character)).map(char::len_utf8)
 }
 
-/// As [`char::is_alphanumeric`] for characters outside of ASCII, but faster for the most frequent ones.
+/// As [`char::is_alphanumeric`] for characters outside ASCII, but faster for the most common ones.
 pub(super) fn is_letter(character: char) -> bool {
     match character {
         '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{24F}' => true,
@@ -277,7 +276,7 @@ fn character_width(byte: u8) -> usize {
     }
 }
 
-/// `token` without ASCII marks at its ends for which `is_mark` holds.
+/// `token` without the ASCII marks at its ends for which `is_mark` is true.
 pub(super) fn trimmed(token: &str, is_mark: fn(u8) -> bool) -> &str {
     let bytes = token.as_bytes();
     let start = bytes.iter().position(|byte| !is_mark(*byte)).unwrap_or(bytes.len());

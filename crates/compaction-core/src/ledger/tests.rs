@@ -87,8 +87,8 @@ fn check(messages: &[PreparedMessage], expected: Expect) {
     assert_eq!(Ledger::read(&stored(&ledger, STORED_BYTES)), Some(ledger));
 }
 
-/// A transcript can tell that the harness wrote a message. Its rules and requests are nobody's, however it begins. Words
-/// of the person that it delivers are the person's.
+/// A transcript may say that the harness wrote a message. Its rules and requests are not the person's, however it
+/// begins. Words of the person inside it are the person's.
 #[test]
 fn what_a_harness_wrote_in_the_name_of_the_person_is_not_theirs() {
     let harness = |text: &str| {
@@ -238,15 +238,15 @@ fn what_the_summary_says_is_not_stored_twice_and_comes_back() {
     }
     let plain = Ledger::read(&stored(&ledger, 8_000)).expect("it was written here");
     assert!(read.statements.len() > plain.statements.len() + said.len() / 2, "{} statements", read.statements.len());
-    // They stand in the order in which they were said.
+    // They are in the order in which they were said.
     let places: Vec<usize> =
         read.statements.iter().map(|one| ledger.statements.iter().position(|own| own == one).unwrap()).collect();
     assert!(places.is_sorted(), "{places:?}");
     assert!(texts(&read).iter().collect::<HashSet<_>>().len() == read.statements.len(), "none comes twice");
 
-    // The end of the summary may change, as when pinned entries follow it.
+    // The end of the summary may change, for example when pinned entries are added after it.
     assert_eq!(texts(&read_beside(&ledger, &summary, 8_000, &format!("{summary}\n\nmore"))), texts(&read));
-    // Places in another text would be wrong. Its items are read instead.
+    // Places in another text would be wrong, so its items are read instead.
     let other = read_beside(&ledger, &summary, 8_000, &format!("x{summary}"));
     let known: HashSet<String> = texts(&ledger).into_iter().collect();
     let foreign = |one: &&Statement| one.voice != Voice::Summary && !known.contains(&one.text);
@@ -368,7 +368,7 @@ fn foreign_details_are_passed_over_item_by_item() {
     assert_eq!((ledger.files[0].path.as_str(), ledger.files[0].read), ("a\u{fffd}", (1 << 53) - 1));
     assert_eq!(ledger.identifiers[0].times, 0);
     assert_eq!(ledger.pinned, [EntryId::new("p")]);
-    // It can be built upon.
+    // A next ledger can be built from it.
     let next = Ledger::collect(&session(), Some(&ledger), &FileTools::default());
     assert_eq!(next.messages, 13);
 }
@@ -389,7 +389,7 @@ fn a_summary_without_a_ledger_is_read_once() {
     assert_eq!(ledger.notes, []);
 }
 
-/// What a model that behaves badly makes of a good summary.
+/// A good summary, spoiled like that of a bad model.
 fn spoiled(summary: &str, dropped: &[&str], added: &str) -> String {
     let mut text = summary.to_owned();
     dropped.iter().for_each(|part| text = text.replace(part, "something"));
@@ -455,7 +455,7 @@ fn what_a_model_drops_invents_or_reverses_is_found_and_repaired() {
         ]
     );
     let repair = report.repair(1000, 1000).expect("there is much to repair");
-    // All but the error that was resolved comes back.
+    // Everything except the resolved error comes back.
     assert!(repair.retention.score() > 0.99 && repair.retention.errors < 1.0, "{repair:?}");
     assert!(!repair.block.contains("SyntaxError"), "{}", repair.block);
     let whole = format!("{text}\n\n{}", repair.block);
@@ -464,7 +464,7 @@ fn what_a_model_drops_invents_or_reverses_is_found_and_repaired() {
     assert_eq!(remove_retained_facts(&whole), text.trim_end());
 }
 
-/// A model that writes more than a short summary has chosen what it leaves out. It gets only what is in force.
+/// A model that writes more than a short summary has chosen what it leaves out. The repair adds only what is in force.
 #[test]
 fn a_long_summary_gets_only_what_is_in_force() {
     let messages = prepared(vec![
@@ -487,7 +487,7 @@ fn a_long_summary_gets_only_what_is_in_force() {
         Open request: Now write the release notes for version 4.2 in docs/release.md.
         </retained-facts>"#]]
     .assert_eq(&report.repair(1000, 0).expect("something is in force").block);
-    // A later summary may drop what an earlier one told, but not a rule that says for how long it holds.
+    // A later summary may drop what an earlier one said, but not a rule that says for how long it applies.
     let (old, new) = messages.split_at(2);
     let first = Ledger::read(&stored(&collect(old), STORED_BYTES)).expect("it was written here");
     let both = Ledger::collect(new, Some(&first), &FileTools::default());
@@ -692,7 +692,7 @@ fn what_the_stored_ledger_forgot_counts_as_lost() {
     let forgotten = ledger.left_out.of("requests");
     assert!(forgotten > 2, "{ledger:?}");
     assert_eq!(ledger.requests.len() as u64 + forgotten, names.len() as u64 + 2);
-    // A summary of all that the ledger remembers is no summary of all that was asked.
+    // A summary of everything in the ledger is not a summary of everything that was asked.
     let said: Vec<&str> = ledger.requests.iter().map(|request| request.text.as_str()).collect();
     let summary = said.join("\n");
     let check = Check { ledger: &ledger, summary: &summary, evicted: &last, previous_summary: None, kept: &[] };
@@ -731,7 +731,7 @@ fn what_was_taken_back_is_marked_and_told_as_such() {
     let missing: Vec<&str> = report.constraints.iter().map(|note| note.text.as_str()).collect();
     assert_eq!(missing, ["Use SQLite.", "Always use UTC."]);
 
-    // What is asked for again holds again.
+    // A repeated request applies again.
     let again = prepared(vec![user("Never touch db/schema.sql.")]);
     let ledger = Ledger::collect(&again, Some(&ledger), &FileTools::default());
     let standing: Vec<&str> = ledger.standing(NoteKind::Constraint).map(|note| note.text.as_str()).collect();

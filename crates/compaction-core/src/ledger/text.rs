@@ -7,7 +7,7 @@ use super::statements::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
-/// UTF-16 units of either sentence that [`first_and_last_sentence`] returns.
+/// Longest sentence that [`first_and_last_sentence`] returns, in UTF-16 units.
 const LONGEST_END: usize = 280;
 
 /// `text` without the escape sequences for terminal colours.
@@ -26,11 +26,11 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Tags around the thinking of a model that stands in its text.
+/// Tags around the thinking of a model in its text.
 const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
-/// What a model said, without the thinking that its agent left in the text: each part between such tags of which the first
-/// begins a line outside of a fence. A tag that is not closed stays, with what follows.
+/// The text of a model without the thinking that its agent left in it: each part between such tags, if the first tag
+/// begins a line outside a fence. An unclosed tag stays, with the text after it.
 pub(super) fn without_thinking(mut text: Cow<'_, str>) -> Cow<'_, str> {
     if memchr::memchr(b'<', text.as_bytes()).is_none() {
         return text;
@@ -55,7 +55,7 @@ fn without_parts(text: &str, open: &str, close: &str) -> Option<String> {
         if at < end || is_in_fence || !begins {
             continue;
         }
-        // The first tag behind which nothing is closed ends the search.
+        // Once a tag is not closed, no later one can be.
         let Some(closed) = text[at..].find(close) else { break };
         said.push_str(&text[end..at]);
         end = at + closed + close.len();
@@ -193,9 +193,9 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// How many bytes of `text` there are for which `is_one` holds.
+/// The number of bytes of `text` for which `is_one` is true.
 pub(super) fn count(text: &str, is_one: impl Fn(u8) -> bool) -> usize {
-    // Sums in a byte are several times faster than wider ones, and a chunk of this size cannot overflow one.
+    // Sums in one byte are several times faster than wider ones, and a chunk of this size cannot overflow.
     let sum = |bytes: &[u8]| bytes.iter().fold(0_u8, |sum, byte| sum + u8::from(is_one(*byte)));
     text.as_bytes().chunks(u8::MAX.into()).map(|bytes| usize::from(sum(bytes))).sum()
 }
@@ -212,8 +212,8 @@ pub(crate) fn clip(text: &str, units: usize) -> String {
     cut
 }
 
-/// `text` in at most `units` UTF-16 units: its first sentences, as far as they fit and fill a third of the room, else
-/// cut as by [`clip`].
+/// `text` in at most `units` UTF-16 units: its first sentences if they fit and fill at least a third of the room,
+/// otherwise cut as by [`clip`].
 pub(crate) fn clip_sentences(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
         return text.to_owned();
@@ -231,8 +231,8 @@ pub(crate) fn clip_sentences(text: &str, units: usize) -> String {
 const CLAUSE_ENDS: [&str; 11] =
     [". ", "; ", ", ", ": ", " - ", " \u{2013} ", " \u{2014} ", "\u{3002}", "\u{3001}", "\u{ff0c}", "\u{ff1b}"];
 
-/// `text` in at most `units` UTF-16 units, cut where a clause ends in the last two thirds of the room and outside of
-/// backticks, else as by [`clip`].
+/// `text` in at most `units` UTF-16 units, cut at the end of a clause in the last two thirds of the room and outside
+/// backticks, otherwise as by [`clip`].
 pub(crate) fn clip_clauses(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
         return text.to_owned();
@@ -262,8 +262,8 @@ pub(crate) fn clip_middle(text: &str, units: usize) -> String {
     format!("{start} \u{2026} {end}")
 }
 
-/// The beginning of `text` up to `end`, without the word that the cut would part: half a number or a name is another one.
-/// A word of more than [`LONGEST_WORD`] bytes is parted.
+/// The beginning of `text` up to `end`, without the word at the cut: half a number or name would be a different one. A
+/// word of more than [`LONGEST_WORD`] bytes is split.
 fn whole_words(text: &str, end: usize) -> &str {
     if is_between_words(text, end) {
         return &text[..end];
@@ -273,7 +273,7 @@ fn whole_words(text: &str, end: usize) -> &str {
     &text[..if has_room { end - word } else { end }]
 }
 
-/// The end of `text` from `start` on, without the word that the cut would part, as [`whole_words`].
+/// The end of `text` from `start` on, without the word at the cut, like [`whole_words`].
 fn whole_words_from(text: &str, start: usize) -> &str {
     if is_between_words(text, start) {
         return &text[start..];
@@ -284,13 +284,13 @@ fn whole_words_from(text: &str, start: usize) -> &str {
     &end[if has_room { word } else { 0 }..]
 }
 
-/// Whether no word goes on at `at`. Scripts without spaces between words have no whole ones.
+/// Whether no word continues at `at`. Scripts without spaces between words have no whole words.
 fn is_between_words(text: &str, at: usize) -> bool {
     let is_apart = |one: Option<char>| one.is_none_or(|one| one.is_whitespace() || one >= '\u{2e80}');
     is_apart(text[..at].chars().next_back()) || is_apart(text[at..].chars().next())
 }
 
-/// Most bytes of a word that is left out where a text is cut.
+/// Longest word that is dropped at a cut, in bytes.
 const LONGEST_WORD: usize = 24;
 
 /// `text` in lower case, with one space for each run of other characters than letters, digits and
@@ -323,7 +323,8 @@ pub(crate) fn first_words(text: &str, most: usize) -> String {
             match character {
                 '\u{2019}' => out.push(b'\''),
                 _ if character.is_alphanumeric() => {
-                    // The dotted capital of Turkish becomes two characters, of which words have the first one.
+                    // The dotted capital I of Turkish becomes two characters; words in the lists have only the first
+                    // one.
                     for lower in character.to_lowercase().filter(|lower| *lower != '\u{307}') {
                         out.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
                     }
@@ -360,12 +361,12 @@ const LOWER: [u8; 256] = {
 };
 
 /// Words and phrases to search for in `normalised` texts, each with single spaces, and the set of their first three
-/// bytes, which rule out most places of a text.
+/// bytes, which rules out most places of a text.
 #[derive(Debug)]
 pub(crate) struct WordList<'a> {
     pub(crate) words: &'a [&'a str],
     beginnings: [u64; BEGINNINGS / 64],
-    /// The phrases in languages without spaces between words, which are searched for as pieces of text.
+    /// The phrases in languages without spaces between words, which are searched for as substrings.
     pub(crate) pieces: &'a [&'a str],
 }
 
@@ -383,7 +384,7 @@ macro_rules! word_list {
 }
 pub(crate) use word_list;
 
-/// Bits of the set of beginnings.
+/// Number of bits of the set of beginnings.
 const BEGINNINGS: usize = 4096;
 
 impl<'a> WordList<'a> {
@@ -413,7 +414,7 @@ impl<'a> WordList<'a> {
         self.begins_in(text, usize::MAX)
     }
 
-    /// As [`Self::begins`] if the phrases have no more than so many words.
+    /// As [`Self::begins`] if no phrase has more than `most_words` words.
     pub(crate) fn begins_in(&self, text: &str, most_words: usize) -> bool {
         starts_with_piece(text, self.pieces) || self.may_start(text) && self.starts(&first_words(text, most_words))
     }
@@ -423,7 +424,7 @@ impl<'a> WordList<'a> {
         self.found_in(normalised).next().is_some()
     }
 
-    /// Each place of `normalised` text, as an offset in bytes, with one of them that stands there.
+    /// The phrases in `normalised` text, each with its offset in bytes.
     pub(crate) fn found_in(&self, normalised: &str) -> impl Iterator<Item = (usize, &'a str)> {
         let text = normalised.as_bytes();
         memchr::memchr_iter(b' ', text)
@@ -442,7 +443,7 @@ impl<'a> WordList<'a> {
         self.at(text.as_bytes()).next().is_some()
     }
 
-    /// Whether a text that is not normalised may start with one of them. Most texts do not, by their first three bytes.
+    /// Whether a text that is not normalised may start with one of them. The first three bytes rule out most texts.
     pub(crate) fn may_start(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let is_of_word = |byte: &u8| LOWER[*byte as usize] != 0 || !byte.is_ascii();
@@ -456,7 +457,7 @@ impl<'a> WordList<'a> {
         self.beginnings[slot] & bit != 0
     }
 
-    /// Those with which `rest` begins.
+    /// Those that `rest` begins with.
     fn at(&self, rest: &[u8]) -> impl Iterator<Item = &'a str> {
         let (slot, bit) = beginning(rest);
         let words = if self.beginnings[slot] & bit == 0 { &[] } else { self.words };
@@ -473,7 +474,7 @@ fn is_word_at(rest: &[u8], word: &[u8]) -> bool {
         && rest[..end] == *word
 }
 
-/// The position of the first three bytes in a set of bits. What stands behind a word of one letter does not matter.
+/// The position of the first three bytes in a set of bits. Bytes after a word of one letter are ignored.
 const fn beginning(word: &[u8]) -> (usize, u64) {
     let (first, second, third) = match word {
         [] => (b' ', b' ', b' '),
@@ -485,7 +486,7 @@ const fn beginning(word: &[u8]) -> (usize, u64) {
     (place / 64, 1 << (place % 64))
 }
 
-/// Whether `normalised` text contains one of `words`, which are searched for only here.
+/// Whether `normalised` text contains one of `words`. This is for lists that only one function searches for.
 pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
     let text = normalised.as_bytes();
     memchr::memchr_iter(b' ', text)
@@ -510,7 +511,7 @@ pub(crate) fn starts_with_piece(text: &str, pieces: &[&str]) -> bool {
     text.bytes().next().is_some_and(begins_piece) && pieces.iter().any(|piece| text.starts_with(piece))
 }
 
-/// Whether a byte begins the characters of these languages.
+/// Whether a byte can begin a character of these languages.
 fn begins_piece(byte: u8) -> bool {
     matches!(byte, 0xE3..=0xEF)
 }
@@ -522,12 +523,12 @@ pub(crate) fn may_be_unspaced(text: &str) -> bool {
     text.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xE2))
 }
 
-/// How many characters of scripts without spaces between words `text` has.
+/// Number of characters of `text` in scripts without spaces between words.
 pub(crate) fn unspaced(text: &str) -> usize {
     if may_be_unspaced(text) { text.chars().filter(|one| ('\u{2E80}'..='\u{FFDC}').contains(one)).count() } else { 0 }
 }
 
-/// The first and the last sentence of an answer, where answers state their outcome.
+/// The first and the last sentence of an answer, which usually state the outcome.
 pub(crate) fn first_and_last_sentence(text: &str) -> String {
     let mut all = sentences(text);
     let first = all.next().or_else(|| code_line(text)).unwrap_or_default();
@@ -567,7 +568,7 @@ impl<'a> Iterator for Between<'a> {
     }
 }
 
-/// The lines of `text` that hold an ASCII character.
+/// The lines of `text` that contain an ASCII character.
 pub(crate) fn lines_with(text: &str, character: u8) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,8 +1,8 @@
 //! Withdrawals: sentences of a person that end an earlier constraint or decision.
 //!
-//! The rules aim at precision. A constraint that is kept too long is still shown beside the sentence
-//! that ended it, but one that is dropped by mistake is gone. So an earlier sentence ends only if it
-//! says one thing and the later one names exactly that thing.
+//! The rules aim at precision. A constraint that is kept too long is still shown beside the sentence that ended it, but
+//! one that is dropped by mistake is lost. So a sentence ends an earlier one only if the earlier one says one thing and
+//! the later one names exactly that thing.
 
 mod words;
 
@@ -18,7 +18,7 @@ use words::{Cue, Language, Sentence, Word};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Withdrawal {
     acts: Vec<Act>,
-    /// Whether it is about a part of what it names, such as a way of using it.
+    /// Whether it concerns only a part of what it names, such as a way of using it.
     is_partial: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Withdrawal {
 struct Act {
     effect: Effect,
     terms: Vec<String>,
-    /// What the effect is limited to; empty for everything.
+    /// What the effect is limited to; empty for no limit.
     scope: Vec<String>,
 }
 
@@ -44,11 +44,11 @@ enum Effect {
     Permit { verb: Option<Cue> },
     /// The terms are chosen. If they are common words, they exclude all others.
     Choose { is_plain: bool },
-    /// Whatever was said about the terms no longer holds, whatever it was limited to.
+    /// Anything said about the terms no longer applies, whatever its limit.
     Lift,
 }
 
-/// What a person's sentence may end; `None` if it withdraws nothing, asks, or states a condition.
+/// What a person's sentence may end; `None` if it withdraws nothing, is a question, or states a condition.
 pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
     if !is_sized(sentence) || sentence.trim_end().ends_with(['?', '\u{ff1f}', '\u{61f}']) {
         return None;
@@ -114,8 +114,7 @@ fn order(sentence: &str) -> Option<Clause> {
     orders.is_empty().then_some(order)
 }
 
-/// Whether terms are common words. Two tools may serve one purpose, but tabs and spaces exclude each
-/// other.
+/// Whether terms are common words. Two tools may serve one purpose, but tabs exclude spaces.
 fn are_plain(terms: &[String], sentence: &str) -> bool {
     terms.iter().all(|term| sentence.contains(term.as_str()))
 }
@@ -181,8 +180,8 @@ impl Clause {
 }
 
 impl Act {
-    /// Whether it forbids one distinctive name, the only one that an earlier sentence wants, however many other words
-    /// that has.
+    /// Whether it forbids one distinctive name, and the earlier sentence wants only that name, however many other words
+    /// it has.
     fn bars(&self, sentence: &str) -> bool {
         let (Effect::End, [name], []) = (&self.effect, self.terms.as_slice(), self.scope.as_slice()) else {
             return false;
@@ -259,7 +258,7 @@ impl Clause {
 #[derive(Debug, Default)]
 struct Clause {
     cues: Vec<Cue>,
-    /// The object that is used, changed, wanted or not.
+    /// The object that is used, changed, wanted or not wanted.
     main: Vec<String>,
     /// The purpose or place.
     scope: Vec<String>,
@@ -380,7 +379,7 @@ fn is_same(left: &str, right: &str) -> bool {
     let common = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
     let (left, right) = (left.chars().count(), right.chars().count());
     let (shorter, longer) = (left.min(right), left.max(right));
-    // If both words have further letters, more of the beginning must be common.
+    // If both words have more letters, they must share a longer beginning.
     let least = if common == shorter { 3 } else { 5 };
     // Scripts with longer endings may differ in more letters.
     let most = if term_is_latin { 3 } else { 2 };
@@ -419,10 +418,10 @@ mod tests {
     use crate::json::Json;
     use crate::ledger::statements::sentences;
 
-    /// Cases in a hundred that may be missed; a missed one is shown beside what ended it.
+    /// Most cases in a hundred that may be missed; a missed one is shown beside the sentence that ended it.
     const MOST_MISSED: usize = 5;
 
-    /// Whether a message ends what was said before.
+    /// Whether a message ends an earlier one.
     fn ends(later: &str, earlier: &str) -> bool {
         sentences(later).filter_map(withdrawal).any(|withdrawal| withdrawal.ends(earlier))
     }

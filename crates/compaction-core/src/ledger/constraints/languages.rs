@@ -1,5 +1,5 @@
-//! The words of each language by which a sentence demands something (`*.txt`), in lower case and without punctuation. A
-//! new language is a new table in [`LANGUAGE_TABLES`] or [`SCRIPT_TABLES`].
+//! The words with which a sentence in each language demands something (`*.txt`), in lower case and without punctuation.
+//! A new language is a new table in [`LANGUAGE_TABLES`] or [`SCRIPT_TABLES`].
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ fn polite() -> impl Iterator<Item = &'static str> {
 
 /// A part of a sentence between marks.
 struct Clause {
-    /// It is normalised.
+    /// The normalised text.
     text: String,
     /// Where it begins after polite words.
     start: usize,
@@ -106,9 +106,9 @@ type Words = Vec<&'static str>;
 struct Language {
     /// Polite words before an order.
     polite: Words,
-    /// Words that make one in any position.
+    /// Words that make a constraint in any position.
     anywhere: Words,
-    /// Words that make one at the beginning of a sentence or after a semicolon.
+    /// Words that make a constraint at the beginning of a sentence or after a semicolon.
     starts: Words,
     /// Verbs that are an order at the beginning of a clause, and words that make the order a limit.
     commands: Words,
@@ -120,7 +120,7 @@ struct Language {
     negations: Vec<Negation>,
     /// Words of sentences that report and do not ask.
     reports: Words,
-    /// Phrases with words of `anywhere` that only describe what is so, and demand nothing there.
+    /// Phrases that contain words of `anywhere` but only describe something, and demand nothing.
     described: Words,
 }
 
@@ -128,7 +128,7 @@ struct Language {
 #[derive(Debug, Default)]
 struct Negation {
     words: Words,
-    /// Words before it, and between it and the verb, that are ignored.
+    /// Words before it, and between it and the verb, that are skipped.
     skipped: Words,
     between: Words,
     /// Beginnings of the verbs; if empty, any verb.
@@ -142,8 +142,7 @@ struct Negation {
 pub(super) struct Script {
     /// Pieces that make a sentence a constraint.
     cues: Words,
-    /// Pieces that stress an order, and pieces that ask. One of each, in this order, makes a
-    /// constraint.
+    /// Pieces that stress an order, and pieces that ask. One of each, in this order, makes a constraint.
     stresses: Words,
     requests: Words,
     /// Ends of constraints, without the full stop.
@@ -184,8 +183,8 @@ impl Language {
         })
     }
 
-    /// Whether the last word of a part of a sentence is an order and the first one limits it, whatever stands between
-    /// them: `hiçbir tablo, görünüm veya dizin ekleme`.
+    /// Whether the last word of a part of a sentence is an order and the first one limits it, whatever is between them:
+    /// `hiçbir tablo, görünüm veya dizin ekleme`.
     fn enumerates(&self, part: &str) -> bool {
         self.ends_with_order(part) && starts_with_any(part, &self.limits)
     }
@@ -350,7 +349,7 @@ pub(super) fn signals(normalised: &str) -> Signals {
     while let Some(end) = memchr::memchr(b' ', rest.as_bytes()) {
         let is_there = |phrase: &&Phrase| rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' '));
         let found = || PHRASES.get(&rest[..end]).into_iter().flatten().filter(is_there);
-        // A longer phrase tells what a shorter one means.
+        // A longer phrase decides what the shorter one inside it means.
         let described = found().filter(|phrase| phrase.deed == Deed::Describes).map(|phrase| phrase.words.len()).max();
         let described = described.unwrap_or(0);
         for phrase in found().filter(|phrase| phrase.words.len() > described) {

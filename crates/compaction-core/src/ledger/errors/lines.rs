@@ -1,7 +1,7 @@
 //! Which line of an output best explains a failure.
 //!
-//! A line is judged by the forms in which compilers, test runners, shells and runtimes report. A new tool is a new phrase
-//! in the table of programs, and an output in the table of tests of [`error_line`].
+//! A line is judged by the forms in which compilers, test runners, shells and runtimes report errors. A new tool needs
+//! a phrase in the table of programs, and an output in the tests of [`error_line`].
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,13 @@ use crate::ledger::text::{WordList, clip, one_line, without_colours, word_list};
 use crate::phrases::{PROGRAMS, listed};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
-/// Lines below an output that say how a command ended.
+/// Lines after an output that say how a command ended.
 const TRAILERS: &[&str] = listed!(PROGRAMS, "errors: trailers");
 /// Words with which programs say that something failed.
 static FAILURE_WORDS: WordList = word_list!(PROGRAMS, "errors: failure words");
 /// Phrases with the same meaning.
 const FAILURE_PHRASES: &[&str] = listed!(PROGRAMS, "errors: failure phrases");
-/// Reasons in the words of operating systems and shells. The name of what failed comes first.
+/// Reasons in the words of operating systems and shells. The name of what failed comes before them.
 const SYSTEM_CAUSES: &[&str] = listed!(PROGRAMS, "errors: system causes");
 /// Beginnings of lines that give a reason.
 const CAUSE_STARTS: &[&str] = listed!(PROGRAMS, "errors: cause starts");
@@ -43,7 +43,7 @@ const MOST_DETAILS: usize = 3;
 /// Beginnings of lines that complete the one before them.
 const DETAILS: &[&str] = &["--> ", "left: ", "right: ", "Expected: ", "Received: "];
 const TRACEBACK: &str = "Traceback (most recent call last):";
-/// Lines between an exception and the one that it caused.
+/// Lines between an exception and the exception that it caused.
 const CHAINED: &[&str] = &["During handling of the above exception", "The above exception was the direct cause"];
 /// The line right before the reason.
 const REASON_FOLLOWS: &str = "* What went wrong:";
@@ -85,7 +85,7 @@ fn exception(lines: &[&str]) -> Option<usize> {
         if !may_begin || !line.ends_with(TRACEBACK) {
             continue;
         }
-        // A prefix may be on the frames as well, or on this line only.
+        // All frames may have a prefix, or only this line.
         let of_frame = lines.get(at).and_then(|next| next.find("  File \""));
         let margin = of_frame.unwrap_or(line.len() - TRACEBACK.len());
         let is_frame =
@@ -145,7 +145,7 @@ fn is_blank(line: &str) -> bool {
     line.chars().all(|character| character.is_whitespace() || character.is_control())
 }
 
-/// A line without the letter with which pytest marks its reasons.
+/// A line without the letter `E` with which pytest marks its reasons.
 fn without_margin(line: &str) -> &str {
     let line = line.trim_start();
     let line = line.strip_prefix("| ").unwrap_or(line);

@@ -1,5 +1,5 @@
-//! Words with a role in withdrawals, one table for each language (`*.txt`), in lower case and without
-//! punctuation. If phrases overlap, the longest one counts. A new language is a new table in [`TABLES`].
+//! Words with a role in withdrawals, one table per language (`*.txt`), in lower case and without punctuation. If
+//! phrases overlap, the longest one counts. A new language is a new table in [`TABLES`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use super::super::terms::TextHashing;
 use crate::phrases::{List, Table, each, table};
 
-/// Makes [`Cue`], and the function that knows each by the name of its list in the tables.
+/// Defines [`Cue`], and the function that finds each cue by the name of its list in the tables.
 macro_rules! cues {
     ($($(#[$doc:meta])* $cue:ident $(= $list:literal)?,)*) => {
         /// The role of a phrase in a sentence.
@@ -32,11 +32,11 @@ cues! {
     Use = "use",
     /// Verbs that change something.
     Change = "change",
-    /// Verbs that bring something in.
+    /// Verbs that introduce something.
     Add = "add",
-    /// It changes to something else.
+    /// It switches to something else.
     Switch = "switch",
-    /// It replaces something by something else.
+    /// It replaces something with something else.
     Replace = "replace",
     /// The terms before it are replaced by those after it.
     Becomes = "becomes",
@@ -46,7 +46,7 @@ cues! {
     Permit = "permit",
     /// It says that something is forbidden.
     Forbid = "forbid",
-    /// It says that something holds.
+    /// It says that something applies.
     Hold = "hold",
     /// It says that something is needed.
     Need = "need",
@@ -54,9 +54,9 @@ cues! {
     Not = "not",
     /// It negates only the terms after it, if there are any.
     LateNot,
-    /// It says that something no longer holds.
+    /// It says that something no longer applies.
     NoMore = "no more",
-    /// It says so together with a negation.
+    /// It does so together with a negation.
     More = "more",
     /// Comes before the replaced terms; or after them.
     Instead = "instead",
@@ -175,7 +175,7 @@ impl Language {
 impl<'a> Sentence<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         let has = |low: char, high: char| text.chars().any(|character| (low..=high).contains(&character));
-        // The characters of both scripts begin with such bytes.
+        // All characters of both scripts begin with such bytes.
         let is_wide = text.bytes().any(|byte| byte >= 0xE3);
         let language = match is_wide {
             true if has('\u{3040}', '\u{30ff}') => Language::Japanese,
@@ -188,7 +188,7 @@ impl<'a> Sentence<'a> {
         Self { text, language, words: Vec::new() }
     }
 
-    /// Whether a word in any language may withdraw, permit or choose something.
+    /// Whether any word of the sentence may withdraw, permit or choose something.
     pub(super) fn may_act(&self) -> bool {
         let acts = |phrase: &Phrase| phrase.cue.is_some_and(Cue::acts);
         let mut words = self.words.iter().flatten();
@@ -207,7 +207,7 @@ impl<'a> Sentence<'a> {
 }
 
 impl Cue {
-    /// Whether a sentence without such a cue has no effect on earlier ones.
+    /// Whether this cue can affect earlier sentences. A sentence without one cannot.
     fn acts(self) -> bool {
         use Cue::{Becomes, Drop, Instead, InsteadBefore, NoMore, Not, Permit, Replace, Switch, Use};
         let acting = [Use, Switch, Replace, Becomes, Drop, Permit, Not, NoMore, Instead, InsteadBefore];
@@ -241,7 +241,7 @@ impl Phrases {
         Self { by_start }
     }
 
-    /// The language that knows most words; among equals, the first.
+    /// The index of the language that knows most words; of several, the first.
     fn most_known(&self, words: &[Option<Cow<'_, str>>]) -> usize {
         let mut counts = [0; TABLES.len()];
         for at in 0..words.len() {
@@ -257,7 +257,7 @@ impl Phrases {
         counts.iter().position(|count| *count == most).unwrap_or(0)
     }
 
-    /// The longest phrase of a language with which `words` begin.
+    /// The longest phrase of a language that `words` begin with.
     fn phrase(&self, words: &[Option<Cow<'_, str>>], language: usize) -> Option<&Phrase> {
         let first = words.first()?.as_deref()?;
         self.by_start.get(first)?.iter().find(|phrase| phrase.language == language && phrase.begins(words))
