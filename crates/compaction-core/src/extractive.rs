@@ -1,9 +1,9 @@
 //! The deterministic summarizer: it fills the summary format from the conversation itself, without
 //! a model, a key or a network (docs/summaries.md, "The extractive summary").
 //!
-//! The messages are collected into a ledger ([`crate::ledger`]). It provides candidates for the
-//! sections (`candidates`) and lists of names. Those that fit the token budget are then chosen
-//! (`budget`). No text of the conversation can break the format, since every item is one line.
+//! The messages are collected into a ledger ([`crate::ledger`]). The ledger provides candidates for the sections
+//! (`candidates`) and lists of names. Those that fit the token budget are then chosen (`budget`). Every item is one
+//! line, so no text of the conversation can break the format.
 
 mod budget;
 mod candidates;
@@ -46,11 +46,11 @@ pub struct Style<'a> {
     pub max_tokens: u64,
     /// Whether items end with the entry that they come from, such as `[entry 1a2b3c4d]`.
     pub citations: bool,
-    /// The beginning of the split turn that follows the messages. It is what the work is about now, and its request
-    /// answers a question that the messages end with.
+    /// The beginning of the split turn that follows the messages: the current work. Its request may answer a question
+    /// at the end of the messages.
     pub turn: Option<&'a Turn>,
-    /// The ledger of a history and the turn that follows it. The summary of the history tells what blocks the work at
-    /// the end of the turn, and that of the turn does not.
+    /// The ledger of a history and the turn that follows it. The summary of the history says what blocks the work at
+    /// the end of the turn; the summary of the turn does not.
     pub with_turn: Option<&'a Ledger>,
 }
 
@@ -93,9 +93,9 @@ pub fn render_messages(ledger: &Ledger, messages: &[PreparedMessage], kind: Summ
     budget::choose(ledger, candidates, kind, style)
 }
 
-/// The summary of the beginning of a split turn that has no history before it: the sections of a history tell the state
-/// of the work, and the context of the turn has the rest. Fewer than 2,048 units have the context alone.
-/// The result is whole; [`crate::summary::join_split_turn`] leaves it as it is.
+/// The summary of the beginning of a split turn without a history before it. The sections of a history state the work,
+/// and the context of the turn has the rest. Below 2,048 UTF-16 units, there is only the context. The result is
+/// complete; [`crate::summary::join_split_turn`] leaves it as it is.
 pub fn render_turn(ledger: &Ledger, messages: &[PreparedMessage], style: &Style<'_>) -> String {
     let units = style.max_tokens.saturating_mul(budget::UNITS_PER_TOKEN as u64);
     if units < candidates::ROOM_FOR_TWO as u64 {
@@ -111,15 +111,15 @@ pub fn render_turn(ledger: &Ledger, messages: &[PreparedMessage], style: &Style<
 /// The beginning of a split turn.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// Its request, in the words of the person; empty if it goes on with the request before it.
+    /// Its request, in the words of the person; empty if it continues the request before it.
     pub(crate) request: String,
-    /// What was done for it in the part that is replaced.
+    /// What was done for it in the replaced messages.
     pub(crate) ledger: Ledger,
 }
 
 impl Turn {
-    /// The turn that begins with `messages`; `None` if none begins there. If no words of a person begin it, it goes on
-    /// with the request before it.
+    /// The turn that begins with `messages`; `None` if none begins there. If a person's words do not begin it, it
+    /// continues the request before it.
     pub fn of(messages: &[PreparedMessage], tools: &FileTools) -> Option<Self> {
         let request = match messages.first().filter(|first| first.message.starts_turn())?.message.body() {
             Body::User { content } => crate::ledger::person_words(&content.text("\n")),

@@ -1,6 +1,5 @@
-//! Chooses what fits. The sections about the current state get their shares first, the digest of
-//! statements gets the rest, and actions and names get what is left. Items that were cut get the room that
-//! is left at the end.
+//! Chooses what fits. The sections about the current state get their shares first. The digest of statements gets the
+//! rest, and actions and names get what that leaves. Cut items get the room that remains at the end.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -22,33 +21,34 @@ use crate::text::utf16_len;
 
 /// UTF-16 units of a token in an estimate.
 pub(super) const UNITS_PER_TOKEN: usize = 4;
-/// Most quotes of what a person pasted in one message.
+/// Most quotes from text that a person pasted into one message.
 const MOST_QUOTES: usize = 2;
-/// Percent of the budget for names.
+/// Percentage of the budget for names.
 const NAMES_PERCENT: usize = 5;
-/// Percent of the budget for actions if the statements leave room.
+/// Percentage of the budget for actions if the statements leave room.
 const ACTIONS_PERCENT: usize = 15;
-/// Percent of the budget for what was changed in each file, beside the share of its section.
+/// Percentage of the budget for the changes of files, besides the share of their section.
 const CHANGES_PERCENT: usize = 12;
-/// Percent of the budget that must be left for a conversation to count as quiet.
+/// Percentage of the budget that must be left for a conversation to count as quiet.
 const QUIET_PERCENT: usize = 30;
 /// UTF-16 units for actions if little else is known: a fifth of it, between these two.
 const LEAST_ACTIONS: [usize; 2] = [300, 1000];
 /// Fewest UTF-16 units to which an item is cut.
 const LEAST_UNITS: usize = 48;
-/// Part of a summary that one item may take, and one about the state of the work.
+/// One item may take the budget divided by this.
 const PART_OF_ONE: usize = 24;
+/// An item about the state of the work may take the room of the state divided by this.
 const STATE_PART: usize = 20;
-/// Fewest UTF-16 units for what is in progress, and the part of a small summary that it may take.
+/// Room for what is in progress in any case, in UTF-16 units.
 const LEAST_STATE: usize = 700;
+/// In a small summary, this room is at most the room of the state divided by this.
 const LEAST_STATE_PART: usize = 6;
-/// UTF-16 units of the longest item.
+/// Longest item, in UTF-16 units.
 const MOST_UNITS_OF_ONE: usize = 600;
-/// UTF-16 units of the longest item that must not be left out.
+/// Longest item that must not be left out, in UTF-16 units.
 pub(super) const MOST_UNITS: usize = 4000;
 
-/// The share of a section: percent of the budget and most items. The digest gets the rest of the
-/// hundred percent.
+/// The share of a section: a percentage of the budget, and the most items. The digest gets the rest.
 struct Share {
     percent: usize,
     items: usize,
@@ -80,25 +80,25 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
             Section::Constraints | Section::NextSteps | Section::CriticalContext => Section::SuffixContext,
             own => own,
         },
-        // A branch summary ends with Next Steps. Findings fit best beside the decisions.
+        // A branch summary ends with Next Steps, so its findings are listed with the decisions.
         SummaryKind::Branch if section.in_history() == Section::CriticalContext => Section::Decisions,
         _ => section.in_history(),
     }
 }
 
-/// The summary of `kind` with the candidates and statements that fit into the tokens of `style`, but at
-/// least [`MINIMUM_TOKENS`].
+/// The summary of `kind` with the candidates and statements that fit into the tokens of `style`. The budget is at least
+/// [`MINIMUM_TOKENS`].
 pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
     let frame = utf16_len(&Sections::default().render(kind));
     chosen(ledger, candidates, kind, style, frame).render().render(kind)
 }
 
-/// The summary of the beginning of a turn without a history before it: what a history tells of the state, and the rest
-/// as the context of the turn.
+/// The summary of the beginning of a turn without a history before it: the state in the sections of a history, and the
+/// rest as the context of the turn.
 pub(super) fn choose_of_turn(ledger: &Ledger, candidates: Candidates, style: &Style<'_>) -> String {
     let frame = utf16_len(&of_turn(Sections::default(), Vec::new()));
     let mut chooser = chosen(ledger, candidates, SummaryKind::History, style, frame);
-    // The first steps of the turn are no state of the work.
+    // The first steps of the turn are not part of the state.
     let is_step = |(section, one): &(Section, Candidate)| *section == Section::Done && one.rank == Rank::Least;
     let (steps, state) = std::mem::take(&mut chooser.chosen).into_iter().partition(is_step);
     chooser.chosen = state;
@@ -148,7 +148,7 @@ pub(super) fn has_any(candidates: &Candidates, kind: SummaryKind) -> bool {
     Section::ALL.into_iter().any(|section| kind.has(placed(kind, section)) && candidates.pool.has(section))
 }
 
-/// The candidates of one section, most important first, and how many of them were examined.
+/// The candidates of one section, most important first, and the number of examined ones.
 struct List {
     section: Section,
     candidates: Vec<Candidate>,
@@ -194,8 +194,9 @@ impl List {
 
 struct Chooser<'a> {
     kind: SummaryKind,
-    /// UTF-16 units for all items, and for those that may be left out.
+    /// UTF-16 units for all items.
     room: usize,
+    /// UTF-16 units for items that may be left out.
     budget: usize,
     /// UTF-16 units that are left.
     left: usize,
@@ -230,7 +231,7 @@ impl Chooser<'_> {
     fn take_shares(&mut self, lists: &mut [List]) {
         let room = self.room;
         for list in lists {
-            // What the state of the work is does not depend on the length of the request.
+            // The state of the work does not depend on the length of the request.
             let is_state = matches!(list.section, Section::InProgress | Section::NextSteps);
             let (budget, part) = if is_state { (room, STATE_PART) } else { (self.budget, PART_OF_ONE) };
             list.units = (budget / part).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
@@ -251,11 +252,11 @@ impl Chooser<'_> {
 
     /// Fills the room that the sections leave with statements, except for a small part for names.
     fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>, checks: &Checks, mut noise: Vec<bool>) {
-        // Items about the turn that follows are gone in the next summary, so they stand for no statement.
+        // Items about the turn that follows will not be in the next summary, so they cover no statement.
         let lasting = self.chosen.iter().filter(|(_, candidate)| candidate.position < u64::MAX);
         let mut texts: Vec<&str> = lasting.map(|(_, candidate)| candidate.text.as_str()).collect();
         if self.kind == SummaryKind::TurnPrefix && style.with_turn.is_some() {
-            // The history before the turn tells them.
+            // The history before the turn lists them.
             let milestones = ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
             texts.extend(milestones.map(|one| one.text.as_str()));
         }
@@ -307,7 +308,7 @@ impl Chooser<'_> {
         let items = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str());
         let texts: Vec<&str> = items.chain(self.digest.iter().map(String::as_str)).collect();
         let budget = self.budget.saturating_sub(self.left);
-        // What the list of paths leaves of its part, the list of identifiers may use.
+        // The list of identifiers may use what the list of paths leaves of its share.
         let [paths, identifiers] = &mut self.name_lists;
         let mut room = self.left * 2 / 3;
         self.left -= room;
@@ -316,12 +317,12 @@ impl Chooser<'_> {
         identifiers.take(&texts, NAMES_PERCENT, budget, &mut self.left);
     }
 
-    /// Takes what the newest calls showed, where statements leave room, unless another item says it.
+    /// Takes the results of the newest calls if statements leave room, unless another item contains them.
     fn take_results(&mut self, ledger: &Ledger) {
         let mut results = Vec::new();
         let mut checks: HashSet<String> = HashSet::new();
         for result in ledger.results.iter().rev() {
-            // Only the newest run of a check tells what stands.
+            // Only the newest run of a check is current.
             if checks::key_of(&result.target).is_some_and(|key| !checks.insert(key)) {
                 continue;
             }
@@ -368,8 +369,8 @@ fn cost(section: Section, item: &str) -> usize {
     utf16_len(&render_item(section, 999, item)) + 1
 }
 
-/// Marks the statements of the first message of a person whose terms stand in its `request`, perhaps with other marks
-/// between them. Statements of others may repeat it for a reason.
+/// Marks the statements of a person's first message whose terms are all in its `request`. Other messages may
+/// repeat it for a reason.
 fn leave_out_request(request: &str, statements: &[Statement], is_left_out: &mut [bool]) {
     let told = terms(request);
     let Some(position) = statements.iter().find(|one| one.voice == Voice::Person).map(|one| one.position) else {
@@ -382,11 +383,11 @@ fn leave_out_request(request: &str, statements: &[Statement], is_left_out: &mut 
     }
 }
 
-/// Most bytes of a heading that stands before items.
+/// Longest heading before items, in bytes.
 const LONGEST_FRAME: usize = 100;
-/// Separates sentences of two messages in an item.
+/// Separates the sentences of two messages in an item.
 const BETWEEN: &str = " \u{2026} ";
-/// UTF-16 units of an item after which a new one begins.
+/// Longest item before the next statement begins a new one, in UTF-16 units.
 const LONGEST_ITEM: usize = 700;
 
 /// The input of a digest.
@@ -395,7 +396,7 @@ struct Digest<'a> {
     /// UTF-16 units that it may take.
     units: usize,
     style: &'a Style<'a>,
-    /// The newest runs, which may be of the turn behind a history.
+    /// The newest runs, including those of the turn after a history.
     checks: &'a Checks,
 }
 
@@ -410,8 +411,8 @@ struct Item {
 }
 
 impl Digest<'_> {
-    /// Its items, without the statements for which `left_out` holds. Statements that `others` already cover are repeated
-    /// only if they add something.
+    /// Its items, without the statements for which `left_out` is true. Statements that `others` already cover are
+    /// repeated only if they add something.
     fn items(&self, others: &[&str], mut left_out: Vec<bool>) -> Vec<String> {
         let selection = Selection {
             units: self.units,
@@ -451,8 +452,8 @@ impl Item {
         Self { label, position, text, newest, entry: statement.sources.ids().first().cloned() }
     }
 
-    /// Whether a statement continues the item. Each message of a person is an item of its own, and so is what was said
-    /// after one.
+    /// Whether a statement continues the item. Each message of a person is an item of its own, and so is what follows
+    /// it.
     fn takes(&self, statement: &Statement, ledger: &Ledger) -> bool {
         let is_own = statement.position == self.position
             || statement.voice != Voice::Person && !ledger.has_request_between(self.position, statement.position);
@@ -462,12 +463,12 @@ impl Item {
     }
 
     fn push(&mut self, statement: &Statement) {
-        // Sentences of two messages are not read as one thought.
+        // Sentences of two messages must not read as one thought.
         if statement.position > self.position && self.label == label(Voice::Report) {
             self.text.push_str(BETWEEN);
             self.text.push_str(&statement.text);
         } else {
-            // A heading that stands before several items is said once.
+            // A heading before several items is given once.
             let own = if statement.is_of_model() { own_words(&self.newest, &statement.text) } else { &statement.text };
             let is_under = own.len() < statement.text.len() && statement.text.starts_with(self.newest.as_str());
             if is_under && !self.newest.ends_with(':') {
@@ -487,14 +488,14 @@ impl Item {
     }
 }
 
-/// Most words and UTF-16 units of an item of a list that says little without what introduces the list, and most units of
-/// that.
+/// Most words of a list item that says little without its introduction.
 const FRAGMENT_WORDS: usize = 5;
+/// Longest such item, in UTF-16 units.
 const LONGEST_FRAGMENT: usize = 48;
+/// Longest introduction that is put before it, in UTF-16 units.
 const LONGEST_INTRODUCTION: usize = 60;
 
-/// The index of the statement that introduces the list of which one is an item of a few words, as far as only such items
-/// stand between them.
+/// The index of the statement that introduces the list of a short item, if only short items come between them.
 fn heading_of(statements: &[Statement], index: usize) -> Option<usize> {
     let position = statements[index].position;
     let is_fragment = |one: &Statement| {
@@ -514,7 +515,7 @@ fn heading_of(statements: &[Statement], index: usize) -> Option<usize> {
     (introduces && statements[heading].is_of_model() && text.contains(' ')).then_some(heading)
 }
 
-/// A statement without what it repeats of the one before it: a heading that stands before both, or is that one.
+/// A statement without the heading that the statement before it also has, or is.
 fn own_words<'a>(before: &str, statement: &'a str) -> &'a str {
     let heading = before.trim_end_matches(':');
     if let Some(own) = statement.strip_prefix(heading).and_then(|rest| rest.strip_prefix(": ")) {
@@ -533,7 +534,7 @@ pub(super) fn joined(texts: &[&str]) -> String {
     })
 }
 
-/// Adds a sentence, behind a semicolon if what is there does not end one.
+/// Adds a sentence, after a semicolon if the text so far does not end a sentence.
 fn join(text: &mut String, sentence: &str) {
     let ends = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}', '\u{2026}'];
     if !text.is_empty() {
@@ -542,7 +543,7 @@ fn join(text: &mut String, sentence: &str) {
     text.push_str(sentence);
 }
 
-/// The label of an item of the speaker.
+/// The label of an item, by its speaker.
 fn label(voice: Voice) -> &'static str {
     match voice {
         Voice::Person => "User: ",
@@ -554,7 +555,7 @@ fn label(voice: Voice) -> &'static str {
 }
 
 const SEPARATOR: &str = ", ";
-/// Most names of one kind. The ones behind them were used least or long ago.
+/// Most names of one kind. Later ones are used least or were used long ago.
 const MOST_NAMES: usize = 20;
 
 /// Names that are compared with the other items at once.
@@ -564,14 +565,14 @@ const BATCH: usize = 128;
 struct NameList<'a> {
     label: &'static str,
     names: &'a [NameRecord],
-    /// Those that stand in noise.
+    /// The names in statements that are noise.
     of_noise: Rc<HashSet<&'a str>>,
     taken: Vec<String>,
     used: usize,
 }
 
 impl<'a> NameList<'a> {
-    /// The lists in the order of filling. `noise` says of each statement whether it is noise.
+    /// The lists in the order of filling. `noise` says for each statement whether it is noise.
     fn of(ledger: &'a Ledger, noise: &[bool]) -> [Self; 2] {
         let mut of_noise = HashSet::new();
         for (one, _) in ledger.statements.iter().zip(noise).filter(|(_, is_noise)| **is_noise) {
@@ -584,12 +585,11 @@ impl<'a> NameList<'a> {
         [list(PATHS, &ledger.paths), list(IDENTIFIERS, &ledger.identifiers)]
     }
 
-    /// Takes names that appear in none of `texts`, while they fit into `percent` of `budget` and into
-    /// `left`.
+    /// Takes names that are in none of `texts`, while they fit into `percent` of `budget` and into `left`.
     fn take(&mut self, texts: &[&str], percent: usize, budget: usize, left: &mut usize) {
         let allowed = budget / 100 * percent;
         for names in self.names.chunks(BATCH) {
-            // What only a person wrote, and in noise, nobody works with.
+            // A name that only a person wrote, and only in noise, is not used in the work.
             let is_of_noise =
                 |name: &NameRecord| name.places == Places::PERSON && self.of_noise.contains(name.name.as_str());
             let names = names.iter().filter(|name| !is_noise(name) && !is_of_noise(name));
@@ -617,8 +617,7 @@ impl<'a> NameList<'a> {
     }
 }
 
-/// UTF-16 units to which items are lengthened, step by step, so that many grow a little before one
-/// grows much.
+/// UTF-16 units to which cut items are extended, step by step. Many items grow a little before one grows much.
 const STEPS: [usize; 3] = [160, 300, MOST_UNITS_OF_ONE];
 
 impl Chooser<'_> {

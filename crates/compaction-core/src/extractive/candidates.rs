@@ -34,15 +34,15 @@ use crate::summary::{Section, SummaryKind};
 use done::{FileStates, UndoneTurns, milestones, standing_milestones};
 pub(super) use next_steps::ROOM_FOR_TWO;
 
-/// Most UTF-16 units of a repeated request.
+/// Longest repeated request, in UTF-16 units.
 const LONGEST_REPEAT: usize = 120;
-/// Part of a summary that the milestones of an open request may take.
+/// The milestones of an open request may take the room of a summary divided by this.
 const PROGRESS_PART: usize = 50;
-/// Most UTF-16 units of an answered request that began a conversation or its topic.
+/// Longest answered request that began a conversation or its topic, in UTF-16 units.
 const LONGEST_FIRST: usize = 180;
 /// Most statements of the newest answer about the current work.
 const MOST_LATEST: usize = 3;
-/// Requests for work after which a step of an answer is no longer the next one.
+/// Number of later requests for work after which a step of an answer is outdated.
 const OVERTAKEN_BY: usize = 2;
 
 /// The candidates of a ledger.
@@ -68,16 +68,16 @@ impl Candidates {
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
-        // What a harness wrote begins no turn.
+        // A message of the harness does not begin a turn.
         let is_turn = |turn: &&Turn| !turn.request.trim().is_empty() || !turn.ledger.is_empty();
         let turn = style.turn.filter(|_| kind == SummaryKind::History).filter(is_turn);
         let turn_request = turn.map(|turn| Self::request_of(turn, ledger)).filter(|request| !request.trim().is_empty());
         let of_turn = |one: &&Request| one.position > ledger.messages;
         let read = style.with_turn.map(|with_turn| with_turn.requests.iter().find(of_turn));
-        // The prompt of a command with which the history ends is not the person's.
+        // The prompt of a command at the end of the history is not the person's.
         let turn_request = turn_request.filter(|turn| read.is_none_or(|read| read.is_some()) || !is_prompt(turn));
         let is_answer = read.flatten().is_some_and(|read| read.weight == RequestWeight::Answer);
-        // A turn that begins with a rule goes on with the request before it.
+        // A turn that begins with a rule continues the request before it.
         let is_aim = |request: &&Request| is_substantive(&request.text) && !only_sets_rules(&request.text);
         let is_open = |turn: &str| {
             let aim = ledger.requests.iter().rev().find(is_aim);
@@ -150,30 +150,31 @@ struct Builder<'a> {
     ledger: &'a Ledger,
     /// The ledger with the turn that follows, if it is known.
     with_turn: &'a Ledger,
-    /// The same, whatever the kind of the summary, and its checks.
+    /// The ledger with that turn, whatever the kind of the summary.
     newest: &'a Ledger,
+    /// The checks of the newest ledger.
     checks: Rc<Checks>,
     kind: SummaryKind,
-    /// Whether the messages are the beginning of a turn that goes on behind them.
+    /// Whether the messages are the beginning of a turn that continues after them.
     goes_on: bool,
-    /// Whether this summary tells the state of the work. The context of a turn does where there is no history.
+    /// Whether this summary states the work. The context of a turn does so if there is no history.
     tells_state: bool,
     /// The request of the turn that follows, if a person's words begin it.
     turn_request: Option<&'a str>,
-    /// Whether that only answers a question, so that the request before it goes on.
+    /// Whether it only answers a question, so that the request before it continues.
     is_answer: bool,
-    /// What was done in that turn.
+    /// The ledger of that turn.
     turn: Option<&'a Ledger>,
-    /// Position of the last command that began a new conversation; 0 for none. Without any request behind it, the old
-    /// ones still count.
+    /// Position of the last command that began a new conversation; 0 if there is none. If no request follows it, the
+    /// earlier ones still count.
     begun_at: u64,
     /// UTF-16 units that the summary may take.
     units: usize,
-    /// The milestones with those of the turn that follows, as far as no later one replaced them.
+    /// The milestones, with those of the turn that follows, that no later one replaced.
     standing: Rc<Vec<&'a Statement>>,
-    /// What became of the files.
+    /// What happened to the files later.
     states: Rc<FileStates<'a>>,
-    /// The turns whose commits were taken back.
+    /// The turns whose commits were undone.
     undone: Rc<UndoneTurns>,
     pool: Pool,
 }

@@ -1,4 +1,4 @@
-//! Checks: runs of tests, builds and linters. A newer run of the same check stands for the older ones.
+//! Checks: runs of tests, builds and linters. A newer run of a check replaces the older ones.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,9 +8,9 @@ use crate::ledger::notes::FAILED;
 use crate::ledger::outcomes::{failed_count, told_command};
 use crate::ledger::{Ledger, Outcome, Statement, Voice};
 
-/// Most counts of failures that a result is told with.
+/// Most counts of failures that a result is shown with.
 const MOST_COUNTS: usize = 5;
-/// Most checks without counts that are told.
+/// Most checks without counts that are listed.
 const MOST_PASSED: usize = 3;
 /// Most words of a sentence that only says that a cause was found, such as `I see the problem now.`
 const FRAME_WORDS: usize = 6;
@@ -25,7 +25,7 @@ pub(super) struct Checks {
 struct Run {
     position: u64,
     has_failed: bool,
-    /// The command, if no statement tells what it counted.
+    /// The command, if no statement contains its counts.
     command: Option<String>,
 }
 
@@ -34,7 +34,7 @@ struct Run {
 pub(super) struct Rows {
     /// For each statement, whether a newer run replaced it; empty if none is.
     pub(super) replaced: Vec<bool>,
-    /// What is added to rows, by their indexes: how many failed in the runs before.
+    /// What is added to rows, by their indexes: the number of failures in the runs before.
     pub(super) changes: BTreeMap<usize, String>,
 }
 
@@ -81,7 +81,7 @@ impl Checks {
         passed.split_off(passed.len().saturating_sub(MOST_PASSED))
     }
 
-    /// Whether a newer run of the check failed whose result a statement tells.
+    /// Whether a newer run of the check failed, with a result in a statement.
     pub(super) fn has_failed_since(&self, statement: &Statement) -> bool {
         let newest = row(statement).and_then(|(key, _)| self.newest.get(&key));
         newest.is_some_and(|run| run.has_failed && run.position > statement.position)
@@ -113,7 +113,7 @@ impl Checks {
     }
 }
 
-/// What the model took for the cause of a failure, while it works on one request.
+/// What the model took for the cause of a failure while it works on one request.
 #[derive(Debug, Default)]
 struct Theories {
     /// The index of the newest one, and whether a run failed after it.
@@ -121,8 +121,8 @@ struct Theories {
 }
 
 impl Theories {
-    /// Reads the next statement. A theory that a run refuted and another one replaced is marked in `replaced`. So is the
-    /// sentence behind it, if that one holds the theory or what is done for it. Another fact stays.
+    /// Reads the next statement. A theory that a run refuted and another one replaced is marked in `replaced`. So is
+    /// the sentence after it if it continues the theory or says what is done about it. Another fact stays.
     fn read(&mut self, index: usize, statement: &Statement, replaced: &mut Vec<bool>, statements: &[Statement]) {
         match statement.voice {
             Voice::Person => self.newest = None,
@@ -157,7 +157,7 @@ fn is_failure(text: &str) -> bool {
     text.starts_with('`') && text.contains(FAILED)
 }
 
-/// The check whose counts a statement tells, and these. Reasons stay, since they tell what was learned.
+/// The check whose counts a statement contains, and the counts. Reasons stay because they say what was learned.
 fn row(statement: &Statement) -> Option<(String, &str)> {
     if !matches!(statement.voice, Voice::Action | Voice::Milestone) {
         return None;
@@ -165,11 +165,11 @@ fn row(statement: &Statement) -> Option<(String, &str)> {
     let (command, result) = statement.text.strip_prefix('`')?.split_once('`')?;
     let result = result.strip_prefix(": ")?;
     failed_count(result)?;
-    // Any program may run tests. Its newest counts stand for the older ones, too.
+    // Any program may run tests. Its newest counts replace the older ones, too.
     Some((key_of(command).unwrap_or_else(|| check_key(command)), result))
 }
 
-/// The check that a command runs, as [`check_key`] has it; `None` if it runs none.
+/// The key of the check that a command runs, as in [`check_key`]; `None` if it runs none.
 pub(super) fn key_of(command: &str) -> Option<String> {
     purposes(command).iter().any(|purpose| is_goal(purpose)).then(|| check_key(command))
 }

@@ -38,7 +38,7 @@ pub(super) struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// What happened once, with the entries that say so.
+    /// Something that happened once, with its entries.
     pub(super) fn of(position: u64, sources: &'a Sources) -> Self {
         Self { position, times: 1, sources: Some(sources) }
     }
@@ -64,7 +64,7 @@ pub(super) struct Candidate {
     pub(super) sequence: usize,
     pub(super) rank: Rank,
     pub(super) times: u64,
-    /// The short id of the entry that it cites.
+    /// The short id of the cited entry.
     pub(super) cited: Option<String>,
 }
 
@@ -111,7 +111,7 @@ impl Pool {
         self.add_cut(section, text, None, origin, rank);
     }
 
-    /// Adds an item that is a cut of `whole`. It is lengthened again if there is room.
+    /// Adds an item that is a cut of `whole`. It is extended again if there is room.
     pub(super) fn add_cut(
         &mut self,
         section: Section,

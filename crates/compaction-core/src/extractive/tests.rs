@@ -174,7 +174,7 @@ fn calls_are_told_with_what_they_showed_where_little_is_said() {
     );
     let changes: Vec<&str> = again.changes.iter().map(|change| change.text.as_str()).collect();
     assert_eq!(changes, ["`port = 80` \u{2192} `port = 8080`"]);
-    // What is said goes first: a summary without room for all of it has no results.
+    // Statements go first: a summary without room for all of them has no results.
     let talk =
         (0..40).map(|n| says(&format!("Finding {n}: the module part{n} reads its limit{n} from table{n}."), "stop"));
     messages.splice(1..1, talk);
@@ -723,7 +723,7 @@ fn a_huge_request_keeps_its_beginning_and_its_end() {
     }
 }
 
-/// Wishes that stand behind the first words of many requests.
+/// Wishes after the first words of many requests.
 fn constraints(count: usize) -> Vec<Arc<Message>> {
     let wish = |number: usize| {
         let text =
@@ -746,7 +746,7 @@ fn requests_are_whole_where_there_is_room() {
         let report = LossReport::of(&check);
         assert_eq!(report.retention.requests == 1.0, are_whole, "{:?}", report.retention);
         assert!(report.clipped.is_empty(), "what is told is told whole");
-        // What is cut is the old, not the new.
+        // The old requests are cut, not the new ones.
         assert!(text.contains(&ledger.requests[count - 2].text));
     }
 }
@@ -792,7 +792,7 @@ fn a_real_session_keeps_its_files_and_requests() {
     let latest = requests.last().map(|message| message.display_text()).unwrap_or_default();
     assert!(text.contains(&crate::ledger::text::one_line(&latest)), "{text}");
     assert!(text.contains("read packages/coding-agent/docs/theme.md in full"), "{text}");
-    // Files are told by the lists behind the text, not by the text.
+    // Files are listed after the text, not in it.
     let mut operations = crate::file_operations::FileOperations::default();
     messages.iter().for_each(|message| operations.add_message(message, &Default::default()));
     let ledger = Ledger::collect(&prepared(&messages), None, tools());
@@ -837,7 +837,7 @@ fn items_cite_the_entries_that_they_come_from() {
         NextSteps: Go on with: Port the parser to Rust. Never touch src/old.rs!
     "#]]
     .assert_eq(&items(&text));
-    // Read as a summary without a ledger, the items are the same and cite nothing.
+    // Parsed as a summary without a ledger, the items are the same and cite nothing.
     let again = ExtractiveInput { previous_summary: Some(&text), messages: &[], ..input };
     assert!(!text_of(&again).contains("[entry"), "{}", text_of(&again));
 }
@@ -1043,7 +1043,7 @@ fn what_a_person_reports_is_open_until_it_was_worked_on() {
     assert!(
         blocked(&[user("Fix the list"), says("The list failed because of a typo, which is gone.", "stop")]).is_empty()
     );
-    // An order to repair it says nothing new, and neither does a look at the code.
+    // An order to repair it reports nothing new, and neither does a look at the code.
     let ordered = [report.clone(), says("The cause is the encoding.", "stop"), user("then repair it, please")];
     assert_eq!(blocked(&ordered), [item]);
     let other = [&repaired[..], &[user("Now add a menu to the page")]].concat();
@@ -1481,7 +1481,7 @@ fn a_wish_of_a_request_that_is_done_gives_way() {
     let wish = "Make sure that the title of the page is blue.";
     let rule = "Never change the file of the licences.";
     let later = ["add a menu", "write the manual page", "rename the parser module", "test the whole import"];
-    // Where room is left, it is listed anyway.
+    // If there is room, it is still listed.
     let long: String =
         (0..400).map(|number| format!("Module{number} reads the table_{number} of store{number}. ")).collect();
     let constraints = |count: usize| {

@@ -7,20 +7,23 @@ use crate::ledger::notes::{AGREED, REFUSED, answered_with, key};
 use crate::ledger::selection::{Terms, terms};
 use crate::ledger::{Note, NoteKind};
 
-/// Fewest words of sentences that may differ in spelling, fewest letters of the word, and most letters that differ.
+/// Fewest words of sentences that may differ in spelling.
 const FEWEST_SPELLED: usize = 5;
+/// Shortest word that may be misspelled, in letters.
 const SHORTEST_SPELLED: usize = 5;
+/// Most letters that differ.
 const MOST_MISSPELLED: usize = 2;
 /// Most notes of one kind that are nearly alike.
 const MOST_ALIKE: usize = 2;
-/// Percent of the terms of the shorter of such notes, and fewest terms, that the other one has.
+/// Percentage of the terms of the shorter of two such notes that the other one has.
 const ALIKE_PERCENT: usize = 60;
+/// Fewest common terms of such notes.
 const FEWEST_ALIKE: usize = 3;
 /// How each decision of a person begins.
 pub(super) const OF_PERSON: &str = "The user ";
 
-/// The older ones of constraints and decisions that are worded nearly alike, which are listed where room
-/// is left, and the newest [`MOST_ALIKE`] of those, which were said more than once.
+/// Of constraints and decisions with similar words: the older ones, which are listed only if there is room, and the
+/// newest [`MOST_ALIKE`] of them, which were stated more than once.
 pub(super) fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const Note>) {
     let mut seen: Vec<(Terms, Spelled, usize, &Note)> = Vec::new();
     let (mut repeated, mut stressed) = (HashSet::new(), HashSet::new());
@@ -50,8 +53,8 @@ pub(super) fn repeated(notes: &[Note]) -> (HashSet<*const Note>, HashSet<*const 
     (repeated, stressed)
 }
 
-/// The older ones of decisions with the same words, with answers in few words to the same question, or of the model about
-/// the same names in nearly the same words.
+/// The older of two decisions with the same words, of two short answers to the same question, or of two decisions of
+/// the model with the same names and similar words.
 pub(super) fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
@@ -61,7 +64,7 @@ pub(super) fn same_decisions(notes: &[Note]) -> HashSet<*const Note> {
         let agreed = note.text.strip_prefix(AGREED).or_else(|| note.text.strip_prefix(REFUSED));
         key(agreed.or_else(|| answered_with(&note.text).map(|(_, question)| question)).unwrap_or(&note.text))
     };
-    // The model words the same choice twice: before its work and in its answer.
+    // The model states the same choice twice: before its work and in its answer.
     let mut own: Vec<Terms> = Vec::new();
     let mut is_reworded = |note: &Note| {
         let terms = terms(&note.text);
@@ -81,7 +84,7 @@ fn are_alike(one: &Terms, other: &Terms) -> bool {
     shared >= FEWEST_ALIKE && is_most && one.names == other.names
 }
 
-/// The letters of the words of a sentence, in lower case.
+/// The words of a sentence as lower-case letters.
 type Spelled = Vec<Vec<char>>;
 
 fn spelled(text: &str) -> Spelled {
@@ -89,7 +92,7 @@ fn spelled(text: &str) -> Spelled {
     text.split_whitespace().map(letters).filter(|word: &Vec<char>| !word.is_empty()).collect()
 }
 
-/// Whether two sentences differ in the spelling of one long word alone.
+/// Whether two sentences differ only in the spelling of one long word.
 fn are_spellings(one: &Spelled, other: &Spelled) -> bool {
     if one.len() != other.len() || one.len() < FEWEST_SPELLED {
         return false;

@@ -1,5 +1,5 @@
-//! What blocks the work: what failed and was not made up for, what a person reported and nobody worked on since, and
-//! what the model says it did not achieve.
+//! What blocks the work: failures that nothing replaced, problems that a person reported and nobody has worked on
+//! since, and what the model says that it did not achieve.
 
 use std::ops::Range;
 
@@ -20,21 +20,23 @@ use crate::ledger::{ErrorRecord, Ledger, Outcome, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
-/// Newest requests before which the model may have said that something waits.
+/// Number of newest requests before which the model may have said that something waits.
 const WAITING_REQUESTS: usize = 6;
-/// Newest requests that may report a problem.
+/// Number of newest requests that may report a problem.
 const REPORTS: usize = 2;
-/// Newest requests with which a report is compared.
+/// Number of newest requests with which a report is compared.
 const MOST_COMPARED: usize = 32;
-/// Messages from a request to the next one between which it was worked on.
+/// Fewest messages between a request and the next one if it was worked on.
 const FEWEST_MESSAGES: u64 = 4;
-/// Most UTF-16 units of what failed, of the reason, and of a sentence of the model.
+/// Longest subject of a failure, in UTF-16 units.
 const LONGEST_SUBJECT: usize = 100;
+/// Longest reason of a failure, in UTF-16 units.
 const LONGEST_LINE: usize = 160;
+/// Longest sentence of the model about it, in UTF-16 units.
 const LONGEST_UNSOLVED: usize = 160;
-/// Most refused changes that are told.
+/// Most refused changes that are listed.
 const MOST_REFUSED: usize = 2;
-/// Most UTF-16 units of a document that a person may have written for one request.
+/// Longest document that a person may have written as one request, in UTF-16 units.
 const LONGEST_TYPED: usize = 2000;
 /// Fewest headings of a document.
 const FEWEST_HEADINGS: usize = 3;
@@ -56,7 +58,7 @@ impl Builder<'_> {
                 self.pool.add(Section::InProgress, &item, Origin::at(error.position), Rank::Focus);
                 continue;
             }
-            // Who commits behind a failed look at something went on without it.
+            // A commit after a failed inspection shows that the work did not depend on it.
             if error.position < saved_at && error.subject.as_deref().is_some_and(has_inline_code) {
                 continue;
             }
@@ -95,8 +97,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the newest files whose change a person refused, if no file of that name changed since. A commit at `saved_at`
-    /// ends what was refused before it.
+    /// Adds the newest files whose change a person refused, if no file of that name changed since. A commit at
+    /// `saved_at` settles earlier refusals.
     fn not_written(&mut self, saved_at: u64) {
         let ledger = self.with_turn;
         let changed_at = |path: &str| {
@@ -116,13 +118,13 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether a person said after the message at `position` that it should be left.
+    /// Whether a person dropped the topic after the message at `position`.
     pub(super) fn is_set_aside(&self, position: u64) -> bool {
         let later = self.with_turn.requests.iter().rev().take_while(|request| request.position > position);
         later.take(MOST_COMPARED).any(|request| sets_aside(&request.text))
     }
 
-    /// The positions of what a person gave up with the newest request: from the request for work before it on.
+    /// The positions that a person gave up with the newest request: from the previous request for work on.
     fn given_up(&self) -> Range<u64> {
         let mut requests = self.with_turn.requests.iter().rev().filter(|request| is_substantive(&request.text));
         let newest = requests.next().filter(|newest| gives_up(&newest.text));
@@ -134,8 +136,8 @@ impl Builder<'_> {
         newest.last_step.position > newest.asked_at().max(newest.answered)
     }
 
-    /// What the newest request reports as earlier ones did. Whatever was done since the first report is not known to help,
-    /// so this stays until another request follows.
+    /// The problem that the newest request reports like earlier ones. Work since the first report may not have helped,
+    /// so it stays until another request follows.
     fn reported_again(&mut self) -> bool {
         let requests = &self.with_turn.requests;
         let Some(newest) = requests.iter().rev().find(|request| is_substantive(&request.text)) else { return false };
@@ -149,7 +151,8 @@ impl Builder<'_> {
         times > 1
     }
 
-    /// What the newest requests say does not work, if nothing was done about it or the work on it is not finished.
+    /// The problems that the newest requests report, if nothing was done about them or the work on them is not
+    /// finished.
     fn reported_problems(&mut self) {
         let ledger = self.with_turn;
         let acted_at = self.acted_at();
@@ -165,11 +168,11 @@ impl Builder<'_> {
         let requests = requests.filter(|request| !given_up.contains(&request.position));
         let newest = requests.clone().next().map_or(0, |request| request.position);
         for (at, request) in requests.take(REPORTS).enumerate() {
-            // The words of a person stand at the ends of a long document.
+            // In a long document, the person's words are at the beginning and end.
             let headings = || request.text.lines().filter(|line| line.starts_with('#')).count();
             let is_pasted = utf16_len(&request.text) > LONGEST_TYPED
                 && (is_document(&request.text) || headings() >= FEWEST_HEADINGS);
-            // A request without anything done before it is about the same, such as an order to repair it.
+            // A request after which nothing was done is about the same, such as an order to repair it.
             let is_left = || at > 0 && self.has_acted_between(request.position, newest);
             let is_worked_on = is_pasted
                 || acted_at > request.position
@@ -190,7 +193,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What the newest message of the model says is not achieved, if nothing was done since.
+    /// What the newest message of the model says that it did not achieve, if nothing was done since.
     fn unsolved(&mut self) {
         let ledger = self.with_turn;
         let asked_at = ledger.asked_at();
@@ -200,7 +203,7 @@ impl Builder<'_> {
             return;
         }
         let said = of_model.take_while(|one| one.position == newest).filter(|one| one.voice != Voice::Announcement);
-        // A model that changed files may tell what they do now.
+        // A model that changed files may describe what they do now.
         let has_changed = ledger.files.iter().any(|file| file.changed_at > asked_at);
         let said = said.filter(|one| is_unsolved(&one.text) || !has_changed && is_denied(&one.text));
         let said: Vec<_> = said.collect();
@@ -210,8 +213,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether a file was changed, or a command did something, between two messages. Of each file and command, only the
-    /// newest time is known; one that was used again later counts, too.
+    /// Whether a file was changed, or a command did something, between two messages. Only the newest time of each file
+    /// and command is known, so one that was used again later also counts.
     fn has_acted_between(&self, first: u64, last: u64) -> bool {
         let files = self.with_turn.files.iter().map(|file| (file.changed_at, file.edited + file.written > 1));
         let commands = self.with_turn.commands.iter().filter(|command| command.outcome == Outcome::Succeeded);
@@ -259,7 +262,7 @@ fn error_item(error: &ErrorRecord) -> String {
     let names = error.failing.told(&error.line);
     match line.starts_with(|first: char| first.is_ascii_digit()) {
         _ if names.is_empty() => {}
-        // The line is a count of them.
+        // The line only counts the failures.
         true => line.push_str(&format!(": {names}")),
         false => line.push_str(&format!(" (failing: {names})")),
     }

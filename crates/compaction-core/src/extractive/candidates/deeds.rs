@@ -22,16 +22,17 @@ use crate::tools::edits_files;
 
 /// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
 const MOST_ACTIONS: usize = 1024;
-/// Most files that are named as changed since the last commit, or in one line.
+/// Most files that are listed as changed since the last commit, or in one line.
 pub(super) const MOST_CHANGED: usize = 8;
-/// Fewest files that were changed in the same way that are told in one line.
+/// Fewest files with the same change that are listed in one line.
 const FILES_OF_ONE_LINE: usize = 3;
-/// Most files whose changes are told.
+/// Most files whose changes are listed.
 const MOST_FILES_CHANGED: usize = 64;
-/// Most UTF-16 units of a command that is told as done.
+/// Longest command that is listed as done, in UTF-16 units.
 const LONGEST_COMMAND: usize = 100;
-/// Texts in the address of a pull request, and before its number.
+/// Texts in the address of a pull request.
 const ADDRESS_MARKS: [&str; 2] = ["/pull/", "/merge_requests/"];
+/// Texts before its number.
 const NUMBER_MARKS: [&str; 7] =
     ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
 static PULL_REQUEST_MARKS: LazyLock<AhoCorasick> =
@@ -40,17 +41,17 @@ static PULL_REQUEST_MARKS: LazyLock<AhoCorasick> =
 impl Builder<'_> {
     /// Commits, pushes, pull requests, and the last outcome of each kind of test.
     pub(super) fn milestones(&mut self) {
-        // The history before a turn tells those of the turn, too.
+        // The history before a turn also lists the milestones of the turn.
         if !self.tells_state {
             return;
         }
         let last = self.standing.clone();
         let changed_at = self.with_turn.code_changed_at();
         let committed_at = last.iter().rev().find(|one| one.text.starts_with(COMMITTED)).map_or(0, |one| one.position);
-        // The next commit shows what stands.
+        // The next commit shows the current state.
         let is_over = |one: &&Statement| one.text.starts_with(TOOK_BACK) && one.position < committed_at;
         let checks = self.checks_of(self.with_turn);
-        // A newer run of the same program may have found more than one that passed.
+        // A newer run of the same program may have found failures that an earlier one did not.
         let failed = self.with_turn.unresolved_errors();
         let failed: Vec<(u64, Vec<String>)> =
             failed.map(|error| (error.position, purposes(error.subject.as_deref().unwrap_or_default()))).collect();
@@ -65,7 +66,7 @@ impl Builder<'_> {
         let pushed: Vec<(&str, &str)> = told.iter().filter_map(|one| pushed_commit(&one.text)).collect();
         let is_commit = |hash: &str| told.iter().any(|one| is_commit_of(&one.text, hash));
         for statement in &told {
-            // The line of the commit says it, too.
+            // The line of the commit contains it.
             if pushed_commit(&statement.text).is_some_and(|(hash, _)| is_commit(hash)) {
                 continue;
             }
@@ -82,7 +83,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Files that changed since the last commit, and the last pull request that was named.
+    /// Files that changed since the last commit, and the last pull request that was mentioned.
     pub(super) fn repository(&mut self) {
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
         let is_clean = |text: &str| text.starts_with(COMMITTED) || text.starts_with(RESET_TO);
@@ -108,11 +109,11 @@ impl Builder<'_> {
         }
     }
 
-    /// What the newest changes of each file did, as far as they stand.
+    /// What the newest changes did to each file, without changes that were undone.
     pub(super) fn changes(&mut self) {
         let files: HashMap<String, &FileRecord> =
             self.ledger.files.iter().map(|file| (shown(&file.path), file)).collect();
-        // An earlier summary may tell of a file by its name alone.
+        // An earlier summary may have only the name of a file.
         let known = self.ledger.changes.iter().rev().map(|change| (files.get(&change.target).copied(), change));
         let standing = known.filter(|(file, _)| !file.is_some_and(|file| self.states.is_file_taken_back(file)));
         let newest: Vec<(Option<&FileRecord>, &ShownResult)> = standing.take(MOST_FILES_CHANGED).collect();
@@ -128,7 +129,7 @@ impl Builder<'_> {
         };
         let mut seen: HashSet<&str> = HashSet::new();
         for (at, (file, change)) in newest.iter().enumerate().filter(|(_, (_, change))| seen.insert(&change.text)) {
-            // What was done to several files alike is one line.
+            // The same change to several files is one line.
             let alike: Vec<usize> = (at..newest.len()).filter(|other| newest[*other].1.text == change.text).collect();
             let mut named: Vec<String> = alike.iter().take(MOST_CHANGED).map(|at| told(*at)).collect();
             let more = alike.len() - named.len();
@@ -147,17 +148,17 @@ impl Builder<'_> {
         let mut positions: Vec<u64> = files().map(|file| file.position).collect();
         positions.extend(commands().map(|command| command.position));
         positions.sort_unstable();
-        // A section takes the newest ones, and those that match the focus.
+        // A section takes the newest actions and those that match the focus.
         let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().filter(|_| !self.pool.has_focus());
         let oldest = oldest.unwrap_or_default();
-        // What was only read stands in the list of files.
+        // Files that were only read are in the list of files.
         for (verb, is_written) in [("Wrote", true), ("Edited", false)] {
             let times = |file: &FileRecord| if is_written { file.written } else { file.edited };
             let done = files().filter(|file| file.position >= oldest && times(file) > 0);
             let done: Vec<&FileRecord> = done.filter(|file| !self.states.is_file_taken_back(file)).collect();
             let name = |file: &FileRecord| quote(&shown(&self.states.name(file)));
             if let Some(newest) = done.last().filter(|_| done.len() >= FILES_OF_ONE_LINE) {
-                // What lies in hidden directories, such as the notes of an agent, is named last.
+                // Files in hidden directories, such as notes of an agent, come last.
                 let mut ordered: Vec<&FileRecord> = done.iter().rev().copied().collect();
                 let is_hidden = |part: &str| part.starts_with('.') && part.len() > "..".len();
                 ordered.sort_by_key(|file| file.path.split(['/', '\\']).any(is_hidden));
@@ -173,11 +174,11 @@ impl Builder<'_> {
                 self.pool.add(Section::Done, &format!("{verb} {}", name(file)), origin, Rank::Least);
             }
         }
-        // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
+        // The last outcome of a test, a build or a linter without counts is listed nowhere else.
         let checks = self.checks_of(self.ledger);
         let passed = checks.passed();
         let changed_at = self.ledger.code_changed_at();
-        // Edits without a file say nothing where the files are told.
+        // Edits without a file add nothing if the files are listed.
         let has_changes = self.ledger.files.iter().any(|file| file.written + file.edited > 0);
         // A commit or a push has a line of its own.
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
@@ -202,7 +203,7 @@ impl Builder<'_> {
                 let mut counted = counted.filter_map(|one| one.text.strip_prefix('`')?.split_once('`'));
                 counted.any(|(run, _)| programs(run).iter().any(|one| own.contains(one)))
             };
-            // That something was in order before the latest changes tells nothing beside a newer run of it.
+            // An old success says nothing once a newer run of the same program is listed.
             let is_stale = || {
                 let own = purposes(&command.command);
                 let newer = passed.iter().filter(|(at, _)| changed_at > position && *at > position);
@@ -216,7 +217,7 @@ impl Builder<'_> {
                     self.pool.add(Section::Done, &format!("{verb} {name}{since}"), origin, Rank::Low);
                 }
                 false if changed_at > position && only_formats(&command.command) => {}
-                // What was only looked at is no deed.
+                // A lookup is not an action.
                 false if !command.is_call && only_looks(&command.command) => {}
                 false => self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least),
             }
@@ -230,7 +231,7 @@ impl Builder<'_> {
     }
 }
 
-/// The checks in a command without what they check: `pytest`, `npm run lint`.
+/// The programs of the checks in a command: `pytest`, `npm run lint`.
 pub(super) fn programs(command: &str) -> Vec<String> {
     let is_name = |word: &&str| !word.starts_with('-') && !word.contains(['/', '.', ':', '\\']);
     let name = |check: String| check.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ");

@@ -1,5 +1,5 @@
-//! What was done and still stands: the milestones that no later one replaced, and the files whose changes were not
-//! taken back.
+//! What was done and still applies: the milestones that no later one replaced, and the files whose changes were not
+//! undone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,34 +24,38 @@ use crate::ledger::{FileRecord, Ledger, Note, NoteKind, Outcome, Statement, Voic
 use crate::summary::Section;
 use crate::text::utf16_len;
 
-/// Newest milestones about changes that were taken back, and about new names, that are compared with files.
+/// Number of newest milestones about undone changes and new names that are compared with files.
 const MOST_COMPARED: usize = 64;
 
-/// Most commits that are listed one by one, most commits that were taken back and are named, and UTF-16 units of a name.
+/// Most commits that are listed one by one.
 const MOST_COMMITS: usize = 12;
+/// Most undone commits that are named.
 const MOST_UNDONE: usize = 3;
+/// Longest subject of a commit, in UTF-16 units.
 const LONGEST_SUBJECT: usize = 80;
 
-/// Part of a summary that the items of answered requests may take before all that was said.
+/// The items of answered requests may take the room of a summary divided by this before the statements.
 const ANSWERED_PART: usize = 32;
-/// The same in a conversation with fewer milestones than these, and most such items then.
+/// The same in a quiet conversation.
 const QUIET_PART: usize = 16;
+/// A conversation with fewer milestones is quiet.
 const FEW_MILESTONES: usize = 4;
+/// Most answered requests that are listed in a quiet conversation.
 const MOST_ANSWERED: usize = 8;
 
 /// What later milestones say about the files of a ledger.
 #[derive(Debug, Default)]
 pub(super) struct FileStates<'a> {
-    /// Positions of the standing commits, in order.
+    /// Positions of the commits that were not undone, in order.
     committed: Vec<u64>,
-    /// Positions at which changes were taken back, with the names of their files; none of them stands for all files.
+    /// Positions at which changes were undone, with the names of their files; an empty list means all files.
     taken_back: Vec<(u64, Vec<&'a str>)>,
     /// Positions of renamings with the old and the new name, in order.
     renamed: Vec<(u64, &'a str, &'a str)>,
 }
 
 impl<'a> FileStates<'a> {
-    /// `standing` are the standing milestones of the ledger.
+    /// `standing` are the milestones of the ledger that no later one replaced.
     pub(super) fn of(ledger: &'a Ledger, standing: &[&'a Statement]) -> Self {
         let committed = standing.iter().filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).collect();
         let took_back = |one: &&'a Statement| {
@@ -71,21 +75,21 @@ impl<'a> FileStates<'a> {
         Self { committed, taken_back, renamed }
     }
 
-    /// Whether what was done at `position` was taken back later, before a commit kept it. `is_meant` says whether the
-    /// names of files mean it.
+    /// Whether what was done at `position` was undone later, before a commit kept it. `is_meant` says whether a list of
+    /// file names includes it.
     fn is_taken_back(&self, position: u64, is_meant: impl Fn(&[&str]) -> bool) -> bool {
         let first = self.taken_back.iter().find(|(at, files)| *at > position && is_meant(files));
         let is_kept = |at: u64| self.committed.iter().any(|commit| (position..=at).contains(commit));
         first.is_some_and(|(at, _)| !is_kept(*at))
     }
 
-    /// Whether the last changes of a file were taken back.
+    /// Whether the last changes of a file were undone.
     pub(super) fn is_file_taken_back(&self, file: &FileRecord) -> bool {
         let is_meant = |files: &[&str]| files.is_empty() || files.iter().any(|name| is_named(&file.path, name));
         file.changed_at > 0 && self.is_taken_back(file.changed_at, is_meant)
     }
 
-    /// The name that a file has now.
+    /// The current name of a file.
     pub(super) fn name(&self, file: &FileRecord) -> String {
         let mut name = file.path.clone();
         for (_, old, new) in self.renamed.iter().filter(|(at, ..)| *at >= file.position) {
@@ -98,21 +102,21 @@ impl<'a> FileStates<'a> {
     }
 }
 
-/// Whether a note is the item of a request that was answered.
+/// Whether a note is the item of an answered request.
 pub(super) fn is_answered_item(note: &Note) -> bool {
     [ANSWER, FINISHED, ONLY_PROPOSED].iter().any(|start| note.text.starts_with(start))
         && note.text.contains(ANSWERED_BY)
 }
 
 impl<'a> Builder<'a> {
-    /// Whether a note says that a request was done whose changes were taken back as a whole.
+    /// Whether a note is the item of a request whose changes were all undone.
     pub(super) fn is_undone(&self, note: &Note) -> bool {
         let is_taken_back = || self.states.is_taken_back(note.position, |files| files.is_empty());
         note.text.starts_with(FINISHED) && (self.undone.has(note.position) || is_taken_back()) || self.is_refuted(note)
     }
 
-    /// Whether the answer that a note tells says that something is not possible, and a command that failed before it for the
-    /// same request ran to its end later.
+    /// Whether a note contains an answer that something is not possible, although a command that had failed for the
+    /// same request later ran to its end.
     fn is_refuted(&self, note: &Note) -> bool {
         let said = note.text.rsplit_once(ANSWERED_BY).map(|(_, said)| said);
         if !said.is_some_and(says_impossible) {
@@ -129,13 +133,13 @@ impl<'a> Builder<'a> {
         of_turn.filter_map(|error| error.subject.as_deref()).any(has_run)
     }
 
-    /// Whether a decision was made for a commit that was taken back. What a person decides in their own words stands.
+    /// Whether a decision was made for a commit that was undone. A decision in a person's own words stays.
     pub(super) fn is_decision_undone(&self, note: &Note) -> bool {
         !note.text.starts_with(DECIDED) && self.undone.has(note.position)
     }
 
-    /// The commits that were taken back, in one item, and the number of commits that are older than the newest
-    /// [`MOST_COMMITS`] ones.
+    /// The undone commits in one item. Also lists, without their names, the commits that are older than the newest
+    /// [`MOST_COMMITS`].
     pub(super) fn commits(&mut self, standing: Vec<&'a Statement>) -> Vec<&'a Statement> {
         let is_commit = |one: &&&Statement| one.text.starts_with(COMMITTED);
         let older = standing.iter().filter(is_commit).count().saturating_sub(MOST_COMMITS);
@@ -165,7 +169,7 @@ impl<'a> Builder<'a> {
         kept
     }
 
-    /// The commits behind the last push of their branch, in one item. Without any push, nobody expects one.
+    /// The commits after the last push of their branch, in one item. Without any push, nobody expects one.
     pub(super) fn unpushed(&mut self) {
         if !self.tells_state {
             return;
@@ -195,10 +199,10 @@ impl<'a> Builder<'a> {
         (!commits.is_empty()).then(|| format!("{NEVER_PUSHED}{}", named_commits(&commits)))
     }
 
-    /// Position from which the items of answered requests fit into their part of the summary. Older ones are listed
-    /// where room is left.
+    /// Position from which the items of answered requests fit into their share of the summary. Older ones are listed
+    /// only if there is room.
     pub(super) fn answered_from(&self) -> u64 {
-        // Without commits and runs of tests, they alone tell what was done.
+        // Without commits and runs of tests, only they show what was done.
         let is_quiet = self.standing.len() < FEW_MILESTONES;
         let (part, most) = if is_quiet { (QUIET_PART, MOST_ANSWERED) } else { (ANSWERED_PART, usize::MAX) };
         let mut room = self.units / part;
@@ -214,7 +218,7 @@ impl<'a> Builder<'a> {
         first_without.map_or(0, |note| note.position + 1)
     }
 
-    /// The last request of a history that the request of a turn follows, if it was answered.
+    /// The last request of a history before the request of a turn, if it was answered.
     pub(super) fn answered_before_turn(&mut self) {
         let ledger = self.ledger;
         let Some(request) = ledger.requests.iter().rev().find(|request| request.asks_for_work()) else { return };
@@ -252,8 +256,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The turns whose commits were taken back later: by the program that made them, by a commit that reverts them, or since
-/// the branch was moved back and its changes thrown away.
+/// The turns whose commits were undone later: by the program that made them, by a commit that reverts them, or because
+/// the branch was moved back and its changes discarded.
 #[derive(Debug, Default)]
 pub(super) struct UndoneTurns {
     /// Positions of the request and of the commit of each turn.
@@ -292,26 +296,26 @@ impl UndoneTurns {
         Self { turns: undone.into_iter().map(|position| (request_of(position), position)).collect() }
     }
 
-    /// Whether what was said at `position` led to such a commit.
+    /// Whether a message at `position` led to such a commit.
     pub(super) fn has(&self, position: u64) -> bool {
         position > 0 && self.turns.iter().any(|(from, to)| (*from..=*to).contains(&position))
     }
 }
 
-/// Newest milestones that are compared. Each that moves a branch back looks at all before it.
+/// Number of newest milestones that are compared. Each one that moves a branch back looks at all before it.
 const MOST_MILESTONES: usize = 2048;
 
-/// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch,
-/// and the commits that were neither amended, squashed, replaced by a push, nor deleted with a branch that was neither
-/// pushed nor merged.
+/// The milestones that no later one replaces, in order: the last run of each purpose, the last push of each branch, and
+/// commits. A commit is dropped if it was amended, squashed, replaced by a push, or deleted with a branch that was
+/// neither pushed nor merged.
 pub(super) fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a Statement>) -> Vec<&'a Statement> {
     let mut standing: Vec<Option<&Statement>> = Vec::new();
     let mut by_purpose: HashMap<String, usize> = HashMap::new();
-    // The places of commits, by their branch and by the beginning of their hash.
+    // The indexes of commits, by their branch and by the beginning of their hash.
     let mut of_branch: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut of_hash: HashMap<&str, Vec<usize>> = HashMap::new();
     let beginning = |hash: &'a str| hash.get(..HASH_BEGINNING).unwrap_or(hash);
-    // Branches of which another place has the commits, and the place of the changes that are set aside.
+    // Branches whose commits are also elsewhere, and the index of the stashed changes.
     let mut elsewhere: HashSet<&str> = HashSet::new();
     let mut set_aside: Vec<usize> = Vec::new();
     let milestones: Vec<&Statement> = milestones.collect();
@@ -378,7 +382,7 @@ pub(super) fn standing_milestones<'a>(milestones: impl Iterator<Item = &'a State
             continue;
         }
         if let Some(commit) = commit {
-            // The changes that a soft reset kept are in it.
+            // It includes the changes that a soft reset kept.
             standing.iter_mut().rev().take(MOST_COMPARED).for_each(|one| {
                 one.take_if(|one| one.text.starts_with(MOVED_BACK));
             });
@@ -398,7 +402,7 @@ pub(super) fn milestones(ledger: &Ledger) -> impl DoubleEndedIterator<Item = &St
     ledger.statements.iter().filter(|one| one.voice == Voice::Milestone)
 }
 
-/// The newest hashes of commits, and how many there are beside them.
+/// The newest hashes of commits, and the number of others.
 fn named_commits(commits: &[&Statement]) -> String {
     let hashes = commits.iter().rev().take(MOST_UNDONE).filter_map(|one| Some(Commit::of(&one.text)?.hash));
     let more = commits.len().saturating_sub(MOST_UNDONE);
@@ -406,19 +410,18 @@ fn named_commits(commits: &[&Statement]) -> String {
     hashes.collect::<Vec<_>>().join(", ") + &more
 }
 
-/// The hash and the subject behind the beginning of a milestone.
+/// The hash and the subject after the beginning of a milestone.
 fn named_commit<'a>(milestone: &'a str, start: &str) -> Option<(&'a str, &'a str)> {
     milestone.strip_prefix(start)?.split_once(": ")
 }
 
-/// Whether two hashes, perhaps shortened, are of one commit.
+/// Whether two hashes, possibly shortened, are the same commit.
 fn are_one(one: &str, other: &str) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// Takes the commits of the latest branch that came after the one with `hash`, or with `subject` after a rebase. Older
-/// ones are not among the milestones, so all of them came after an unknown one. What was run on them tells nothing any
-/// more.
+/// Removes the commits of the latest branch after the one with `hash`, or with `subject` after a rebase. If that commit
+/// is too old to be among the milestones, all commits came after it. Runs on removed commits no longer count.
 fn take_back_since<'a>(hash: &str, subject: &str, standing: &mut [Option<&'a Statement>]) {
     let commit = |one: &Option<&'a Statement>| one.and_then(|one| Commit::of(&one.text));
     let Some(branch) = standing.iter().rev().find_map(commit).map(|latest| latest.branch.to_owned()) else { return };
@@ -431,7 +434,7 @@ fn take_back_since<'a>(hash: &str, subject: &str, standing: &mut [Option<&'a Sta
     }
 }
 
-/// Takes the commits of the latest branch back to `to`, whose changes the files kept: the next commit has them.
+/// Removes the commits of the latest branch after `to`. The files kept their changes, so the next commit contains them.
 fn squash_since(to: &str, standing: &mut [Option<&Statement>]) {
     fn commit<'a>(one: &Option<&'a Statement>) -> Option<Commit<'a>> {
         one.and_then(|one| Commit::of(&one.text))
@@ -442,7 +445,7 @@ fn squash_since(to: &str, standing: &mut [Option<&Statement>]) {
         Some(("~", "")) => 1,
         Some(("~", number)) => number.parse().unwrap_or(0),
         Some(("^", more)) if more.bytes().all(|byte| byte == b'^') => 1 + more.len(),
-        // The commits behind the one with this hash.
+        // The commits after the one with this hash.
         _ => {
             let is_to = |one: &Option<&Statement>| commit(one).is_some_and(|commit| are_one(commit.hash, to));
             let kept = standing.iter().rposition(is_to).map_or(0, |at| at + 1);
@@ -454,7 +457,7 @@ fn squash_since(to: &str, standing: &mut [Option<&Statement>]) {
     }
 }
 
-/// Letters of a hash that all ways of shortening it keep.
+/// Number of letters of a hash that every shortened form keeps.
 const HASH_BEGINNING: usize = 4;
 
 /// A commit as its milestone names it.
@@ -476,7 +479,7 @@ impl<'a> Commit<'a> {
     }
 }
 
-/// The commit up to which a milestone says that a branch was pushed, and the branch, if that is all it says.
+/// The last commit of a push and its branch, if the milestone says nothing else.
 pub(super) fn pushed_commit(milestone: &str) -> Option<(&str, &str)> {
     let (hash, branch) = milestone.strip_prefix(PUSHED)?.split_once(" to ")?;
     (!branch.contains(' ')).then_some((hash, branch))
@@ -487,7 +490,7 @@ pub(super) fn is_commit_of(milestone: &str, hash: &str) -> bool {
     Commit::of(milestone).is_some_and(|commit| are_one(commit.hash, hash))
 }
 
-/// The branch of the milestone of a push.
+/// The branch in the milestone of a push.
 fn pushed_branch(milestone: &str) -> Option<&str> {
     let named = milestone.strip_prefix(PUSHED_NEW).or_else(|| milestone.strip_prefix(PUSHED_TAG));
     named.or_else(|| milestone.strip_prefix(PUSHED)?.split_once(" to ")?.1.split(' ').next())

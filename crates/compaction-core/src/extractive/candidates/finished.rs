@@ -1,4 +1,4 @@
-//! A latest request that is answered: what came of it, and that nothing of it is left.
+//! A latest request that is answered: its outcome, and that nothing of it is left.
 
 use super::next_steps::ROOM_FOR_TWO;
 use super::{Builder, OVERTAKEN_BY};
@@ -13,10 +13,11 @@ use crate::ledger::{NoteKind, Request, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
-/// Most UTF-16 units of what the answer reports, and the part of a summary that it may take.
+/// Longest report of the answer, in UTF-16 units.
 const LONGEST_REPORT: usize = 600;
+/// The report may take the room of a summary divided by this.
 const REPORT_PART: usize = 24;
-/// Most UTF-16 units of what it recommends.
+/// Longest advice of the answer, in UTF-16 units.
 const LONGEST_ADVICE: usize = 420;
 
 impl Builder<'_> {
@@ -28,7 +29,7 @@ impl Builder<'_> {
             && self.ledger.last_request().is_some_and(|last| last.position > 0)
             && !self.is_open()
             && self.newest_of_model().next().is_some_and(|newest| {
-                // What was done behind the last words of a turn may go on.
+                // Work after the last words of a turn may still continue.
                 self.reports(newest.position) && self.ledger.last_step.position <= newest.position
             })
             && !self.is_task_open()
@@ -58,12 +59,12 @@ impl Builder<'_> {
         !is_overtaken && !self.not_seen_done(plan, open.map(|item| item.text.as_str()).collect()).is_empty()
     }
 
-    /// Whether In Progress has room for what the answer reports. Otherwise Done tells it.
+    /// Whether In Progress has room for the report of the answer. Otherwise Done contains it.
     pub(super) fn tells_report(&self) -> bool {
         self.units >= ROOM_FOR_TWO && self.is_finished()
     }
 
-    /// Says that nothing is in progress, and what the answer reports.
+    /// Says that nothing is in progress, and adds the report of the answer.
     pub(super) fn finished(&mut self) {
         if !self.is_finished() {
             return;
@@ -99,7 +100,7 @@ impl Builder<'_> {
             self.pool.add(Section::NextSteps, &asked, origin, Rank::Focus);
         } else if !self.pool.has(Section::NextSteps) {
             let next = "The next message of the user decides";
-            // What stands in the way may be left to do.
+            // An obstacle may be left to do.
             let last = self.newest_of_model().next().filter(|last| instructs(&last.text));
             let item = match last.filter(|last| names_in(&last.text).next().is_some()) {
                 Some(last) => format!("{FOR_THE_USER}{}", last.text),

@@ -26,29 +26,30 @@ use crate::summary::Section;
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::PlanStatus;
 
-/// Requests in a row without an answer that was accepted which are too many for tries of one request.
+/// So many consecutive requests without an accepted answer are not retries of one request.
 const LONGEST_CHAIN: usize = 7;
-/// Most UTF-16 units of that one, which the latest request says again or changes.
+/// Longest aim that the latest request repeats or changes, in UTF-16 units.
 const LONGEST_AIM: usize = 240;
-/// Most requests between the first and the latest one that are told, and most UTF-16 units of each.
+/// Most requests between the first and the latest one that are listed.
 const MOST_RECENT: usize = 3;
+/// Longest of these, in UTF-16 units.
 const LONGEST_RECENT: usize = 100;
-/// UTF-16 units of a summary that tells one of them.
+/// One of them is listed for every so many UTF-16 units of a summary.
 const UNITS_FOR_RECENT: usize = 4000;
-/// UTF-16 units in which requests that begin alike are the same.
+/// Requests whose first so many UTF-16 units are the same count as the same request.
 const ALIKE_UNITS: usize = 60;
-/// Newest messages of the person among which they are looked for.
+/// Number of newest messages of the person that are searched for them.
 const MOST_SEARCHED: usize = 64;
-/// Most UTF-16 units of a message behind the latest request.
+/// Longest message after the latest request, in UTF-16 units.
 const LONGEST_BEHIND: usize = 600;
-/// Most messages behind the latest request that are told.
+/// Most messages after the latest request that are listed.
 const MOST_BEHIND: usize = 3;
 /// Most sentences of a request that are compared.
 const MOST_SENTENCES: usize = 200;
 
 impl Candidates {
-    /// The request of a turn. A message that only repeats the newest answer of the history, as agents write that hand
-    /// it to another model, stands for the request that this answer is for.
+    /// The request of a turn. A message that only repeats the newest answer of the history is replaced by the request
+    /// of that answer: agents write such messages to pass an answer to another model.
     pub(super) fn request_of<'a>(turn: &'a Turn, ledger: &'a Ledger) -> &'a str {
         let asked = ledger.requests.iter().rev().find(|request| request.asks_for_work());
         let is_answer = |asked: &&Request| {
@@ -59,11 +60,11 @@ impl Candidates {
 }
 
 impl<'a> Builder<'a> {
-    /// The requests that came before the latest one: the aim that it belongs to, the first one, and the one that began
-    /// what the newest statements are about. Those that are answered are named as what they are.
+    /// The requests before the latest one: its aim, the first one, and the one that began the current topic. Answered
+    /// requests are marked.
     pub(super) fn earlier_goals(&mut self, is_latest: impl Fn(&Request) -> bool) {
         let aim = self.unanswered().filter(|aim| !is_latest(aim));
-        // One that was not answered and came again in nearly the same words is replaced.
+        // An unanswered request that came again in similar words is replaced.
         let replacing = self.latest().filter(|_| self.turn_request.is_none());
         let is_replaced =
             |one: &Request| !one.is_answered && replacing.is_some_and(|latest| nearly_repeats(&one.text, &latest.text));
@@ -73,7 +74,7 @@ impl<'a> Builder<'a> {
             self.pool.add(Section::Goal, &item, origin(aim), Rank::Must);
         }
         let is_aim = |request: &Request| aim.is_some_and(|aim| aim.position == request.position);
-        // What came before an answered request was done or dropped.
+        // A request before an answered one was done or dropped.
         let before = self.latest().map_or(u64::MAX, |latest| latest.position);
         let newest = self.latest().filter(|_| self.turn_request.is_none());
         let is_latest = |one: &Request| is_latest(one) || newest.is_some_and(|newest| std::ptr::eq(newest, one));
@@ -88,12 +89,12 @@ impl<'a> Builder<'a> {
         let first = self.first_request();
         if let Some(first) = first.filter(|first| !is_latest(first) && !is_aim(first)) {
             match is_past(first) {
-                // The first one tells what the conversation was begun for.
+                // The first request says what the conversation began for.
                 true if is_begun(first) => {
                     let item = format!("{AT_FIRST}{}", begins(&first.text, LONGEST_FIRST));
                     self.pool.add(Section::Goal, &item, origin(first), Rank::Must);
                 }
-                // A short one only takes up what came before it.
+                // A short one only continues what came before.
                 true if !is_telling(&first.text) || holds_from_then_on(&first.text) => {}
                 true => {
                     let item = format!("{THEN}{}{}", begins(&first.text, LONGEST_FIRST), self.done_mark(first));
@@ -131,7 +132,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The answers and commands behind the latest request, and the last message of the person.
+    /// The answers and commands after the latest request, and the last message of the person.
     pub(super) fn requests_behind(&mut self, latest: &'a Request) {
         let requests = &self.ledger.requests;
         let is_last =
@@ -164,7 +165,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A command with the title of its prompt, which the turn behind the history may begin with.
+    /// A command with the title of its prompt, which may begin the turn after the history.
     pub(super) fn with_title(&self, command: &'a Request) -> &'a str {
         let requests = &self.with_turn.requests;
         let at = requests.partition_point(|one| one.position < command.position);
@@ -172,7 +173,7 @@ impl<'a> Builder<'a> {
         &same.unwrap_or(command).text
     }
 
-    /// Ends the item of an earlier request: what became of it, if that is known.
+    /// Ends the item of an earlier request with its result, if that is known.
     fn done_mark(&self, request: &Request) -> &'static str {
         let starts = [true, false].map(|is_changed| answered_start(&request.text, is_changed));
         let all = || self.ledger.notes_of(NoteKind::Done);
@@ -200,18 +201,18 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The first request of those before the latest one that have no answer which the person accepted.
+    /// The first of the requests before the latest one that have no accepted answer.
     fn unanswered(&self) -> Option<&'a Request> {
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn));
         let requests = self.requests_since_reset().iter().filter(|request| request.asks_for_work());
         let before = requests.rev().skip(usize::from(of_turn.is_none()));
         let open: Vec<&Request> = before.take_while(|request| !self.is_answered(request)).take(LONGEST_CHAIN).collect();
-        // More of them are no tries of one request.
+        // More of them are not retries of one request.
         open.last().copied().filter(|_| open.len() < LONGEST_CHAIN)
     }
 
-    /// Whether a request before the latest one is answered. The request of the turn accepts the answer to the last one
-    /// of the history.
+    /// Whether a request before the latest one is answered. The request of the turn accepts the last answer of the
+    /// history.
     pub(super) fn is_answered(&self, request: &Request) -> bool {
         let is_last = || {
             let asking = |last: &&Request| last.asks_for_work();
@@ -227,7 +228,7 @@ impl<'a> Builder<'a> {
             || self.ledger.answered > request.position && self.turn_request.is_some_and(accepts) && is_last()
     }
 
-    /// Ends the item of a latest request for which nothing is open: nothing failed for it, and its answer names no step.
+    /// Ends the item of a latest request with nothing open: nothing failed for it, and its answer names no step.
     pub(super) fn answered_mark(&self) -> &'static str {
         let last = self.ledger.asked_at();
         let is_newer = |note: &Note| !note.is_minor && note.position >= last;
@@ -247,19 +248,21 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Words of requests only to get to know a project, and what these are about.
+/// Words of requests that only ask the model to get to know a project.
 static EXPLORING: WordList = word_list!("goal: exploring");
+/// Words for what the model is to get to know.
 static EXPLORED: WordList = word_list!("goal: explored");
-/// Most UTF-16 units of such a request, and the words among which it says so.
+/// Longest such request, in UTF-16 units.
 const LONGEST_EXPLORING: usize = 160;
+/// Number of first words in which it says so.
 const EXPLORING_WORDS: usize = 5;
 
-/// Whether a request is one sentence with a rule that holds from then on.
+/// Whether a request is one sentence with a rule that applies from then on.
 fn holds_from_then_on(request: &str) -> bool {
     FROM_NOW_ON.is_in(&first_words(request, EXPLORING_WORDS)) && sentences(request).nth(1).is_none()
 }
 
-/// Whether a request only has the model get to know the project. The work comes behind it.
+/// Whether a request only asks the model to get to know the project. The work comes later.
 pub(super) fn only_explores(request: &str) -> bool {
     if utf16_len(request) > LONGEST_EXPLORING || request.trim_end().ends_with(['?', '\u{ff1f}']) {
         return false;
@@ -271,8 +274,7 @@ pub(super) fn only_explores(request: &str) -> bool {
     (explores || is_wide()) && !TASKS.found_in(&words).any(is_task)
 }
 
-/// The error that the output of a command line ends in which a person pasted alone, with the place that it names before
-/// it.
+/// The error at the end of terminal output that a person pasted without words, with the place named before it.
 pub(super) fn shell_error(request: &str) -> Option<String> {
     let lines: Vec<&str> = request.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (first, last) = (lines.first()?, lines.last()?);
@@ -290,7 +292,7 @@ pub(super) fn shell_error(request: &str) -> Option<String> {
     is_error.then(|| clip_middle(&one_line(&format!("{PASTED}{place}{error}")), LONGEST_AIM))
 }
 
-/// Whether a line is the prompt of a shell, with or without a command behind it.
+/// Whether a line is the prompt of a shell, with or without a command after it.
 fn is_prompt_of_shell(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default();
     let is_host =
@@ -300,14 +302,15 @@ fn is_prompt_of_shell(line: &str) -> bool {
     is_typed || is_drive() || is_host() && line.split_whitespace().nth(1).is_some()
 }
 
-/// Part of a summary that an open request may take with all of its lines, the lines without prose in a row from which
-/// they are pasted, and most UTF-16 units of such a line.
+/// The lines of an open request may take the room of a summary divided by this.
 const FULL_PART: usize = 6;
+/// So many consecutive lines without prose are pasted.
 const PASTED_LINES: usize = 5;
+/// Longest line of typed text, in UTF-16 units.
 const LONGEST_LINE: usize = 300;
 
-/// An open request for a summary of `units` UTF-16 units: all of its lines, such as `Bread (one), fillings (at most 3)`,
-/// if a person typed them, and otherwise what is prose.
+/// An open request for a summary of `units` UTF-16 units: all lines if a person typed them, such as `Bread (one),
+/// fillings (at most 3)`, and otherwise only the prose.
 pub(super) fn in_full(request: &str, units: usize) -> String {
     let (whole, prose) = (one_line(request), typed(request, MOST_UNITS));
     let is_cut = prose.contains(" \u{2026} ");
@@ -322,27 +325,29 @@ pub(super) fn in_full(request: &str, units: usize) -> String {
     if is_pasted { prose } else { whole }
 }
 
-/// Fewest lines of such an output, fewest UTF-16 units of its error, and those by which its line is found.
+/// Fewest lines of such an output.
 const FEWEST_OF_OUTPUT: usize = 3;
+/// Shortest error, in UTF-16 units.
 const FEWEST_OF_ERROR: usize = 12;
+/// Number of first UTF-16 units by which its line is found.
 const PLACE_UNITS: usize = 40;
 
-/// The item of a message behind the latest request.
+/// The item of a message after the latest request.
 fn and_then(words: &str, option: Option<String>) -> String {
     let option = option.map(|option| format!(" ({option})")).unwrap_or_default();
-    // What is pasted behind the first lines stands in the digest.
+    // Pasted text after the first lines is in the digest.
     format!("{AND_THEN}{}{option}", clip_middle(&one_line(words), LONGEST_BEHIND))
 }
 
 /// The beginning of an earlier request, in whole sentences where they fit.
 pub(super) fn begins(request: &str, units: usize) -> String {
     let request = task(request).unwrap_or(request);
-    // What a person typed before what they pasted says what it is for.
+    // The words that a person typed before pasted text say what it is for.
     let own = || sentences(request).take_while(|one| is_prose(one)).map(one_line).collect::<Vec<_>>().join(" ");
     let own = if is_typed(request) { String::new() } else { own() };
     let whole = if is_substantive(&own) { own } else { typed(request, MOST_UNITS) };
     let start = clip_sentences(&whole, units);
-    // The number of an item that is left out says nothing.
+    // The number of an omitted item says nothing.
     let number = |text: &str| text.len() - text.trim_end_matches(|one: char| one.is_ascii_digit()).len();
     let bare = start.strip_suffix('.').map(|bare| &bare[..bare.len() - number(bare)]);
     let is_cut = |bare: &&str| bare.len() + 1 < start.len() && bare.ends_with([' ', '.', '?', '!', '\u{2026}']);
@@ -356,8 +361,8 @@ fn begin_alike(one: &str, other: &str) -> bool {
     start(one.trim_end()) == start(other.trim_end())
 }
 
-/// A request in at most `units` UTF-16 units. What it asks stays, where that is told apart: of a long one, whole
-/// sentences are kept, first those that ask at its end, then its beginning.
+/// A request in at most `units` UTF-16 units. What it asks for is kept if it can be recognised: of a long request,
+/// whole sentences are kept, first those that ask at its end, then its beginning.
 pub(super) fn asked(request: &str, units: usize) -> String {
     let request = task(request).unwrap_or(request);
     let whole = shell_error(request).unwrap_or_else(|| typed(request, MOST_UNITS));
@@ -375,7 +380,7 @@ pub(super) fn asked(request: &str, units: usize) -> String {
     let order = ends.into_iter().chain(asking).chain(0..=last);
     let (mut kept, mut left) = (vec![false; all.len()], units);
     for at in order {
-        // Each may stand behind a mark of what is left out.
+        // A mark for omitted text may come before each of them.
         let cost = utf16_len(&all[at]) + MARK.len();
         if !kept[at] && cost <= left {
             kept[at] = true;

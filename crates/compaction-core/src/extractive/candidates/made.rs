@@ -1,4 +1,4 @@
-//! An open request whose work is made: a check passed after the last change, and nothing else is left but the answer.
+//! An open request whose work is done: a check passed after the last change, and only the answer is missing.
 
 use super::Builder;
 use super::runs::run;
@@ -10,7 +10,8 @@ use crate::summary::Section;
 use crate::tools::PlanStatus;
 
 impl Builder<'_> {
-    /// Adds the step of the open request at `position`, with its words, if only its answer is left. Returns whether that is so.
+    /// Adds the step of the open request at `position`, with its words, if only its answer is missing. Returns whether
+    /// it is.
     pub(super) fn answer_is_left(&mut self, request: &str, position: u64) -> bool {
         let Some(check) = self.check_of_made(request, position) else { return false };
         let mut item = format!("{ANSWER_LEFT}{check} passes since the last change");
@@ -22,7 +23,7 @@ impl Builder<'_> {
         true
     }
 
-    /// The check that passed after the last change for the request at `position`, if nothing else is left of it.
+    /// The check that passed after the last change for the request at `position`, if only the answer is missing.
     fn check_of_made(&self, request: &str, position: u64) -> Option<String> {
         let (ledger, since) = match self.turn {
             Some(turn) => (turn, 0),
@@ -41,14 +42,14 @@ impl Builder<'_> {
             !one.is_call && one.outcome == Outcome::Succeeded && one.position > changed_at && is_check(&one.command)
         };
         let check = ledger.commands.iter().rev().find(is_passed)?;
-        // What was begun after it is more work, unless it checks or commits.
+        // A later command means more work, unless it checks or commits.
         let mut later = ledger.commands.iter().rev().take_while(|one| one.position > check.position);
         let is_work = |one: &CommandRecord| {
             let of_git = || purposes(&one.command).iter().all(|purpose| purpose.starts_with("git "));
             !of_git() && !is_check(&one.command)
         };
         let mut words = ledger.statements.iter().rev().take_while(|one| one.position > check.position);
-        // Who reads another file has not finished.
+        // A model that reads another file has not finished.
         let has_read = ledger.files.iter().any(|file| file.position > check.position);
         let has_gone_on = has_read || later.any(is_work) || words.any(|one| one.voice == Voice::Announcement);
         let is_left = self.open_parts(request, position).is_some() || !self.untouched(request, position).is_empty();

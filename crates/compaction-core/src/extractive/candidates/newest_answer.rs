@@ -7,7 +7,7 @@ use crate::ledger::{Statement, Voice};
 use crate::summary::Section;
 use crate::text::utf16_len;
 
-/// Most UTF-16 units of the sentence that may follow a question for the person.
+/// Longest sentence that may follow a question for the person, in UTF-16 units.
 const LONGEST_BEHIND: usize = 80;
 
 impl<'a> Builder<'a> {
@@ -18,7 +18,7 @@ impl<'a> Builder<'a> {
         of_model.take_while(move |statement| statement.position > asked)
     }
 
-    /// The question with which the newest answer ends, if a person has to answer it. A short sentence may follow it.
+    /// The question at the end of the newest answer, if a person has to answer it. A short sentence may follow it.
     pub(super) fn waiting_question(&self) -> Option<&'a Statement> {
         let newest = self
             .newest_of_model()
@@ -70,7 +70,7 @@ pub(super) fn is_question(text: &str) -> bool {
     (text.ends_with(['?', '\u{ff1f}']) || text.starts_with('\u{bf}')) && !is_courtesy(text)
 }
 
-/// The question of a statement. A mark such as that of bold text may join a short sentence to it.
+/// The question of a statement. A mark of bold text may join a short sentence to it.
 fn question_in(text: &str) -> Option<&str> {
     let joined = || {
         let (asked, behind) = text.rsplit_once("? ")?;

@@ -1,5 +1,4 @@
-//! What comes next: the request that is open, part by part, with the error that it pastes and the option that it
-//! chooses.
+//! What comes next: the open request, part by part, with the error that it pastes and the option that it chooses.
 
 use super::newest_answer::is_question;
 use super::requests::{IN_ANSWER, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_typed};
@@ -22,45 +21,50 @@ use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{PlanItem, PlanStatus};
 
-/// Fewest lines of a request that are pasted before one of them counts as its error.
+/// Fewest pasted lines of a request before one of them counts as its error.
 const FEWEST_PASTED: usize = 3;
-/// Most UTF-16 units of steps and tasks that are older than the newest requests.
+/// Most UTF-16 units of steps and tasks from before the newest requests.
 pub(super) const LONGEST_EARLIER: usize = 420;
-/// Part of a summary that the words of the request may take, and their fewest and most UTF-16 units.
+/// The words of the request may take the room of a summary divided by this.
 const TOLD_PART: usize = 30;
+/// Fewest and most UTF-16 units of these words.
 const TOLD_UNITS: (usize, usize) = (100, 240);
-/// UTF-16 units of a summary from which it says a request or a report where it is looked for.
+/// A summary of so many UTF-16 units may give a request or a report twice, once in each section where readers look for
+/// it.
 pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
-/// Most sentences of a request or of a turn that are compared, and the mark of those that are left out.
+/// Most sentences of a request or of a turn that are compared.
 const MOST_SENTENCES: usize = 200;
+/// Marks omitted sentences.
 pub(super) const MARK: &str = " \u{2026} ";
-/// Most UTF-16 units of a request that is repeated beside what comes next in it, and of that.
+/// Longest request that is repeated beside its next part, in UTF-16 units.
 const SHORT_ENOUGH: usize = 100;
+/// Longest next part, in UTF-16 units.
 const LONGEST_INSIDE: usize = 240;
-/// Start the error that the last step shows, and what the model announced last.
+/// Starts the error that the last step shows.
 const SHOWN_LAST: &str = "the last step shows: ";
+/// Starts what the model announced last.
 const ANNOUNCED_LAST: &str = "announced last: ";
 /// Starts what failed and is sent again.
 const AGAIN: &str = "send again: ";
-/// Starts the cause that the model named and did nothing about yet.
+/// Starts the cause that the model named but has not acted on.
 const CAUSE: &str = "the cause, as last found: ";
-/// The step while a command goes on in the background.
+/// The step while a command runs in the background.
 const SEE_THE_END: &str = "See how the command ended that runs in the background";
 /// Starts the files that are left.
 const FILES_LEFT: &str = "Not changed yet, unlike files of the same kind: ";
-/// UTF-16 units of a sentence that only says that the cause is found.
+/// A shorter sentence only says that the cause is found, in UTF-16 units.
 const SHORT_CAUSE: usize = 40;
-/// Most tasks that are in progress at once and are told as the next step.
+/// Most tasks in progress that are listed as the next step.
 const MOST_TASKS: usize = 3;
-/// Fewest and most items of a list of wishes.
+/// Fewest and most items in a list of wishes.
 const WISHES: std::ops::RangeInclusive<usize> = 2..=8;
 
 impl Builder<'_> {
-    /// The request of the turn that follows. Otherwise, if no answer names a step, the request that is open or whose
-    /// work failed without a run that has to be repeated.
+    /// Adds the request of the turn that follows. Without one, and if no answer names a step, adds the open request, or
+    /// the request whose work failed without a run to repeat.
     pub(super) fn go_on(&mut self, has_failed_runs: bool) {
         if self.kind == SummaryKind::TurnPrefix {
-            // The whole request stands above.
+            // The whole request is listed above.
             let first = self.first_request().filter(|_| self.tells_state);
             if let Some((first, task)) = first.and_then(|first| Some((first, self.task_in_progress(first.position)?))) {
                 let item = format!("{GO_ON}{task}{}", self.rest_of(&first.text, first.position));
@@ -85,7 +89,7 @@ impl Builder<'_> {
         if is_alone && task.is_none() && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
             return;
         }
-        // The answer to a failure waits for the end of what runs since.
+        // The answer to a failure waits for the end of the command that runs since.
         if is_alone && !self.is_open() && !self.ledger.last_step.jobs.is_empty() {
             self.pool.add(Section::NextSteps, SEE_THE_END, Origin::at(u64::MAX), Rank::Focus);
             return;
@@ -112,15 +116,15 @@ impl Builder<'_> {
         self.add_step(&line, &shown, &text);
     }
 
-    /// The last words of the person with what they mean, if they answer a complete answer to the latest request. That
-    /// request is over, and the answer or its option is what goes on.
+    /// The last words of the person with their meaning, if they reply to a complete answer to the latest request. That
+    /// request is closed, and the reply or its option continues.
     fn reply_to_answer(&self, latest: &Request) -> Option<String> {
         let last = self.ledger.last_request().filter(|last| last.position > latest.position)?;
         let is_between = |one: &&Statement| (latest.position..last.position).contains(&one.position);
         let before: Vec<&Statement> = self.ledger.statements.iter().rev().filter(is_between).collect();
         let has = |voice: Voice| before.iter().any(|one| one.voice == voice);
         let is_changed = |file: &FileRecord| (latest.position..last.position).contains(&file.changed_at);
-        // A question in the middle of the work leaves the request open.
+        // A question during the work leaves the request open.
         let is_made = has(Voice::Milestone) || self.ledger.files.iter().any(is_changed);
         let is_answered = is_made && has(Voice::Report);
         let meant = self.chosen_at(last.position).or_else(|| self.answered_by(&last.text, last.position));
@@ -134,14 +138,14 @@ impl Builder<'_> {
         }
         self.steps_listed();
         let open = self.left_open(turn, u64::MAX);
-        // A word such as `continue` goes on with the plan that is newer than the request before it.
+        // A word such as `continue` refers to a plan that is newer than the request before it.
         let before = self.latest().filter(|_| is_trivial(turn)).map(|latest| latest.position);
         if let Some(task) = self.task_in_progress(before.unwrap_or(self.ledger.messages)) {
             let rest = self.rest_of(turn, u64::MAX);
             let ahead = self.ahead().unwrap_or_default();
             return self.add_step(&format!("{task}{rest}{open}{ahead}"), &task, "");
         }
-        // So does what only shows the output of a command.
+        // Output of a command that is only shown does the same.
         let is_shown = self.is_answer && utf16_len(&one_line(turn)) > LONGEST_INSIDE;
         let is_bare = is_trivial(turn) || is_assent(turn) || is_shown;
         if is_substantive(turn) && !is_bare {
@@ -162,8 +166,8 @@ impl Builder<'_> {
         self.add_step(&format!("{line}{open}"), &line, turn);
     }
 
-    /// What comes next within the open request. Goal has its words, of which a few stand before it, and `open` is what is
-    /// left of it.
+    /// What comes next inside the open request. Goal has its words, so only a few of them come before `open`, which is
+    /// what is left of it.
     fn inside(&self, request: &str, open: &str) -> Option<String> {
         let ahead = self.ahead()?;
         let whole = one_line(request);
@@ -172,8 +176,8 @@ impl Builder<'_> {
         Some(format!("{told}{open}{ahead}"))
     }
 
-    /// What the open request has come to: the error that its last step shows, the cause that the model found and changed
-    /// nothing for yet, and what it announced last.
+    /// The progress of the open request: the error that its last step shows, the cause that the model found without a
+    /// change so far, and what it announced last.
     fn ahead(&self) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
         if self.units < ROOM_FOR_TWO {
@@ -198,7 +202,7 @@ impl Builder<'_> {
         }
         let changed_at = ledger.changed_at();
         let is_cause = |one: &&Statement| one.position > changed_at && one.voice != Voice::Announcement;
-        // A short sentence such as `Found it!` says it with the one behind it.
+        // A short sentence such as `Found it!` needs the one after it.
         let mut behind: Option<&Statement> = None;
         let cause = of_turn().find_map(|one| {
             let next = behind.replace(one);
@@ -206,7 +210,7 @@ impl Builder<'_> {
             let cause = if is_short { next.filter(|next| next.position == one.position) } else { Some(one) };
             cause.filter(|cause| is_theory(&one.text) && is_cause(cause) && !agrees_with_person(&cause.text))
         });
-        // What was announced before several steps is done.
+        // An announcement before several steps has been carried out.
         let mut own = of_turn().take_while(|one| one.position == newest.position && step.calls_since_words <= 1);
         let announced = own.find(|one| one.voice == Voice::Announcement && is_announcement(&one.text));
         let announced = announced.filter(|one| !is_begun(ledger, one));
@@ -221,7 +225,7 @@ impl Builder<'_> {
         (!all.is_empty()).then_some(all)
     }
 
-    /// What has to be sent again, since it failed and nothing came behind it: an edit, or the request to the model.
+    /// What has to be sent again because it failed and nothing followed: an edit, or the request to the model.
     fn to_repeat(&self) -> Option<String> {
         let newest = self.with_turn;
         let asked_at = newest.asked_at();
@@ -242,14 +246,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the files to which the model did not do yet what it does to files like them.
+    /// Adds the files that the model has not changed although it changed similar ones.
     fn files_left(&mut self, position: u64) {
         if let Some(files) = self.remaining_files(position) {
             self.pool.add(Section::NextSteps, &format!("{FILES_LEFT}{files}"), Origin::at(u64::MAX), Rank::Focus);
         }
     }
 
-    /// Adds what is left of the steps that the model listed, unless its plan is newer and tells that.
+    /// Adds the rest of the steps that the model listed, unless its plan is newer and contains them.
     fn steps_listed(&mut self) {
         let (ledger, before) = self.turn.map_or((self.ledger, 0), |turn| (turn, self.ledger.messages));
         let plan = &self.with_turn.plan;
@@ -261,8 +265,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The tasks that the plan says are being done, if the plan is newer than the request at `since`. They say better than
-    /// the request what comes next.
+    /// The plan's tasks in progress, if the plan is newer than the request at `since`. They describe the next step
+    /// better than the request.
     fn task_in_progress(&self, since: u64) -> Option<String> {
         let plan = Some(&self.with_turn.plan).filter(|plan| plan.position > since)?;
         let reported = self.with_turn.reported_tasks();
@@ -274,13 +278,13 @@ impl Builder<'_> {
         (1..=MOST_TASKS).contains(&tasks.len()).then(|| tasks.join("; "))
     }
 
-    /// The parts of a request for which nothing is seen yet, behind the task in progress.
+    /// The parts of a request that nothing was done for yet, after the task in progress.
     fn rest_of(&self, request: &str, position: u64) -> String {
         self.open_parts(request, position).map_or_else(String::new, |open| format!(", then {OPEN_PARTS}{open}"))
     }
 
-    /// A request in a few of its own sentences, if there is room for more than those of Goal. One that only pastes an error
-    /// is told by that error. A turn without a history has no other request that could be meant.
+    /// A request in a few of its own sentences, if there is room for more than those of Goal. A request that only
+    /// pastes an error is shown as that error. A turn without a history has no other request that could be meant.
     pub(super) fn told(&self, request: &str) -> String {
         let (fewest, most) = TOLD_UNITS;
         if self.units < ROOM_FOR_TWO || self.goes_on {
@@ -295,13 +299,13 @@ impl Builder<'_> {
         }
     }
 
-    /// The request at `position` with the option that it chooses, or the question that a very short one answers.
+    /// The request at `position` with the option that it chooses, or the question that a very short request answers.
     fn with_meaning(&self, request: &str, chosen: Option<String>, position: u64) -> String {
         if let Some(open) = self.open_parts(request, position).filter(|_| chosen.is_none()) {
             return format!("{OPEN_PARTS}{open}");
         }
         let line = one_line(request);
-        // `Yes.` answers the question, whatever follows it.
+        // `Yes.` answers the question, whatever comes after it.
         let agrees = sentences(request).next().filter(|first| is_trivial(first)).map(one_line);
         let terse = agrees.or_else(|| Some(line).filter(|line| utf16_len(line) <= TERSE_REQUEST));
         let answered = || self.answered_by(&terse?, position).filter(|said| said.starts_with(IN_ANSWER));
@@ -311,7 +315,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the step of a request of which the summary has `shown`.
+    /// Adds the step of a request that the summary already contains as `shown`.
     fn add_step(&mut self, line: &str, shown: &str, request: &str) {
         let error =
             shown_error(request).filter(|error| !shown.contains(error.as_str()) && !line.contains(error.as_str()));
@@ -321,7 +325,7 @@ impl Builder<'_> {
         };
         self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
         let wishes = wishes(request);
-        // A list that the line shows in full needs no items of its own.
+        // If the line contains the whole list, its items are not needed.
         if !wishes.iter().all(|wish| shown.contains(&one_line(wish))) {
             for wish in wishes {
                 self.pool.add(Section::NextSteps, &clip(wish, LONGEST_REPEAT), Origin::at(u64::MAX), Rank::Normal);
@@ -329,8 +333,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether a step was named before the newest request for work, and that is worked on. The request usually asks for
-    /// it, and nobody knows how much of it is done.
+    /// Whether a step was named before the newest request for work, and that request is in progress. The request
+    /// usually asks for the step, and nobody knows how much of it is done.
     pub(super) fn is_before_work(&self, step: &Note) -> bool {
         let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).map(|_| self.ledger.messages + 1);
         let own = || self.ledger.requests.iter().rev().find(|request| is_substantive(&request.text));
@@ -338,7 +342,7 @@ impl Builder<'_> {
         step.position > 0 && step.position < asked_at && self.acted_at() > asked_at
     }
 
-    /// Steps that were named before the newest request, in one item.
+    /// Adds the steps that were named before the newest request, in one item.
     pub(super) fn earlier_steps(&mut self, steps: &[&Note]) {
         let texts: Vec<String> = steps.iter().map(|step| clip(&step.text, LONGEST_REPEAT)).collect();
         let Some(newest) = steps.last() else { return };
@@ -346,7 +350,7 @@ impl Builder<'_> {
         self.pool.add(Section::NextSteps, &item, Origin::of(newest.position, &newest.sources), Rank::Normal);
     }
 
-    /// The open tasks of a plan that was not updated for several requests, in one item.
+    /// Adds the open tasks of a plan that was not updated for several requests, in one item.
     pub(super) fn stale_plan(&mut self, is_stale: bool) {
         let plan = &self.ledger.plan;
         let left = plan.items.iter().skip(self.passed_tasks(plan));
@@ -369,14 +373,14 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a call failed that reads or changes a file.
+/// Whether the failed call reads or changes a file.
 pub(super) fn is_of_file(ledger: &Ledger, error: &ErrorRecord) -> bool {
     let Some(subject) = error.subject.as_deref() else { return false };
     let is_run = || ledger.commands.iter().any(|run| shown(&run.command) == subject);
     ending(subject).is_some() && !subject.contains(['(', ' ']) && !is_run()
 }
 
-/// Whether what the model announced was done behind it: a file was changed, or a command ran that the words name.
+/// Whether the model has begun what it announced: a file was changed, or a command ran that the words name.
 fn is_begun(ledger: &Ledger, announced: &Statement) -> bool {
     let is_changed = ledger.files.iter().any(|file| file.changed_at >= announced.position);
     let runs = ledger.commands.iter().rev().take_while(|run| run.position >= announced.position);
@@ -385,7 +389,7 @@ fn is_begun(ledger: &Ledger, announced: &Statement) -> bool {
 }
 
 /// A request in at most `units` UTF-16 units: whole, or the sentences that ask, the first and the last one, then the
-/// others in their order. A sentence that does not fit is cut between words.
+/// others in order. A sentence that does not fit is cut between words.
 pub(super) fn told_in(request: &str, units: usize) -> String {
     let whole = one_line(request);
     if utf16_len(&whole) <= units {
@@ -397,7 +401,7 @@ pub(super) fn told_in(request: &str, units: usize) -> String {
     let (mut kept, mut left) = (vec![String::new(); all.len()], units);
     let ends = if is_document(request) { [0, 0] } else { [0, last] };
     for at in asking.chain(ends).chain(1..=last) {
-        // Each may stand behind a mark of what is left out.
+        // A mark for omitted text may come before each of them.
         let room = left.saturating_sub(MARK.len());
         if kept[at].is_empty() && (utf16_len(&all[at]) <= room || left == units) {
             kept[at] = cut(&all[at], room);
@@ -407,7 +411,7 @@ pub(super) fn told_in(request: &str, units: usize) -> String {
     with_gaps(kept.iter().map(String::as_str))
 }
 
-/// The sentences that are kept, with [`MARK`] in the place of those that are not, which are empty.
+/// The kept sentences, with [`MARK`] in place of the others, which are empty.
 pub(super) fn with_gaps<'t>(sentences: impl Iterator<Item = &'t str>) -> String {
     let (mut out, mut is_cut) = (String::new(), false);
     for sentence in sentences {
@@ -426,13 +430,12 @@ pub(super) fn is_pasted(request: &str) -> bool {
     is_log || !sentences(request).any(|one| is_said(one) && is_substantive(one))
 }
 
-/// Whether a sentence is one of words. A word in capitals alone, such as `GET`, begins a line of a log.
+/// Whether a sentence consists of words. A single word in capitals, such as `GET`, begins a line of a log.
 fn is_said(sentence: &str) -> bool {
     is_prose(sentence) && !sentence.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// Whether a request is a document, such as a plan. Its last line is the end of its last list and asks for nothing by
-/// itself.
+/// Whether a request is a document, such as a plan. Its last line is the end of its last list and asks for nothing.
 pub(super) fn is_document(request: &str) -> bool {
     let is_item = |line: &&str| without_marker(line).len() < line.trim().len();
     prose(request).filter(is_item).nth(*WISHES.end()).is_some()
@@ -449,7 +452,7 @@ fn cut(text: &str, units: usize) -> String {
     format!("{} \u{2026}", start[..end].trim_end())
 }
 
-/// The error that a request pastes in several lines.
+/// The error in several pasted lines of a request.
 fn shown_error(request: &str) -> Option<String> {
     let pasted = request.lines().filter(|line| !line.trim().is_empty() && !is_prose(line.trim()));
     if pasted.count() < FEWEST_PASTED { None } else { pasted_error(request) }
@@ -464,7 +467,7 @@ pub(super) fn wishes(request: &str) -> Vec<&str> {
     let lines = prose(request).filter(is_item);
     let items = lines.map(|line| (line, without_marker(line))).filter(|(line, text)| text.len() < line.trim().len());
     let items: Vec<&str> = items.map(|(_, text)| text).collect();
-    // What ends with a colon is the title of something that is pasted.
+    // A line with a colon at its end is the title of pasted text.
     let is_wish = |item: &&str| is_sized(item) && is_prose(item) && !item.ends_with([':', '\u{ff1a}']);
     let are_wishes = WISHES.contains(&items.len()) && items.iter().all(is_wish);
     if are_wishes { items } else { Vec::new() }

@@ -1,4 +1,4 @@
-//! The sections of the notes: constraints, decisions, steps, and what a branch left.
+//! The sections of the notes: constraints, decisions, steps, and the notes of an abandoned branch.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -25,20 +25,23 @@ use crate::ledger::{Note, NoteKind, Request};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
-/// Part of a summary in which Goal surely has a whole request.
+/// Goal has the whole request if it takes at most the room of a summary divided by this.
 const WHOLE_GOAL_PART: usize = 3;
-/// Most decisions that are told, and those among them that come before other items.
+/// Most decisions that are listed.
 const MOST_DECISIONS: usize = 14;
+/// Number of them that come before other items.
 const DECISIONS_FIRST: usize = 6;
-/// Most tries that a person had undone and that are told, and the newest messages among which they are.
+/// Most undone attempts that are listed.
 const MOST_UNDONE: usize = 2;
+/// Number of newest messages in which they must be.
 const UNDONE_WITHIN: u64 = 100;
-/// First words by which an option and a step are compared.
+/// Number of first words that are compared between an option and a step.
 const LISTED_WORDS: usize = 3;
-/// Requests for work after which a demand that was part of another one is met.
+/// Number of later requests for work after which a demand inside a request is met.
 const MET_AFTER: usize = 4;
-/// Fewest rules of a list, and the bytes of a request that are read for what it asks for.
+/// Fewest rules of a list.
 const FEWEST_LISTED: usize = 2;
+/// Bytes of a request that are searched for what it asks for.
 const ASKED_BYTES: usize = 600;
 
 impl<'a> Builder<'a> {
@@ -52,7 +55,7 @@ impl<'a> Builder<'a> {
         let answered_from = self.answered_from();
         let told = self.told_decisions(&same);
         let (current, replaced) = self.listed();
-        // The person may lift a demand of the history in the turn that follows it.
+        // A demand of the history may be lifted in the turn that follows it.
         let is_demand = |note: &&Note| note.kind == NoteKind::Constraint;
         let mut lifted: HashMap<u64, Vec<&Note>> = HashMap::new();
         if !std::ptr::eq(self.ledger, self.with_turn) {
@@ -75,13 +78,13 @@ impl<'a> Builder<'a> {
             let section = match note.kind {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint if self.is_in_goal(note) => continue,
-                // It was a part of work that was taken back.
+                // It belonged to work that was undone.
                 NoteKind::Constraint if self.undone.has(note.position) && !lasts(&note.text) => continue,
-                // It was for a conversation that the person ended.
+                // It belonged to a conversation that the person ended.
                 NoteKind::Constraint if self.is_of_ended(note.position) && !lasts(&note.text) => continue,
-                // It said what else not to do for a request that is over.
+                // It limited a request that is closed.
                 NoteKind::Constraint if is_bound(&note.text) && self.requests_since(note) > 0 => continue,
-                // It was how to do a task that is over.
+                // It described how to do a task that is closed.
                 NoteKind::Constraint
                     if self.is_over_with_task(note)
                         && !stressed.contains(&std::ptr::from_ref(note))
@@ -89,11 +92,11 @@ impl<'a> Builder<'a> {
                 {
                     continue;
                 }
-                // A newer order has a list of rules of its own.
+                // A newer order has its own list of rules.
                 NoteKind::Constraint if replaced.contains(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Constraint => Section::Constraints,
                 NoteKind::Decision if self.is_decision_undone(note) => continue,
-                // The history before the turn tells them.
+                // The history before the turn lists them.
                 NoteKind::Decision if !self.tells_state => continue,
                 NoteKind::Decision if !told.contains_key(&std::ptr::from_ref(note)) => continue,
                 NoteKind::Decision => Section::Decisions,
@@ -102,12 +105,12 @@ impl<'a> Builder<'a> {
                 NoteKind::Open => Section::InProgress,
                 NoteKind::Blocked => Section::Blocked,
                 NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
-                // Steps that the answer lists need not be listed again as its options.
+                // Steps that the answer lists are not listed again as its options.
                 NoteKind::Step if self.is_listed(note) => continue,
-                // The request of the turn answers it, or the model went on without an answer.
+                // The request of the turn answers it, or the model continued without an answer.
                 NoteKind::Step if (self.turn.is_some() || self.goes_on) && is_asking(&note.text) => continue,
                 NoteKind::Step if self.is_overtaken(note) || is_report(&note.text) => continue,
-                // The person has read what they were told to do, and wrote what comes instead.
+                // The person has read this instruction and has asked for something else.
                 NoteKind::Step if is_of_person(&note.text) && self.is_replied_to(note) => continue,
                 // It is listed as the question that waits for an answer.
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
@@ -138,7 +141,7 @@ impl<'a> Builder<'a> {
                 true => Rank::Low,
                 false => Rank::Normal,
             };
-            // How the work goes on is said by the name of the option.
+            // The name of the option is enough to say how the work continues.
             let text = if chooses_process(note) { option_name(&note.text) } else { &note.text };
             let is_told = || ![FOR_THE_USER, OFFERED].iter().any(|start| text.starts_with(start)) && !is_asking(text);
             let for_user = note.kind == NoteKind::Step && is_told() && addresses(text);
@@ -153,7 +156,7 @@ impl<'a> Builder<'a> {
         self.earlier_steps(&before);
     }
 
-    /// Whether a turn alone, whose Goal has the whole request, says a demand there.
+    /// Whether the Goal of a turn without a history, which has the whole request, contains a demand.
     fn is_in_goal(&self, demand: &Note) -> bool {
         if !self.goes_on {
             return false;
@@ -170,8 +173,8 @@ impl<'a> Builder<'a> {
         with_turn.notes_of(NoteKind::Decision).filter(move |note| note.position > before)
     }
 
-    /// The newest decisions that are told, with their places in the order of importance: those with reasons and those of
-    /// people before others. `same` are those of which a newer one says the same.
+    /// The newest decisions that are listed, with their rank by importance: those with reasons and those of people come
+    /// first. `same` are those that a newer one repeats.
     fn told_decisions(&self, same: &HashSet<*const Note>) -> HashMap<*const Note, usize> {
         let is_told = |note: &&Note| {
             !note.is_withdrawn
@@ -182,13 +185,13 @@ impl<'a> Builder<'a> {
                 && !self.is_provisional_over(note)
                 && !answered_with(&note.text).is_some_and(|(words, question)| only_goes_ahead(words, question))
                 && !self.is_told_by_goal(note)
-                // What the model chose without a reason was for the work that was ended.
+                // A choice of the model without a reason was for the work that ended.
                 && !(note.is_minor && self.is_of_ended(note.position) && !note.text.starts_with(OF_PERSON))
         };
         let own = self.ledger.notes_of(NoteKind::Decision).chain(self.decisions_of_turn());
         let mut told: Vec<&Note> = own.filter(is_told).collect();
         told.sort_by_key(|note| (note.is_minor || tells_process(note), Reverse(note.position)));
-        // Only the newest tries that were undone tell what is to be avoided.
+        // Only the newest undone attempts show what to avoid.
         let mut undone = 0;
         told.retain(|note| {
             undone += usize::from(note.text.starts_with(UNDID_WORK));
@@ -198,7 +201,7 @@ impl<'a> Builder<'a> {
         told.into_iter().take(MOST_DECISIONS).map(std::ptr::from_ref).zip(0..).collect()
     }
 
-    /// Whether a decision is in the words of the latest request, which Goal tells with the question that it answers.
+    /// Whether a decision has the words of the latest request, which Goal contains with the question that it answers.
     fn is_told_by_goal(&self, note: &Note) -> bool {
         let is_own = note.text.starts_with(REJECTED) || note.text.starts_with(OBJECTED);
         let decided = || note.text.strip_prefix(DECIDED).filter(|_| !is_own);
@@ -216,7 +219,7 @@ impl<'a> Builder<'a> {
         is_latest && (is_own || answered.is_some_and(is_same))
     }
 
-    /// Whether a person chose how the work goes on, and asked for other work later.
+    /// Whether a person chose how the work continues, and later asked for other work.
     fn is_process_over(&self, note: &Note) -> bool {
         (chooses_process(note) || tells_process(note)) && {
             let later = self.ledger.requests.iter().rev().take_while(|request| request.position > note.position);
@@ -224,8 +227,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether the model chose something for a time, and the person asked for what the choice speaks of later, for which
-    /// files changed.
+    /// Whether the model made a temporary choice, and the person later asked for the subject of that choice and files
+    /// changed for it.
     fn is_provisional_over(&self, note: &Note) -> bool {
         if note.text.starts_with(OF_PERSON) || !is_provisional(&note.text) {
             return false;
@@ -237,8 +240,8 @@ impl<'a> Builder<'a> {
         self.with_turn.requests.iter().rev().take_while(|one| one.position > note.position).filter(is_later).any(speaks)
     }
 
-    /// The rules that stand in the newest list of rules of an order, and those of older lists that no other order says
-    /// before. Of rules that several say, the one of the newest list stands.
+    /// The rules in an order's newest list of rules, and the rules of older lists that it replaces. If several lists
+    /// contain a rule, the newest one keeps it.
     fn listed(&self) -> (HashSet<*const Note>, HashSet<*const Note>) {
         let list = |request: &Request| -> Option<(u64, HashSet<String>)> {
             let keys: HashSet<String> = listed_rules(&request.text).map(key).collect();
@@ -269,7 +272,7 @@ impl<'a> Builder<'a> {
         (current, replaced)
     }
 
-    /// Whether a step lists options of which each is a step by itself.
+    /// Whether a step lists options that are also steps of their own.
     fn is_listed(&self, step: &Note) -> bool {
         let options = step.text.strip_prefix(OFFERED);
         let first = options.and_then(|options| options.split_once(". ")).map(|(_, first)| first);
@@ -279,20 +282,20 @@ impl<'a> Builder<'a> {
         first.is_some_and(|first| others.any(|other| words(&other.text) == words(first)))
     }
 
-    /// Whether the person wrote again after a step that an answer named.
+    /// Whether the person wrote again after an answer named a step.
     fn is_replied_to(&self, step: &Note) -> bool {
         step.position > 0
             && (self.turn_request.is_some()
                 || self.ledger.last_request().is_some_and(|last| last.position > step.position))
     }
 
-    /// Whether [`OVERTAKEN_BY`] requests for work came after a step that an answer named. The first one usually asks
-    /// for it.
+    /// Whether [`OVERTAKEN_BY`] requests for work came after an answer named a step. The first one usually asks for the
+    /// step.
     pub(super) fn is_overtaken(&self, step: &Note) -> bool {
         step.position > 0 && self.requests_since(step) >= OVERTAKEN_BY
     }
 
-    /// The number of requests for work behind a note.
+    /// The number of requests for work after a note.
     fn requests_since(&self, note: &Note) -> usize {
         let later = self.ledger.requests.iter().rev().take_while(|request| request.position > note.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
@@ -300,13 +303,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether a demand was part of a request that is done: [`MET_AFTER`] requests for work came after it, and it does
-    /// not say that it holds for more than that one.
+    /// not say that it applies beyond that request.
     fn is_met(&self, demand: &Note) -> bool {
         demand.position > 0 && self.requests_since(demand) >= MET_AFTER && !lasts(&demand.text)
     }
 
-    /// Whether a demand that does not say that it holds for more was part of a message with a task, which is over: what to
-    /// use for it with the next request, and others after [`MET_AFTER`] of them. The name of what is made stays.
+    /// Whether a demand inside a message with a task ended with that task, because it does not say that it applies
+    /// beyond it. What to use for the task ends with the next request; other demands end after [`MET_AFTER`] requests.
+    /// The name of what is made stays.
     fn is_over_with_task(&self, demand: &Note) -> bool {
         let since = self.requests_since(demand);
         let most = if begins_with_use(&demand.text) { 1 } else { MET_AFTER };
@@ -315,7 +319,7 @@ impl<'a> Builder<'a> {
         since >= most && !lasts(&demand.text) && !names_it(&demand.text) && of_task()
     }
 
-    /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
+    /// Such items keep their sections in the summary of a branch because all of it is about that branch.
     fn section_of_branch(&self, kind: NoteKind) -> Section {
         match kind {
             _ if self.kind != SummaryKind::Branch => Section::CriticalContext,
@@ -327,12 +331,12 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The beginning of a request, where it says what it asks for.
+/// The beginning of a request, which says what it asks for.
 fn clipped(request: &str) -> &str {
     &request[..request.floor_char_boundary(ASKED_BYTES)]
 }
 
-/// Whether an item of a list of steps says what was done.
+/// Whether an item in a list of steps says what was done.
 fn is_report(step: &str) -> bool {
     ["I've ", "I have ", "We've ", "We have "].iter().any(|start| step.starts_with(start))
 }
@@ -342,18 +346,18 @@ pub(super) fn is_asking(step: &str) -> bool {
     is_question(step) || step.starts_with(OFFERED)
 }
 
-/// Whether a person chose an option that only says how the work goes on.
+/// Whether a person chose an option that only says how the work continues.
 fn chooses_process(decision: &Note) -> bool {
     decision.text.strip_prefix(CHOSE).is_some_and(is_process)
 }
 
-/// The item of a chosen option without what stands behind the option's name.
+/// The name of a chosen option, without its description.
 fn option_name(item: &str) -> &str {
     let end = [" \u{2014} ", " \u{2013} ", " - "].iter().filter_map(|dash| item.find(dash)).min();
     &item[..end.unwrap_or(item.len())]
 }
 
-/// Whether a person said it in their own words. It is done at once.
+/// Whether a person's own words only say how the work continues. It is done at once.
 fn tells_process(decision: &Note) -> bool {
     answered_with(&decision.text).is_some_and(|(words, _)| is_process(words))
 }

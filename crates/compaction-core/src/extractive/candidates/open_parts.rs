@@ -1,5 +1,5 @@
-//! The parts of a request that nothing touched yet, where its parts can be told apart: the items of a list, and what
-//! stands behind words such as `and then`.
+//! The parts of a request that nothing was done for yet, if its parts can be recognised: the items of a list, and
+//! clauses after words such as `and then`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -23,36 +23,39 @@ use crate::phrases::{EVERY, listed};
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{PlanItem, PlanStatus};
 
-/// Most UTF-16 units of a request with parts. A longer one is a document.
+/// Longest request with parts, in UTF-16 units. A longer one is a document.
 const LONGEST_REQUEST: usize = 1200;
-/// Most parts, and most UTF-16 units of one of them in a step.
+/// Most parts of a request.
 const MOST_PARTS: usize = 8;
+/// Longest part in a step, in UTF-16 units.
 const LONGEST_PART: usize = 160;
-/// Fewest words of a part, and fewest characters of one in a script without spaces.
+/// Fewest words of a part.
 const FEWEST_WORDS: usize = 2;
+/// Fewest characters of a part in a script without spaces.
 const FEWEST_UNSPACED: usize = 4;
-/// Newest statements that are searched for what was done.
+/// Number of newest statements that are searched for what was done.
 const MOST_STATEMENTS: usize = 400;
-/// Newest commands that are searched for names, and UTF-16 units of one.
+/// Number of newest commands that are searched for names.
 const MOST_COMMANDS: usize = 200;
+/// UTF-16 units of a command that are searched.
 const COMMAND_UNITS: usize = 1000;
-/// Changed files and runs after which a plan that was not updated is behind the work.
+/// Number of changed files and runs after which a plan without updates is out of date.
 const MUCH_DONE: usize = 8;
-/// Fewest bytes of a name in code that stands for a file.
+/// Shortest name in code that may be the name of a file, in bytes.
 const LONG_NAME: usize = 10;
 /// Fewest words that a part shares with what was said and done for it.
 const FEWEST_SHARED: usize = 2;
 /// Words before the next part of a request, in lower case.
 const NEXT: &[&str] = listed!(EVERY, "open parts: next");
 static NEXT_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(NEXT, false));
-/// The same at the beginning of a sentence.
+/// Such words at the beginning of a sentence.
 const FIRST: &[&str] = listed!(EVERY, "open parts: first");
 /// Words of parts that ask for a commit.
 const COMMITS: &[&str] = listed!(EVERY, "open parts: commits");
 
 impl Builder<'_> {
-    /// The parts of the request at `position` that nothing touched yet, if some of its parts were touched and what comes
-    /// behind them was not.
+    /// The parts of the request at `position` that nothing was done for yet, if earlier parts were worked on and later
+    /// ones were not.
     pub(super) fn open_parts(&self, request: &str, position: u64) -> Option<String> {
         let parts = parts(request);
         if parts.len() < 2 {
@@ -68,25 +71,25 @@ impl Builder<'_> {
         (!open.is_empty()).then(|| open.join("; "))
     }
 
-    /// The steps that the model listed in the turn that goes on, from the first one of which nothing is seen.
+    /// The steps that the model listed in the current turn, from the first one without any sign of work.
     pub(super) fn listed_steps(&self) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
         let LastStep { listed, listed_at, .. } = &ledger.last_step;
-        // A commit ends the work that was listed before it.
+        // A commit completes the work that was listed before it.
         let milestones = ledger.statements.iter().rev().take_while(|one| one.position > *listed_at);
         let mut milestones = milestones.filter(|one| one.voice == Voice::Milestone);
         if listed.is_empty() || milestones.any(|one| one.text.starts_with(COMMITTED)) {
             return None;
         }
-        // Calls of the same message already carry out some of them.
+        // Calls in the same message may already carry out some of them.
         let done = Done::since(ledger, *listed_at, listed_at.saturating_sub(1));
         let first = listed.iter().rposition(|step| done.touches(step)).map_or(0, |last| last + 1);
         let open: Vec<String> = listed[first..].iter().map(|step| clip(step, LONGEST_PART)).collect();
         (!open.is_empty()).then(|| clip(&open.join("; "), LONGEST_EARLIER))
     }
 
-    /// How many of the first tasks of a plan were passed, although it was not updated: those up to the last one that was
-    /// touched, if much was done since.
+    /// How many of the first tasks of a plan were passed although it was not updated: those up to the last one that was
+    /// worked on, if much was done since.
     pub(super) fn passed_tasks(&self, plan: &LatestPlan) -> usize {
         let ledger = self.with_turn;
         let changes = ledger.files.iter().filter(|file| file.changed_at > plan.position).count();
@@ -98,7 +101,7 @@ impl Builder<'_> {
         }
         let done = Done::since(ledger, plan.position, plan.position);
         if changes + runs < MUCH_DONE {
-            // Tasks that name files tell it as well. The last one of them may not be finished.
+            // A task that names files also shows it. The last one of them may not be finished.
             let is_changed = |item: &&PlanItem| is_left(item) && done.changes_named(&item.text) == Some(true);
             let last = plan.items.iter().rposition(|item| is_changed(&item)).unwrap_or_default();
             return if plan.items[..last].iter().any(|item| is_changed(&item)) { last } else { 0 };
@@ -106,7 +109,7 @@ impl Builder<'_> {
         plan.items.iter().rposition(|item| done.touches(&item.text)).map_or(0, |last| last + 1)
     }
 
-    /// The places of those among the first `passed` tasks of a plan that name files which were changed since.
+    /// The indexes of tasks among the first `passed` of a plan that name files which were changed since.
     pub(super) fn changed_tasks(&self, plan: &LatestPlan, passed: usize) -> HashSet<usize> {
         if passed == 0 {
             return HashSet::new();
@@ -115,8 +118,8 @@ impl Builder<'_> {
         (0..passed).filter(|at| done.changes_named(&plan.items[*at].text) == Some(true)).collect()
     }
 
-    /// The tasks of a plan for which nothing is seen, if a complete answer came after it and no check fails. Those whose
-    /// words the work and the answer share are done, although the plan was not updated.
+    /// The tasks of a plan without any sign of work, if a complete answer came after it and no check fails. A task is
+    /// done if the work and the answer share its words, even if the plan was not updated.
     pub(super) fn not_seen_done<'t>(&self, plan: &LatestPlan, tasks: Vec<&'t str>) -> Vec<&'t str> {
         let ledger = self.with_turn;
         if tasks.is_empty() || ledger.answered <= plan.position || ledger.unresolved_errors().next().is_some() {
@@ -130,17 +133,18 @@ impl Builder<'_> {
 
 /// What was done after a message.
 struct Done {
-    /// The last parts of the paths of changed files, the same by letters and digits alone, and the commands that did more
-    /// than to look.
+    /// The last parts of the paths of changed files.
     files: Vec<String>,
+    /// The same with only letters and digits.
     squeezed: Vec<String>,
+    /// The commands that did more than look something up.
     commands: Vec<String>,
     stems: HashSet<String>,
     has_committed: bool,
 }
 
 impl Done {
-    /// What was said after the message at `said`, and done after the one at `since`.
+    /// What was said after the message at `said` and done after the one at `since`.
     fn since(ledger: &Ledger, said: u64, since: u64) -> Self {
         let changed = ledger.files.iter().filter(|file| file.changed_at > since);
         let commands = ledger.commands.iter().rev().take_while(|run| run.position > since).take(MOST_COMMANDS);
@@ -183,19 +187,19 @@ impl Done {
         let is_mark = |one: char| !one.is_ascii_alphanumeric() && !matches!(one, '.' | '/' | '_' | '-');
         let mut names = lower.split(is_mark).map(|word| word.trim_end_matches(['.', '/'])).filter(is_name).peekable();
         if names.peek().is_some() {
-            // A part that names files is touched with them alone.
+            // If a part names files, only they count.
             return Some(names.any(|name| {
                 let last = end_of(name, 1);
                 self.files.iter().any(|file| file == last) || self.commands.iter().any(|run| run.contains(last))
             }));
         }
-        // A name in code, such as `TokenReader`, may stand for its file.
+        // A name in code, such as `TokenReader`, may be the name of its file.
         let mut words = lower.split(|one: char| !one.is_alphanumeric()).filter(|word| word.len() >= LONG_NAME);
         words.any(|word| self.squeezed.iter().any(|file| file.starts_with(word))).then_some(true)
     }
 }
 
-/// The parts of a request in their order; fewer than two if they cannot be told apart.
+/// The parts of a request in order; fewer than two if they cannot be recognised.
 fn parts(request: &str) -> Vec<String> {
     if utf16_len(request) > LONGEST_REQUEST {
         return Vec::new();
@@ -225,7 +229,7 @@ fn is_part(clause: &str) -> bool {
     !is_trivial(clause) && (clause.split_whitespace().count() >= FEWEST_WORDS || unspaced >= FEWEST_UNSPACED)
 }
 
-/// A sentence, cut at each of [`NEXT`], with whether one of them stands before each piece.
+/// A sentence split at each of [`NEXT`]; each piece says whether one of them comes before it.
 fn clauses(sentence: &str) -> Vec<(bool, &str)> {
     let lower = sentence.to_lowercase();
     // Lower case may change the number of bytes.

@@ -12,12 +12,12 @@ use crate::ledger::steps::LatestPlan;
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
-/// Requests after which a plan without updates is stale.
+/// Number of requests after which a plan without updates is stale.
 pub(super) const STALE_AFTER: usize = 3;
 
 impl Builder<'_> {
-    /// The first task that the plan leaves open behind finished ones, with the files that changed since, if it says of none
-    /// that it is in progress.
+    /// The first open task after finished ones, with the files that changed since, if the plan says of no task that it
+    /// is in progress.
     fn begun_task(&self, plan: &LatestPlan, ledger: &Ledger, passed: usize) -> Option<(usize, String)> {
         let has = |status: PlanStatus| plan.items.iter().any(|item| item.status == status);
         if has(PlanStatus::InProgress) || !has(PlanStatus::Completed) {
@@ -33,7 +33,7 @@ impl Builder<'_> {
 
     /// The tasks of the plan, unless it is older than the topic.
     pub(super) fn plan(&mut self) {
-        // A turn may change the plan of the history by a few of its items.
+        // A turn may change a few items of the history's plan.
         let plan_of_turn = self.turn.map(|turn| match std::ptr::eq(self.with_turn, self.ledger) {
             true => (&turn.plan, !turn.plan.items.is_empty()),
             false => (&self.with_turn.plan, self.with_turn.plan.position > self.ledger.messages),
@@ -47,7 +47,7 @@ impl Builder<'_> {
                 let section = match item.status {
                     PlanStatus::Completed => Section::Done,
                     PlanStatus::InProgress | PlanStatus::Pending if changed.contains(&at) => Section::Done,
-                    // The calls since tell what was done.
+                    // The calls since then show what was done.
                     PlanStatus::InProgress | PlanStatus::Pending if at < passed => continue,
                     PlanStatus::InProgress => Section::InProgress,
                     PlanStatus::Pending => Section::NextSteps,
@@ -66,14 +66,14 @@ impl Builder<'_> {
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let later = later.filter(|request| is_substantive(&request.text)).count();
         let passed = self.passed_tasks(plan);
-        // An answer that ends the work leaves nothing of a plan that nobody kept.
-        // So does one that asks the person to go on with something newer.
+        // An answer that ends the work also ends a plan that nobody updated. So does an answer that asks the person to
+        // continue with something newer.
         let is_left = later > 0 && self.waits_for().is_some();
         let is_stale = is_left || later > STALE_AFTER || passed > 0 && self.ledger.answered > plan.position;
         self.stale_plan(is_stale && !is_left);
         let changed = self.changed_tasks(plan, passed);
         let reported = self.ledger.reported_tasks();
-        // What was done before may be thrown away.
+        // Earlier work may have been discarded.
         let is_thrown_away = self.reset_at() > plan.position;
         let begun = self.begun_task(plan, self.ledger, passed);
         let items = plan.items.iter().enumerate();
@@ -91,7 +91,7 @@ impl Builder<'_> {
             };
             let rank = if is_stale || section == Section::Done { Rank::Low } else { Rank::Normal };
             let text = told_task(&item.text, at, section, begun.as_ref());
-            // The progress of a turn has what was done, too.
+            // The progress of a turn also contains what was done.
             match self.kind == SummaryKind::TurnPrefix && section == Section::InProgress {
                 true => self.pool.add(section, &format!("{STILL_OPEN}{}", item.text), Origin::at(plan.position), rank),
                 false => self.pool.add(section, &text, Origin::at(plan.position), rank),
@@ -100,7 +100,7 @@ impl Builder<'_> {
     }
 }
 
-/// A task in its section, with the files that changed since the one before it was done if it is the `begun` one.
+/// A task for its section. If it is the `begun` one, the files that changed since the previous task was done are added.
 fn told_task<'t>(text: &'t str, at: usize, section: Section, begun: Option<&(usize, String)>) -> Cow<'t, str> {
     match begun.filter(|(begun, _)| *begun == at && section == Section::NextSteps) {
         Some((_, files)) => Cow::Owned(format!("{text} (begun: changed {files})")),

@@ -1,5 +1,5 @@
-//! What was only proposed or argued: a plan that waits for an approval is no work in progress, and an argument of a
-//! discussion that is over is no step.
+//! What was only proposed or argued. A plan that waits for approval is not work in progress, and an argument in a
+//! closed discussion is not a step.
 
 use super::Builder;
 use super::next_steps::LONGEST_EARLIER;
@@ -15,11 +15,11 @@ use crate::ledger::{Note, NoteKind, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
-/// Fewest words that a request shares with a step which it takes up, and the letters from which they are compared. Shorter
-/// ones are in every sentence.
+/// Fewest words that a request shares with a step that it continues.
 const FEWEST_SHARED: usize = 2;
+/// Shortest word that is compared, in letters. Shorter ones are in every sentence.
 const FEWEST_LETTERS: usize = 5;
-/// Fewest steps of an answer that lays out a plan.
+/// Fewest steps of an answer that presents a plan.
 const FEWEST_OF_PLAN: usize = 3;
 
 impl Builder<'_> {
@@ -33,21 +33,21 @@ impl Builder<'_> {
         answer.is_some_and(is_proposal)
     }
 
-    /// Whether a step is a part of the plan that the newest answer proposes.
+    /// Whether a step belongs to the plan that the newest answer proposes.
     pub(super) fn is_proposed(&self, step: &Note) -> bool {
         step.position == self.ledger.newest_answer.position && !step.text.starts_with(OFFERED)
     }
 
-    /// The plan that waits for an approval, with the tasks that were written down for it, as one step.
+    /// Adds the plan that waits for approval, with the tasks that were written for it, as one step.
     pub(super) fn proposed_plan(&mut self) {
-        // The question for it is a step of its own.
+        // The question about it is a step of its own.
         if self.waiting_question().is_some() {
             return;
         }
         let plan = &self.ledger.plan;
         let tasks: Vec<&str> = match plan.position > self.ledger.asked_at() {
             true => plan.in_state(PlanStatus::Pending).map(|task| task.text.as_str()).collect(),
-            // An answer that reports and waits names what it will do then. A plan has more steps.
+            // An answer that reports and waits names its next work. A plan has more steps.
             false => {
                 let position = self.ledger.newest_answer.position;
                 let steps = self.ledger.notes_of(NoteKind::Step).filter(|step| step.position == position);
@@ -62,8 +62,8 @@ impl Builder<'_> {
         self.pool.add(Section::NextSteps, &item, Origin::at(self.ledger.newest_answer.position), Rank::Focus);
     }
 
-    /// Whether a step is an argument of a discussion that is over: a sentence of an answer that did nothing, after which
-    /// the person asked for work of which it does not tell.
+    /// Whether a step is an argument in a closed discussion: a sentence of an answer that did nothing, after which the
+    /// person asked for other work.
     pub(super) fn is_argument(&self, step: &Note) -> bool {
         let ledger = self.ledger;
         let next = ledger.requests.partition_point(|request| request.position <= step.position);

@@ -1,4 +1,4 @@
-//! What Goal and In Progress tell of the requests: the first one, the latest one, and what it answers.
+//! The requests in Goal and In Progress: the first one, the latest one, and what it answers.
 
 use super::goal::{asked, begins, in_full, only_explores, shell_error};
 use super::newest_answer::is_question;
@@ -18,43 +18,47 @@ use crate::ledger::{Note, NoteKind, Request, RequestWeight, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::utf16_len;
 
-/// Most UTF-16 units of the question that a short request answers.
+/// Longest question that a short request answers, in UTF-16 units.
 const LONGEST_QUESTION: usize = 200;
-/// Most UTF-16 units of the answer after which a short request came, and the part of a summary that it may take.
+/// Longest answer that is shown with a short request after it, in UTF-16 units.
 const LONGEST_ANSWER: usize = 140;
+/// Such an answer may take the room of a summary divided by this.
 const ANSWER_PART: usize = 80;
-/// Part of a summary that the request of the turn that follows may take, and its fewest and most UTF-16 units. It
-/// stands in full behind the history.
+/// The request of the turn that follows may take the room of a summary divided by this. Its full text comes after the
+/// history.
 pub(super) const TURN_PART: usize = 60;
+/// Fewest and most UTF-16 units of this request.
 pub(super) const TURN_UNITS: (usize, usize) = (160, 240);
-/// Part of a summary that a short one may take in Goal, which is read alone, and its most UTF-16 units.
+/// A short request may take the room of a summary divided by this in Goal, which is read alone.
 const TURN_IN_GOAL: usize = 30;
+/// Its most UTF-16 units in Goal.
 pub(super) const LONGEST_IN_GOAL: usize = 400;
-/// How many times as much room the request of a turn has where it stands in full.
+/// Where the request of a turn is in full, it has so many times as much room.
 const REQUEST_TIMES: usize = 3;
-/// Most UTF-16 units of a latest request that looks like the prompt of a command.
+/// Longest latest request that looks like the prompt of a command, in UTF-16 units.
 const LONGEST_PROCEDURE: usize = 300;
-/// Most UTF-16 units of a request that are compared with the newest statements.
+/// UTF-16 units of a request that are compared with the newest statements.
 const MOST_OF_TOPIC: usize = 600;
-/// Percent of a request that must be prose if it can be the aim of a conversation.
+/// Percentage of prose in a request that can be the aim of a conversation.
 const TYPED_PERCENT: usize = 75;
-/// How many times as much another request must have of the newest topic as the first one.
+/// How many times as much of the newest topic as the first request another request must have.
 const TOPIC_MOVED: f32 = 2.5;
-/// Messages from which a request and what followed count as work, and the part of a topic that a question keeps.
+/// Fewest messages of a request, with what followed, that count as work.
 const EFFORT_OF_WORK: u64 = 8;
+/// Factor for the topic score of a question.
 const QUESTION_PART: f32 = 0.5;
-/// Last statements of an answer among which it asks its question.
+/// Number of last statements of an answer in which its question may be.
 const ASKED_WITHIN: usize = 3;
 /// Begins the question that a short request answers.
 pub(super) const IN_ANSWER: &str = "in answer to: ";
-/// UTF-16 units of a short request, which makes no sense without the question that it answers.
+/// A shorter request makes no sense without the question that it answers. In UTF-16 units.
 pub(super) const SHORT_REQUEST: usize = 60;
-/// UTF-16 units of a request that makes no sense without the answer before it, even if that asked nothing.
+/// A shorter request makes no sense without the answer before it, even if that asked nothing. In UTF-16 units.
 pub(super) const TERSE_REQUEST: usize = 40;
 
 impl<'a> Builder<'a> {
-    /// The first request, and the last one with the question that it answers. The digest has the
-    /// requests in between.
+    /// Adds the first request, and the last one with the question that it answers. The digest has the requests between
+    /// them.
     pub(super) fn requests(&mut self) {
         if self.kind == SummaryKind::TurnPrefix {
             let first = self.first_request();
@@ -85,7 +89,7 @@ impl<'a> Builder<'a> {
             return;
         }
         if let Some(latest) = latest {
-            // The steps of a template are needed as long as it is worked on.
+            // The steps of a template are needed while it is worked on.
             let request = task(&latest.text).filter(|_| !self.is_open()).unwrap_or(&latest.text);
             let pasted = shell_error(request);
             let is_pasted = pasted.is_some();
@@ -105,7 +109,7 @@ impl<'a> Builder<'a> {
             let item = format!("{item}{}", self.answered_mark());
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
             if self.is_open() {
-                // What was done before an answer to a question is told already.
+                // What was done before an answer to a question is already listed.
                 let is_answer = |last: &&Request| last.weight == RequestWeight::Answer;
                 let since = self.ledger.last_request().filter(is_answer).unwrap_or(latest);
                 let origin = if self.is_answer { Origin::at(u64::MAX) } else { origin(since) };
@@ -115,13 +119,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The request before the turn that the ledger is of; `None` if nothing came before it.
+    /// The request before the turn of the ledger; `None` if nothing came before it.
     fn request_before_turn(&self) -> Option<&'a Request> {
         let before = self.newest.messages.saturating_sub(self.ledger.messages);
         self.newest.requests.iter().rev().find(|one| one.position <= before && one.position > 0 && one.asks_for_work())
     }
 
-    /// The request of the turn that follows: whole if it is short, else its sentences that tell most.
+    /// The request of the turn that follows: whole if it is short, otherwise its most informative sentences.
     fn in_goal(&self, turn: &str) -> String {
         let (fewest, most) = TURN_UNITS;
         let whole = asked(turn, usize::MAX);
@@ -137,8 +141,8 @@ impl<'a> Builder<'a> {
         decisions.find_map(|note| note.text.strip_prefix(CHOSE)).map(str::to_owned)
     }
 
-    /// What a request answers that is too short to be understood alone: the option that it chooses, the question of
-    /// the newest answer before `position`, or what that answer says first.
+    /// What a request answers that is too short to be understood alone: the option that it chooses, the question of the
+    /// newest answer before `position`, or the beginning of that answer.
     pub(super) fn answered_by(&self, request: &str, position: u64) -> Option<String> {
         if utf16_len(&one_line(request)) > SHORT_REQUEST {
             return None;
@@ -180,12 +184,12 @@ impl<'a> Builder<'a> {
         &requests[requests.partition_point(|request| self.begun_at > 0 && request.position <= self.begun_at)..]
     }
 
-    /// Whether something was said before the conversation that goes on was begun.
+    /// Whether a message came before the current conversation began.
     pub(super) fn is_of_ended(&self, position: u64) -> bool {
         position > 0 && position < self.begun_at
     }
 
-    /// The first request, or the one that began what the newest statements are about, if the topic has moved.
+    /// The first request, or the one that began the current topic if the topic has changed.
     pub(super) fn first_request(&self) -> Option<&'a Request> {
         let requests = self.requests_since_reset();
         let is_whole = |request: &&Request| is_substantive(&request.text);
@@ -211,18 +215,18 @@ impl<'a> Builder<'a> {
             })
             .collect();
         let own = scores.first().copied().unwrap_or_default();
-        // Among equals, the earliest one began the topic.
+        // Of equal scores, the earliest request began the topic.
         let best = scores.iter().rev().zip(aims.iter().rev()).max_by(|one, other| one.0.total_cmp(other.0));
         best.filter(|(score, _)| own * TOPIC_MOVED < **score).map(|(_, aim)| *aim).or(begun)
     }
 
-    /// Whether a request says that what was done was better before. It is told among the decisions.
+    /// Whether a request says that something was better before. It is listed among the decisions.
     pub(super) fn is_rejection(&self, request: &Request) -> bool {
         let mut own = self.ledger.notes_of(NoteKind::Decision).filter(|note| note.position == request.position);
         own.any(|note| note.text.starts_with(REJECTED) && note.text.contains(SAID_OF))
     }
 
-    /// The messages from a request up to the next one of `aims`. Questions that are answered at once have few.
+    /// The number of messages from a request up to the next one of `aims`. A question that is answered at once has few.
     fn effort(&self, request: &Request, aims: &[&Request]) -> u64 {
         let next = aims.partition_point(|aim| aim.position <= request.position);
         let end = aims.get(next).map_or(self.ledger.messages + 1, |next| next.position);
@@ -238,16 +242,16 @@ impl<'a> Builder<'a> {
             _ => is_substantive(&one.text),
         };
         let whole = requests.iter().rev().filter(is_whole);
-        // A command after whose answer the person went on is over, and their own words still stand.
+        // If the person moved on after the answer to a command, the command is closed, and their own words remain.
         let is_last = |one: &Request| requests.last().is_some_and(|last| last.position == one.position);
         let is_current = |one: &&Request| one.weight != RequestWeight::Command || is_last(one);
         let has_own =
             self.requests_since_reset().iter().any(|one| is_whole(&one) && one.weight != RequestWeight::Command);
         let mut whole = whole.filter(|one| !has_own || is_current(one));
-        // A rule stands with the constraints, and the request before it goes on.
+        // A rule is listed with the constraints, and the request before it continues.
         let newest = whole.clone().next();
         let aim = whole.find(|request| !only_sets_rules(&request.text));
-        // What follows a finished request is asked for by itself: `never show the footer on phones`.
+        // A message after a finished request is a request of its own: `never show the footer on phones`.
         let has_changed = || self.ledger.files.iter().any(|file| file.written + file.edited > 0);
         let is_over = |aim: &Request, rule: &Request| {
             let between = |one: &&Statement| (aim.position..rule.position).contains(&one.position);
@@ -279,7 +283,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether a person wrote most of a request, and did not paste it.
+/// Whether a person wrote most of a request instead of pasting it.
 pub(super) fn is_typed(request: &str) -> bool {
     let (mut prose, mut all) = (0, 0);
     for sentence in sentences(request) {

@@ -1,4 +1,4 @@
-//! The runs that have to be repeated: those that failed, and those that are older than the newest change of a file.
+//! The runs to repeat: those that failed, and those that are older than the newest change of a file.
 
 use std::collections::HashSet;
 
@@ -21,30 +21,33 @@ use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome, Request, Re
 use crate::summary::{Section, SummaryKind};
 use crate::tools::edits_files;
 
-/// Most failed runs that are steps: the newest ones.
+/// Number of newest failed runs that are steps.
 const MOST_FAILED: usize = 2;
-/// Most UTF-16 units of a command, of the line that says why it failed, and of the names of what fails.
+/// Longest command, in UTF-16 units.
 const LONGEST_RUN: usize = 80;
+/// Longest reason of a failure, and longest list of failing names, in UTF-16 units.
 const LONGEST_REASON: usize = 120;
-/// Fewest runs of a command that is in use, most such commands that are told, and most UTF-16 units of one.
+/// Fewest runs of a command that is in use.
 const OFTEN: u64 = 3;
+/// Most such commands that are listed.
 const MOST_IN_USE: usize = 2;
+/// Longest of these commands, in UTF-16 units.
 const LONGEST_IN_USE: usize = 160;
-/// Newest runs in which the files are looked for that the model runs.
+/// Number of newest runs that are searched for the files that the model runs.
 const MOST_COMPARED: usize = 200;
-/// Parts of a path that name a file.
+/// Number of last parts of a path that name a file.
 const PARTS: usize = 2;
 
 impl Builder<'_> {
-    /// The failed runs that nothing made up for: checks, and runs of files that were changed since. Returns the steps of
-    /// those that are older than an open request, which comes first; `None` if nothing failed.
+    /// The failed runs that nothing has replaced: checks, and runs of files that were changed since. Returns the steps
+    /// of those that are older than an open request, which comes first; `None` if nothing failed.
     pub(super) fn failed_runs(&mut self) -> Option<Vec<String>> {
         if !self.tells_state {
             return None;
         }
         let ledger = self.with_turn;
         let newest = ledger.files.iter().max_by_key(|file| file.changed_at).filter(|file| file.changed_at > 0);
-        // What the person left for later is no step.
+        // What the person postponed is not a step.
         let is_left = |error: &&ErrorRecord| is_lasting(error) && self.is_set_aside(error.position);
         let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().filter(|error| !is_left(error)).collect();
         if errors.is_empty() {
@@ -52,7 +55,7 @@ impl Builder<'_> {
         }
         let paths: HashSet<String> = ledger.files.iter().map(|file| shown(&file.path)).collect();
         let is_run = |subject: &str| !subject.contains("({") && !paths.contains(subject);
-        // A run that failed for a finished request is not made up for by anything that follows.
+        // Nothing later replaces a run that failed for a finished request.
         let asked_at = self.latest().map_or(0, |latest| latest.position);
         let is_over = self.is_finished();
         let ordered_at = self.ordered_at();
@@ -96,7 +99,7 @@ impl Builder<'_> {
         Some(behind.into_iter().map(|(_, step)| step).collect())
     }
 
-    /// Adds the commands by which the work is checked: the newest ones that ran often and succeeded.
+    /// Adds the commands that check the work: the newest ones that ran often and succeeded.
     pub(super) fn checks_in_use(&mut self) {
         let is_used = |one: &&CommandRecord| {
             let is_often = one.succeeded + one.failed >= OFTEN && one.succeeded > 0;
@@ -110,7 +113,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds steps of failed runs behind those that are there.
+    /// Adds steps of failed runs after the existing steps.
     pub(super) fn add_runs(&mut self, steps: impl IntoIterator<Item = String>) {
         for step in steps {
             self.pool.add(Section::NextSteps, &step, Origin::at(u64::MAX), Rank::Focus);
@@ -118,7 +121,7 @@ impl Builder<'_> {
     }
 
     /// The position of the newest request if it is open and asks for something by itself; 0 otherwise. A word such as
-    /// `continue` goes on with what failed, and so does what a person only shows.
+    /// `continue` refers to what failed, and so does a message that only shows something.
     fn ordered_at(&self) -> u64 {
         let newest = self.with_turn.last_request().filter(|_| self.kind == SummaryKind::History && self.is_open());
         let asks = |one: &&Request| {
@@ -130,7 +133,7 @@ impl Builder<'_> {
         newest.filter(asks).map_or(0, |newest| newest.position)
     }
 
-    /// The file that the newest change wrote anew, if the model runs files of its kind beside it and did not run this one.
+    /// The file that the newest change created, if the model runs similar files beside it and has not run this one.
     pub(super) fn unrun_file(&self) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
         let newest = ledger.files.iter().max_by_key(|file| file.changed_at)?;
@@ -153,7 +156,7 @@ impl Builder<'_> {
         has_run.then(|| name(newest))
     }
 
-    /// The newest run after the request at `since` of a file that was changed after it.
+    /// The newest run, after the request at `since`, of a file that was changed after the run.
     pub(super) fn stale_run(&self, since: u64) -> Option<String> {
         let (ledger, since) = match self.turn {
             Some(turn) => (turn, 0),
@@ -169,17 +172,17 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a line counts tests that failed beside others, whatever program ran them.
+/// Whether a line counts failed tests beside others, whatever program ran them.
 fn counts_tests(line: &str) -> bool {
     ["failed", "passed"].iter().all(|word| line.contains(word)) && failed_count(line).is_some_and(|count| count > 0)
 }
 
-/// A command as a step names it.
+/// A command as a step shows it.
 pub(super) fn run(command: &str) -> String {
     quote(&clip_command(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
 }
 
-/// Why a run failed, without the rules around the line, and the names of what fails. Blocked has the first error.
+/// Why a run failed, without the rules around the line, and the names that fail. Blocked has the first error.
 fn reason(error: &ErrorRecord) -> String {
     let line = clip(one_line(&error.line).trim_matches(['=', '-', ' ', '#', '*']), LONGEST_REASON);
     match error.failing.told(&error.line) {

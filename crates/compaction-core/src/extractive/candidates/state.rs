@@ -1,4 +1,5 @@
-//! The state of the latest request: what was done for it, what the newest answer says of it, and what it leaves open.
+//! The state of the latest request: what was done for it, what the newest answer says about it, and what it leaves
+//! open.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -31,40 +32,47 @@ use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
 
-/// Most UTF-16 units of what an answer says last, and of what a closing answer says first.
+/// Longest end of an answer, in UTF-16 units.
 const LONGEST_CLOSING: usize = 420;
+/// Longest beginning of a final answer, in UTF-16 units.
 const LONGEST_RESULT: usize = 240;
-/// Commands since a request that are told.
+/// Most commands since a request that are listed.
 const MOST_RUNS: usize = 2;
-/// Most UTF-16 units of such a command, and of the error that it ended with.
+/// Longest such command, and longest error of it, in UTF-16 units.
 const LONGEST_RUN: usize = 80;
-/// Most UTF-16 units of the first words of a request that name it.
+/// Most UTF-16 units of the first words of a request, as its name.
 const LONGEST_NAMED: usize = 60;
-/// Part of a summary that a list of changed files may take, and its fewest and most UTF-16 units.
+/// A list of changed files may take the room of a summary divided by this.
 pub(super) const FILES_PART: usize = 60;
+/// Fewest and most UTF-16 units of such a list.
 const FILE_UNITS: (usize, usize) = (60, 120);
-/// Steps after the newest words from which the words may no longer say what is done.
+/// After so many steps, the newest words may no longer say what was done.
 const FEWEST_SINCE: u64 = 2;
-/// Part of a summary that the last step may take, and its fewest UTF-16 units.
+/// The last step may take the room of a summary divided by this.
 const STEP_PART: usize = 24;
+/// Room for the last step in any case, in UTF-16 units.
 const LEAST_STEP: usize = 240;
-/// Part of a summary that what the model concluded may take, and its most UTF-16 units.
+/// The model's conclusion may take the room of a summary divided by this.
 const CONCLUDED_PART: usize = 32;
+/// Longest conclusion of the model, in UTF-16 units.
 const LONGEST_CONCLUDED: usize = 400;
-/// Most UTF-16 units of the words of a request that may make no sense without what was said before it.
+/// Longest request that may make no sense without what was said before it, in UTF-16 units.
 const LONGEST_ANSWERING: usize = 600;
-/// Parts of a path that name a file, and most bytes of its ending.
+/// Number of last parts of a path that name a file.
 const PARTS: usize = 2;
+/// Longest ending of its name, in bytes.
 const LONGEST_ENDING: usize = 5;
 /// Fences of commands that a person or the model types into a terminal.
 const SHELLS: [&str; 10] = ["bash", "sh", "shell", "zsh", "console", "terminal", "powershell", "ps1", "cmd", "bat"];
-/// Words by which the model does the same to more files, and files of one kind that it changed by then.
+/// Words with which the model says that it makes the same change to more files.
 static REMAINING: WordList = word_list!("state: remaining");
+/// Fewest files of one kind that it has changed by then.
 const FEWEST_ALIKE: usize = 2;
-/// First words of lines that belong to a script and are no commands by themselves.
+/// First words of lines that belong to a script and are not commands by themselves.
 const SCRIPT_WORDS: [&str; 9] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done"];
-/// Most commands of an answer that are listed, and their UTF-16 units.
+/// Most commands of an answer that are listed.
 const MOST_COMMANDS: usize = 8;
+/// Most UTF-16 units of these commands.
 const COMMAND_UNITS: usize = 480;
 
 impl<'a> Builder<'a> {
@@ -97,7 +105,7 @@ impl<'a> Builder<'a> {
         Self { ledger, with_turn: ledger, states, ..self }
     }
 
-    /// What the model concluded since the message at `position`; otherwise what it said right before it.
+    /// What the model concluded since the message at `position`, or else what it said right before it.
     fn concluded_since(&self, position: u64) -> Option<String> {
         let units = (self.units / CONCLUDED_PART).min(LONGEST_CONCLUDED);
         if self.units < ROOM_FOR_TWO || !self.tells_state {
@@ -113,7 +121,7 @@ impl<'a> Builder<'a> {
             u64::MAX => self.turn_request,
             _ => self.ledger.requests.iter().rev().find(|one| one.position == position).map(|one| one.text.as_str()),
         }?;
-        // A long request can be understood alone, and Goal tells what a very short one answers.
+        // A long request can be understood alone, and Goal contains what a very short one answers.
         let is_whole = utf16_len(&typed(request, MOST_UNITS)) > LONGEST_ANSWERING && !reports(request);
         if is_whole || self.answered_by(request, position).is_some() {
             return None;
@@ -121,7 +129,7 @@ impl<'a> Builder<'a> {
         let start = before.iter().rposition(|one| one.voice == Voice::Person && one.position < position);
         let before = &before[start.unwrap_or_default()..];
         let said = concluded_last(before, units)?;
-        // What the person found untrue, or tried without success, is no help.
+        // A conclusion that the person found untrue, or tried without success, is of no use.
         let is_refuted = rejects(request, &said)
             || reopens(request, "", || said.clone())
             || objection(request, &said).is_some()
@@ -129,9 +137,9 @@ impl<'a> Builder<'a> {
         (!is_refuted).then(|| format!("{SAID_BEFORE}{said}"))
     }
 
-    /// The item of the request at `position`, which is worked on. Goal has its words.
+    /// The item of the request at `position`, which is in progress. Goal has its words.
     pub(super) fn working_on(&self, position: u64) -> String {
-        // Goal has only a part of a long request of a turn, and the others stand far below.
+        // Goal has only a part of a long request of a turn, and its other parts are far below.
         let is_long =
             |turn: &&str| self.turn.is_some() && !self.is_answer && utf16_len(&one_line(turn)) > LONGEST_IN_GOAL;
         let turn = self.turn_request.filter(is_long).filter(|_| position == u64::MAX && self.units >= ROOM_FOR_TWO);
@@ -149,7 +157,7 @@ impl<'a> Builder<'a> {
                 done.extend(turn.done_since(1));
                 done
             }
-            // The turn goes on with a request before it.
+            // The turn continues a request before it.
             Some(turn) => turn.over(self.with_turn).done_since(position),
         };
         // The kept messages of a turn begin with what was done for it.
@@ -164,7 +172,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What the model said last in the turn that follows.
+    /// Adds what the model said last in the turn that follows.
     pub(super) fn last_words_of(&mut self, turn: &Builder<'_>) {
         if let Some(announced) = turn.announced().or_else(|| turn.promised()) {
             self.pool.add(Section::NextSteps, &announced, Origin::at(u64::MAX), Rank::Focus);
@@ -178,7 +186,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Begins the item of the newest words. Words that many calls follow may no longer say what is done.
+    /// Begins the item of the newest words. If many calls follow them, they may no longer say what was done.
     pub(super) fn said_last(&self) -> String {
         match self.ledger.last_step.calls_since_words {
             0..FEWEST_SINCE => SAID_LAST.to_owned(),
@@ -186,7 +194,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What was done last for the request, while its turn is open, and what goes on in the background.
+    /// Adds what was done last for the request while its turn is open, and what runs in the background.
     pub(super) fn last_step(&mut self) {
         let is_repeated = |job: &&String| {
             let own = purposes(job);
@@ -216,8 +224,8 @@ impl<'a> Builder<'a> {
         format!("{LAST_STEP}{text}")
     }
 
-    /// The file that a call without a path means: the only one that the newest words name, or the only one that was
-    /// touched since the last request.
+    /// The file of a call without a path: the only one that the newest words name, or the only one that was used since
+    /// the last request.
     fn open_file(&self) -> Option<String> {
         let asked_at = self.ledger.asked_at();
         let words = self.own_answer().unwrap_or_default();
@@ -234,7 +242,7 @@ impl<'a> Builder<'a> {
         file.map(|file| quote(&shown(end_of(file, PARTS))))
     }
 
-    /// Whether the last step is told, since its turn is open.
+    /// Whether the last step is listed because its turn is open.
     fn is_going_on(&self) -> bool {
         let step = &self.ledger.last_step;
         let is_open = self.kind == SummaryKind::TurnPrefix || self.is_open();
@@ -254,8 +262,8 @@ impl<'a> Builder<'a> {
         Some((words, Origin::of(newest.position, &newest.sources)))
     }
 
-    /// What the request at `position` still needs: the option that was taken for it, the files that it names and that
-    /// nothing changed, and the check that has to run again.
+    /// What the request at `position` still needs: its chosen option, the files that it names and nothing changed, and
+    /// the check to run again.
     pub(super) fn left_open(&self, request: &str, position: u64) -> String {
         let turn = self.of_turn();
         let mut open = String::new();
@@ -274,10 +282,10 @@ impl<'a> Builder<'a> {
     }
 
     /// What was done after the message at `since`: changed files, the newest milestones, and the newest commands that
-    /// are not among them, in a part of the summary.
+    /// are not among them. It has a share of the summary.
     fn done_since(&self, since: u64) -> Vec<String> {
         let standing = standing_milestones(milestones(self.ledger).filter(|one| one.position > since));
-        // A commit tells of the files in it.
+        // A commit names the files in it.
         let commit = standing.iter().rev().find(|one| one.text.starts_with(COMMITTED));
         let since_commit = commit.map_or(since, |commit| commit.position);
         let changed = self.ledger.files.iter().rev().filter(|file| file.changed_at > since_commit);
@@ -290,7 +298,7 @@ impl<'a> Builder<'a> {
         let is_step = |run: &CommandRecord| run.position == self.ledger.last_step.position && self.is_going_on();
         let is_told = |run: &CommandRecord| standing.iter().any(|one| one.position == run.position) || is_step(run);
         let runs = self.ledger.commands.iter().filter(|run| run.position > since && run.outcome != Outcome::Open);
-        // What failed and was done otherwise is no progress.
+        // Something that failed and was done in another way is not progress.
         let is_open = |run: &CommandRecord| {
             let subject = shown(&run.command);
             run.outcome != Outcome::Failed
@@ -308,7 +316,7 @@ impl<'a> Builder<'a> {
         let changes = format!("changed {changed}");
         let mut all = if changed.is_empty() { Vec::new() } else { vec![changes] };
         all.extend(told.into_iter().map(|(_, told)| told));
-        // The newest of them say most. What was changed stays in any case.
+        // The newest of them say most. Changes are always listed.
         let mut room = (self.units / PROGRESS_PART).max(LONGEST_RUN);
         let first = all.len()
             - all
@@ -326,12 +334,12 @@ impl<'a> Builder<'a> {
         all
     }
 
-    /// What the newest answer reports, if it ends the turn of the latest request.
+    /// Adds the report of the newest answer, if it ends the turn of the latest request.
     pub(super) fn result(&mut self) {
         if self.turn_request.is_some_and(is_substantive) && self.kind != SummaryKind::TurnPrefix {
             return self.answered_before_turn();
         }
-        // In Progress tells what a finished turn came to.
+        // In Progress has the outcome of a finished turn.
         let is_told = self.tells_report() || self.is_open();
         if self.turn_request.is_some() || self.kind == SummaryKind::TurnPrefix || is_told {
             return;
@@ -339,7 +347,7 @@ impl<'a> Builder<'a> {
         let Some(newest) = self.newest_of_model().next().filter(|_| self.ledger.last_request().is_some()) else {
             return;
         };
-        // An answer whose edits failed announces what did not come about.
+        // An answer whose edits failed announces something that did not happen.
         let changed_at = self.ledger.changed_at().max(self.ledger.asked_at());
         let mut errors = self.ledger.unresolved_errors().filter(|error| error.position > changed_at);
         if errors.any(|error| error.subject.is_none() || is_of_file(self.ledger, error)) {
@@ -366,7 +374,7 @@ impl<'a> Builder<'a> {
         Some(answer.text.as_str()).filter(|text| answer.position > asked && !text.trim().is_empty())
     }
 
-    /// Whether the newest answer is complete but ends with a colon: it announces what did not come yet.
+    /// Whether the newest answer is complete but ends with a colon: it announces something that did not follow.
     pub(super) fn is_announced(&self) -> bool {
         let end = self
             .own_answer()
@@ -381,7 +389,7 @@ impl<'a> Builder<'a> {
         Some(closing(answer)).filter(|words| !words.is_empty())
     }
 
-    /// The commands that a complete answer gives and nobody ran since.
+    /// Adds the commands that a complete answer gives and nobody has run since.
     pub(super) fn commands_to_run(&mut self) {
         let (item, position) = match self.of_turn() {
             Some(turn) => (turn.commands_item(), u64::MAX),
@@ -393,7 +401,7 @@ impl<'a> Builder<'a> {
     }
 
     fn commands_item(&self) -> Option<String> {
-        // Agents that apply the edits of a complete answer call their tools behind it.
+        // Agents that apply the edits of a complete answer call their tools after it.
         let is_complete = self.ledger.answered == self.ledger.newest_answer.position;
         let answer = self.own_answer().filter(|_| is_complete)?;
         let is_run = |line: &String| {
@@ -426,7 +434,7 @@ impl<'a> Builder<'a> {
         Some(format!("{ANNOUNCED}{words}"))
     }
 
-    /// What a complete answer says at its end that the model will do next. Nothing was done since.
+    /// What a complete answer says at its end that the model will do next, if nothing was done since.
     pub(super) fn promised(&self) -> Option<String> {
         let is_over = self.kind != SummaryKind::TurnPrefix && self.turn.is_none() && !self.is_open();
         let newest = self.newest_of_model().find(|one| !is_filler(&one.text)).filter(|_| is_over)?;
@@ -439,13 +447,13 @@ impl<'a> Builder<'a> {
         Some(format!("{ANNOUNCED}{words}"))
     }
 
-    /// Whether a question stands in the last lines of the newest answer.
+    /// Whether a question is in the last lines of the newest answer.
     pub(super) fn is_ending(&self, question: &Statement) -> bool {
         let said = self.closing_words(question.position);
         said.is_none_or(|said| said.contains(question.text.trim_matches('*')))
     }
 
-    /// The files that a request names and nothing changed since, if others of them were changed.
+    /// The files that a request names and nothing changed since, if others of its files were changed.
     pub(super) fn untouched(&self, request: &str, position: u64) -> Vec<String> {
         let request = request.replace('\\', "/");
         let is_named = |path: &str| {
@@ -475,8 +483,8 @@ impl<'a> Builder<'a> {
         named.into_iter().filter(|(_, is_changed)| !is_changed).map(|(path, _)| quote(&shown(&path))).collect()
     }
 
-    /// The files beside those that were changed after the message at `since`, with the same ending, if the model said last
-    /// that it does the same to the remaining ones.
+    /// The files with the same ending beside those that were changed after the message at `since`, if the model said
+    /// last that it makes the same change to the remaining ones.
     pub(super) fn remaining_files(&self, since: u64) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
         let newest = ledger.statements.iter().rev().find(|one| one.is_of_model())?.position;
@@ -541,7 +549,7 @@ fn is_file_name(word: &str) -> bool {
         && stem.len() > 1
 }
 
-/// Whether an answer ends with the title of something that did not come, which says little.
+/// Whether an answer ends with a title and nothing after it. Such an end says little.
 fn ends_with_title(answer: &str) -> bool {
     let last = answer.trim_end().lines().next_back().unwrap_or_default().trim();
     last.starts_with('#') || last.starts_with("**") && !last.trim_matches('*').contains("**")
@@ -556,8 +564,8 @@ fn check_of(ledger: &Ledger) -> Option<(u64, &str)> {
     })
 }
 
-/// Files in `units` UTF-16 units within [`FILE_UNITS`], in their order: whole paths if all of them fit, otherwise with their
-/// last directories or by their names alone. Empty if there are none.
+/// Files in `units` UTF-16 units within [`FILE_UNITS`], in order: whole paths if all of them fit, otherwise with their
+/// last directories or only their names. Empty if there are none.
 pub(super) fn named_files(paths: &[&str], units: usize) -> String {
     let units = units.clamp(FILE_UNITS.0, FILE_UNITS.1);
     let listed = |parts: usize, most: usize| {
@@ -600,8 +608,8 @@ fn outcome(run: &CommandRecord) -> String {
     }
 }
 
-/// The last paragraph of an answer, with what comes before it if it is a list or very short. It is cut between
-/// lines, so that no part of another list comes with it.
+/// The last paragraph of an answer, with what comes before it if it is a list or very short. It is cut between lines,
+/// so that no part of another list is included.
 fn closing(answer: &str) -> String {
     let mut blocks: Vec<Vec<&str>> = vec![Vec::new()];
     for line in prose(answer) {
@@ -643,12 +651,12 @@ fn is_item(line: &str) -> bool {
         || without_marker(line).len() < line.len() && line.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// The commands between the fences of shells in an answer: its lines, and several of them where a quote or a mark at the
-/// end goes on.
+/// The commands in the shell fences of an answer: one per line, or several lines if a quote is open or a mark at the
+/// end continues the line.
 fn commands(answer: &str) -> Vec<String> {
     let (mut commands, mut is_shell, mut is_fenced) = (Vec::<String>::new(), false, false);
     let mut goes_on = false;
-    // What the last shell block added, as long as nothing but blank lines follow it.
+    // The commands of the last shell block, as long as only blank lines follow it.
     let (mut behind_shell, mut first_of_block) = (None, 0);
     for line in answer.lines() {
         let line = line.trim();
@@ -657,7 +665,7 @@ fn commands(answer: &str) -> Vec<String> {
             is_fenced = !is_fenced;
             is_shell = is_fenced && SHELLS.contains(&language.trim().to_lowercase().as_str());
             match behind_shell.take() {
-                // A plain block right behind commands is what they printed.
+                // A plain block right after commands is their output.
                 Some(first) if is_fenced && language.trim().is_empty() => commands.truncate(first),
                 _ if is_shell => first_of_block = commands.len(),
                 _ if was_shell => behind_shell = Some(first_of_block),
@@ -681,7 +689,7 @@ fn commands(answer: &str) -> Vec<String> {
     commands
 }
 
-/// Whether a command has a place where the reader has to put something, such as `<id>`.
+/// Whether a command has a placeholder for the reader to fill in, such as `<id>`.
 fn has_placeholder(command: &str) -> bool {
     let is_name = |rest: &str| {
         let name = rest.split_once('>').map_or("", |(name, _)| name);
@@ -690,7 +698,7 @@ fn has_placeholder(command: &str) -> bool {
     command.split('<').skip(1).any(is_name)
 }
 
-/// Whether a quote of a command is open, or its last line goes on with the next one.
+/// Whether a quote of a command is open, or its last line continues on the next one.
 fn is_unfinished(command: &str) -> bool {
     let mut open = None;
     for mark in command.chars().filter(|one| matches!(one, '"' | '\'')) {

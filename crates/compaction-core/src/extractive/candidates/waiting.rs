@@ -1,4 +1,4 @@
-//! What a finished turn waits for: what its answer asks the person to do, and the ways between which it lets them choose.
+//! What a finished turn waits for: what its answer asks the person to do, or the options that it lets them choose from.
 
 use super::Builder;
 use crate::ledger::answers::{EITHER, asks_to_try};
@@ -8,18 +8,19 @@ use crate::ledger::notes::{CHOICE_OF_USER, FOR_THE_USER};
 use crate::ledger::text::{WordList, clip_middle, first_words, has_piece, normalised, word_list};
 use crate::ledger::{NoteKind, Outcome};
 
-/// Beginnings of sentences by which an answer offers several ways to go on.
+/// Beginnings of sentences in which an answer offers several ways to continue.
 static OFFERING: WordList = word_list!("waiting: offering");
-/// First words of a sentence among which a word that denies makes an offer a report.
+/// Number of first words of a sentence in which a negation turns an offer into a report.
 const FIRST_WORDS: usize = 4;
-/// Last sentences of an answer that may ask for something, and those that may offer a choice.
+/// Number of last sentences of an answer that may ask for something.
 const ASKED_WITHIN: usize = 8;
+/// Number of last sentences that may offer a choice.
 const OFFERED_WITHIN: usize = 2;
-/// Most UTF-16 units of what is asked.
+/// Longest request to the person, in UTF-16 units.
 const LONGEST_ASKED: usize = 420;
 
 impl Builder<'_> {
-    /// The item of what a finished turn waits for, if its answer says so and names no steps of its own.
+    /// The item for what a finished turn waits for, if its answer says so and names no steps of its own.
     pub(super) fn waits_for(&self) -> Option<String> {
         let last = self.ledger.asked_at();
         let has_steps = || self.ledger.notes_of(NoteKind::Step).any(|note| note.position >= last && !note.is_minor);
@@ -37,7 +38,7 @@ impl Builder<'_> {
         (!asked.is_empty()).then(|| format!("{FOR_THE_USER}{}", clip_middle(&asked.join(" "), LONGEST_ASKED)))
     }
 
-    /// Whether code changed after the message at `since`, and nothing ran behind the last change.
+    /// Whether code changed after the message at `since`, and nothing ran after the last change.
     pub(super) fn is_unproved(&self, since: u64) -> bool {
         let changed_at = self.ledger.code_changed_at();
         let runs = self.ledger.commands.iter().rev().take_while(|run| run.position > changed_at);

@@ -1,4 +1,4 @@
-//! What Goal and Done say of requests that are answered, and of work that was taken back.
+//! What Goal and Done say about answered requests and about undone work.
 
 use super::*;
 
@@ -232,7 +232,7 @@ fn many_commits_are_few_lines() {
         found.iter().filter(|item| item.starts_with("Took back")).cloned().collect()
     };
     assert_eq!(taken_back(&found), [expected], "{found:?}");
-    // The result of the command tells the same.
+    // The result of the command says the same.
     let told = (17..=20).rev().flat_map(|number| {
         let id = format!("u{number}");
         let report = format!("Removed: {}\nNow at:  9f8e7d6 docs: the manual", name(number));
@@ -240,12 +240,12 @@ fn many_commits_are_few_lines() {
     });
     let found = done(&[&messages[..], &told.collect::<Vec<_>>()].concat());
     assert_eq!(taken_back(&found), [expected], "{found:?}");
-    // A reset that failed took back nothing.
+    // A reset that failed undid nothing.
     let refused = "The last commit was not made by aider in this chat session.";
     let failed = [user("/undo"), runs("u", "git reset --hard HEAD~1"), returns("u", refused, true)];
     let found = done(&[&messages[..], &failed].concat());
     assert_eq!(taken_back(&found), [""; 0], "{found:?}");
-    // What no commit has goes first.
+    // Uncommitted changes are undone first.
     let edit = calls("e", "edit", r#"{"path":"src/menu.rs","oldText":"a","newText":"b"}"#);
     let open = [user("Add a menu"), edit, returns("e", "ok", false), says("It is there.", "stop"), user("/undo")];
     let found = done(&[&messages[..], &open].concat());

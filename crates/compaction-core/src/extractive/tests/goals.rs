@@ -1,11 +1,11 @@
-//! Goal and Constraints of invented conversations: what counts as the words of a person, and what stands of them.
+//! Goal and Constraints of invented conversations: what counts as the words of a person, and what is left of them.
 
 use super::*;
 use crate::json::Json;
 use crate::ledger::NoteKind;
 
-/// Where the cases are. Each line has messages, and the items of Goal and Constraints, and of Key Decisions where there
-/// are some; `absent` are texts that the summary does not have.
+/// The file with the cases. Each line has messages and the items of Goal and Constraints, and of Key Decisions if there
+/// are any; `absent` are texts that the summary must not have.
 const CASES: &str = "fixtures/goals.jsonl";
 
 fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
@@ -14,8 +14,7 @@ fn strings(case: &Json<'_>, key: &str) -> Vec<String> {
 }
 
 /// The messages of a case: what a person or the model says, a file that the model edits, writes or fails to edit, a
-/// command that it runs, words behind which it reads a
-/// file, a plan, a skill that it starts.
+/// command that it runs, words before a call that reads a file, a plan, or a skill that it starts.
 fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
     let Some(Json::Array(all)) = case.get("messages") else { panic!("a case has messages") };
     let mut messages = Vec::new();
@@ -61,7 +60,7 @@ fn messages_of(case: &Json<'_>) -> Vec<Arc<Message>> {
     messages
 }
 
-/// Compares the sections of each case of the file `name` with what stands behind its texts. `told` gives them as members of
+/// Compares the sections of each case of the file `name` with the expected ones. `told` returns them as members of
 /// JSON.
 pub(super) fn check_cases(name: &str, told: fn(&SummaryDocument) -> String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -111,7 +110,7 @@ fn a_prompt_at_a_cut_is_still_no_request() {
     let both = Ledger::collect(&prepared(&behind), Some(&first), tools());
     assert_eq!(both.requests.len(), 2, "{:?}", both.requests);
     assert_eq!(both.notes_of(NoteKind::Constraint).count(), 0);
-    // The same where the prompt begins a turn of which only the end is kept.
+    // The same if the prompt begins a turn of which only the end is kept.
     let whole = Ledger::collect(&prepared(&[&before[..], &behind[..1]].concat()), None, tools());
     let turn = Turn::of(&prepared(&behind), tools());
     let style = Style { turn: turn.as_ref(), with_turn: Some(&whole), ..style(ENOUGH) };

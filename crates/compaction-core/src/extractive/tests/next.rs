@@ -1,4 +1,4 @@
-//! What comes next: proposals, arguments, answers that are left, and the errors of failed checks.
+//! What comes next: proposals, arguments, missing answers, and the errors of failed checks.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn a_plan_that_is_proposed_waits_for_its_approval() {
     assert!(!next.lines().any(|item| item.starts_with("The format of the shop") || item == "Read"), "{next}");
     let progress = after(Section::InProgress, &messages);
     assert!(progress.contains("a proposed plan waits for the approval"), "{progress}");
-    // What was done is no proposal.
+    // Finished work is not a proposal.
     let edit = calls("1", "edit", r#"{"path":"src/printer.rs","oldText":"a","newText":"b"}"#);
     let done = [asked, edit, returns("1", "ok", false), says(plan, "stop")];
     assert!(!after(Section::NextSteps, &done).contains("waits for the approval"));
@@ -77,7 +77,7 @@ fn an_answer_to_what_a_person_showed_is_none_to_the_request_before() {
         assert!(!done.contains("each row -> The name of the option"), "{done}");
         assert!(done.contains("each row -> The printer prints three columns"), "{done}");
     }
-    // A word that lets the model go on is no other subject.
+    // A word that tells the model to continue is not a new subject.
     let more = [user("ok, go on"), runs("1", "make"), returns("1", "ok", false), fixed, next];
     let done = after(Section::Done, &[&made[..], &more].concat());
     assert!(done.contains("each row -> The name of the option"), "{done}");
@@ -138,7 +138,7 @@ fn a_failed_check_is_told_with_its_first_error() {
     assert!(blocked.contains("; the first error: TypeError: a block of the shop was not closed"), "{text}");
     let state = text.split("## Critical Context").next().unwrap();
     assert_eq!(state.matches("a block of the shop was not closed").count(), 1, "once: {text}");
-    // It comes back from what is stored, and is gone with the failure.
+    // It is restored from the stored form, and disappears with the failure.
     let messages = prepared(&messages);
     let ledger = Ledger::collect(&messages, None, tools());
     let stored = Ledger::from_json(&crate::json::Json::parse(&ledger.to_json(8_000)).unwrap()).unwrap();
@@ -222,9 +222,9 @@ fn a_newer_order_comes_before_what_failed() {
     let open = "Still open from before the latest request: the failure of `npm test` (error: no menu)";
     assert!(next.starts_with("Go on with: Leave the tests") && next.ends_with(open), "{next}");
     assert!(after(Section::Blocked, &messages).contains("`npm test` failed"));
-    // Who only says to go on means what failed.
+    // A person who only says to continue means what failed.
     assert!(after(Section::NextSteps, &ordered("continue")).starts_with(fix));
-    // A run behind the order counts for it.
+    // A run after the order counts for it.
     let again = [runs("2", "npm test"), returns("2", "error: no menu", true)];
     assert!(after(Section::NextSteps, &[&messages[..], &again].concat()).starts_with(fix));
 }
@@ -279,7 +279,7 @@ fn steps_that_the_model_listed_are_left_from_the_first_one_of_which_nothing_is_s
     assert!(next.contains(&format!("{left}A page in `docs/reader.md`; Tests of it")), "{next}");
     let next = after(Section::NextSteps, &[&begun.concat()[..], &write("2", "docs/reader.md")].concat());
     assert!(next.contains(&format!("{left}Tests of it")), "{next}");
-    // A commit ends what was listed before it, and what the model found is no list of steps.
+    // A commit completes what was listed before it, and the model's findings are not a list of steps.
     let commit = [runs("3", "git commit -m reader"), returns("3", "[main 1a2b3c4] reader\n 1 file changed", false)];
     assert!(!after(Section::NextSteps, &[&begun.concat()[..], &commit].concat()).contains(left));
     let found =

@@ -1,6 +1,6 @@
-//! What a summary tells of the state of the work: what the last answer comes to, what it recommends, what the last step
-//! shows, and what comes next within the request. A reader who sees only Goal, In Progress and Next Steps has to know
-//! what to do.
+//! What a summary says about the state of the work: the conclusion of the last answer, what it recommends, what the
+//! last step shows, and what comes next within the request. A reader who sees only Goal, In Progress and Next Steps has
+//! to know what to do.
 
 use super::*;
 
@@ -67,7 +67,7 @@ fn a_request_for_which_only_words_are_seen_is_told_by_them() {
     );
     let next = section(&messages, Section::NextSteps);
     assert_eq!(next, "Go on with: the latest request; announced last: Let me change the search");
-    // A request alone is told with what was said before it.
+    // A bare request is shown with what was said before it.
     messages.insert(1, says("The pages are sorted by their names, since the menu has only 3 of them.", "stop"));
     messages.truncate(2);
     messages.push(user(

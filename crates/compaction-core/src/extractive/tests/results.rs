@@ -1,11 +1,11 @@
-//! Goal, Done and Next Steps of invented conversations: which results hold, after what the person says next, and what is
-//! left.
+//! Goal, Done and Next Steps of invented conversations: which results remain after what the person says next, and what
+//! is left to do.
 
 use super::goals::{check_cases, items};
 use super::*;
 
-/// Where the cases are. Each line has messages, and the items of Goal, Done and Next Steps; `absent` are texts that the
-/// summary does not have.
+/// The file with the cases. Each line has messages and the items of Goal, Done and Next Steps; `absent` are texts that
+/// the summary must not have.
 const CASES: &str = "fixtures/results.jsonl";
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a summary tells of what was said: rules of a person, conclusions of answers, templates of a harness.
+//! What a summary says about statements: rules of a person, conclusions of answers, templates of a harness.
 
 use super::*;
 
@@ -167,7 +167,7 @@ fn a_line_that_a_patch_only_moves_is_not_new() {
     assert!(text.contains("sortMenu(names, collator)") && !text.contains("Sort the menu by its names"), "{text}");
 }
 
-/// What a finished request is told to have come to, before another request.
+/// The outcome of a finished request before another request.
 fn outcome(request: &str, answer: &str, next: &str) -> Vec<String> {
     let edit = calls("1", "edit", r#"{"path":"src/orders.rs","oldText":"a","newText":"b"}"#);
     let messages = [user(request), edit, returns("1", "ok", false), says(answer, "stop"), user(next), runs("2", "ls")];

@@ -1,8 +1,8 @@
-//! A turn that is split: its request stands in full in its context, and is named elsewhere.
+//! A split turn: its context has its request in full, and other sections name it.
 
 use super::*;
 
-/// The summaries of a history and of the beginning of the turn behind it.
+/// The summaries of a history and of the beginning of the turn after it.
 fn split(history_messages: &[Arc<Message>], turn: &[Arc<Message>]) -> (String, String) {
     let (before, turn) = (prepared(history_messages), prepared(turn));
     let all: Vec<PreparedMessage> = before.iter().chain(&turn).cloned().collect();

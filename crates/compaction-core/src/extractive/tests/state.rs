@@ -1,4 +1,4 @@
-//! What was being done at the cut, what blocks it and what comes next.
+//! What was in progress at the cut, what blocks it and what comes next.
 
 use super::*;
 use crate::json::Json;
@@ -348,13 +348,13 @@ fn a_finished_turn_says_so_and_leaves_the_next_step_to_the_user() {
         ("把解析器移植到 Rust", "解析器已经移植完成，所有的测试都通过了。"),
     ] {
         let messages = [user(request), says(answer, "stop")];
-        // Work that goes on behind the answer is not over.
+        // Work that continues after the answer is not over.
         let aborted = [&messages[..], &[runs("1", "make"), returns("1", "ok", false), says("", "aborted")]].concat();
         assert!(!after(Section::InProgress, &aborted).iter().any(|item| item.starts_with("Nothing")), "{answer}");
         let report = format!("Nothing is in progress. The last answer reports: {answer}");
         assert_eq!(after(Section::InProgress, &messages), [report]);
         assert_eq!(after(Section::NextSteps, &messages), [left]);
-        // It is no state of the summaries that follow.
+        // It is not part of the state in later summaries.
         let first = text_of(&history(&prepared(&messages)));
         let later = prepared(&[user("Now write the manual of the printer")]);
         let text = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&later) });
@@ -424,7 +424,7 @@ fn the_parts_of_a_request_that_nothing_touched_are_the_next_step() {
     let said = [says("The logger writes the errors of the tree now.", "toolUse")];
     let spoken = "Fix the errors of the logger in the tree, then draw the colours of the menu";
     assert_eq!(open(spoken, &[&said[..], &edit("1", "a.rs")].concat()), format!("{rest}draw the colours of the menu"));
-    // What comes last was begun, so nothing is told apart.
+    // The last part was begun, so no open part can be named.
     let both = [edit("1", "src/parser.rs"), edit("2", "NOTES.md")].concat();
     let committed = [runs("3", "git commit -am x"), returns("3", "[main 1a2b3c4] feat: the parser", false)];
     assert_eq!(open(english, &[&both[..], &committed].concat()), format!("Go on with: {english}"));
@@ -747,7 +747,7 @@ fn what_a_finished_turn_waits_for_is_told() {
     ] {
         assert_eq!(next(request, answer), [format!("Waiting{}{waits}", if waits.starts_with(':') { "" } else { " " })]);
     }
-    // A name begins no order.
+    // A name does not begin an order.
     let named = next("Remove the old mode", "`RUN_MODE` and `RUN_URL` are removed from the settings of the server.");
     assert_eq!(named, ["Nothing is left of the latest request. The next message of the user decides"]);
     let state = |more: &[Arc<Message>]| {

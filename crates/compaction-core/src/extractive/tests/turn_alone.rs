@@ -41,7 +41,7 @@ fn a_turn_alone_tells_its_state_in_the_sections_of_a_history() {
     assert!(section(Section::Blocked).contains("cargo test -p parser"), "{text}");
     assert!(section(Section::NextSteps).contains("cargo test -p parser"), "{text}");
     assert!(section(Section::NextSteps).contains("write the manual of the printer"), "{text}");
-    // The turn goes on behind it, so nothing waits and nothing is over.
+    // The turn continues after it, so nothing waits and nothing is over.
     assert!(!text.contains("waits for an answer") && !text.contains("Nothing is in progress"), "{text}");
     assert!(document.body[Section::CriticalContext].is_empty() && document.turn_contexts.len() == 1, "{text}");
     assert!(document.turn_contexts[0][Section::SuffixContext].iter().any(|item| item.contains("a list is slow")));
