@@ -44,7 +44,7 @@ pub const IMPORT_TYPE: &str = "compactd.import";
 pub const HEAD_BYTES: usize = 1 << 20;
 /// Maximum bytes of a record.
 const MAX_RECORD: usize = 192 << 20;
-/// Start of the names of files that describe a session of opencode. opencode writes them anew with every message.
+/// Beginning of the names of files that describe a session of opencode. opencode rewrites them with every message.
 const SESSION_FILES: &str = "session/";
 /// Digits of an imported entry's id. Other entries have eight, so the ids never collide.
 const ID_DIGITS: usize = 12;
@@ -82,7 +82,7 @@ pub enum Agent {
     CodexScreen,
     /// A copy of the screen of Claude Code.
     ClaudeScreen,
-    /// pi: a session file, which is one of ours.
+    /// pi: a session file, in the same format as ours.
     Pi,
 }
 
@@ -156,7 +156,7 @@ impl Source {
     }
 
     fn uuid(&self) -> Uuid {
-        // An export is another transcript than the agent's own.
+        // An export is a different transcript from the agent's own.
         let agent = if self.is_exported() { Agent::Cursor } else { self.agent };
         Uuid::new_v5(&NAMESPACE, format!("{}/{}", agent.name(), self.id).as_bytes())
     }
@@ -181,8 +181,8 @@ struct Head {
 
 impl Head {
     fn of(head: &[u8]) -> Self {
-        // The first value may go on beyond the head. Where the transcript itself ends, an incomplete one means nothing:
-        // its id may still be missing.
+        // The first value may continue after the head. If the whole transcript ends there, an incomplete value proves
+        // nothing: its id may still be missing.
         let is_cut_off = |record: &Record| record.is_partial && head.len() >= HEAD_BYTES;
         let start_of = |record: &Record| if is_cut_off(record) { start_of(&record.content) } else { None };
         let lines = first_records(head, Cut::Lines);
@@ -196,7 +196,7 @@ impl Head {
         let first_line =
             filled.next().and_then(|line| object_of(line).or_else(|| cut_off.clone().filter(|_| is_cut_off(line))));
         let begins_with_object = first_line.is_some_and(|value| !has_lists(&value));
-        // A document can have one element on each line, and the last one is then a line of its own.
+        // A document may have one element on each line, and its last element is then a complete line.
         if begins_with_object || values.len() > in_lists.len() {
             values.extend(cut_off);
             return Self { values, document: None, is_list: false, shape: Shape::Lines, records };
@@ -240,7 +240,7 @@ fn parse(text: &str) -> Option<Json<'static>> {
     Json::parse(text).ok().map(Json::into_owned)
 }
 
-/// The value that `bytes` begin with, as far as they go.
+/// The value at the beginning of `bytes`, even if it is incomplete.
 fn start_of(bytes: &[u8]) -> Option<Json<'static>> {
     let text = without_mark(bytes).utf8_chunks().next()?.valid();
     Json::parse_start(text).ok()
@@ -273,7 +273,7 @@ pub fn detect(head: &[u8]) -> Option<Agent> {
             return Some(agent);
         }
     }
-    // Text for people can quote lines of a transcript.
+    // A text for people may quote lines of a transcript.
     if head.values.len() * 2 < head.records {
         return None;
     }
@@ -298,8 +298,8 @@ fn is_pi(value: &Json<'_>) -> bool {
 /// Finds the conversation of a transcript that begins with `head`.
 ///
 /// `name` is the file name without its extension. Some agents name the conversation only there. `directory` is the
-/// directory of the file. Some agents keep the transcript in the working directory. A conversation without an id has the
-/// path for it.
+/// directory of the file. Some agents keep the transcript in the working directory. A conversation without an id gets
+/// the path as its id.
 pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Source {
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
@@ -310,7 +310,7 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
         Agent::Cline if !Head::of(head).is_list => {
             markdown::identify_export(&String::from_utf8_lossy(head), &mut source);
         }
-        // These have transcripts of their own, too.
+        // These also have transcripts of their own.
         Agent::Cursor | Agent::ClaudeCode | Agent::Codex | Agent::OpenCode
             if markdown::detect(&String::from_utf8_lossy(head)).is_some() =>
         {
@@ -360,7 +360,7 @@ pub fn digest_of(head: &[u8]) -> String {
     format!("{:016x}", Digest::of(&[head]))
 }
 
-/// The conversation under the ids that earlier versions gave it, where the transcript names none. `name` and `directory`
+/// The conversation under the ids that earlier versions gave it, if the transcript names none. `name` and `directory`
 /// are those of [`identify`].
 pub fn earlier_sources(source: &Source, name: &str, directory: &str) -> Vec<Source> {
     if !matches!(source.agent, Agent::OpenHands | Agent::Cursor) && !source.is_exported() {
@@ -418,7 +418,7 @@ pub struct Report {
     pub sidechains: u64,
     /// Records that could not be parsed. They are kept.
     pub unreadable: u64,
-    /// Messages of which no sign tells who said them.
+    /// Messages whose author no sign shows.
     pub guessed: u64,
     /// Records of unknown kinds, by kind. They are kept.
     pub unknown: BTreeMap<String, u64>,
@@ -437,9 +437,10 @@ pub struct Earlier {
     pub digest: u64,
     /// Whether the last record had no line end yet.
     pub is_unended: bool,
-    /// Bytes of the last line, if it is text for people and had no line end yet. It may have been written in part.
+    /// Bytes of the last line, if the transcript is text for people and the line had no line end yet. It may have been
+    /// written in part.
     pub line: Option<usize>,
-    /// Digest of the start of the transcript, which is no part of the records' digest. Agents write the time of the
+    /// Digest of the start of the transcript, which is not part of the records' digest. Agents write the time of the
     /// last change there.
     pub start: Option<u64>,
     /// Digest of the title in this start.
@@ -448,7 +449,7 @@ pub struct Earlier {
     pub partial: Option<u64>,
 }
 
-/// The imported contents of a session that is updated.
+/// The imported contents of a session that is being updated.
 #[derive(Debug, Clone, Default)]
 pub struct Existing {
     /// Ids of its entries.
@@ -570,7 +571,7 @@ impl Import {
         Ok(())
     }
 
-    /// Takes the next file of a transcript that is many files.
+    /// Takes the next file of a transcript that consists of many files.
     pub fn file(&mut self, name: &str, content: Vec<u8>) -> Result<(), TranscriptError> {
         let number = self.records + 1;
         self.record(Record { number, lines: 1, file: Some(name.to_owned()), content, ..Record::default() })
@@ -603,7 +604,7 @@ impl Import {
         Ok(())
     }
 
-    /// Keeps the end of a transcript that is not complete, unless the earlier import kept the same.
+    /// Keeps the incomplete end of a transcript, unless the earlier import kept the same end.
     fn partial(&mut self, record: &Record) {
         self.count(record);
         let digest = Digest::of(&[&record.number.to_le_bytes(), &record.before, &record.content]);
@@ -645,7 +646,7 @@ impl Import {
         Ok(())
     }
 
-    /// Repeats the import that read only the start of the last line. `rest` is what no import has read.
+    /// Repeats the import that read only the start of the last line. `rest` is the part that no import has read.
     fn part(&mut self, line: &Record, rest: &mut Record, earlier: Earlier) -> Result<(), TranscriptError> {
         let length = earlier.line.unwrap_or_default();
         self.add_to_digest(&Record { content: line.content[..length].to_vec(), ..line.clone() });
@@ -660,7 +661,7 @@ impl Import {
         self.end_earlier(earlier, &[])
     }
 
-    /// Adds a record to the digest. What agents change later is not part of it: the start of a document, and the
+    /// Adds a record to the digest. The digest leaves out what agents change later: the start of a document, and the
     /// session's own file.
     fn add_to_digest(&mut self, record: &Record) {
         self.whole.add(&record.before);
@@ -687,7 +688,7 @@ impl Import {
     /// Repeats the end of an earlier import at this record, so that all entries get the same ids again.
     fn end_earlier(&mut self, earlier: Earlier, end: &[u8]) -> Result<(), TranscriptError> {
         self.reader.flush(&mut self.tree);
-        // Imports that did not treat the start separately had it in their digest.
+        // Imports that did not treat the start separately included it in their digest.
         let digest = if earlier.start.is_some() { self.digest } else { self.whole };
         if earlier.records == self.records && earlier.digest != digest.0 {
             return Err(TranscriptError::Changed { records: earlier.records });
@@ -700,12 +701,12 @@ impl Import {
         Ok(())
     }
 
-    /// Takes the new entries since the last call. Entries that the session already holds are left out.
+    /// Takes the new entries since the last call. Entries that the session already has are left out.
     pub fn take(&mut self) -> Vec<Imported> {
         self.tree.take()
     }
 
-    /// Whether the transcript begins with all that earlier imports read. Until then, it may be another conversation.
+    /// Whether everything that earlier imports read has been found again. Until then, it may be another conversation.
     pub fn is_checked(&self) -> bool {
         self.earlier.is_empty()
     }
@@ -767,7 +768,7 @@ impl Digest {
     }
 
     fn add(&mut self, bytes: &[u8]) {
-        // The length separates the records: other cuts of the same bytes give another digest.
+        // The length separates the records: the same bytes cut elsewhere give another digest.
         let length = (bytes.len() as u64).to_le_bytes();
         self.0 = hash::continued(self.0, length.iter().chain(bytes).copied());
     }

@@ -1,39 +1,42 @@
-//! What the outputs of aider tell: calls with their results, refusals, and errors of the model's turn.
+//! Events in the outputs of aider: calls with their results, refusals, and errors of the model's turn.
 //!
-//! An output begins with a mark, `> `, and ends with two spaces. Its first line tells what it is. What follows a command,
-//! a failed edit or an error, up to the next output of another kind, belongs to it.
+//! An output begins with a mark, `> `, and ends with two spaces. Its first line shows its kind. The outputs after a
+//! command, a failed edit or an error belong to it, up to the next output of another kind.
 
 use std::collections::HashSet;
 
 use crate::tools::failed_edits;
 
 const MARK: &str = "> ";
-/// Choices that aider shows behind its questions.
+/// Choices that aider shows after its questions.
 const YES_OR_NO: &str = "(Y)es/(N)o";
 /// Maximum bytes of all choices of a question.
 const MAX_CHOICES: usize = 80;
-/// Answers that refuse, and answers that aider gives itself after the person has chosen for a whole group.
+/// Answers that refuse.
 const REFUSALS: [&str; 7] = ["n", "no", "d", "don't", "s", "skip", "false"];
+/// Answers that aider gives itself after the person has chosen for a whole group.
 const FOR_A_GROUP: [&str; 2] = ["all", "skip"];
 const RUNS: &str = "Run shell command";
 const ADDS: &str = "Add ";
 const ADDS_FILE: &str = "Add file to the chat?";
 const CREATES_FILE: &str = "Create new file?";
 const TO_CHAT: &str = " to the chat";
-/// Questions whether the model may mend what a check found, and the check.
+/// Questions whether the model may fix what a check found, and the name of the check.
 const FIXES: [(&str, &str); 3] =
     [("Attempt to fix lint errors", "lint"), ("Attempt to fix test errors", "test"), ("Fix lint errors in ", "lint")];
-/// First line of what a linter found, and the line with its command.
+/// First line of the findings of a linter.
 const LINT: &str = "# Fix any errors below";
+/// The line with the linter's command.
 const LINT_COMMAND: &str = "## Running: ";
 const UNDO: &str = "/undo";
-/// A commit that `/undo` took back, and the command with the same effect.
+/// Begins the line about a commit that `/undo` undid.
 const REMOVED: &str = "Removed: ";
+/// The command with the same effect.
 const RESET: &str = "git reset --hard HEAD~1";
 /// Notices of an answer whose edits aider cannot read or apply.
 const FAILED_EDITS: [&str; 4] =
     ["The LLM did not conform to the edit format", "Malformed ", "Exception while updating files", "Failed to apply"];
-/// Notices of one edit that was not made, before and behind the file.
+/// Notices of one edit that was not made, before and after the name of the file.
 const UNDONE_EDITS: [(&str, &str); 4] = [
     ("Skipping edits to ", ""),
     ("Failed to apply edit to ", ""),
@@ -50,7 +53,7 @@ const INTERRUPT: &str = "^C";
 const TOKENS: &str = "Tokens: ";
 const SEARCH: &str = "<<<<<<< SEARCH";
 
-/// What outputs tell.
+/// What an output reports.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A call with one argument, or none, and its result.
@@ -94,7 +97,7 @@ enum What {
 #[derive(Debug)]
 struct Open {
     what: What,
-    /// Whether an import ended inside it. What follows becomes a call of its own.
+    /// Whether an import ended inside it. The rest becomes a call of its own.
     is_continued: bool,
 }
 
@@ -108,13 +111,13 @@ impl Open {
 #[derive(Debug, Default)]
 pub(super) struct Outputs {
     open: Option<Open>,
-    /// What the last message ended with. An import may have ended inside it.
+    /// What the last message ended with, if an import may have ended inside it.
     unended: Option<What>,
-    /// The last output that tells nothing by itself. A question that follows is about it.
+    /// The last output that is not an event by itself. A question after it is about it.
     subject: String,
-    /// The commands about which aider asked last.
+    /// The commands in aider's last question.
     allowed: HashSet<String>,
-    /// Whether a call tells what a linter found. aider may commit before it asks what to do about that.
+    /// Whether a call already contains a linter's findings. aider may commit before it asks what to do about them.
     has_lint: bool,
 }
 
@@ -132,7 +135,7 @@ impl Outputs {
         self.unended = None;
     }
 
-    /// Ends what is open without further outputs.
+    /// Ends the open event without further outputs.
     pub(super) fn end(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         self.close("", &mut events);
@@ -148,7 +151,7 @@ impl Outputs {
     /// Reads the outputs between two messages. Without `has_ends`, each line is one.
     pub(super) fn read(&mut self, text: &str, has_ends: bool) -> Vec<Event> {
         let mut events = Vec::new();
-        // Where the outputs begin that belong to what is open, and where the last other output begins.
+        // Where the outputs of the open event begin, and where the last other output begins.
         let (mut start, mut other) = (0, 0);
         let mut at = 0;
         for output in outputs(text, has_ends) {
@@ -181,7 +184,7 @@ impl Outputs {
                 let is_in_lint = matches!(self.open, Some(Open { what: What::Lint, .. }));
                 let has_subject = [RUNS, ADDS_FILE, CREATES_FILE].iter().any(|start| asked.starts_with(start));
                 if is_in_lint && is_mending && is_refused {
-                    // What the person refused is the last that the result tells.
+                    // The result ends with what the person refused.
                     tell(self, at, &mut events);
                 } else {
                     tell(self, if has_subject { aside } else { before }, &mut events);
@@ -193,7 +196,7 @@ impl Outputs {
                 tell(self, before, &mut events);
             } else if let Some(what) = begun(notice, &shown, is_run) {
                 let is_same = self.open.as_ref().is_some_and(|open| open.what == what && what != What::Lint);
-                // An error can stand before the line that says that aider tries again.
+                // An error may come before the line that says that aider tries again.
                 let is_behind = self.open.is_none() && RETRIES.iter().any(|start| notice.starts_with(start));
                 if !is_same {
                     self.close(&text[start..before], &mut events);
@@ -211,7 +214,7 @@ impl Outputs {
         events
     }
 
-    /// What the answer to a question tells. `had_run` means that the outputs before it are those of a command.
+    /// The event in the answer to a question. `had_run` means that the outputs before it are those of a command.
     fn answered(&mut self, asked: &str, choices: &str, answer: &str, is_refused: bool, had_run: bool) -> Option<Event> {
         let shown = || format!("{asked} {choices} {answer}").replace("  ", " ");
         let subject = std::mem::take(&mut self.subject);
@@ -240,7 +243,7 @@ impl Outputs {
         is_told.then(|| Event::refused(asked, answer))
     }
 
-    /// Ends what is open. `text` has its outputs.
+    /// Ends the open event. `text` contains its outputs.
     fn close(&mut self, text: &str, events: &mut Vec<Event>) {
         let Some(Open { what, is_continued }) = self.open.take() else { return };
         let output = unmarked(text);
@@ -265,7 +268,7 @@ impl Outputs {
     }
 }
 
-/// The command that a person has aider run with a message.
+/// The command that a person asks aider to run in a message.
 fn run_in(message: &str) -> Option<String> {
     let command = ["/run ", "/test ", "!"].iter().find_map(|start| message.strip_prefix(start));
     let command = command.map(|command| command.trim().to_owned());
@@ -292,7 +295,7 @@ fn outputs(text: &str, has_ends: bool) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Outputs without their marks and ends. The mark of pytest before a line has more spaces behind it.
+/// Outputs without their marks and ends. The mark of pytest before a line is followed by more spaces.
 fn unmarked(output: &str) -> String {
     let without = |line: &str| {
         let rest = line.strip_prefix(MARK).filter(|rest| rest.trim().is_empty() || !rest.starts_with(' '));
@@ -328,7 +331,7 @@ fn begins_with_hash(text: &str) -> bool {
     hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// What begins with an output. While a command runs, its own outputs can look like some of these.
+/// The event that an output begins. While a command runs, its own outputs may look like some of these.
 fn begun(notice: &str, shown: &str, is_run: bool) -> Option<What> {
     if notice.starts_with(INTERRUPT) {
         return Some(What::Interrupt);
@@ -355,7 +358,7 @@ fn begun(notice: &str, shown: &str, is_run: bool) -> Option<What> {
     (is_name && is_error && (is_provider || !is_run) || is_stated && !is_run).then_some(What::Error)
 }
 
-/// The edits that failed, each with what aider says of it.
+/// The edits that failed, each with aider's message about it.
 fn edits(output: &str) -> Vec<Event> {
     let mut starts = Vec::new();
     let mut at = 0;
@@ -373,7 +376,7 @@ fn edits(output: &str) -> Vec<Event> {
     if !events.is_empty() {
         return events;
     }
-    // The file stands above the block, before or behind the fence.
+    // The file is named above the block, before or after the fence.
     let mut before = [""; 2];
     let mut path = None;
     for line in output.lines() {
@@ -401,18 +404,18 @@ fn question(shown: &str) -> Option<(&str, &str, &str)> {
     (are_choices && is_answer(answer)).then_some((asked, choices, answer))
 }
 
-/// Whether a question is aider's, also where a command may have asked it.
+/// Whether a question is one of aider's, even if a command may have asked it.
 fn is_known(question: &str, choices: &str) -> bool {
     let known = [RUNS, ADDS].into_iter().chain(FIXES.iter().map(|(start, _)| *start));
     choices.contains(YES_OR_NO) || known.into_iter().any(|start| question.starts_with(start))
 }
 
-/// Whether a message has the choice for a group of questions, which aider repeats as if the person had typed it.
+/// Whether a message is the choice for a group of questions, which aider repeats as if the person had typed it.
 pub(super) fn repeats_choice(message: &str) -> bool {
     message.contains(YES_OR_NO) && message.rsplit(' ').next().is_some_and(|last| FOR_A_GROUP.contains(&last))
 }
 
-/// The words behind a command to aider, such as `/ask`. aider shows them again as a message of their own.
+/// The words after a command to aider, such as `/ask`. aider shows them again as a message of their own.
 pub(super) fn words_behind_command(message: &str) -> Option<&str> {
     let (command, words) = message.strip_prefix('/')?.split_once(char::is_whitespace)?;
     let is_command = !command.is_empty() && command.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');

@@ -8,10 +8,10 @@ const MATTER: &str = "---";
 const CALL: &str = "**Tool Use:** `";
 const JSON: &str = "```json";
 const RESULT: &str = "**Tool Result:** `";
-/// What stands where the person stopped the model.
+/// The mark where the person stopped the model.
 const INTERRUPTED: &str = "*(interrupted)*";
 
-/// The id of the thread that the lines before an export name.
+/// The thread id in the lines before an export.
 pub(super) fn thread(head: &str) -> Option<&str> {
     let mut lines = head.trim_start_matches('\u{feff}').lines();
     lines.next().filter(|line| line.trim_end() == MATTER)?;
@@ -19,13 +19,13 @@ pub(super) fn thread(head: &str) -> Option<&str> {
     lines.find_map(|line| line.strip_prefix("threadId: ").filter(|_| line.starts_with(THREAD))).map(str::trim)
 }
 
-/// What a line says if it is the heading of a message.
+/// The heading of a message in a line, if the line is one.
 pub(super) fn heading(line: &str) -> Option<Heading> {
     let is_user = line == "## User";
     (is_user || line == "## Assistant").then(|| Heading { is_user, ..Heading::default() })
 }
 
-/// Whether a fence below a line has a result in it.
+/// Whether a fence after a line contains a result.
 pub(super) fn is_result(line: &str) -> bool {
     line.starts_with(RESULT)
 }
@@ -44,7 +44,7 @@ pub(super) fn answer(shared: &mut Shared, text: &str) -> Vec<Piece> {
         };
         add_said(&mut pieces, &text[start..at], false);
         if pieces.iter().all(|piece| !matches!(piece, Piece::Call { .. })) {
-            // What was called before has no result any more.
+            // Earlier calls get no result any more.
             shared.native.clear();
         }
         let id = shared.call(&mut pieces, None, name, arguments);

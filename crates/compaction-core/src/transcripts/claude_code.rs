@@ -1,7 +1,7 @@
 //! Transcripts of Claude Code: lines of JSON in `~/.claude/projects/<directory>/<session>.jsonl`.
 //!
-//! A transcript is a tree: lines name their parents. Each block of an answer has its own line, and the results of
-//! parallel calls have different lines as parents. The reader joins these lines to one answer with its results.
+//! A transcript is a tree: each line names its parent. Each block of an answer has its own line, and the results of
+//! parallel calls have different lines as parents. The reader joins these lines into one answer with its results.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -48,13 +48,13 @@ const WITHOUT_MESSAGE: [&str; 31] = [
     "result",
 ];
 
-/// Starts of a line that was written behind an incomplete one.
+/// Beginnings of a line that was written after an incomplete one.
 const LINE_STARTS: [&str; 3] = ["{\"parentUuid\":", "{\"type\":", "{\"uuid\":"];
 /// Maximum number of places in an incomplete line that may begin the next line.
 const MAX_STARTS: usize = 32;
 
-/// Maximum number of records that a line waits for its parent, and of the lines that wait. In transcripts of people the
-/// parent came at most 3 lines later.
+/// Maximum number of records that a line waits for its parent, and maximum number of waiting lines. In people's
+/// transcripts, the parent came at most 3 lines later.
 const MAX_WAIT: u64 = 32;
 /// Maximum bytes of the lines that wait.
 const MAX_WAITING: usize = 8 << 20;
@@ -62,7 +62,7 @@ const MAX_WAITING: usize = 8 << 20;
 /// Whether a line is from Claude Code.
 pub(super) fn is_line(value: &Json<'_>) -> bool {
     let kind = text_at(value, &["type"]).unwrap_or_default();
-    // The id follows the message, and the line may be known only in part.
+    // The id comes after the message, and only a part of the line may be known.
     let is_line = value.get("uuid").is_some() || value.get("parentUuid").is_some();
     let is_message = matches!(kind, "user" | "assistant" | "system") && is_line;
     is_message || (WITHOUT_MESSAGE.contains(&kind) && (value.get("sessionId").is_some() || kind == "summary"))
@@ -103,7 +103,7 @@ struct Pending {
     /// The message of the last line, without its content. It has the final usage and stop reason.
     message: String,
     error: Option<String>,
-    /// Whether an earlier entry holds the start of the answer.
+    /// Whether an earlier entry contains the start of the answer.
     is_continued: bool,
 }
 
@@ -117,12 +117,12 @@ struct Boundary {
     tail: Option<u64>,
 }
 
-/// The record of a line.
+/// The state of a line's record.
 #[derive(Debug, Clone, Copy)]
 enum Kept<'a> {
-    /// It is kept with the line.
+    /// It is kept together with the line.
     Now(&'a Record),
-    /// It has been kept. This is its number.
+    /// It was kept before, with this number.
     Before(u64),
 }
 
@@ -144,7 +144,7 @@ struct Waiting {
     text: String,
     /// Hash of the parent's id.
     parent: u64,
-    /// Hash of the id of the line before it. The line follows that one if the parent does not come.
+    /// Hash of the id of the line before it. If the parent does not come, the line follows that one.
     previous: Option<u64>,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct ClaudeCode {
     /// Id and group of the last answer.
     last_answer: Option<(String, Group)>,
     boundary: Option<Boundary>,
-    /// Lines that stand before their parents, in file order.
+    /// Lines that come before their parents, in file order.
     waiting: VecDeque<Waiting>,
     /// Bytes of these lines.
     waiting_bytes: usize,
@@ -183,7 +183,7 @@ impl ClaudeCode {
             Some(Some(_)) => {}
             // The line stays after the previous line.
             Some(None) => tree.report.missing_parents += 1,
-            // Other programs write lines that name no parent. They follow the previous line.
+            // Other programs write lines without a parent. They follow the previous line.
             None if line.get("parentUuid").is_none() => {}
             None => {
                 let is_message = matches!(text_at(line, &["type"]), Some("user" | "assistant"));
@@ -221,8 +221,8 @@ impl ClaudeCode {
             let boundary = self.boundary.take().unwrap_or_default();
             let first_kept = boundary.head.and_then(|group| tree.start_of(group).cloned());
             tree.add_compaction(&summary, first_kept, boundary.tokens);
-            // Later lines may name the last kept line as their parent. They belong after the compaction.
-            // A tail that is still to come is a line of its own, not one that is written again.
+            // Later lines may name the last kept line as their parent. They belong after the compaction. A tail that
+            // has not been read yet is a new line, not a repeated one.
             let tail = boundary.tail.filter(|tail| self.groups.contains_key(tail));
             self.groups.extend(tail.map(|tail| (tail, tree.group())));
             return;
@@ -281,7 +281,7 @@ impl ClaudeCode {
 }
 
 impl ClaudeCode {
-    /// Reads a line and the lines that waited for it. A line whose parent is not there waits itself.
+    /// Reads a line and the lines that waited for it. A line whose parent has not been read waits.
     fn arrive(&mut self, line: &Json<'static>, text: &str, record: Kept<'_>, tree: &mut Tree) {
         let is_read = is_sidechain(line) && !self.is_subagent;
         let uuid = text_at(line, &["uuid"]).map(hash).filter(|uuid| !is_read && !self.groups.contains_key(uuid));
@@ -308,7 +308,7 @@ impl ClaudeCode {
         }
     }
 
-    /// Reads the lines whose parents have come.
+    /// Reads the lines whose parents have been read.
     fn read_children(&mut self, tree: &mut Tree) {
         while let Some(at) = self.waiting.iter().position(|line| self.groups.contains_key(&line.parent)) {
             self.read_waiting(at, tree);
@@ -343,7 +343,7 @@ impl ClaudeCode {
             tree.report.sidechains += 1;
             return keep(tree);
         }
-        // Claude Code writes lines again, such as when an editor reopens a session.
+        // Claude Code writes lines again, for example when an editor reopens a session.
         if text_at(line, &["uuid"]).is_some_and(|uuid| self.groups.contains_key(&hash(uuid))) {
             return keep(tree);
         }
@@ -427,8 +427,8 @@ fn is_queued(line: &Json<'_>) -> bool {
     text_at(line, &["type"]) == Some("attachment") && text_at(line, &["attachment", "type"]) == Some("queued_command")
 }
 
-/// The lines in a text that is not one JSON value. Two processes that write at the same time leave such texts: complete
-/// lines behind each other, or a line behind an incomplete one.
+/// The lines in a text that is not one JSON value. Two processes that write at the same time leave such texts: several
+/// complete lines, or a complete line after an incomplete one.
 fn lines_in(text: &str) -> Vec<&str> {
     let is_line_at = |text: &str| Json::parse(text).is_ok_and(|json| is_line(&json));
     let values = serde_json::Deserializer::from_str(text).into_iter::<&serde_json::value::RawValue>();

@@ -1,5 +1,5 @@
-//! Messages of Cline and Roo, in the tasks that they export as Markdown and in their `api_conversation_history.json`: calls
-//! in elements, in lines behind `[Tool Use: NAME]`, or in blocks.
+//! Messages of Cline and Roo, in the tasks that they export as Markdown and in their `api_conversation_history.json`.
+//! Calls are elements, lines after `[Tool Use: NAME]`, or blocks.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,22 +15,22 @@ const API: &str = "cline";
 const THINKING: &str = "thinking";
 const REASONING: &str = "[Reasoning]";
 const TOOL_USE: &str = "[Tool Use: ";
-/// What stands before the result of a call in an element, behind the tool in brackets.
+/// Comes before the result of a call in an element, after the tool in brackets.
 const RESULT: &str = "] Result:";
-/// Most bytes of the tool in brackets, which can show a command.
+/// Most bytes of the tool in brackets, which may contain a command.
 const MAX_TOOL: usize = 2 << 10;
-/// What stands before the other results.
+/// Comes before the other results.
 const NATIVE: &str = "[Tool]";
 const NATIVE_ERROR: &str = "[Tool (Error)]";
-/// Elements behind a result, or behind what the program wrote, that are no part of it.
+/// Elements after a result, or after text of the program, that are not part of it.
 const BEHIND_RESULTS: [&str; 3] = ["<environment_details>", "<user_message>", "<task>"];
-/// The element in which the program tells the state of the editor.
+/// The element in which the program describes the state of the editor.
 const DETAILS: (&str, &str) = ("<environment_details>", "</environment_details>");
 /// Lines in it that name the working directory.
 const DIRECTORIES: [&str; 2] = ["# Current Working Directory (", "# Current Workspace Directory ("];
 /// Beginnings of other lines from which on the program speaks.
 const PROGRAM: [&str; 2] = ["[TASK RESUMPTION]", "# task_progress "];
-/// What the last line of a message of the program says.
+/// Text in the last line of a message of the program.
 const AUTOMATED: &str = "(This is an automated message, so do not respond to it conversationally";
 /// Beginnings of results of calls that failed. Later versions of Roo write JSON.
 const FAILED: [&str; 4] =
@@ -38,13 +38,14 @@ const FAILED: [&str; 4] =
 /// The first line of the result of a command that failed.
 const EXECUTED: &str = "Command executed";
 const UNSUCCESSFUL: &str = "Command execution was not successful";
-/// Arguments that are texts, so that they may have anything in them, also their own end tag.
+/// Arguments that are texts and so may contain anything, even their own end tag.
 const TEXTS: [&str; 9] =
     ["content", "diff", "result", "response", "patch", "old_string", "new_string", "message", "text"];
-/// The argument that names files in elements of its own, and the element of a path.
+/// The argument that has files in elements of its own.
 const ARGS: &str = "args";
+/// The element of a path.
 const PATH: (&str, &str) = ("<path>", "</path>");
-/// Arguments of tools, as the lines behind [`TOOL_USE`] begin with them.
+/// Arguments of tools, as they begin the lines after [`TOOL_USE`].
 const KEYS: [&str; 52] = [
     "action",
     "args",
@@ -100,7 +101,7 @@ const KEYS: [&str; 52] = [
     "text",
 ];
 
-/// The parts of an answer. What begins as a thought and ends the message stays text.
+/// The parts of an answer. A thought at the end of the message counts as text.
 pub(super) fn answer(shared: &mut Shared, text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut ends = end_tags(text);
@@ -147,14 +148,14 @@ pub(super) fn answer(shared: &mut Shared, text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// The name of the element that a line opens, if tools can have it.
+/// The name of the element that a line opens, if a tool may have this name.
 fn element(line: &str) -> Option<&str> {
     let name = line.strip_prefix('<')?.strip_suffix('>')?;
     let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     (is_name && (name == THINKING || name.contains('_'))).then_some(name)
 }
 
-/// Where the lines begin that end such an element.
+/// The places of lines with the end tags of such elements.
 fn end_tags(text: &str) -> HashMap<&str, VecDeque<usize>> {
     let mut ends = HashMap::<_, VecDeque<usize>>::new();
     let mut at = 0;
@@ -167,7 +168,7 @@ fn end_tags(text: &str) -> HashMap<&str, VecDeque<usize>> {
     ends
 }
 
-/// The arguments in the elements of a call. What is in none is the argument `input`.
+/// The arguments in the elements of a call. Text outside them is the argument `input`.
 fn arguments(body: &str) -> Json<'static> {
     let mut arguments = Vec::new();
     let mut rest = body.trim();
@@ -201,8 +202,9 @@ fn add_argument(arguments: &mut Arguments, key: &str, value: &str) {
     arguments.push((key.to_owned().into(), string(value)));
 }
 
-/// The arguments in the lines behind [`TOOL_USE`], and where they end. A value can have lines of its own, so a line begins
-/// an argument only if tools have one of the name and the call has none yet. In a text, the name has an underscore.
+/// The arguments in the lines after [`TOOL_USE`], and where they end. A value may have several lines, so a line begins
+/// an argument only if tools have one with that name and the call has none yet. Inside a text, the name must have an
+/// underscore.
 fn native_arguments(text: &str, from: usize) -> (Json<'static>, usize) {
     let mut arguments: Vec<(&str, String)> = Vec::new();
     let mut at = from;
@@ -262,7 +264,7 @@ fn texts_of<'a>(content: &'a Json<'_>) -> impl Iterator<Item = &'a str> {
     content.as_str().into_iter().chain(blocks.iter().filter_map(|block| text_at(block, &["text"])))
 }
 
-/// Reads `api_conversation_history.json`: messages in the shape of Anthropic's interface. Their texts are those of the
+/// Reads `api_conversation_history.json`: messages in the format of Anthropic's interface. Their texts are those of the
 /// Markdown. Later versions have blocks for calls, and some of them have the results of these calls in texts.
 #[derive(Debug, Default)]
 pub(super) struct History {
@@ -270,7 +272,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Reads the blocks of a message. Texts that follow each other are read as one.
+    /// Reads the blocks of a message. Consecutive texts are read as one.
     fn message(&mut self, value: &Json<'static>, is_user: bool, tree: &mut Tree) {
         let names = ["providerId", "modelId"].map(|key| text_at(value, &["modelInfo", key]));
         let mut message = Unread { is_user, names, blocks: Vec::new() };
@@ -322,7 +324,7 @@ impl History {
         }
     }
 
-    /// A block that is no text, as Anthropic's interface has it.
+    /// Reads a block that is not a text, in the format of Anthropic's interface.
     fn block(&mut self, block: &Json<'static>, message: &mut Unread<'_>) {
         let text = |key: &str| text_at(block, &[key]);
         let read = match (text("type"), text("text")) {
@@ -343,7 +345,7 @@ impl History {
     }
 }
 
-/// The blocks of a message that are no entry yet.
+/// The blocks of a message that have not become entries.
 struct Unread<'a> {
     is_user: bool,
     /// The provider and the model.
@@ -389,7 +391,7 @@ impl Reader for History {
             Some("user" | "assistant") if value.get("content").is_some() => {
                 self.message(&value, role == Some("user"), tree);
             }
-            // Thoughts that only the model's interface can read stand by themselves.
+            // Thoughts that only the model's interface can read are a separate message.
             _ => tree.unknown(text_at(&value, &["type"]).unwrap_or("message")),
         }
     }
@@ -405,7 +407,7 @@ enum Author {
     Program,
 }
 
-/// The parts of a message with the role of the person: results of calls, words, and what the program wrote.
+/// The parts of a message with the role of the person: results of calls, words, and texts of the program.
 pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let (mut start, mut at, mut author) = (0, 0, Author::Person);
@@ -416,7 +418,7 @@ pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
         if line.starts_with(DETAILS.0)
             && let Some((end, is_last)) = end_of_details(text, at, &mut details)
         {
-            // A file that was read can have such an element, too. The program's own stands at the end.
+            // A file that was read may contain such an element. The program's own element is the last one.
             if !is_last {
                 at = next;
                 continue;
@@ -448,7 +450,7 @@ pub(super) fn words(shared: &mut Shared, text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Where the details end that begin at `at`, and whether a part ends there. `found` is the last answer, so that no text is
+/// Where the details end that begin at `at`, and whether a part ends there. `found` is the last answer, so no text is
 /// read twice.
 fn end_of_details(text: &str, at: usize, found: &mut Option<(usize, bool)>) -> Option<(usize, bool)> {
     if found.is_some_and(|(end, _)| end <= at) {
@@ -458,7 +460,7 @@ fn end_of_details(text: &str, at: usize, found: &mut Option<(usize, bool)>) -> O
     *found
 }
 
-/// Whether nothing but another part is behind an element of the program.
+/// Whether an element of the program is followed only by another part.
 fn ends_part(rest: &str) -> bool {
     let rest = rest.trim_start();
     rest.is_empty() || tool_in(rest).is_some() || BEHIND_RESULTS.iter().any(|start| rest.starts_with(start))
@@ -489,12 +491,12 @@ fn is_failure(text: &str) -> bool {
     FAILED.iter().any(|start| text.starts_with(start)) || (first.starts_with(EXECUTED) && first.contains(UNSUCCESSFUL))
 }
 
-/// Whether a message says at its end that nobody wrote it.
+/// Whether a message says at its end that it is automated.
 fn is_automated(text: &str) -> bool {
     text.trim_end().lines().next_back().is_some_and(|last| last.contains(AUTOMATED))
 }
 
-/// The tool that `[NAME for 'x'] Result:` at the start of a text names, and the length of that.
+/// The tool in `[NAME for 'x'] Result:` at the start of a text, and the length of that.
 fn tool_in(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix('[')?;
     let name = &rest[..rest.bytes().position(|byte| !(byte.is_ascii_lowercase() || byte == b'_'))?];

@@ -1,7 +1,7 @@
 //! Transcripts of Codex: rollouts, lines of JSON in `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`.
 //!
-//! The conversation is in items of the `responses` interface. Events repeat it. The reader uses events for usage, names
-//! and rollbacks only.
+//! The conversation is stored as items of the `responses` interface. Events repeat it. The reader uses events only for
+//! usage, names and rollbacks.
 
 use super::Reader;
 use super::claude_code::text_of;
@@ -194,7 +194,7 @@ impl Codex {
     }
 }
 
-/// Adds a message of another agent. The model reads it like one of the user.
+/// Adds a message of another agent. The model reads it like a message of the user.
 fn add_agent_message(message: &Json<'static>, tree: &mut Tree) {
     let text = message.get("content").map(text_of).unwrap_or_default();
     if !text.is_empty() {
@@ -229,7 +229,7 @@ impl Reader for Codex {
         }
         let text = record.text().unwrap_or_default();
         let Some(payload) = line.get("payload") else {
-            // Old rollouts hold the items themselves.
+            // Old rollouts contain the items themselves.
             if line.get("role").is_some() || text_at(&line, &["type"]).is_some() {
                 self.item(&record, &line, text, tree);
             } else {

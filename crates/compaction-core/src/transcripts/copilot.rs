@@ -4,12 +4,12 @@ use super::shared::{Heading, Piece, Shared, What, add_said, behind_blank, line_a
 use crate::json::Json;
 
 const HEADING: &str = "### ";
-/// The sign of a call that failed.
+/// The sign of a failed call.
 const CROSS: char = '\u{274c}';
-/// Around the time of a section and the name of the program.
+/// Tags around the time of a section and the name of the program.
 const SUB: (&str, &str) = ("<sub>", "</sub>");
 const RULE: &str = "---";
-/// Around the title of a call.
+/// Marks around the title of a call.
 const TITLE: &str = "**";
 const DETAILS: &str = "<details>";
 const DETAILS_END: &str = "</details>";
@@ -21,8 +21,8 @@ pub(super) fn is_time(line: &str) -> bool {
     line.starts_with(SUB.0) && line.ends_with(SUB.1)
 }
 
-/// What a line says if it is the heading of a section. `follows_timestamp` says that the time of a section is before it.
-/// Sections of sub-agents have no times, and later versions have no signs.
+/// The heading of a section in a line, if the line is one. `follows_timestamp` says that the time of a section comes
+/// before it. Sections of sub-agents have no times, and later versions have no signs.
 pub(super) fn heading(line: &str, follows_timestamp: bool) -> Option<Heading> {
     let title = line.strip_prefix(HEADING)?;
     let signed = title.split_once(' ').filter(|(sign, _)| !sign.is_ascii());
@@ -47,7 +47,7 @@ pub(super) fn heading(line: &str, follows_timestamp: bool) -> Option<Heading> {
     Some(Heading { what, ..Heading::default() })
 }
 
-/// The parts of a section. That of a call begins with its heading.
+/// The parts of a section. The section of a call begins with its heading.
 pub(super) fn section(shared: &mut Shared, text: &str) -> Vec<Piece> {
     let text = without_end(text);
     let mut pieces = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn section(shared: &mut Shared, text: &str) -> Vec<Piece> {
         }
         What::Failure => pieces.push(Piece::Failure(text.trim().to_owned())),
         What::Tool { name, is_error, is_sure } => {
-            // The model writes such headings too, and an import can begin after the heading.
+            // The model writes such headings too, and an import may begin after the heading.
             let (first, body) = text.split_once('\n').unwrap_or((text, ""));
             let is_call = first.starts_with(HEADING) && (is_sure || body.trim_start().starts_with(TITLE));
             if !is_call {
@@ -86,8 +86,8 @@ fn without_end(text: &str) -> &str {
     rest
 }
 
-/// The arguments and the result that the section of a call shows: a title, what the call is about, the arguments, and a
-/// fence with the result, which is the last one.
+/// The arguments and the result in the section of a call. The section has a title, a description of the call, the
+/// arguments, and a last fence with the result.
 fn call(text: &str) -> (Json<'static>, Option<String>) {
     let mut arguments = Vec::new();
     let (mut about, mut at) = (String::new(), 0);
@@ -109,12 +109,12 @@ fn call(text: &str) -> (Json<'static>, Option<String>) {
             }
         }
         if marks >= 3 && !bare[marks..].contains('`') {
-            // A fence inside is shorter in later versions, and earlier ones have the end of the result last.
+            // In later versions, a fence inside is shorter. In earlier ones, the last fence ends the result.
             let inside = &text[next..];
             let fence = format!("\n{}", &bare[..marks]);
             let whole = if inside.starts_with(&fence[1..]) { 0 } else { inside.len() };
             let end = inside.rfind(&fence).unwrap_or(whole);
-            // What stands behind the fence belongs to the result, too.
+            // Text after the fence also belongs to the result.
             let behind = inside[end..].trim_start_matches(['\n', '`']).lines();
             let behind: Vec<&str> = behind.filter(|line| line.trim() != DETAILS_END).collect();
             result = Some(format!("{}\n{}", &inside[..end], behind.join("\n")).trim_end().to_owned());
@@ -143,7 +143,7 @@ fn call(text: &str) -> (Json<'static>, Option<String>) {
 
 type Members = Vec<(std::borrow::Cow<'static, str>, Json<'static>)>;
 
-/// The members of the object in the fence that comes next, and where the details around it end.
+/// The members of the object in the next fence, and where the details around it end.
 fn fenced_json(text: &str, from: usize) -> Option<(Members, usize)> {
     let at = behind_blank(text, from);
     let opening = line_at(text, at);

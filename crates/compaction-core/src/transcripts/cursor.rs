@@ -64,7 +64,7 @@ impl Cursor {
         }
     }
 
-    /// Reads a line of an agent's transcript. Its calls may lack ids, and results are parts of their own.
+    /// Reads a line of an agent's transcript. Its calls may lack ids, and results are separate parts.
     fn line(value: &Json<'static>, number: u64, tree: &mut Tree) {
         let Some(message) = value.get("message") else { return };
         let mut blocks = Vec::new();

@@ -1,7 +1,7 @@
 //! Cuts a transcript into records: lines, elements of a JSON document, or files.
 //!
-//! The bytes of all records in order are the bytes of the transcript. A session keeps each record as the data of a
-//! `custom` entry, which [`KeptRecord`] reads.
+//! All records in order have exactly the bytes of the transcript. A session keeps each record as the data of a `custom`
+//! entry, which [`KeptRecord`] reads.
 
 use std::fmt::Write as _;
 
@@ -88,7 +88,7 @@ impl Record {
     }
 }
 
-/// A member that holds bytes, as a string or, for bytes that are not UTF-8, as hexadecimal digits.
+/// A member for bytes: a string or, for bytes that are not UTF-8, hexadecimal digits.
 fn text_member(name: &str, bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => format!(",\"{name}\":{}", json::encode_string(text)),
@@ -102,8 +102,8 @@ fn text_member(name: &str, bytes: &[u8]) -> String {
     }
 }
 
-/// Whether a text can be stored as a JSON value. It must be one object on one line, because a session line holds no
-/// line break.
+/// Whether a text can be stored as a JSON value. It must be one object on one line because a session line has no line
+/// breaks.
 fn is_one_line_of_json(text: &str) -> bool {
     text.starts_with('{')
         && text.ends_with('}')
@@ -115,7 +115,7 @@ fn is_one_line_of_json(text: &str) -> bool {
 /// A record that a `custom` entry keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptRecord {
-    /// Bytes before the content. Those of the first record can change when a document is imported again.
+    /// Bytes before the content. Those of the first record may change when a document is imported again.
     pub before: Vec<u8>,
     /// The content and its end.
     pub content: Vec<u8>,

@@ -1,8 +1,9 @@
-//! Copies of the screens of Codex and Claude Code. A sign at the start of a line begins what a person, the model or the
-//! program said. The other lines of it are indented.
+//! Copies of the screens of Codex and Claude Code. A sign at the start of a line begins a text of a person, the model
+//! or the program. Its other lines are indented.
 //!
-//! The app of Codex copies without signs of persons and of the model. There, words at the start and behind the end of a
-//! turn are the person's up to the first blank line, and all others the model's. The report names such lines.
+//! Copies from the Codex app have no signs for persons and the model. In these, the words at the start and after the
+//! end of a turn are the person's up to the first blank line, and all others are the model's. The report lists such
+//! lines.
 
 use super::shared::{Heading, Piece, Shared, What, add_said, line_at};
 use crate::formats::node::{object, string};
@@ -14,21 +15,21 @@ pub(super) struct Marks {
     /// Its name in the frame at the start.
     name: &'static str,
     person: &'static [&'static str],
-    /// What stands where a person enters something, and the choices of a question.
+    /// Placeholders where a person enters something, and the choices of a question.
     no_words: &'static [&'static str],
-    /// What the model said, and calls.
+    /// Signs of the model's words and of calls.
     model: &'static [&'static str],
     thoughts: &'static [&'static str],
     failures: &'static [&'static str],
     /// Other lines of the program: approvals, warnings, states, rules, and frames.
     notices: &'static [&'static str],
-    /// What only this program shows, besides its words in a frame.
+    /// What only this program shows, besides its name in a frame.
     calls: &'static [&'static str],
-    /// Before what a call gave.
+    /// The sign before the output of a call.
     output: &'static str,
-    /// The end of a line that stands for calls which the screen does not show.
+    /// The end of a line that replaces calls which the screen does not show.
     folded: Option<&'static str>,
-    /// Whether all lines of calls are indented or lines of a diff.
+    /// Whether all lines of calls are indented or are lines of a diff.
     is_strict: bool,
 }
 
@@ -91,7 +92,7 @@ pub(super) static CLAUDE: Marks = Marks {
 
 const FAILED: &str = "\u{2022} Failed (exit ";
 const EXPLORED: &str = "\u{2022} Explored";
-/// What the person refused to run.
+/// What the screen shows after the person refused to run a command.
 const REFUSED: [&str; 3] = [
     "\u{2717} You canceled the request to run ",
     "\u{2717} You did not approve codex to run ",
@@ -99,10 +100,10 @@ const REFUSED: [&str; 3] = [
 ];
 /// Edits and their tools.
 const EDITS: [(&str, &str); 3] = [("Edited ", "edit_file"), ("Added ", "write_file"), ("Deleted ", "delete_file")];
-/// What was explored, the tools, and their arguments.
+/// Kinds of exploration, their tools, and their arguments.
 const EXPLORATIONS: [(&str, &str, &str); 3] =
     [("Read ", "read_file", "path"), ("Search ", "grep", "query"), ("List ", "list_dir", "path")];
-/// Other calls, the tools, and their arguments. Without an output, a call is one line, and no sentence.
+/// Other calls, their tools, and their arguments. A call without an output is one line, and not a sentence.
 const CALLS: [(&str, &str, &str); 13] = [
     ("Ran ", SHELL, "command"),
     ("Updated Plan", "update_plan", ""),
@@ -118,9 +119,9 @@ const CALLS: [(&str, &str, &str); 13] = [
     ("Completed `", "wait_agent", "agent"),
     ("Finished waiting", "wait_agent", ""),
 ];
-/// Before the further lines of a command.
+/// The sign before the further lines of a command.
 const MORE: &str = "  \u{2502} ";
-/// The end of a turn in copies of the app of Codex.
+/// The end of a turn in copies from the Codex app.
 const WORKED: &str = "  Worked for ";
 /// The tools of Claude Code on its screen, their names, and the argument that is shown.
 const CLAUDE_CALLS: [(&str, &str, &str); 16] = [
@@ -145,22 +146,23 @@ const PATH: &str = "file_path";
 const MCP: &str = "MCP)(";
 /// Maximum bytes of the name of a tool.
 const MAX_NAME: usize = 64;
-/// Beginnings of outputs that mean that a call had no success.
+/// Beginnings of outputs that mean that a call did not succeed.
 const ERRORS: [&str; 4] = ["Error", "Interrupted", "Tool use rejected", "User rejected"];
 const INTERRUPTED: [&str; 2] = ["Interrupted", "API Error"];
-/// Before the words of a person who refused a call.
+/// Comes before the words of a person who refused a call.
 const WITH_WORDS: &str = "with user message: ";
-/// Before what a person chose in a dialogue.
+/// Comes before what a person chose in a dialogue.
 const ANSWERED: &str = "User answered Claude's questions";
-/// The indentation of what a command printed, and of other lines.
+/// The indentation of the output of a command.
 const DEEP: usize = 4;
+/// The indentation of other lines.
 const FLAT: usize = 2;
 const SHELL: &str = "shell";
 const MCP_CALL: &str = "mcp";
 /// Number of lines at the start that may name the program in a frame.
 const FRAME_LINES: usize = 8;
 
-/// Where the last line stands.
+/// The place of the last line.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Place {
     part: Part,
@@ -172,7 +174,7 @@ enum Part {
     /// Before the first line.
     #[default]
     Start,
-    /// Behind the end of a turn.
+    /// After the end of a turn.
     Turn,
     /// In words of a person without a sign.
     Asked,
@@ -184,7 +186,7 @@ enum Part {
 }
 
 impl Marks {
-    /// Whether a text begins with a part of such a screen and has something that only this program shows.
+    /// Whether a text begins like such a screen and contains something that only this program shows.
     pub(super) fn begins(&self, head: &str) -> bool {
         let mut lines = head.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
         let starts = |line: &str, signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
@@ -202,7 +204,7 @@ impl Marks {
         }
     }
 
-    /// Reads a line. Returns what it begins.
+    /// Reads a line. Returns the heading that it begins, if any.
     pub(super) fn line(&self, place: &mut Place, line: &str) -> Option<Heading> {
         let is_blank = line.trim().is_empty();
         let is_behind_blank = std::mem::replace(&mut place.is_behind_blank, is_blank);
@@ -227,7 +229,7 @@ impl Marks {
         Some(heading)
     }
 
-    /// What a line with a sign begins.
+    /// The heading that a line with a sign begins.
     fn sign(&self, line: &str, is_behind_blank: bool) -> Option<(Heading, Part)> {
         let starts = |signs: &[&str]| signs.iter().any(|sign| line.starts_with(sign));
         let indentation = line.len() - line.trim_start_matches(' ').len();
@@ -259,7 +261,7 @@ impl Marks {
         Some((Heading { what, ..Heading::default() }, part))
     }
 
-    /// What a person entered in this line.
+    /// The person's input in a line.
     fn asked<'a>(&self, line: &'a str) -> Option<&'a str> {
         let words = |sign: &&str| line.strip_prefix(*sign).or((line.trim_end() == sign.trim_end()).then_some(""));
         self.person.iter().find_map(words)
@@ -279,7 +281,7 @@ impl Marks {
         }
     }
 
-    /// The parts of what stands behind a sign, from the sign on.
+    /// The parts of a text that begins with a sign.
     pub(super) fn pieces(&self, shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
         match shared.what {
             What::Failure => vec![Piece::Failure(flattened(without_sign(text), FLAT))],
@@ -292,7 +294,7 @@ impl Marks {
         }
     }
 
-    /// A message of the screen of Claude Code: words or a call, and what the program shows below.
+    /// A message on the screen of Claude Code: words or a call, and what the program shows below.
     fn claude(&self, shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let below = format!("\n{}", self.output);
@@ -338,7 +340,7 @@ impl Marks {
 }
 
 /// The call in `Bash(ls)`, `Search(pattern: "x", path: "y")` or `name - tool (MCP)(…)`. Without an output, only known
-/// tools are called so.
+/// tools count.
 fn claude_call(words: &str, has_output: bool) -> Option<(String, Json<'static>)> {
     let words = words.trim();
     let (name, inside) = words.split_once('(').unwrap_or((words, ")"));
@@ -355,7 +357,7 @@ fn claude_call(words: &str, has_output: bool) -> Option<(String, Json<'static>)>
     }
     let lines: Vec<&str> = inside.lines().map(str::trim).collect();
     let arguments = match key {
-        // What stands behind a path tells which lines.
+        // The text after a path says which lines.
         PATH => object([(key, string(lines.concat().split(" \u{b7} ").next().unwrap_or_default()))]),
         _ if inside.is_empty() => object([]),
         "command" => object([(key, string(lines.join("\n")))]),
@@ -396,7 +398,7 @@ fn is_name(name: &str) -> bool {
         && name.split(' ').count() <= 3
 }
 
-/// The parts of what Codex shows behind a sign.
+/// The parts of what Codex shows after a sign.
 fn codex(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let first = line_at(text, 0);
@@ -412,7 +414,7 @@ fn codex(shared: &mut Shared, text: &str, is_user: bool) -> Vec<Piece> {
         let command = flattened(&text[start.len()..], FLAT).replace('\n', " ");
         add_call(shared, &mut pieces, SHELL, ("command", &command), &flattened(words, FLAT), true);
     } else if let Some((start, tool)) = EDITS.iter().find(|(start, _)| is_edit(without_sign(first), start)) {
-        // Several files have a line each.
+        // Several files have one line each.
         let has_lines = output == Some(0);
         let several = has_lines.then(|| rest[CODEX.output.len()..].split("\n  \u{2514}").collect());
         let parts: Vec<&str> = several.unwrap_or_else(|| vec![&words[start.len()..]]);
@@ -450,7 +452,7 @@ fn codex_call<'a>(
         return Some((SHELL, "command", joined(head[end + 1..].trim_start_matches(' ')), &words[..=end]));
     }
     let (start, tool, key) = *CALLS.iter().find(|(start, ..)| head.starts_with(start))?;
-    // A beginning can have the first letters of the argument.
+    // A beginning may include the first letters of the argument.
     let from = if key.is_empty() { start.len() } else { start.rfind(' ').map_or(0, |at| at + 1) };
     let argument = joined(&head[from..]);
     let is_sentence = argument.ends_with(['.', ':', '!', '?', '\u{3002}', '\u{ff1a}']);
@@ -460,7 +462,7 @@ fn codex_call<'a>(
     ((is_alone || output.is_some()) && is_fitting).then(|| (tool, key, bare.to_owned(), ""))
 }
 
-/// The calls of an exploration. A line with more indentation goes on with the line before.
+/// The calls of an exploration. A line with more indentation continues the line before.
 fn explored(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
     let mut items: Vec<String> = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -490,7 +492,7 @@ fn explored(shared: &mut Shared, pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Whether a line tells of an edit, and is not what the model said.
+/// Whether a line reports an edit and is not the model's words.
 fn is_edit(line: &str, start: &str) -> bool {
     let line = line.trim_end();
     line.starts_with(start) && line.ends_with(')') && line.rsplit_once(" (+").is_some()
@@ -516,7 +518,7 @@ fn without_sign(text: &str) -> &str {
     signs.iter().find_map(|sign| text.strip_prefix(sign)).unwrap_or(text)
 }
 
-/// A text without the indentation and the blank ends of its lines, and without blank lines around it.
+/// A text without the indentation and trailing spaces of its lines, and without blank lines around it.
 fn flattened(text: &str, indentation: usize) -> String {
     let flat = |line: &'_ str| -> usize { line.len() - line.trim_start_matches(' ').len() };
     let lines = text.split('\n').map(|line| line[flat(line).min(indentation)..].trim_end());

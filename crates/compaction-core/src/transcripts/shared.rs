@@ -22,13 +22,14 @@ const SESSION: &str = "**Session ID:** ";
 const SESSION_START: &str = "ses_";
 const THINKING: &str = "_Thinking:_";
 const TOOL: &str = "**Tool: ";
-/// The first line of a call in the fence of early versions of opencode.
+/// The first line of a call in a fence, in early versions of opencode.
 const EARLY_TOOL: &str = "Tool: ";
 const INPUT: &str = "**Input:**";
 const OUTPUT: &str = "**Output:**";
 const ERROR: &str = "**Error:**";
-/// What stands before the JSON text of a call and of a result of Gemini CLI.
+/// Comes before the JSON text of a call of Gemini CLI.
 const COMMAND: &str = "Command**:\n```json\n";
+/// Comes before the JSON text of a result.
 const RESPONSE: &str = "Response**:\n```json\n";
 const MARK: &str = "**Tool ";
 /// The title of the sessions of Copilot CLI.
@@ -55,11 +56,11 @@ pub(super) enum Form {
 /// What a message is.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// What the author said.
+    /// The words of the author.
     #[default]
     Said,
     Thought,
-    /// A call with its result. Without `is_sure`, it may be what the model said.
+    /// A call with its result. Without `is_sure`, it may be the model's words.
     Tool {
         name: String,
         is_error: bool,
@@ -77,7 +78,7 @@ pub(super) struct Heading {
     pub(super) is_user: bool,
     pub(super) what: What,
     pub(super) model: Option<String>,
-    /// Whether no sign tells who said it.
+    /// Whether no sign shows who said it.
     pub(super) is_guess: bool,
 }
 
@@ -88,9 +89,9 @@ pub(super) enum Piece {
     Thought(String),
     /// An error of the program.
     Failure(String),
-    /// What the program wrote in the name of the person.
+    /// Text that the program wrote in the name of the person.
     Harness(String),
-    /// What the person said in a message of the program.
+    /// Words of the person in a message of the program.
     Asked(String),
     Call {
         id: String,
@@ -157,7 +158,7 @@ impl Form {
         }
     }
 
-    /// What a line says if it is the heading of a message.
+    /// The heading of a message in a line, if the line is one.
     pub(super) fn heading(self, line: &str) -> Option<Heading> {
         let line = line.trim_end();
         match self {
@@ -166,7 +167,7 @@ impl Form {
                 let details = line.strip_prefix("## Assistant")?;
                 let in_brackets = details.strip_prefix(" (").and_then(|details| details.strip_suffix(')'));
                 let details = in_brackets.or_else(|| details.is_empty().then_some(""))?;
-                // The agent, the model and the time that it took.
+                // The agent, the model and the duration.
                 let model = details.split(" \u{b7} ").nth(1).map(str::to_owned);
                 Some(Heading { model, ..Heading::default() })
             }
@@ -181,7 +182,7 @@ impl Form {
                 is_heading.then_some(Heading { is_user, what, ..Heading::default() })
             }
             Self::Gemini => {
-                // Early versions have the sign of the author before the marks of the heading.
+                // In early versions, the sign of the author comes before the marks of the heading.
                 let (before, after) = line.split_once("## ")?;
                 let is_sign = |text: &str| !text.chars().any(|one| one.is_alphanumeric() || one == '#');
                 let (name, sign) = after.split_once(' ').unwrap_or((after, ""));
@@ -207,9 +208,9 @@ pub(super) fn session(head: &str) -> Option<&str> {
     id.map(|id| id.trim().trim_matches('`'))
 }
 
-/// A fence around a text that may have fences itself. The exporters make none of them longer.
+/// A fence around a text that may contain fences. The exporters do not make it longer than those.
 ///
-/// A fence inside has an info string or stands directly before a line of text. A blank line follows the end.
+/// A fence inside has an info string or comes directly before a line of text. A blank line follows the end.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Quote {
     #[default]
@@ -236,14 +237,14 @@ impl Quote {
     }
 }
 
-/// What the messages before say about the next one.
+/// What earlier messages say about the next one.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// The fence around the output of a tool at the last line.
     quote: Quote,
     /// The last line that is not blank, and the one before it.
     last: [String; 2],
-    /// Both before the last line. The start of a line can seem to be something else than the line.
+    /// Both before the last line. The start of a line may look different from the whole line.
     before: (Quote, Fence, [String; 2], Place),
     /// Where the last line of a screen stands.
     place: Place,
@@ -253,7 +254,7 @@ pub(super) struct Shared {
     open: HashMap<String, VecDeque<String>>,
     /// Calls that a result with their id answered.
     answered: HashSet<String>,
-    /// The same of calls whose results do not name the tool: ids and tools.
+    /// Calls whose results do not name the tool: ids and tools.
     pub(super) native: VecDeque<(String, String)>,
     /// What the message is.
     pub(super) what: What,
@@ -262,13 +263,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Reads a line. Returns what it says if it is a heading.
+    /// Reads a line. Returns its heading if it is one.
     pub(super) fn line(&mut self, form: Form, line: &str) -> Option<Heading> {
         (self.before.0, self.before.1) = (self.quote, self.fence.clone());
         self.before.2.clone_from(&self.last);
         self.before.3 = self.place;
         let is_behind_rule = self.last[1] == RULE || self.last[1].is_empty();
-        // The output of a tool can be an export. It ends before the rule.
+        // The output of a tool may be an export. It ends before the rule.
         let before = &self.last[usize::from(form == Form::Amp)];
         let is_inside = matches!(self.quote, Quote::Open | Quote::Nested) && before != FENCE;
         let heading = match form {
@@ -296,7 +297,7 @@ impl Shared {
         heading
     }
 
-    /// The same for Copilot CLI, whose fences are longer than those inside in later versions.
+    /// The same for Copilot CLI, which uses longer fences than those inside in later versions.
     fn section(&mut self, line: &str) -> Option<Heading> {
         let follows_timestamp = copilot::is_time(&self.last[1]);
         let is_inside = self.fence.is_open() && (self.fence.is_long() || !follows_timestamp);
@@ -333,7 +334,7 @@ impl Shared {
         }
     }
 
-    /// Adds a call. Without an id, it is counted.
+    /// Adds a call. A call without an id gets a number.
     pub(super) fn call(
         &mut self,
         pieces: &mut Vec<Piece>,
@@ -365,8 +366,8 @@ impl Shared {
         self.answered.insert(id.to_owned());
     }
 
-    /// The parts of an answer of opencode. A blank line precedes each. Nothing marks where a thought ends and a text
-    /// begins. What ends a message stays text, because the answer to the person is in it.
+    /// The parts of an answer of opencode. A blank line comes before each. Nothing marks where a thought ends and a
+    /// text begins. The end of a message counts as text because it contains the answer to the person.
     fn parts(&mut self, text: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let (mut start, mut at, mut mark) = (0, 0, 0);
@@ -402,7 +403,7 @@ impl Shared {
         pieces
     }
 
-    /// Reads a call of opencode after its name. Returns where it ends.
+    /// Reads a call of opencode from its name on. Returns where it ends.
     fn tool(&mut self, text: &str, from: usize, name: &str, is_early: bool, pieces: &mut Vec<Piece>) -> usize {
         let mut at = from;
         let (mut arguments, mut texts, mut is_error) = (Json::Null, Vec::new(), false);
@@ -456,7 +457,7 @@ impl Shared {
             let is_call = rest.starts_with(COMMAND);
             let Some(body) = rest.strip_prefix(if is_call { COMMAND } else { RESPONSE }) else { continue };
             let inside = text.len() - body.len();
-            // A JSON text has no line that begins so.
+            // No line of a JSON text begins like this.
             let Some(length) = memchr::memmem::find(body.as_bytes(), b"\n```") else { break };
             let Ok(json @ Json::Object(_)) = Json::parse(&body[..length]).map(Json::into_owned) else { continue };
             let Some(name) = text_at(&json, &["name"]).map(str::to_owned) else { continue };
@@ -487,7 +488,7 @@ impl Shared {
         pieces
     }
 
-    /// The id of the call that a result answers. Early versions give ids to results only.
+    /// The id of the call that a result answers. In early versions, only results have ids.
     fn answered(&mut self, name: &str, id: Option<&str>) -> String {
         let open = self.open.entry(name.to_owned()).or_default();
         let first = open.front().filter(|first| id == Some(first.as_str()) || first.starts_with("call-"));
@@ -507,7 +508,7 @@ pub(super) fn add_said(pieces: &mut Vec<Piece>, text: &str, is_thought: bool) {
     }
 }
 
-/// Adds a text of Gemini CLI. What follows a result in a message of the person belongs to the result, such as the
+/// Adds a text of Gemini CLI. Text after a result in a message of the person belongs to the result, such as the
 /// contents of a file.
 fn add_marked(pieces: &mut Vec<Piece>, text: &str, is_user: bool) {
     match pieces.last_mut() {
@@ -532,7 +533,8 @@ pub(super) fn behind_blank(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Where the JSON text in a fence ends, and where the text after the fence begins. No line of it begins with a fence.
+/// Where the JSON text in a fence ends, and where the text after the fence begins. None of its lines begins with a
+/// fence.
 pub(super) fn end_of_json(text: &str, from: usize) -> (usize, usize) {
     let mut at = from;
     while at < text.len() {
@@ -545,9 +547,9 @@ pub(super) fn end_of_json(text: &str, from: usize) -> (usize, usize) {
     (at, at)
 }
 
-/// The same for an output. Without an end by the rules of [`Quote`] before the next call, the first fence before a blank
-/// line ends it, or the end of the text. `begins_next` tells whether the next call begins at a line, given where the line
-/// behind it begins.
+/// The same for an output. If the rules of [`Quote`] find no end before the next call, the output ends at the first
+/// fence before a blank line, or else at the end of the text. `begins_next` says whether the next call begins at a
+/// line; its second argument is where the line after that begins.
 pub(super) fn end_of_quote(text: &str, from: usize, begins_next: impl Fn(&str, usize) -> bool) -> (usize, usize) {
     let (mut at, mut quote, mut last, mut first) = (from, Quote::Open, (from, from), None);
     while at < text.len() {

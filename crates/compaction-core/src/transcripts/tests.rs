@@ -1,5 +1,5 @@
-//! Each fixture is a transcript in the shape of its agent, with the entries that it becomes beside it.
-//! `UPDATE_EXPECT=1` writes the entries anew.
+//! Each fixture is a transcript in the form of its agent, next to the entries that it becomes. `UPDATE_EXPECT=1`
+//! rewrites the entries.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ fn line_of(entry: &Imported) -> String {
     new_entry_line(entry.kind, &entry.id, entry.parent.as_ref(), &time, &entry.members).unwrap()
 }
 
-/// The bytes of the transcript that the entries keep.
+/// The bytes of the transcript in the entries.
 fn original_of<'a>(entries: impl IntoIterator<Item = &'a Imported>) -> Vec<u8> {
     let originals = entries.into_iter().filter(|entry| entry.members.contains(RECORD_TYPE)).map(|entry| {
         let line = line_of(entry);
@@ -89,7 +89,7 @@ fn transcripts_become_the_entries_beside_them() {
         for entry in &entries {
             let line = line_of(entry);
             Entry::parse(&line).unwrap();
-            // What is kept has a test of its own.
+            // Another test covers the kept records.
             let is_record = entry.members.contains(RECORD_TYPE);
             let end = line.find("\"data\":").filter(|_| is_record).unwrap_or(line.len());
             out.push_str(&line[..end]);
@@ -139,8 +139,8 @@ fn words_of(entries: &[Imported]) -> Vec<(String, String)> {
     words
 }
 
-/// A transcript that is imported at every line end on its way has the same records as one that is imported once, and
-/// each of them once; so it does when the last line is cut anywhere. Its messages have the same words.
+/// A transcript that is imported at each of its line ends has the same records as one that is imported once, each of
+/// them once. The same applies if the last line is cut anywhere. Its messages have the same words.
 #[test]
 fn a_growing_transcript_is_continued() {
     let names = ["claude-code", "codex", "aider", "aider-outputs", "cursor-agent"];
@@ -196,7 +196,7 @@ fn a_line_before_its_parent_is_read_after_it() {
     }
 }
 
-/// A line waits for a number of lines. Then it follows the line before it, as if its parent were nowhere.
+/// A line waits for a number of lines. After that it follows the line before it, as if it had no parent.
 #[test]
 fn a_line_whose_parent_comes_too_late_is_read() {
     let lines = String::from_utf8(bytes_of("claude-code-order")).unwrap();
@@ -211,7 +211,7 @@ fn a_line_whose_parent_comes_too_late_is_read() {
     };
     check(20, 0);
     check(40, 1);
-    // Many lines can stand in one record.
+    // One record may contain many lines.
     let lost = lines[3].trim_end().replace("a3", "lost");
     let many: String = (0..5_000).map(|at| lost.replace("\"r1\"", &format!("\"r{at}x\""))).collect();
     let text = format!("{}{many}\n", lines[0]);
@@ -221,7 +221,7 @@ fn a_line_whose_parent_comes_too_late_is_read() {
     assert_eq!(original_of(&entries), text.as_bytes());
 }
 
-/// An import can end inside a call. Its lines are text then. What the person and the model said stays theirs.
+/// An import may end inside a call. Its lines are then text. The words of the person and the model stay theirs.
 #[test]
 fn an_import_may_end_inside_a_call() {
     let names = [
@@ -262,8 +262,8 @@ fn an_import_may_end_inside_a_call() {
 /// Notices of Copilot CLI, and messages of subagents.
 const ONLY_RECORDS: [&str; 3] = ["Info", "(Completed)", "sidechain"];
 
-/// A line without a mark, anywhere in a text for people, stands in a message, or the report names its record. Not so in
-/// aider's outputs and in what [`ONLY_RECORDS`] lists.
+/// A line without a mark, anywhere in a text for people, is in a message, or the report names its record. This excludes
+/// aider's outputs and what [`ONLY_RECORDS`] lists.
 #[test]
 fn words_are_in_a_message_or_reported() {
     let mut lost = Vec::new();
@@ -279,7 +279,7 @@ fn words_are_in_a_message_or_reported() {
             let text = [&lines[..at].concat(), inserted, &lines[at..].concat()].concat();
             let (entries, report, _) = imported(&source, text.as_bytes(), Existing::default());
             let before = lines[..at].iter().rev().find(|line| line.starts_with("### ") || line.starts_with("_**"));
-            // The label of a result goes over several lines.
+            // The label of a result may have several lines.
             let is_label = lines[at].contains("] Result:");
             let is_aside = is_label || before.is_some_and(|line| ONLY_RECORDS.iter().any(|mark| line.contains(mark)));
             let is_kept = |entry: &&Imported| entry.members.contains(RECORD_TYPE);
@@ -294,7 +294,7 @@ fn words_are_in_a_message_or_reported() {
     assert!(lost.is_empty(), "{}", lost.join(""));
 }
 
-/// What looks like the start of a part does not make the reading of the rest longer.
+/// Text that looks like the start of a part does not make reading the rest slower.
 #[test]
 fn marks_without_an_end_lose_nothing() {
     let opencode = "# T\n\n**Session ID:** ses_1\n\n---\n\n## Assistant\n\n";
@@ -334,7 +334,7 @@ fn marks_without_an_end_lose_nothing() {
         ("> a\n\n\u{23fa} A(b)\n  \u{23bf} c\n\n\u{23fa} Search(", "a: \"b\", "),
         (gemini, "**Tool Response**:\n```json\n{\"name\":\"a\"}\n```"),
     ] {
-        // So many that reading the rest again for each of them would take minutes.
+        // With so many, reading the rest again for each of them would take minutes.
         let text = [start, &part.repeat(16_000)].concat();
         let source = source_of("marks", text.as_bytes());
         let (entries, ..) = imported(&source, text.as_bytes(), Existing::default());
@@ -377,7 +377,8 @@ fn data_of(mark: &Imported) -> String {
     RawObject::parse(&mark.members).unwrap().get("data").unwrap().to_owned()
 }
 
-/// The records that imports of one transcript after the other keep, with an update of all before. No id comes twice.
+/// The records that consecutive imports of one transcript keep; each import updates the session of all before. No id
+/// comes twice.
 fn kept_by_updates(name: &str, versions: &[&[u8]]) -> Vec<(Imported, KeptRecord)> {
     kept(&updated(name, versions))
 }
@@ -388,7 +389,8 @@ fn kept(entries: &[Imported]) -> Vec<(Imported, KeptRecord)> {
     records.map(|entry| (entry.clone(), KeptRecord::read(&data_of(entry)).unwrap())).collect()
 }
 
-/// The entries of imports of one transcript after the other, with an update of all before. No id comes twice.
+/// The entries of consecutive imports of one transcript; each import updates the session of all before. No id comes
+/// twice.
 fn updated(name: &str, versions: &[&[u8]]) -> Vec<Imported> {
     let source = source_of(name, versions[0]);
     let (mut existing, mut entries) = (Existing::default(), Vec::new());
@@ -423,7 +425,7 @@ fn a_line_that_is_completed_alone_is_an_update() {
     assert_eq!(complete.into_bytes(), &bytes[..=ends[20]]);
 }
 
-/// Text for people can be read while its last line is written. What follows has the author of the whole line.
+/// A text for people may be read while its last line is being written. The rest has the author of the whole line.
 #[test]
 fn a_text_that_was_torn_anywhere_is_continued() {
     for name in ["aider", "aider-outputs", "cursor", "cursor-specstory", "cursor-specstory-early", "gemini"] {
@@ -439,8 +441,8 @@ fn a_text_that_was_torn_anywhere_is_continued() {
             let entries = updated(name, &versions);
             let whole: Vec<u8> = kept(&entries).iter().flat_map(|(_, record)| record.content.clone()).collect();
             assert_eq!(String::from_utf8_lossy(&whole), String::from_utf8_lossy(&bytes), "{name} at {end}");
-            // The start of a line that names an author can be in the message before. An output whose first line was torn
-            // is in the records only.
+            // The start of a line that names an author may be in the message before. An output whose first line was
+            // torn is only in the records.
             let found = letters(&entries);
             for (role, text) in once.iter().filter(|(role, _)| *role != "toolResult") {
                 let mut rest = found[role].chars();
@@ -450,7 +452,7 @@ fn a_text_that_was_torn_anywhere_is_continued() {
     }
 }
 
-/// An earlier version kept the last lines in the record before them, because no line there began a message.
+/// An earlier version kept the last lines in the record before them because no line there began a message.
 #[test]
 fn lines_that_an_earlier_version_cut_otherwise_are_not_kept_twice() {
     let bytes = bytes_of("cursor-specstory-early");
@@ -474,7 +476,7 @@ fn lines_that_an_earlier_version_cut_otherwise_are_not_kept_twice() {
     }
 }
 
-/// Each item is left out alone only up to a limit. Then one pass finds the others.
+/// Only a limited number of items is tried one by one. After that, one pass finds the others.
 #[test]
 fn an_answer_with_many_items_that_cannot_be_read_keeps_the_others() {
     let line = |payload: &str| {
@@ -562,7 +564,7 @@ fn a_session_file_of_opencode_can_change() {
     assert!(again[0].is_again && again[0].is_file && again[0].content == files[0].1);
 }
 
-/// A list can have each element on a line of its own, and few lines, or be one line.
+/// A list may have each element on its own line, have few lines, or be one line.
 #[test]
 fn a_document_is_not_taken_for_lines() {
     let event = |id: usize| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
@@ -669,7 +671,7 @@ fn what_is_cut_off_is_kept_and_told() {
     check("openhands", 3000);
 }
 
-/// A pasted image can fill more than the bytes that detection reads.
+/// A pasted image may be larger than the bytes that detection reads.
 #[test]
 fn a_first_value_that_goes_on_beyond_the_head_is_judged_by_its_start() {
     let long = "x".repeat(2 * HEAD_BYTES);
@@ -715,7 +717,7 @@ fn a_first_value_that_goes_on_beyond_the_head_is_judged_by_its_start() {
         let text = text.replace("LONG", &long);
         assert_eq!(detect(&text.as_bytes()[..HEAD_BYTES]), None, "{}", &text[..40]);
     }
-    // The end of a transcript that is still being written means nothing yet.
+    // The end of a transcript that is still being written proves nothing.
     assert_eq!(detect(&claude.as_bytes()[..100]), None);
 }
 
@@ -756,7 +758,7 @@ fn agents_are_found_by_their_names() {
 }
 
 proptest::proptest! {
-    /// Whatever the lines hold, each of them is kept, and nothing panics.
+    /// Every line is kept, whatever it contains, and nothing panics.
     #[test]
     fn broken_transcripts_are_kept_byte_for_byte(
         cuts in proptest::collection::vec((0_usize..4000, 0_usize..40, proptest::arbitrary::any::<u8>()), 0..6),

@@ -19,7 +19,7 @@ const SHOWN_PROBLEMS: usize = 20;
 
 /// Maximum number of times that a message is read with fewer blocks.
 const MAX_ATTEMPTS: usize = 64;
-/// Types of the blocks that are a text or a thought.
+/// Types of blocks that contain a text or a thought.
 const TEXTS: [&str; 6] = ["text", "thinking", "input_text", "output_text", "summary_text", "reasoning_text"];
 /// Maximum bytes of an unreadable block that its text shows.
 const MAX_SHOWN: usize = 2048;
@@ -82,19 +82,19 @@ pub(super) struct Tree {
     ids: HashSet<String>,
     /// Ids that this import has used, as numbers.
     given: HashSet<u64>,
-    /// The number of ids that were derived from a name, besides the first. One record can hold many lines.
+    /// The number of further ids that were derived from a name. One record may contain many lines.
     attempts: HashMap<String, u32>,
     /// The last entry of each group. An empty group has the entry before it, or `None`.
     ends: Vec<Option<EntryId>>,
     /// The first entry of each group.
     starts: Vec<Option<EntryId>>,
     current: Group,
-    /// The last entry that is no part of the tree: later records do not follow it.
+    /// The last entry outside the tree: later records do not follow it.
     aside: Option<EntryId>,
     /// The current record, and the number of entries from it.
     record: u64,
     part: u32,
-    /// Whether the records are those of an earlier import. The session holds all their contents, also where an earlier
+    /// Whether the records are those of an earlier import. The session has all their contents, even if an earlier
     /// version cut them into other entries.
     pub(super) replays: bool,
     /// The latest timestamp that was read, in epoch milliseconds.
@@ -173,8 +173,8 @@ impl Tree {
         self.add_with_id("custom", &record.to_members(), id);
     }
 
-    /// Keeps a record that a later import keeps again, because it is not complete or can change. Call it after all
-    /// other records.
+    /// Keeps a record that a later import keeps again because it is incomplete or may change. Call it after all other
+    /// records.
     pub(super) fn keep_aside(&mut self, record: &Record) {
         self.begin(record.number);
         let name = if record.is_partial { "partial" } else { "again" };
@@ -250,7 +250,7 @@ impl Tree {
         }
     }
 
-    /// Reports a message of which no sign tells who said it.
+    /// Reports a message whose author no sign shows.
     pub(super) fn guess(&mut self, author: &str) {
         self.report.guessed += 1;
         self.problem(format!("no sign tells who said this; it was taken for words of the {author}"));
@@ -300,8 +300,8 @@ impl Tree {
         }
     }
 
-    /// Adds messages of a model interface. `edit` may change each message before it is added. Blocks that no message can
-    /// hold become text, so that the other blocks are read.
+    /// Adds messages of a model interface. `edit` may change each message before it is added. Blocks that fit into no
+    /// message become text, so that the other blocks are read.
     pub(super) fn add_read(&mut self, format: Format, messages: &[&str], mut edit: impl FnMut(&mut RawObject<'_>)) {
         let mut messages: Vec<Cow<'_, str>> = messages.iter().map(|message| Cow::Borrowed(*message)).collect();
         let mut attempts = 0;
@@ -315,7 +315,7 @@ impl Tree {
                 self.problem(error.to_string());
             }
             attempts += 1;
-            // The record holds what is left out.
+            // The record contains what is left out.
             if attempts > MAX_ATTEMPTS {
                 return;
             }
@@ -332,7 +332,7 @@ impl Tree {
         };
         for converted in read {
             let Ok(mut message) = RawObject::parse(converted.message.raw().get()) else { continue };
-            // The record already holds the original.
+            // The record already contains the original.
             message.remove("compactd");
             edit(&mut message);
             if message.string("role").as_deref() == Some("custom") {
@@ -377,7 +377,7 @@ impl Tree {
         self.add_json(object([("role", string("user")), ("content", content)]));
     }
 
-    /// Adds what an agent's program wrote in the name of the person.
+    /// Adds a text that an agent's program wrote in the name of the person.
     pub(super) fn add_harness(&mut self, text: &str) {
         let members = [("customType", string(HARNESS_TYPE)), ("content", string(text)), ("display", Json::Bool(true))];
         self.report.messages += 1;
@@ -463,9 +463,8 @@ fn name_members(name: &str) -> String {
     format!("{{\"name\":{}}}", json::encode_string(name))
 }
 
-/// Removes thoughts without a text. Anthropic's interface wants a thought again if it has a signature, also without a
-/// text. No other interface gets a thought without its text. Returns whether anything else is left, or nothing was
-/// removed.
+/// Removes thoughts without a text. Anthropic's interface needs a thought with a signature, even without a text. No
+/// other interface gets a thought without a text. Returns whether anything else is left, or nothing was removed.
 fn drop_empty_thoughts(message: &mut RawObject<'_>, format: Format) -> bool {
     let is_dropped = |block: &RawObject<'_>| {
         let is_empty = block.string("thinking").is_some_and(|text| text.trim().is_empty());
@@ -484,7 +483,7 @@ fn drop_empty_thoughts(message: &mut RawObject<'_>, format: Format) -> bool {
 }
 
 /// A message without the block at `path`, such as `content[0].content[1].type`. The block becomes text, unless it is a
-/// text or a thought itself. Returns `None` if the path leads into no list.
+/// text or a thought itself. Returns `None` if the path does not lead into a list.
 fn without(message: &str, path: &str) -> Option<String> {
     let (list, rest) = path.rsplit_once('[')?;
     let index: usize = rest.split_once(']')?.0.parse().ok()?;
@@ -563,7 +562,7 @@ pub(super) fn count_at(json: &Json<'_>, path: &[&str]) -> u64 {
     value_at(json, path).and_then(Json::as_f64).map_or(0, |count| count.max(0.0) as u64)
 }
 
-/// Epoch milliseconds of a time, given as ISO 8601 text or as a number. Text without a zone is taken for UTC.
+/// Epoch milliseconds of a time, given as ISO 8601 text or as a number. Text without a zone counts as UTC.
 pub(super) fn time_of(json: Option<&Json<'_>>) -> Option<i64> {
     match json? {
         Json::String(text) => crate::entry::epoch_milliseconds(text)

@@ -1,5 +1,5 @@
-//! Conversations that Windsurf and Antigravity save as Markdown. A line in italics stands for a call. The export shows no
-//! results, and of many calls no arguments.
+//! Conversations that Windsurf and Antigravity save as Markdown. A line in italics is a call. The export shows no
+//! results, and no arguments for many calls.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,12 @@ use crate::json::Json;
 const TITLES: [&str; 2] = ["# Cascade Chat Conversation", "# Chat Conversation"];
 const PERSON: &str = "### User Input";
 const ANSWER: &str = "### Planner Response";
-/// Around a call.
+/// The mark around a call.
 const MARK: &str = "*";
-/// What a call is about, behind the beginning of its line.
+/// The argument of a call, after the beginning of its line.
 #[derive(Clone, Copy)]
 enum About {
-    /// A command in backticks, with lines of its own.
+    /// A command in backticks, which may have several lines.
     Command,
     /// A link to a file or a directory.
     Path,
@@ -25,7 +25,7 @@ enum About {
     Nothing,
 }
 
-/// Beginnings of the lines of calls, the tools, and what stands behind.
+/// Beginnings of the lines of calls, their tools, and the argument after them.
 const CALLS: [(&str, &str, About); 11] = [
     ("User accepted the command `", "run_command", About::Command),
     ("User rejected the command `", "run_command", About::Command),
@@ -48,13 +48,13 @@ pub(super) fn is_title(line: &str) -> bool {
     TITLES.contains(&line.trim_end())
 }
 
-/// What a line says if it is the heading of a message.
+/// The heading of a message in a line, if the line is one.
 pub(super) fn heading(line: &str) -> Option<Heading> {
     let is_user = line == PERSON;
     (is_user || line == ANSWER).then(|| Heading { is_user, ..Heading::default() })
 }
 
-/// The parts of a message. Calls also stand below the words of the person, where the model said nothing before them.
+/// The parts of a message. If the model said nothing before calls, they come after the words of the person.
 pub(super) fn pieces(shared: &mut Shared, text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let (mut start, mut at, mut is_blank) = (0, 0, true);
@@ -77,7 +77,7 @@ pub(super) fn pieces(shared: &mut Shared, text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Where commands end, and where the lines behind them begin.
+/// Where commands end, and where the lines after them begin.
 fn ends_of_commands(text: &str) -> VecDeque<(usize, usize)> {
     let mut next = 0;
     let end_of = |line: &str| {
@@ -88,7 +88,7 @@ fn ends_of_commands(text: &str) -> VecDeque<(usize, usize)> {
     text.split_inclusive('\n').filter_map(end_of).collect()
 }
 
-/// The call at a place: its tool, its arguments, what the export says about it, and where it ends.
+/// The call at a place: its tool, its arguments, the export's description, and where it ends.
 fn call<'a>(
     text: &'a str,
     at: usize,
@@ -118,7 +118,7 @@ fn call<'a>(
 fn path_in(link: &str) -> Option<String> {
     let address = link.split_once("](")?.1.strip_suffix(')')?;
     let path = address.strip_prefix("file://").unwrap_or(address);
-    // A path of Windows has a slash before its drive.
+    // A Windows path has a slash before its drive.
     let drive = path.strip_prefix('/').filter(|rest| rest.as_bytes().get(1) == Some(&b':'));
     Some(without_escapes(drive.unwrap_or(path)))
 }
