@@ -13,7 +13,7 @@ use crate::message::{Block, Body, Content, Message, text_block};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, utf16_len};
 
-/// Minimum tokens that remain of a result. If even that is too much, nothing is cut.
+/// Minimum tokens that remain of a result. If even so little is too much, nothing is cut.
 const LEAST_TOKENS: u64 = 64;
 /// Maximum UTF-16 units of the note about the omission.
 const NOTE_UNITS: u64 = 220;
@@ -114,7 +114,7 @@ fn cut_content(message: &Message, entry: &Entry, size: u64) -> Option<String> {
     let stored_text = EntryText::of(entry);
     let cut = |text: &str, block: Option<usize>| {
         let share = u128::from(units) * utf16_len(text) as u128 / u128::from(of_texts.max(1));
-        // An edit of the client may show another text than the entry has.
+        // An edit of the client may show a different text from that of the entry.
         let part = stored_text.parts.iter().find(|part| part.block == block);
         let part = part.filter(|part| stored_text.text[part.range.clone()] == *text);
         let start = part.map(|part| utf16_len(&stored_text.text[..part.range.start]));
@@ -160,7 +160,7 @@ fn cut_text(text: &str, place: &Place<'_>, units: u64) -> String {
         id = place.id
     );
     let cut = format!("{head}\n\n{note}\n\n{tail}");
-    // Of a short block the note would be longer.
+    // The note would be longer than a short block.
     if cut.len() < text.len() { cut } else { text.to_owned() }
 }
 
@@ -210,7 +210,7 @@ mod tests {
         check(&[1000], 2000, &[]);
         check(&[5000], 2000, &[("1", 997)]);
         check(&[100, 5000, 9000], 2000, &[("2", 448), ("3", 448)]);
-        // Nothing is cut to shreds.
+        // Many small results are not cut.
         check(&[50; 200], 1000, &[]);
     }
 

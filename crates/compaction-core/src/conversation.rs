@@ -91,7 +91,7 @@ pub struct LlmContext {
 #[derive(Debug, Clone)]
 struct Placed {
     message: Arc<Message>,
-    /// Position of its entry, or of the entry that made a generated message necessary.
+    /// Position of its entry, or of the entry that required a generated message.
     source: usize,
 }
 
@@ -231,9 +231,10 @@ fn first_after(positions: &mut VecDeque<usize>, at: usize) -> Option<usize> {
     positions.front().copied()
 }
 
-/// UTF-16 units of a tool result that a summarizer sees, and of one with the words of a person: their answer to a
-/// question, the plan that they approved, or why they refused a call. Such words are a request like any other.
+/// Maximum UTF-16 units of a tool result for a summarizer.
 const TOOL_RESULT_UNITS: usize = 2000;
+/// The same for a result with the words of a person: their answer to a question, the plan that they approved, or why
+/// they refused a call. Such words are a request like any other.
 const PERSON_RESULT_UNITS: usize = 16_000;
 
 /// Removes secrets from a text. It runs before a text is cut, because half a secret is not recognised.
@@ -288,8 +289,8 @@ pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message
     out.text
 }
 
-/// Serialises the body of one message; empty if a summarizer sees nothing of it. Joined by blank lines, the texts
-/// that are not empty are the text of the conversation. `redact` sees texts before they are cut.
+/// Serialises the body of one message; empty if the summarizer does not see it. Joined by blank lines, the non-empty
+/// texts are the text of the conversation. `redact` sees texts before they are cut.
 pub(crate) fn serialize_body(body: &Body, detail: &Detail, redact: Option<&dyn Redact>) -> String {
     let mut out = Parts { redact, ..Parts::default() };
     out.add_body(body, detail);
@@ -416,7 +417,7 @@ pub struct Prefix {
     pub messages: Vec<Arc<Message>>,
     /// The last entry that is part of it; `None` if it has no entries.
     pub last_entry_id: Option<EntryId>,
-    /// Prompt and tools at the leaf; `None` if the session holds none.
+    /// Prompt and tools at the leaf; `None` if the session has none.
     pub system: Option<SystemPrompt>,
     /// The last answer of the whole context that neither failed nor was aborted.
     pub answer: Option<LastAnswer>,
@@ -750,7 +751,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a branch holds, its prefix is byte for byte the beginning of its context.
+        /// Whatever a branch contains, its prefix is byte for byte the beginning of its context.
         #[test]
         fn it_is_the_beginning_of_the_context(kinds in prop::collection::vec(0u8..8, 1..24), end in 0usize..24) {
             let message = |(at, kind): (usize, &u8)| match kind {

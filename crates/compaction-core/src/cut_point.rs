@@ -139,7 +139,7 @@ fn candidates(span: &[ProjectedEntry], is_inside_pair: &[bool]) -> Vec<usize> {
     (0..span.len()).filter(is_candidate).collect()
 }
 
-/// Whether the kept entries may begin with the message. Its role alone tells, without its body.
+/// Whether the kept entries may begin with the message. Its role decides, so its body is not read.
 fn can_come_first(message: &Message) -> bool {
     message.role() == "assistant" || message.starts_turn()
 }

@@ -74,9 +74,9 @@ stored_names! {
     EntryKind {
         /// A message of the conversation.
         Message = "message",
-        /// A summary that stands for everything before its first kept entry.
+        /// A summary that replaces everything before its first kept entry.
         Compaction = "compaction",
-        /// A summary of a branch that was left.
+        /// A summary of an abandoned branch.
         BranchSummary = "branch_summary",
         /// An extension's message, part of the context.
         CustomMessage = "custom_message",
@@ -141,7 +141,7 @@ pub struct Entry {
 // A context may have a million entries, each with a message beside it.
 const _: () = assert!(size_of::<Entry>() <= 192);
 
-/// The line of an entry, without the text of its message where the message holds it unchanged.
+/// The line of an entry, without the text of its message if the message has it unchanged.
 #[derive(Debug, Clone)]
 enum Line {
     /// The line is built from the message and the members before it.
@@ -153,7 +153,7 @@ enum Line {
 }
 
 impl Line {
-    /// Holds `line`, whose members are `object`.
+    /// Stores `line`, whose members are `object`.
     fn of(line: &str, object: &RawObject<'_>, body: &EntryBody) -> Self {
         let text = match body {
             EntryBody::Message(message) => object.get("message").filter(|text| message.raw().get() == *text),
@@ -262,7 +262,7 @@ pub struct Compaction {
     pub system_message: Option<Arc<Message>>,
 }
 
-/// A summary of a branch that was left.
+/// A summary of an abandoned branch.
 #[derive(Debug, Clone)]
 pub struct BranchSummary {
     /// The summary's text.
@@ -495,7 +495,7 @@ impl Entry {
         epoch_milliseconds(&self.timestamp)
     }
 
-    /// What the entry holds.
+    /// The content of the entry.
     pub fn body(&self) -> &EntryBody {
         &self.body
     }
@@ -599,7 +599,7 @@ pub fn epoch_milliseconds(timestamp: &str) -> Option<i64> {
 }
 
 /// ISO 8601 in UTC with milliseconds, the form of stored timestamps. A time before the year -9999 or after 9999 becomes
-/// the first or the last one that can be written, so that it sorts as it should.
+/// the first or the last time of that range, so that it sorts correctly.
 pub fn iso_timestamp(epoch_milliseconds: i64) -> String {
     let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
     let within = epoch_milliseconds.clamp(first.as_millisecond(), last.as_millisecond());
@@ -805,7 +805,7 @@ mod tests {
                 false,
             ),
             (r#"{"type":"message","id":"a","message": {"role":"user","content":"x","timestamp":1}}"#, false),
-            // The time of the entry takes the place of that of the message.
+            // The time of the entry replaces that of the message.
             (
                 r#"{"type":"message","id":"a","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"x","timestamp":"soon"}}"#,
                 true,

@@ -12,7 +12,7 @@ pub const IMAGE: &str = "[image]";
 /// The text of an entry and the positions of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EntryText {
-    /// The text, as [`entry_text`] gives it.
+    /// The text, as [`entry_text`] returns it.
     pub text: String,
     /// Its parts in order. One line break separates two parts.
     pub parts: Vec<Part>,

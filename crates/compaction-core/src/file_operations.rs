@@ -29,7 +29,7 @@ pub struct FileOperations {
     proposed: BTreeSet<String>,
     /// Whether a tool was called or an answer reported an edit.
     has_calls: bool,
-    /// Files that were counted as the format's own agent does, which takes each spelling for a file of its own.
+    /// Files counted as the format's own agent counts them: each spelling is a separate file.
     counted: HashSet<String>,
     /// Number of the last touch of each path.
     touches: HashMap<String, usize>,

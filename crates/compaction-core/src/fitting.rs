@@ -83,8 +83,8 @@ pub struct Fitting {
     pub lowered_max_tokens: Option<u64>,
 }
 
-/// Requests that fit, in order of execution. Their texts are made when they are asked for, so a long conversation is
-/// not held twice. The first one is held from the planning or from [`RequestPlan::estimated_tokens`] until it is asked for.
+/// Requests that fit, in order of execution. Each text is built on demand, so a long conversation is not stored twice.
+/// The first request, if planning or [`RequestPlan::estimated_tokens`] built it, is kept until it is taken.
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
     wording: Wording,
@@ -290,7 +290,7 @@ fn frame(wording: &Wording, has_previous: bool) -> u64 {
     weight(&wording.system) + weight(&wording.prompt(|_| (), has_previous.then_some("")))
 }
 
-/// The text of the current turn, cut in its middle to an eighth of the room; `None` where the instructions alone hardly
+/// The text of the current turn, cut in its middle to an eighth of the room; `None` if even the instructions hardly
 /// fit. It begins with the request and ends with the newest state.
 fn current_turn(input: &PlanInput<'_>, wording: &Wording, budget: &Budget) -> Option<String> {
     let redact = input.redact.as_deref();
@@ -307,9 +307,11 @@ fn current_turn(input: &PlanInput<'_>, wording: &Wording, budget: &Budget) -> Op
     (!text.is_empty()).then_some(text)
 }
 
-/// The part of the room that a current turn may take, and the most tokens and the least weight of it.
+/// A current turn may take the room divided by this.
 const CURRENT_TURN_SHARE: u64 = 8;
+/// Maximum tokens of a current turn.
 const CURRENT_TURN_TOKENS: u64 = 4000;
+/// Minimum weight of a current turn.
 const LEAST_CURRENT_TURN: u64 = 128 * WEIGHT_PER_TOKEN;
 
 /// Weight that later requests reserve for the answer to the previous one.
@@ -326,7 +328,7 @@ fn weight_escaped(text: &str) -> u64 {
 const USED_TENTHS: u64 = 9;
 /// The window never lowers the answer below this many tokens.
 const MIN_ANSWER_TOKENS: u64 = 256;
-/// A request must have room for this many tokens of conversation, and for as many of a summary.
+/// A request must have room for so many tokens of conversation, and for as many of a summary.
 const MIN_ROOM_TOKENS: u64 = 256;
 
 /// The size limits of a request.
@@ -350,8 +352,8 @@ impl Budget {
         Self::with_share(window, limit, wanted, 4)
     }
 
-    /// The budget for several requests. The answer takes at most an eighth of the window, because the
-    /// next request has to hold it too.
+    /// The budget for several requests. The answer takes at most an eighth of the window, because the next request has
+    /// to contain it too.
     fn of_several(&self) -> Self {
         Self::with_share(self.window, self.limit, self.max_tokens, 8)
     }
@@ -441,8 +443,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The most detail that fits into one request, if any does. With full detail, the text comes with it, because weighing
-    /// has written it.
+    /// The most detail that fits into one request, if any does. For full detail, the text is also returned, because
+    /// weighing has already written it.
     fn single_detail(&self) -> Option<(Detail, Option<String>)> {
         let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
         let room = self.budget.input().checked_sub(words)?;
@@ -612,8 +614,8 @@ fn joined(weights: &[u64]) -> u64 {
 /// Packs messages into as few requests as their order allows, at least one. A message that is too large
 /// for any request gets its own, where it will be cut.
 ///
-/// Two consecutive requests hold more than the room of one, so there are at most 2 x ⌈total / room⌉ + 1
-/// requests, where `room` is the smaller room.
+/// Two consecutive requests contain more than the room of one, so there are at most 2 x ⌈total / room⌉ + 1 requests,
+/// where `room` is the smaller room.
 fn pack(weights: &[u64], rooms: Rooms) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let (mut start, mut used) = (0, 0);

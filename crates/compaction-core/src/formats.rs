@@ -83,12 +83,12 @@ impl Format {
         NAMES.iter().find(|row| row.0 == self).unwrap_or(&NAMES[0])
     }
 
-    /// Whether the interface takes instructions beside the messages and not as a message.
+    /// Whether the interface takes instructions as a separate field and not as a message.
     fn has_separate_system(self) -> bool {
         matches!(self, Self::Anthropic | Self::Gemini)
     }
 
-    /// Whether it takes instructions that came between its messages there too, and not only beside them.
+    /// Whether that field also takes instructions that came between messages.
     fn takes_later_system(self) -> bool {
         self == Self::Anthropic
     }
@@ -158,15 +158,15 @@ struct Mark {
 /// Messages in the format of an interface.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
-    /// The instructions, if the interface takes them beside the messages.
+    /// The instructions, if the interface takes them as a separate field.
     pub system: Option<String>,
     /// The messages.
     pub messages: Vec<Box<RawValue>>,
 }
 
 impl Written {
-    /// The same messages for a request. An answer that was kept as the interface returned it loses the members
-    /// that a request must not have.
+    /// The same messages for a request. An answer that was stored as the interface returned it loses the members that a
+    /// request must not have.
     pub fn for_request(mut self, format: Format) -> Self {
         if format == Format::Anthropic {
             for message in &mut self.messages {
@@ -181,8 +181,8 @@ impl Written {
 
 /// Converts messages, each a JSON text, to the session format.
 ///
-/// `calls` holds the calls of earlier messages; the calls of these messages are added. `timestamp` is the time
-/// of the results, in epoch milliseconds.
+/// `calls` has the calls of earlier messages; the calls of these messages are added. `timestamp` is the time of the
+/// results, in epoch milliseconds.
 pub fn read(
     format: Format,
     messages: &[&str],

@@ -51,10 +51,10 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
     Ok(())
 }
 
-/// The start of a JSON text, with what is open at its end closed.
+/// The beginning of a JSON text, with its open strings, objects and lists closed.
 fn closed(text: &str) -> String {
     let bytes = text.as_bytes();
-    // The ends of what is open, and where the last complete value ends or the last object or list begins.
+    // The closing signs of what is open, and where the last complete value ends or the last object or list begins.
     let (mut ends, mut complete): (Vec<u8>, usize) = (Vec::new(), 0);
     let (mut is_name, mut string, mut at) = (false, "", 0);
     while let Some(byte) = bytes.get(at) {
@@ -85,8 +85,8 @@ fn closed(text: &str) -> String {
     format!("{}{string}{ends}", &text[..complete])
 }
 
-/// Where the string ends that goes on at `at`, and whether it ends there. If it does not, the whole characters and
-/// escapes end there.
+/// Where the string that continues at `at` ends, and whether it does. If it does not, its last whole character or
+/// escape ends there.
 fn end_of_string(bytes: &[u8], mut at: usize) -> (usize, bool) {
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         let escape = at + found;
@@ -140,8 +140,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Parses the start of a text that was cut off: what is open at its end counts as closed there. A member whose value
-    /// has not begun is left out, and so is a number or a word that the cut may have shortened.
+    /// Parses the beginning of a text that was cut off: everything that is still open counts as closed at its end. A
+    /// member without a value is left out, and so is a number or a word that the cut may have shortened.
     pub fn parse_start(text: &str) -> Result<Json<'static>, serde_json::Error> {
         Json::parse(&closed(text)).map(Json::into_owned)
     }

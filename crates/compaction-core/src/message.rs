@@ -37,8 +37,8 @@ pub const HARNESS_TYPE: &str = "compactd.harness";
 /// Maximum bytes of a message whose body is not kept when only its tokens are computed. Such a body takes more memory
 /// than the text and is quickly read again.
 const SHORT_BYTES: usize = 1024;
-/// Bytes of a message above which passes over a context do not keep its body. Few messages are longer, and reading such
-/// a text again takes far less than what is done with it.
+/// Bytes of a message above which passes over a context do not keep its body. Few messages are longer, and parsing such
+/// a text again is much cheaper than the work on it.
 const LONG_BYTES: usize = 1 << 14;
 
 impl Message {
@@ -212,8 +212,7 @@ impl Message {
     /// The same message with other content. Only messages with the roles user, assistant, toolResult
     /// and custom change.
     ///
-    /// Plain text for an assistant or a tool result becomes one text block, because those roles hold
-    /// lists.
+    /// Plain text for an assistant or a tool result becomes one text block, because those roles contain lists.
     pub fn with_content(&self, content: &RawValue) -> Self {
         let wants_blocks = matches!(self.role(), "assistant" | "toolResult");
         if !wants_blocks && !matches!(self.role(), "user" | "custom") {
@@ -269,7 +268,7 @@ impl Message {
         self.body.get_or_init(|| Box::new(self.read()))
     }
 
-    /// The body for a single use. That of a long message is not kept, so that a pass over a context does not hold its
+    /// The body for a single use. That of a long message is not kept, so that a pass over a context does not keep its
     /// text twice.
     pub fn read_body(&self) -> Cow<'_, Body> {
         if self.body.get().is_none() && self.raw.get().len() > LONG_BYTES {
@@ -334,7 +333,7 @@ impl Message {
         self.role() == "assistant" && !self.outline.has_failed
     }
 
-    /// Whether it holds instructions and tools.
+    /// Whether it contains instructions and tools.
     pub fn is_system(&self) -> bool {
         self.role() == "system"
     }

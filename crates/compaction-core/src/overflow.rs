@@ -74,7 +74,7 @@ pub fn refused_size(provider: Option<&str>, error_message: &str) -> Option<Repor
 /// The numbers of a text about a request that is too large. Otherwise the class of a rate limit or
 /// quota, if the text is about one.
 fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<Reported, Option<ErrorClass>> {
-    // A refused key is refused whatever the text says of the model.
+    // The refusal of a key is final, whatever the text says about the model.
     if status.code == Some(401) {
         return Err(None);
     }
@@ -103,11 +103,11 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
     }
 }
 
-/// Whether the text names a window of tokens and a request that does not fit into it, in whatever words.
+/// Whether the text names a window of tokens and a request that does not fit into it, in any words.
 fn is_over(text: &str, numbers: Reported) -> bool {
     let counted = numbers.counted().unwrap_or(0).saturating_add(numbers.output.unwrap_or(0));
     let is_of_tokens = || [TOKENS, WINDOW].into_iter().flatten().any(|word| text.contains(word));
-    // An output whose number stands beside that of the input is no other thing.
+    // An output counted beside the input is not another thing.
     let counts_both = numbers.input.is_some() && numbers.output.is_some();
     numbers.limit.is_some_and(|limit| counted > limit)
         && is_of_tokens()
@@ -115,7 +115,8 @@ fn is_over(text: &str, numbers: Reported) -> bool {
         && !MINIMA.iter().any(|word| text.contains(word))
 }
 
-/// Whether the text asks for less of a conversation with a model and speaks of a size, and names nothing else that failed.
+/// Whether the text asks to shorten a conversation with a model and mentions a size, and names nothing else that
+/// failed.
 fn advises_less(text: &str) -> bool {
     let advises = |sentence: &&str| {
         let (_, object) = REDUCTIONS.iter().find_map(|word| sentence.split_once(word)).unwrap_or_default();
@@ -126,14 +127,14 @@ fn advises_less(text: &str) -> bool {
     sentences(text).iter().any(advises) && names_size() && !names_other_thing(text) && !matches_any(text, OVERLOADED)
 }
 
-/// Whether a sentence of the text says that a conversation or a prompt is too long, of whatever model.
+/// Whether a sentence of the text says that a conversation or a prompt is too long, for any model.
 fn is_dialogue_too_long(text: &str) -> bool {
     let is_too_long = |sentence: &&str| is_dialogue_beside_length(sentence) && !is_of_output(sentence);
     sentences(text).iter().any(is_too_long) && !names_other_thing(text)
 }
 
-/// Whether a word for a conversation or a prompt stands near one that says that it is too long, and the name of nothing
-/// else between them.
+/// Whether a word for a conversation or a prompt is near a word that says that it is too long, with no name of another
+/// thing between them.
 fn is_dialogue_beside_length(sentence: &str) -> bool {
     let is_beside = |between: &str| {
         let between = between.trim_start_matches(['"', '\'', '`']);
@@ -168,26 +169,27 @@ fn has_code(text: &str, windows: &[&[&str]]) -> bool {
         let word = word.replace(['_', '-'], "");
         let has = |pieces: &[&str]| pieces.iter().any(|piece| word.contains(piece));
         let is_too_much = || windows.iter().any(|pieces| has(pieces)) || has(CODE_CONTENTS) && !word.contains("exceed");
-        // What is left is no `tool` of `toolong`.
+        // The rest must not be the `tool` of `toolong`.
         let rest = || CODE_EXCESS.iter().fold(word.clone(), |rest, excess| rest.replace(excess, " "));
         has(CODE_EXCESS) && is_too_much() && !CODE_OTHERS.iter().any(|other| rest().contains(other))
     })
 }
 
-/// Whether the text has the status of a request that is too large, and says anything else. A bare
-/// status may come from a proxy.
+/// Whether the text has the status of a request that is too large, and also says something else. A bare status may come
+/// from a proxy.
 fn is_too_large_by_status(text: &str, status: Status) -> bool {
     status.code == Some(413) && !status.is_bodyless && !names_other_thing(text)
 }
 
-/// Whether the text names a number of characters, and nothing that a model counts: the limit of a form or of a service.
+/// Whether the text names a number of characters, and nothing that a model counts: it is the limit of a form or of a
+/// service.
 fn limits_characters(text: &str) -> bool {
     let of_model = || TOKENS.iter().any(|word| text.contains(word)) || text.contains("context");
     numbers(text).any(|number| number.is_followed_by(CHARACTERS)) && !of_model()
 }
 
-/// Whether the text names a thing that may be too large and is no context. How a count was estimated, in characters for
-/// each token, is none, and neither is an output beside an input.
+/// Whether the text names a thing that may be too large and is not a context. A remark on how a count was estimated, in
+/// characters per token, does not count, and neither does an output beside an input.
 fn names_other_thing(text: &str) -> bool {
     let text = ASIDES.iter().fold(Cow::Borrowed(text), |text, words| match text.contains(words) {
         true => Cow::Owned(text.replace(words, "")),
@@ -250,7 +252,7 @@ pub struct Reported {
     pub input: Option<u64>,
     /// Tokens of requested output.
     pub output: Option<u64>,
-    /// Input and output together, or a number of which the text says only that it is the request.
+    /// Input and output together, or a number that the text only calls the request.
     pub total: Option<u64>,
 }
 
@@ -260,7 +262,7 @@ impl Reported {
         Self::of_plain(&plain(error_message))
     }
 
-    /// Reads a text that is normalised already.
+    /// Reads a text that is already normalised.
     fn of_plain(text: &str) -> Self {
         let mut found = sum(text).map_or_else(Self::default, |sum| Self {
             input: Some(sum.input),
@@ -292,7 +294,7 @@ impl Reported {
             }
         }
         found.input = inputs.or(found.input);
-        // A count beside the name of the window may have been taken for the limit.
+        // A count beside the name of the window may have been mistaken for the limit.
         let is_of_limit = |counted, limit| found.limit.is_none_or(|found| found == limit || found == counted);
         if let Some((counted, limit)) = compared(text, found)
             .filter(|(counted, limit)| is_of_limit(*counted, *limit) && found.output != Some(*limit))
@@ -335,8 +337,8 @@ fn is_limit(number: &Number<'_>) -> bool {
         || number.follows(&[">"]) && number.follows_number_before(">")
 }
 
-/// The first count of a sentence about tokens that is larger than the limit before or after it, and this limit. Where
-/// the text names the size of its request, in `known`, no other number is the count.
+/// The first count of tokens in a sentence that is larger than the limit before or after it, and this limit. If the
+/// text gives the size of its request, in `known`, only that number can be the count.
 fn compared(text: &str, known: Reported) -> Option<(u64, u64)> {
     let both = known.input.zip(known.output).map(|(input, output)| input.saturating_add(output));
     let is_size = |count: u64| known.input.is_none() || [known.input, known.total, both].contains(&Some(count));
@@ -498,7 +500,7 @@ impl Number<'_> {
         continues && !self.after.starts_with("token") || self.before.ends_with(['_', '-'])
     }
 
-    /// Whether the words after it and its unit say that it is more than something.
+    /// Whether the words after it and its unit say that it exceeds something.
     fn exceeds(&self) -> bool {
         let units = ["estimated", "input", "tokens"];
         let after = units.iter().fold(self.after.trim_start_matches(BETWEEN), |after, unit| {
@@ -556,15 +558,15 @@ fn numbers(text: &str) -> impl Iterator<Item = Number<'_>> {
     })
 }
 
-/// Maximum bytes of a text that are read at its beginning.
+/// Bytes that are read at the beginning of a text.
 const MAX_BEGINNING: usize = 48 * 1024;
-/// Maximum bytes of a longer text that are read at its end.
+/// Bytes that are read at the end of a longer text.
 const MAX_END: usize = 16 * 1024;
 
 /// `text` in lower case, with plain quotation marks and single spaces, without the escapes of nested
 /// JSON and the white space of indented JSON.
 fn plain(text: &str) -> String {
-    // A longer text quotes a request or a page. What it says of the error is at one of its ends.
+    // A longer text quotes a request or a page. The error is described at one of its ends.
     let end = text.floor_char_boundary(text.len().min(MAX_BEGINNING));
     let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_END).max(end));
     let mut out = String::with_capacity(end + text.len() - start);
@@ -580,7 +582,7 @@ fn plain(text: &str) -> String {
             ('\\', _) => {}
             ('\u{2018}' | '\u{2019}', _) => out.push('\''),
             ('\u{201c}' | '\u{201d}', _) => out.push('"'),
-            // Also the frames that terminals draw around texts.
+            // Includes the frames that terminals draw around texts.
             _ if character.is_whitespace() || ('\u{2500}'..='\u{257f}').contains(&character) => push_space(&mut out),
             _ => push(&mut out, character),
         }
@@ -635,13 +637,13 @@ fn says_too_large(sentence: &str) -> bool {
         || has(WINDOW)
         || has(CONVERSATION) && has(OF_MODELS)
         || has(TOKENS) && is_limited();
-    // In Chinese, a comma ends what is as long as a sentence.
+    // In Chinese, a comma separates clauses as long as sentences.
     let is_of_other = |clause: &str| EXCESS.iter().any(|word| clause.contains(word)) && names_other_thing(clause);
     has(EXCESS) && is_of_window && !is_of_output(sentence) && !sentence.split('\u{ff0c}').any(is_of_other)
 }
 
-/// Whether there are too many tokens for a model. What tokens are in or for tells those of a parser or of a chain, and so
-/// does what has them.
+/// Whether there are too many tokens for a model. Words for where the tokens are, or for what has them, rule out the
+/// tokens of a parser or of a blockchain.
 fn has_too_many_tokens(sentence: &str) -> bool {
     sentence.split_once("too many tokens").is_some_and(|(before, rest)| {
         let is_of_other = [" in ", " for "].iter().any(|word| rest.starts_with(word));
@@ -670,7 +672,7 @@ fn is_hard_quota(text: &str) -> bool {
 /// Texts of any provider that mean that a context is too large.
 const OVERFLOW: &[&str] = listed!(TEXTS, "overflow");
 
-/// The same in the words of a language: what applications tell their users.
+/// The same in the words of each language, as applications tell their users.
 const SENTENCES: &[&str] = listed!(EVERY, "overflow: sentences");
 
 /// Words of programs that send files.
@@ -728,10 +730,10 @@ const AFTER_LIMIT: &[&str] = listed!(TEXTS, "after limit");
 /// Words after a count that is larger than the limit after them.
 const EXCEEDING: &[&str] = listed!(TEXTS, "exceeding");
 
-/// What stands between a count and the limit that it exceeds.
+/// Text between a count and the limit that it exceeds.
 const COMPARISONS: &[&str] = listed!(TEXTS, "comparisons");
 
-/// What stands between a limit and the count that was found to exceed it.
+/// Text between a limit and the count that exceeds it.
 const FINDINGS: &[&str] = listed!(TEXTS, "findings");
 
 /// Words before a limit, with the name of a model in between.
@@ -758,32 +760,36 @@ const CONVERSATION: &[&str] = listed!(EVERY, "overflow: conversation");
 const TOKENS: &[&str] = listed!(EVERY, "overflow: tokens");
 const LIMITS: &[&str] = listed!(EVERY, "overflow: limits");
 
-/// Words for what a model reads, and words that say that it is too long, without any limit.
+/// Words for what a model reads.
 const DIALOGUES: &[&str] = listed!(EVERY, "overflow: dialogues");
+/// Words that say, without a limit, that it is too long.
 const LENGTHS: &[&str] = listed!(EVERY, "overflow: lengths");
 
-/// Words for a whole request, whatever its size is counted in.
+/// Words for a whole request, in whatever unit its size is counted.
 const BODIES: &[&str] = listed!(TEXTS, "bodies");
+/// Words that say that a request is too large.
 const BODY_EXCESS: &[&str] = listed!(TEXTS, "body excess");
 
-/// Words that ask for less of something, and what a model reads.
+/// Words that ask for less of something.
 const REDUCTIONS: &[&str] = listed!(TEXTS, "reductions");
+/// What a model reads, as such a sentence names it.
 const REDUCED: &[&str] = listed!(TEXTS, "reduced");
 /// Maximum distance in bytes of a thing from the word that asks for less of it.
 const NEAR_OBJECT: usize = 40;
 const SIZES: &[&str] = listed!(TEXTS, "sizes");
 
-/// Maximum distance in bytes of a dialogue from the word that says that it is too long, and signs of another name there.
+/// Maximum distance in bytes between a dialogue and the word that says that it is too long.
 const NEAR_LENGTH: usize = 60;
+/// Signs of another name between them.
 const OTHER_NAMES: &[&str] = listed!(TEXTS, "other names");
 
-/// Words for a limit from below.
+/// Words for a lower limit.
 const MINIMA: &[&str] = listed!(TEXTS, "minima");
 
 /// Words that distinguish the limit of a model from other limits.
 const OF_MODELS: &[&str] = listed!(EVERY, "overflow: of models");
 
-/// Words that name another thing beside what is too large.
+/// Words that name another thing besides the one that is too large.
 const ASIDES: &[&str] = listed!(TEXTS, "asides");
 
 /// Units of numbers that count characters.
@@ -802,13 +808,13 @@ const CODE_CONTEXTS: &[&str] = listed!(TEXTS, "code contexts");
 /// Pieces of codes that mean the window of a model.
 const CODE_WINDOWS: &[&str] = listed!(TEXTS, "code windows");
 
-/// Pieces of codes that mean the content of a request. What is exceeded there may also be a limit on requests.
+/// Pieces of codes that mean the content of a request. The exceeded limit may also be one on requests.
 const CODE_CONTENTS: &[&str] = listed!(TEXTS, "code contents");
 
 /// Pieces of codes for other things that are too large.
 const CODE_OTHERS: &[&str] = listed!(TEXTS, "code others");
 
-/// Introductions by which frameworks mark any error of a request. They do not refer to the input.
+/// Introductions that frameworks put before any error of a request. They do not refer to the input.
 const INTRODUCTIONS: &[&str] = listed!(TEXTS, "introductions");
 
 #[cfg(test)]

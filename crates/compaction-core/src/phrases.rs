@@ -1,10 +1,10 @@
 //! Tables of phrases: one text for each language. A line with a name in brackets begins a list. The lines after it
-//! hold its phrases, between commas, in lower case. A phrase between backquotes may have capital letters, commas,
+//! contain its phrases, between commas, in lower case. A phrase between backquotes may have capital letters, commas,
 //! brackets, and spaces at its ends. A line that begins with `#` is a comment.
 //!
-//! The tables of this folder (`phrases/*.txt`) hold the words that the modules of the crate look for, as lists with the
-//! name of their module: `[answers: refusals]`. Other crates have tables of their own. All are read while the crate is
-//! compiled. A new language is a new table in `SPACED` or `UNSPACED` and in `EVERY`.
+//! The tables of this folder (`phrases/*.txt`) contain the words that the modules of the crate search for, as lists
+//! with the name of their module: `[answers: refusals]`. Other crates have tables of their own. All are read when the
+//! crate is compiled. A new language is a new table in `SPACED` or `UNSPACED` and in `EVERY`.
 
 /// A table: its lists in their order.
 pub type Table = &'static [List];
@@ -39,7 +39,7 @@ pub(crate) const PORTUGUESE: Table = table!("phrases/portuguese.txt");
 pub(crate) const ITALIAN: Table = table!("phrases/italian.txt");
 pub(crate) const RUSSIAN: Table = table!("phrases/russian.txt");
 pub(crate) const DUTCH: Table = table!("phrases/dutch.txt");
-/// Languages of which few words are known.
+/// Languages with few known words.
 const OTHERS: Table = table!("phrases/others.txt");
 const CHINESE: Table = table!("phrases/chinese.txt");
 const JAPANESE: Table = table!("phrases/japanese.txt");
@@ -51,13 +51,14 @@ pub(crate) const HARNESSES: [Table; 1] = [table!("phrases/harnesses.txt")];
 
 /// The languages with spaces between words.
 pub(crate) const SPACED: [Table; 9] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS];
-/// The languages without spaces, or with long endings, as Korean. Their phrases are searched for as pieces of text.
+/// The languages without spaces, or with long endings, like Korean. Their phrases are searched for as substrings.
 pub(crate) const UNSPACED: [Table; 3] = [CHINESE, JAPANESE, KOREAN];
 /// All languages.
 pub(crate) const EVERY: [Table; 12] =
     [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH, OTHERS, CHINESE, JAPANESE, KOREAN];
 
-/// The phrases of a list in some of the tables, as a constant `&[&str]`. A list that none of them has does not compile.
+/// The phrases of a list in some of the tables, as a constant `&[&str]`. A list that is in none of them does not
+/// compile.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! listed {
@@ -70,10 +71,10 @@ macro_rules! listed {
 }
 pub use listed;
 
-// The compiler interprets these functions in every build, and most of what it does there is to enter functions. So they
-// loop over bytes and positions, and take texts apart only where a phrase is kept.
+// The compiler interprets these functions in every build, and most of that time goes into calls. So they loop over
+// bytes and positions, and split texts only to keep a phrase.
 
-/// The first `N` phrases of a list in `tables`, and the number of all.
+/// The first `N` phrases of a list in `tables`, and the number of all its phrases.
 pub const fn read<const N: usize>(tables: &[Table], list: &str) -> ([&'static str; N], usize) {
     let (mut phrases, mut count, mut table, key) = ([""; N], 0, 0, key(list.as_bytes()));
     while table < tables.len() {
@@ -102,8 +103,8 @@ pub(crate) fn each(text: &'static str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Where the first phrase at or after a position in the text of a list starts and ends, and the position behind it. An
-/// empty phrase at the end.
+/// Where the first phrase at or after a position in the text of a list starts and ends, and the position after it. At
+/// the end of the text, the phrase is empty.
 const fn next(text: &[u8], mut at: usize) -> (usize, usize, usize) {
     let length = text.len();
     while at < length {
@@ -144,7 +145,7 @@ const fn phrases_of(table: Table, list: &str, key: u64) -> &'static str {
     ""
 }
 
-/// The first `N` lists of a table, and the number of all.
+/// The first `N` lists of a table, and the number of all its lists.
 pub const fn lists<const N: usize>(table: &'static str) -> ([List; N], usize) {
     let bytes = table.as_bytes();
     let (mut lists, mut count) = ([List { name: "", key: 0, phrases: "" }; N], 0);
@@ -185,7 +186,7 @@ const fn part(text: &'static str, start: usize, end: usize) -> &'static str {
     text.split_at(end).0.split_at(start).1
 }
 
-/// A number that few names have in common.
+/// A hash of a name; few names share one.
 const fn key(name: &[u8]) -> u64 {
     let (length, mut key, mut at) = (name.len(), 0, 0_usize);
     while at < length {
@@ -222,8 +223,8 @@ mod tests {
         paths.flat_map(read).collect()
     }
 
-    /// The numbers of the lines of a table (from 1) that hold something wrong: a list without a name or with an
-    /// unknown one, phrases before the first list, an empty phrase, or one without backquotes that is not in lower case.
+    /// The numbers of the wrong lines of a table (from 1): a list without a name or with an unknown one, phrases before
+    /// the first list, an empty phrase, or one without backquotes that is not in lower case.
     fn wrong_lines(table: &str, is_known: impl Fn(&str) -> bool) -> Vec<usize> {
         let mut has_list = false;
         let mut is_right = |line: &str| {

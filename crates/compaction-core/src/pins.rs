@@ -176,8 +176,8 @@ pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
     without_blocks(text, |_| true)
 }
 
-/// As [`remove_pinned_entries`], for the text of a model, which makes up its blocks. A block with a heading is one
-/// around the summary itself, so that only its tags are removed.
+/// As [`remove_pinned_entries`], for the text of a model, which invents its blocks. A block with a heading surrounds
+/// the summary itself, so only its tags are removed.
 pub fn remove_made_up_pins(text: &str) -> Cow<'_, str> {
     without_blocks(text, |block| !block.iter().any(|line| line.starts_with("## ")))
 }

@@ -228,8 +228,8 @@ impl Preparation {
         self.messages_to_summarize.iter().chain(&self.turn_prefix_messages)
     }
 
-    /// Whether the turn prefix has anything to tell: not if it only has messages in the name of a person in which a
-    /// harness tells of the surroundings.
+    /// Whether the turn prefix says anything. It does not if it only has messages in the name of a person in which a
+    /// harness describes the environment.
     pub fn turn_says_anything(&self) -> bool {
         let is_of_surroundings = |prepared: &PreparedMessage| match prepared.message.body() {
             Body::User { content } => tells_surroundings(&content.text("")),

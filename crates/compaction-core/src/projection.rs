@@ -91,7 +91,7 @@ pub enum ProjectionDiagnostic {
         /// The id that the compaction names.
         first_kept_entry_id: Option<EntryId>,
     },
-    /// The latest compaction has no summary: nothing stands for what it removed.
+    /// The latest compaction has no summary: nothing replaces what it removed.
     EmptySummary {
         /// The compaction.
         compaction_id: EntryId,

@@ -16,7 +16,7 @@ pub enum RequestKind {
     History,
     /// The summary of a turn prefix.
     TurnPrefix,
-    /// The summary of a branch that is left.
+    /// The summary of an abandoned branch.
     Branch,
 }
 
@@ -175,7 +175,7 @@ impl Wording {
         self.request_of(|prompt| prompt.push_str(&escape_tags(conversation)), previous, max_tokens)
     }
 
-    /// The same, where `conversation` writes the text with escaped tags. A long text then exists once.
+    /// The same, where `conversation` writes the text with escaped tags. A long text then exists only once.
     pub(crate) fn request_of(
         &self,
         conversation: impl FnOnce(&mut String),
@@ -201,7 +201,7 @@ impl Wording {
         }
         self.push_current_turn(&mut prompt);
         prompt.push_str(&self.instructions(previous.is_some()));
-        // A string that grows reserves twice what it holds.
+        // A growing string reserves twice its length.
         prompt.shrink_to_fit();
         prompt
     }

@@ -165,10 +165,10 @@ pub const TURN_CONTEXT_MARKER: &str = "**Turn Context (split turn):**";
 /// Placeholder for a missing history.
 pub const NO_PRIOR_HISTORY: &str = "No prior history.";
 
-/// The summary of a split turn: the summary of the history, a rule, the marker, and the summary of the
-/// turn prefix. Without new history the previous summary takes its place; without either, `No prior
-/// history.` File blocks of the history are dropped, because new ones follow at the end. A `prefix` that has the marker
-/// itself, with the state of the work before it, is whole where there is no history.
+/// The summary of a split turn: the summary of the history, a rule, the marker, and the summary of the turn prefix.
+/// Without new history, the previous summary is used; without either, `No prior history.` File blocks of the history
+/// are dropped, because new ones follow at the end. If there is no history, a `prefix` that already has the marker,
+/// with the state of the work before it, is complete.
 pub fn join_split_turn(history_or_previous: Option<&str>, prefix: &str) -> String {
     let history = history_or_previous.map(remove_file_blocks);
     let history = history.as_deref().map(str::trim_end).filter(|text| !text.is_empty());
@@ -219,7 +219,7 @@ enum Marker {
 #[derive(Debug, Clone, Copy)]
 struct Heading {
     text: &'static str,
-    /// What prompts ask for under it.
+    /// What prompts ask for below it.
     hint: &'static str,
     section: Option<Section>,
 }
@@ -303,7 +303,7 @@ impl SummaryKind {
         self.outline().iter().map(|heading| heading.text)
     }
 
-    /// The headings of this kind of summary, each with what belongs under it, as prompts show them.
+    /// The headings of this kind of summary, each with a description of its content, as prompts show them.
     pub(crate) fn described(self) -> String {
         let lines = |heading: &Heading| match heading.hint {
             "" => format!("\n{}", heading.text),
@@ -369,7 +369,7 @@ impl Section {
     }
 }
 
-/// What a heading line is.
+/// The kind of a heading line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeadingLine {
     /// A heading of the format.

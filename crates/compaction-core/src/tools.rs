@@ -146,8 +146,8 @@ pub fn names_path(argument: &str, tools: &FileTools) -> bool {
     tools.path_arguments.iter().any(|name| name == argument) || by_table()
 }
 
-/// What `call` does. `tools` takes precedence over the table. What the table says is kept with the call, because reading
-/// command lines takes long, and every preparation asks for all calls of the context.
+/// What `call` does. `tools` takes precedence over the table. The result from the table is stored with the call,
+/// because reading command lines is slow and every preparation classifies all calls of the context.
 pub fn classify(call: &ToolCall, tools: &FileTools) -> ToolAction {
     listed(&call.name, tools).and_then(|access| by_list(call, access, tools)).unwrap_or_else(|| {
         call.action.get_or_derive(|| {
@@ -182,8 +182,8 @@ pub fn plan_items(call: &ToolCall) -> Option<Plan> {
     .filter(|plan| !plan.items.is_empty())
 }
 
-/// The text of a plan that `call` lays out in Markdown, with more than its tasks: it has a heading or sentences of its own.
-/// `None` if the call shows no plan or only a list.
+/// The text of a plan that `call` presents in Markdown, with more than its tasks: it has a heading or sentences of its
+/// own. `None` if the call shows no plan or only a list.
 pub fn plan_text(call: &ToolCall) -> Option<String> {
     if !matches!(table().tool(&call.name), Some(Kind::Plan)) {
         return None;
@@ -541,7 +541,7 @@ fn stated_item(value: Json<'_>) -> Option<PlanItem> {
     item(&value).filter(|item| !item.text.is_empty())
 }
 
-/// Marks of tasks with what they say.
+/// Marks of tasks and their states.
 const MARKS: [(&[char], PlanStatus); 3] = [
     (&['\u{2612}', '\u{2611}', '\u{2714}', '\u{2713}', '\u{2705}', '\u{25fc}'], PlanStatus::Completed),
     (&['\u{2610}', '\u{25fb}', '\u{25a1}', '\u{25cb}', '\u{2b1c}'], PlanStatus::Pending),
@@ -605,7 +605,7 @@ pub fn created_id(result: &str) -> Option<String> {
             }
             None => None,
         };
-        // A word without a digit is no id.
+        // A word without a digit is not an id.
         if let Some(id) = named.filter(|id| id.starts_with(is_id) && id.contains(|one: char| one.is_ascii_digit())) {
             return Some(id.to_owned());
         }

@@ -375,7 +375,7 @@ fn context_tokens(projection: &Projection, pending: Option<&Message>) -> u64 {
     }
 }
 
-/// The entry of the context that holds `message`. Clients may send a message that is stored already.
+/// The entry of the context with `message`. Clients may send a message that is already stored.
 fn find<'a>(projection: &'a Projection, message: &Message) -> Option<&'a ProjectedEntry> {
     let is_same = |stored: &Message| {
         stored.timestamp() == message.timestamp()

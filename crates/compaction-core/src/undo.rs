@@ -80,7 +80,7 @@ pub fn copied_members(entry: &Entry, new_ids: &HashMap<EntryId, EntryId>) -> Res
     Ok(object.to_json())
 }
 
-/// The member, apart from the parent, by which entries of a kind refer to another entry.
+/// The member, apart from the parent, with which entries of a kind refer to another entry.
 fn reference_member(kind: EntryKind) -> Option<&'static str> {
     match kind {
         EntryKind::Compaction => Some("firstKeptEntryId"),

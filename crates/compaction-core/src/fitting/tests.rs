@@ -85,7 +85,7 @@ fn nothing_changes_without_a_window() {
     }
 }
 
-/// The beginning of the turn stands behind the history, the request first and the newest state last.
+/// The beginning of the turn follows the history, the request first and the newest state last.
 #[test]
 fn a_history_is_told_of_the_turn_after_it() {
     let (messages, texts) = ([user("done with")], PromptTexts::default());

@@ -1,6 +1,6 @@
 //! Messages of the AI SDK: model messages, and the UI messages of its chats.
 //!
-//! A UI message of the assistant holds calls and their results in steps. Each step becomes an answer and its
+//! A UI message of the assistant contains calls and their results in steps. Each step becomes an answer and its
 //! results. Only model messages are written.
 
 use super::node::{Node, Reading, arguments_object, message_json, object, string, text_json, with};
@@ -59,7 +59,7 @@ fn answer_parts(content: &Node<'_>) -> Result<Vec<Part>, FormatError> {
     Ok(parts)
 }
 
-/// A part of a provider's own kind. Most hold only ids and counts for that provider.
+/// A part of a provider's own kind. Most have only ids and counts for that provider.
 fn custom(node: &Node<'_>) -> Option<Part> {
     match node.reading {
         Reading::Current => {
@@ -80,7 +80,7 @@ fn provider_result(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
     Ok(std::iter::once(shown).chain(files).collect())
 }
 
-/// The sources that a text cites. Providers keep them in their own options, chats beside the text too.
+/// The sources that a text cites. Providers keep them in their own options; chats also have them beside the text.
 fn sources(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
     let shown = node.json.get("text").and_then(Json::as_str).unwrap_or_default();
     let mut citations = Vec::new();

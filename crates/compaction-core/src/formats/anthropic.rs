@@ -215,7 +215,7 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
             }
             CommonMessage::Assistant(answer) => ("assistant", Draft::Blocks(write_answer(answer, ids))),
             CommonMessage::Result(result) => ("user", Draft::Blocks(vec![write_result(result, ids)])),
-            // The interface takes them beside the messages.
+            // The interface takes them as a separate field.
             CommonMessage::System(_) => continue,
         };
         if content.is_empty() {
@@ -304,9 +304,9 @@ fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
     with(block, "is_error", result.is_error.then_some(Json::Bool(true)))
 }
 
-/// Joins neighbouring messages of one role, because roles alternate. Two messages that are given back as they
-/// came stay two, because the interface joins them itself. Results that came one by one are joined anyway: the
-/// interface wants all results of an answer in one message.
+/// Joins neighbouring messages of one role, because roles alternate. Two messages that are returned unchanged stay two,
+/// because the interface joins them itself. Results that came one by one are joined anyway: the interface wants all
+/// results of an answer in one message.
 pub(super) fn merged(messages: Vec<WrittenMessage>) -> Vec<WrittenMessage> {
     let mut merged: Vec<Joined> = Vec::with_capacity(messages.len());
     for message in messages {

@@ -23,7 +23,7 @@ const SHOWN_AS_TEXT: [[&str; 2]; 4] = [
     ["toolCall", "tool_call"],
     ["toolResponse", "tool_response"],
 ];
-/// Members that hold the whole response if they are the only one.
+/// Members that contain the whole response if there are no others.
 const OUTPUTS: [&str; 5] = ["output", "result", "return_value", "content", "error"];
 /// Maximum characters of a call id.
 const MAX_ID: usize = 64;
@@ -155,7 +155,7 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
                 contents.push("model", write_answer(answer, ids));
             }
             CommonMessage::Result(result) => contents.add_result(result, ids),
-            // The interface takes them beside the contents.
+            // The interface takes them as a separate field.
             CommonMessage::System(_) => {}
         }
     }

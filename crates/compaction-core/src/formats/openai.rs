@@ -138,7 +138,7 @@ fn arguments(node: &Node<'_>) -> Result<Json<'static>, FormatError> {
 
 pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut messages = Vec::new();
-    // Results cannot hold images and other files. A user message after all results of the answer has them.
+    // Results cannot contain images and other files. A user message after all results of the answer has them.
     let mut files = Vec::new();
     for common in common {
         match common {

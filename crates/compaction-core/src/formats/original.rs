@@ -18,10 +18,11 @@ use crate::message::Message;
 const MIN_LINKED_BYTES: usize = 64;
 /// Member that makes an object a link to a string of the converted messages.
 const TEXT: &str = "$text";
-/// The same for a string that is the JSON text of a value of the converted messages.
+/// The same for a string that is the JSON text of a value in the converted messages.
 const JSON: &str = "$json";
-/// Maximum bytes of a member name in a link, and maximum members of an object that a link leads through.
+/// Maximum bytes of a member name in a link.
 const MAX_STEP_BYTES: usize = 128;
+/// Maximum members of an object in the path of a link.
 const MAX_LINKED_MEMBERS: usize = 256;
 /// Member for the text before the linked string.
 const BEFORE: &str = "before";
@@ -95,7 +96,7 @@ impl Unit<'_> {
     }
 }
 
-/// The content as it is when the converted messages are read.
+/// The content as it will be read from the converted messages.
 fn with_origin(common: &[CommonMessage], format: Format) -> Vec<CommonMessage> {
     let mut common = common.to_vec();
     for common in &mut common {
@@ -265,7 +266,7 @@ fn marked_tree(message: &Arc<Message>) -> Option<Json<'static>> {
     Json::parse(message.raw().get()).ok().map(Json::into_owned)
 }
 
-/// The originals of a unit. What is not stored is written again, as this version or as earlier ones did it.
+/// The originals of a unit. What is not stored is written again, as this version or an earlier one wrote it.
 fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>], writing: Reading) -> Option<Vec<String>> {
     let stored = RawObject::parse(unit.first()?.raw().get()).ok()?;
     let mark = RawObject::parse(stored.get("compactd")?).ok()?;

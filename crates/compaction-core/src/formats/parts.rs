@@ -155,7 +155,7 @@ impl Content {
 }
 
 impl ToolResult {
-    /// Its parts, each written by `write`, or its text if it holds no images and files.
+    /// Its parts, each written by `write`, or its text if it has no images or files.
     pub(super) fn to_json(&self, write: impl Fn(&Part) -> Option<Json<'static>>) -> Json<'static> {
         match media_of(&self.parts).next() {
             Some(_) => Json::Array(self.parts.iter().filter_map(write).collect()),
@@ -216,7 +216,7 @@ impl Media {
         self.mime_type.as_deref().unwrap_or(unknown)
     }
 
-    /// A text that stands for it, for readers that cannot show it.
+    /// A text in place of it, for readers that cannot show it.
     pub(super) fn shown(&self) -> String {
         let name = self.name.as_ref().map(|name| format!(" \"{name}\"")).unwrap_or_default();
         let mime = self.mime_type.as_ref().map(|mime| format!(" ({mime})")).unwrap_or_default();
@@ -264,8 +264,8 @@ impl Media {
     }
 }
 
-/// The block of our own messages for the file at `url`: an image with its data if the address holds it, else a text
-/// that names the file.
+/// The block of our own messages for the file at `url`: an image with its data if the address contains it, otherwise a
+/// text that names the file.
 pub(crate) fn media_block(url: &str, mime_type: Option<&str>, name: Option<&str>) -> Json<'static> {
     let name = name.filter(|_| !url.starts_with("data:image/"));
     Media::at(url, mime_type, name).to_block(false)
@@ -434,8 +434,8 @@ pub(super) fn unmarked(message: &Message) -> Option<String> {
     Some(object.to_json())
 }
 
-/// A text part for a value that no other part can hold. Long strings without spaces, such as encrypted data, are
-/// replaced by their length.
+/// A text part for a value that fits no other part. Long strings without spaces, such as encrypted data, are replaced
+/// by their length.
 pub(super) fn as_text(name: &str, json: &Json<'_>) -> Part {
     text(format!("[{name}] {}", shortened(json).to_compact()))
 }
@@ -575,7 +575,7 @@ impl Calls {
         calls
     }
 
-    /// The calls of these results, as open calls. With them the results can be read again.
+    /// The calls of these results, as open calls, so that the results can be read again.
     pub(super) fn of_results<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut calls = Self::default();
         for message in messages {
@@ -644,7 +644,7 @@ pub(super) fn generated_id(name: &str, arguments: &Json<'_>, earlier: usize) -> 
     format!("{name}_{}", digest(&format!("{earlier}{}", arguments.to_compact())))
 }
 
-/// How messages are written: with which ids that must not change, because an original message contains them.
+/// How messages are written, and the ids that must not change because an original message contains them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
     ids: HashSet<String>,

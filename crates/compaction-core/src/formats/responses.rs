@@ -110,7 +110,7 @@ fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
             Ok(Item::OfAnswer(vec![Part::Call { id, name, arguments, signature: None }]))
         }
         "item_reference" => Ok(Item::OfAnswer(vec![text(format!("[item {}]", node.need_text("id")?))])),
-        // They hold until the next one, like instructions.
+        // They apply until the next one, like instructions.
         "configuration_update" | "additional_tools" => {
             let update = Content::Parts(vec![as_text(kind, &essential(node.json))]);
             Ok(Item::Whole(CommonMessage::System(update)))

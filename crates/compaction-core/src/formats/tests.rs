@@ -1,4 +1,4 @@
-//! Recorded conversations of every shape: what they become, that they come back, and that what is written breaks no
+//! Recorded conversations of every shape: they are read as expected and restored unchanged, and the output breaks no
 //! rule of its interface.
 
 use std::collections::HashSet;
@@ -56,7 +56,7 @@ fn texts(written: &Written) -> Vec<String> {
     written.messages.iter().map(|message| message.get().to_owned()).collect()
 }
 
-/// The conversation with all that is expected of it, as the file holds it.
+/// The conversation with all expected results, in the form of the file.
 fn described(format: Format, conversation: &Conversation) -> String {
     let ours = read_all(format, &conversation.messages);
     let mut out = format!("    {{\n      \"name\": {}", json::encode_string(&conversation.name));
@@ -114,7 +114,7 @@ fn recorded_conversations_come_back_as_they_were() {
     }
 }
 
-/// What a request holds beside and as messages: instructions at the start, and everything else as it came.
+/// Checks the instructions and messages of a request: instructions at the start, and everything else unchanged.
 #[track_caller]
 fn check_returned(format: Format, conversation: &Conversation, ours: &[Arc<Message>]) {
     let written = write(format, ours);

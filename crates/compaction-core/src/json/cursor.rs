@@ -3,11 +3,11 @@
 /// Maximum depth of nesting. Deeper texts are left to other readers.
 const MAX_DEPTH: u32 = 64;
 
-/// A position in a JSON text. Every method skips what it names, or returns `None` if that is missing or not plain: if
-/// it is broken, nested too deeply, or has escapes in the name of a member.
+/// A position in a JSON text. Every method skips the value that it names, or returns `None` if the value is missing or
+/// not plain: broken, nested too deeply, or with escapes in the name of a member.
 ///
-/// What is skipped is checked: a text that a cursor goes through to its end is one that all readers of JSON accept.
-/// Only bytes that are not UTF-8 are not noticed.
+/// Skipped text is checked: if a cursor reaches the end of a text, all readers of JSON accept the text. Only bytes that
+/// are not UTF-8 are not noticed.
 #[derive(Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],

@@ -98,7 +98,7 @@ pub struct ToolCall {
     pub name: String,
     /// Arguments in stored order; `None` if the stored block has none.
     pub arguments: Option<Json<'static>>,
-    /// What the call does, once that was found out.
+    /// What the call does, once it has been classified.
     pub(crate) action: Memo,
 }
 
@@ -109,7 +109,7 @@ impl ToolCall {
     }
 }
 
-/// A value that one other module derives from what it is kept with. Copies begin without it, and all are equal.
+/// A value that one other module derives from its owner. Copies begin without it, and all are equal.
 #[derive(Debug, Default)]
 pub(crate) struct Memo(OnceLock<Box<dyn Any + Send + Sync>>);
 

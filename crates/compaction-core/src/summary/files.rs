@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(document.files.modified_files, lists.modified_files);
         let read = &document.files.read_files;
         assert_eq!(read[..2], ["read/0007.rs", "read/0500.rs"]);
-        // Of those whose touch is not known, the last ones.
+        // Of those without a known touch, the last ones.
         assert_eq!(read[2..], lists.read_files[1000 - read.len() + 2..]);
         assert!(text.contains(&format!("\n(and {} more)\n</read-files>", 1000 - read.len())), "{text}");
     }

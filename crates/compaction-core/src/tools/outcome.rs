@@ -30,9 +30,9 @@ const BEGINS: [bool; 256] = {
 };
 /// Text directly before an exit code.
 const PHRASES: &[&str] = listed!([ENGLISH], "outcome: before codes");
-/// Words by which a result says that the command goes on, in lower case.
+/// Words with which a result says that the command still runs, in lower case.
 const RUNNING: &[&str] = listed!([ENGLISH], "outcome: running");
-/// Words by which the result of an edit says that a part was not applied, in lower case.
+/// Words with which the result of an edit says that a part was not applied, in lower case.
 const UNAPPLIED: &[&str] = listed!([ENGLISH], "outcome: unapplied");
 /// Parts of an edit that results count.
 const PARTS: &[&str] = listed!([ENGLISH], "outcome: parts");
@@ -55,7 +55,7 @@ pub(crate) fn printed_and_failed(output: &str, is_error: bool) -> (Cow<'_, str>,
     (printed(json.and_then(Result::ok), output), failed)
 }
 
-/// What a result says of a command that goes on behind it: the id under which its agent knows it, or an empty text if it
+/// What a result says about a command that still runs: the id that its agent gave it, or an empty text if the result
 /// names none. `None` if the command has ended.
 pub(crate) fn running(output: &str) -> Option<&str> {
     let head = prefix_utf16(output, UNITS).lines().take(LINES).take_while(|line| !is_output_mark(line));
@@ -69,7 +69,7 @@ pub(crate) fn running(output: &str) -> Option<&str> {
     })
 }
 
-/// What a command printed, behind the lines in which Codex tells how it ran.
+/// The output of a command, after the lines in which Codex says how it ran.
 fn behind_head(output: &str) -> &str {
     const MARK: &str = "\nOutput:\n";
     let start = prefix_utf16(output, UNITS).find(MARK);
@@ -253,7 +253,7 @@ fn is_error_text(output: &str) -> bool {
         || is_short && (begins(output, Failing::File) || is_error_object(output))
 }
 
-/// `{"error": "…"}`: an object that holds an error and nothing else.
+/// `{"error": "…"}`: an object that contains only an error.
 fn is_error_object(output: &str) -> bool {
     let json = output.starts_with('{').then(|| Json::parse(output).ok()).flatten();
     let members = json.as_ref().and_then(Json::as_object).unwrap_or_default();

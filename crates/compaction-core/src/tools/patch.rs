@@ -14,7 +14,7 @@ const HEADERS: [(&str, FileAccess); 4] = [
     ("*** Move to:", FileAccess::Write),
 ];
 
-/// Whether `text` holds a patch in the format of Codex.
+/// Whether `text` is a patch in the format of Codex.
 pub(super) fn is_marked(text: &str) -> bool {
     text.contains(BEGIN)
 }
@@ -105,7 +105,7 @@ pub fn removed_lines(text: &str) -> Vec<&str> {
     changes_in_text(text).into_iter().flatten().flat_map(|change| change.removed).collect()
 }
 
-/// Whether a text is a diff of which the lines that stay have no mark: at least half of its lines are taken out or added.
+/// Whether a text is a diff in which unchanged lines have no mark: at least half of its lines are removed or added.
 fn is_part_of_diff(text: &str) -> bool {
     let (mut all, mut added, mut marked) = (0, 0, 0);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -149,7 +149,7 @@ fn in_patch(text: &str) -> Vec<FileChange<'_>> {
             found.push(FileChange { path: Some(path), ..FileChange::default() });
         } else if let Some(file) = found.last_mut() {
             match line.split_at_checked(1) {
-                // Half a header is no line of a file.
+                // Half a header is not a line of a file.
                 Some(("+", added)) if !added.starts_with("++") => file.added.push(added.trim()),
                 Some(("-", removed)) if !removed.starts_with("--") => file.removed.push(removed.trim()),
                 _ => {}
@@ -164,7 +164,7 @@ fn in_blocks(text: &str) -> Vec<FileChange<'_>> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found: Vec<FileChange<'_>> = Vec::new();
     let mut path = None;
-    // Whether the lines are those that the block takes out, or adds.
+    // Whether the block is now removing or adding lines.
     let mut is_added = None;
     for (at, line) in lines.iter().enumerate() {
         if line.starts_with(SEARCH) {
@@ -218,7 +218,7 @@ const REPLACE: &str = ">>>>>>> REPLACE";
 static APPLIED_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(APPLIED));
 static UNMATCHED_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(UNMATCHED));
 static SEARCH_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(SEARCH));
-/// Number of lines above a block that may hold its path.
+/// Number of lines above a block that may contain its path.
 const PATH_LINES: usize = 3;
 
 /// The path that makes up a line, without Markdown around it.

@@ -21,7 +21,7 @@ pub(crate) fn is_refusal(text: &str) -> bool {
     has_one(REFUSAL_WORDS) && (has_one(REFUSALS) || has_one(INTERRUPTIONS))
 }
 
-/// Whether a refusal only interrupts the call: nobody judged what it was to do.
+/// Whether a refusal only interrupts the call, and says nothing about what it was to do.
 pub(crate) fn is_interruption(refusal: &str) -> bool {
     let start = start_of_refusal(refusal);
     let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| start.contains(phrase));

@@ -11,7 +11,7 @@ use super::{FileAccess, PlanStatus};
 /// Characters between a server's name and a tool's, apart from underscores.
 const SERVER_MARKS: [char; 3] = ['.', '/', ':'];
 
-/// Bytes of the longest version behind the name of a tool.
+/// Longest version after the name of a tool, in bytes.
 const LONGEST_VERSION: usize = 8;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("table.txt")));
