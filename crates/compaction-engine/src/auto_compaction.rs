@@ -32,7 +32,7 @@ use crate::{compactor, structural_operation};
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct AppendOutcome {
-    /// Usage of the window, where the model is known.
+    /// Usage of the window, if the model is known.
     pub usage: Option<WindowUsage>,
     /// The compaction that is due.
     pub compaction: Option<DueCompaction>,
@@ -49,7 +49,7 @@ impl From<DueCompaction> for AppendOutcome {
 /// Usage of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowUsage {
-    /// Tokens of the context, where known.
+    /// Tokens of the context, if known.
     pub tokens: Option<u64>,
     /// Tokens of the window.
     pub context_window: u64,
@@ -440,7 +440,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, scope: Scope) {
     if let Err(error) = change(Arc::clone(engine), Arc::clone(session), guard, check_in_turn).await {
         tracing::warn!(%error, session = session.id, "a check for a due compaction failed");
     }
-    // A compaction that was announced must end, even if the disk has refused what was shortened before it.
+    // A compaction that was announced must end, even if the disk refused to store the shortened results before it.
     let begun = begun_cell.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(begun) = begun {
         // Nobody awaits it; an event reports its end.
@@ -456,20 +456,20 @@ enum Clipped {
     Enough {
         /// Names the operation in events.
         operation_id: String,
-        /// What was shortened.
+        /// The results that were shortened.
         clipped: Vec<ClippedResult>,
     },
     /// The context still has to be compacted.
     Some {
-        /// What was shortened.
+        /// The results that were shortened.
         clipped: Vec<ClippedResult>,
         /// The context afterwards.
         projection: Arc<Projection>,
     },
 }
 
-/// Shortens the tool results at the end of the context that leave a compaction too little room. If that is enough,
-/// the failed attempt is hidden as well, and no summary is needed.
+/// Shortens the tool results at the end of the context that leave a compaction too little room. If that is enough, the
+/// failed attempt is hidden as well, and no summary is needed.
 fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Order) -> Result<Clipped, EngineError> {
     let Some(tail) = order.tail(projection, access.session().leaf_id()) else {
         return Ok(Clipped::Nothing);

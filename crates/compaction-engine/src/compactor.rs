@@ -159,7 +159,7 @@ fn question(
     }))
 }
 
-/// Whether the host itself caused a compaction to end.
+/// Whether the host itself ended a compaction.
 fn is_wanted(error: &EngineError) -> bool {
     use ErrorKind::{Cancelled, CancelledByHook, LeafMoved, SessionNotFound};
     matches!(error.kind(), Cancelled | CancelledByHook | LeafMoved | SessionNotFound)

@@ -46,7 +46,7 @@ pub trait Model: Send + Sync + Debug {
         true
     }
 
-    /// The failure of every request, as far as it is known without one: a key or a program is missing.
+    /// The failure of every request, if it is known in advance: a key or a program is missing.
     fn known_failure(&self) -> Option<ModelError> {
         None
     }
@@ -66,7 +66,7 @@ pub trait Model: Send + Sync + Debug {
         None
     }
 
-    /// The conversations that it can continue; `None` if it takes requests of one prompt only.
+    /// The conversations that it can continue; `None` if it only takes requests with one prompt.
     fn continues(&self) -> Option<Continues> {
         None
     }
@@ -285,8 +285,8 @@ fn read_table<T: DeserializeOwned>(text: &str) -> Vec<T> {
 const MILLION: f64 = 1_000_000.0;
 
 impl Price {
-    /// The price of a model. A gateway's prefix and a date may surround its name; another version or size is another
-    /// model.
+    /// The price of a model. Its name may have a gateway's prefix and a date around it; another version or size is a
+    /// different model.
     pub(crate) fn of(model: &str) -> Option<Self> {
         let model = model.to_ascii_lowercase();
         let is_row = |entry: &&PricedModel| {
@@ -322,7 +322,7 @@ impl Price {
     }
 }
 
-/// Whether only a date, `latest`, or the version of an interface follows a name.
+/// Whether a name is followed only by a date, `latest`, or the version of an interface.
 fn is_date(rest: &str) -> bool {
     let mut words = rest.split(['-', '@', ':']);
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -340,7 +340,7 @@ fn max_output_tokens(model: &str) -> Option<u64> {
     known.max_by_key(|entry| entry.name.len()).map(|entry| entry.max_output_tokens)
 }
 
-/// Whether `model` contains `name`, not within a word and not before the rest of a number.
+/// Whether `model` contains `name`, not inside a word and not before the rest of a number.
 fn holds(model: &str, name: &str) -> bool {
     model.match_indices(name).any(|(at, _)| {
         let (before, after) = (&model[..at], &model[at + name.len()..]);

@@ -1,7 +1,6 @@
 //! A navigation from the call to its entries (docs/summaries.md, "Branch summaries").
 //!
-//! The host gets a start event where a summary is written or the caller does not wait, and then exactly one end
-//! event.
+//! The host gets a start event if a summary is written or the caller does not wait, and then exactly one end event.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -148,9 +147,9 @@ impl Operation for NavigationOperation {
         Ok(Box::new(move |access| commit(access, &route, &members, label.as_deref())))
     }
 
-    /// The host gets an end event where it got a start event. A caller that does not wait gets both in any case,
-    /// because they are its reply. If somebody else cancels the operation, the outcome is a result; if the caller
-    /// cancels its request, it is an error.
+    /// The host gets an end event if it got a start event. A caller that does not wait always gets both, because they
+    /// are its reply. If somebody else cancels the operation, the outcome is a result; if the caller cancels its
+    /// request, it is an error.
     fn end(
         self,
         engine: &Engine,

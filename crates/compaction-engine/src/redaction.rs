@@ -1,10 +1,10 @@
 //! Removes secrets from what goes to a summarizer and from what comes back, because a summary lives longer and
 //! travels further than its conversation.
 //!
-//! Secrets are recognised by form: the formats that issuers document, values that are assigned to names like `password`
-//! (`rules.txt`), values that look drawn by chance where words speak of a key (`drawn`), and what stands below the word
-//! for a password in a table (`columns`). A hash or a UUID without a word for a key beside it is not found. Only summaries
-//! are changed; entries keep what they hold. Rules read a text without its JSON escapes, however often it was escaped.
+//! Secrets are recognised by their form: the formats that issuers document, values assigned to names like `password`
+//! (`rules.txt`), values that look random near words for a key (`drawn`), and cells below the word for a password in a
+//! table (`columns`). A hash or a UUID without a word for a key beside it is not found. Only summaries are changed;
+//! entries keep their text. Rules read a text without its JSON escapes, however often it was escaped.
 
 mod check;
 mod columns;
@@ -51,7 +51,7 @@ pub struct Redactor {
     spared_cores: usize,
 }
 
-/// The rules of a redactor, which tell secrets by their form.
+/// The rules of a redactor, which recognise secrets by their form.
 #[derive(Debug)]
 struct Forms {
     rules: Vec<Compiled>,
@@ -107,7 +107,7 @@ impl Redactor {
         Arc::clone(&SHARED)
     }
 
-    /// Builds what most conversations need, which is otherwise built where it is first needed.
+    /// Builds the tables that most conversations need. Otherwise each is built on first use.
     pub(crate) fn build_tables(&self) {
         self.forms.groups.iter().for_each(Group::build_if_common);
     }
@@ -142,7 +142,7 @@ impl Redactor {
         Self { forms: Arc::clone(&self.forms), values, spared_cores: self.spared_cores }
     }
 
-    /// The same redactor, which leaves a core to other work where there are several.
+    /// The same redactor, which leaves one core for other work if there are several.
     pub(crate) fn sparing_a_core(&self) -> Self {
         Self { spared_cores: 1, ..self.with(Values::Ignored) }
     }
@@ -233,8 +233,9 @@ impl Redactor {
         found
     }
 
-    /// Joins secrets that stand closer to each other than a mark is long, if the marks would take far more room than a
-    /// text of `length` bytes. Only a rule of the settings that matches single characters and a crafted text need that.
+    /// Joins secrets that are closer to each other than the length of a mark, if the marks would take far more room
+    /// than a text of `length` bytes. Only a rule of the settings that matches single characters, or a crafted text,
+    /// makes this necessary.
     fn bound_marks(&self, length: usize, found: &mut Vec<(usize, Range<usize>)>) {
         let mark = |rule: usize| MARK.len() + self.forms.rules[rule].name.len() + 1;
         let marks: usize = found.iter().map(|(rule, _)| mark(*rule)).sum();
@@ -272,7 +273,7 @@ impl Forms {
     /// The matches of the bundled rules in a text without escapes, and whether it may have a word for a password.
     fn find_at_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> (Vec<(usize, Range<usize>)>, bool) {
         let mut found = Vec::new();
-        // Those of the last groups are words for passwords, unless the settings disable them.
+        // The last groups have words for passwords, unless the settings disable them.
         let mut has_passwords =
             columns::may_name_beyond_keywords(text) || !self.groups.iter().rev().any(Group::names_passwords);
         // After a match, a rule is not tried again before the end of the match.
@@ -293,7 +294,7 @@ impl Forms {
                 return;
             }
             let found_before = found.len();
-            // Rules that were not tried here are tried behind their last match.
+            // Rules that were not tried here are tried after their last match.
             let mut is_valid_until = if group.is_unbounded() { 0 } else { usize::MAX };
             for start in group.starts(hit.start) {
                 let is_tried = |rule: usize| start >= done[rule];
@@ -315,7 +316,7 @@ impl Forms {
                     let mut has_grown = false;
                     let secret = self.rules[rule].find_at(text, start, hit.start, &mut has_grown);
                     if has_grown {
-                        // More than what is remembered of a place has decided.
+                        // More text than is remembered for a place has decided.
                         is_valid_until = 0;
                     }
                     if let Some(range) = secret {
@@ -446,9 +447,9 @@ impl<'t> Plain<'t> {
 struct Reading<'t> {
     text: &'t str,
     plain: Plain<'t>,
-    /// The end of what is read.
+    /// The end of the text that was read.
     done: usize,
-    /// The end of what was looked at.
+    /// The end of the text that was examined.
     looked: usize,
 }
 

@@ -167,7 +167,7 @@ impl OpenSession {
         Self { is_private: true, ..Self::new(Arc::new(MemoryStore), session).0 }
     }
 
-    /// A session in memory that holds these messages, the oldest first.
+    /// A session in memory with these messages, the oldest first.
     ///
     /// # Errors
     /// Those of the store.
@@ -194,7 +194,7 @@ impl OpenSession {
         threads::blocking_in(self.is_quick, move || open.view(stored.as_ref())?.project_leaf()).await
     }
 
-    /// Access for reading the session behind a guard.
+    /// Read access to the session of a guard.
     ///
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
@@ -401,7 +401,7 @@ pub struct SessionAccess<'a> {
 }
 
 impl<'a> SessionAccess<'a> {
-    /// Access to the session behind a guard.
+    /// Access to the session of a guard.
     ///
     /// # Errors
     /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
@@ -532,7 +532,7 @@ impl<'a> SessionAccess<'a> {
         }
     }
 
-    /// Notifies the host of what other programs changed.
+    /// Notifies the host of changes by other programs.
     pub fn announce_foreign(&self, foreign: Option<ForeignChange>) {
         let Some(foreign) = foreign else {
             return;
@@ -546,8 +546,8 @@ impl<'a> SessionAccess<'a> {
     }
 }
 
-/// Changes a session whose lock is held, on a worker thread. When this function returns, the disk has what must be
-/// durable. Other calls use the session while the disk works.
+/// Changes a session whose lock is held, on a worker thread. When this function returns, everything that must be
+/// durable is on the disk. Other calls use the session while the disk works.
 ///
 /// # Errors
 /// Those of `work`, of a session that was closed meanwhile, and of a failed sync, whose entries are removed again.
@@ -637,9 +637,10 @@ pub struct AgentModel {
 }
 
 impl AgentModel {
-    /// The model for messages beside `tokens` of instructions, which are in each of its requests. Its window is so small
-    /// that its threshold and the instructions come to the real threshold, or, where they are above that, what they leave
-    /// of the window. `None` where they leave nothing. An unknown window (0) stays unknown.
+    /// The model for messages beside `tokens` of instructions, which are in each of its requests. Its window is so
+    /// small that its threshold and the instructions add up to the real threshold. If the instructions are above that,
+    /// the window is what they leave of the real one; `None` if they leave nothing. An unknown window (0) stays
+    /// unknown.
     pub fn beside(self, tokens: u64, settings: &Settings) -> Option<Self> {
         if self.context_window == 0 {
             return Some(self);
@@ -680,7 +681,7 @@ pub struct AutoCompaction {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     model: Option<AgentModel>,
-    /// Input tokens that the provider accepts, where it has shown that they are fewer than the window.
+    /// Input tokens that the provider accepts, if it has shown that they are fewer than the window.
     room: Option<u64>,
     /// Whether a compaction may have become due while another operation ran.
     pub(crate) is_check_missed: bool,

@@ -202,7 +202,7 @@ impl Settings {
         usize::try_from(set.min(room)).unwrap_or(usize::MAX)
     }
 
-    /// Tool and argument names by which file operations are recognised (`compactd.fileTools: {read, write, edit,
+    /// Tool and argument names that identify file operations (`compactd.fileTools: {read, write, edit,
     /// pathArguments}`). Each member lists further names.
     pub fn file_tools(&self) -> FileTools {
         let mut tools = FileTools::default();
@@ -306,7 +306,7 @@ pub fn layer_of_call(given: Value) -> Value {
     let (mut layer, compaction): (Map<String, Value>, Map<String, Value>) =
         given.into_iter().partition(|(name, _)| is_top_member(name));
     let named = layer.entry("compaction").or_insert_with(|| json!({}));
-    // A value that is no object is rejected by the check.
+    // A value that is not an object is rejected by the check.
     if named.is_object() {
         merge(named, &Value::Object(compaction));
     }
@@ -705,7 +705,7 @@ mod tests {
                 for (member, value) in
                     members.split(' ').flat_map(|member| values().into_iter().map(move |value| (member, value)))
                 {
-                    // What a layer sets, the next one may unset. A text or a list may still be none that is known.
+                    // A layer may unset what an earlier one set. A text or a list may still have an unknown value.
                     if value.is_null() || taken.contains(&value) {
                         continue;
                     }
@@ -734,7 +734,7 @@ mod tests {
         };
         check(&settings, "m.1", (7, 8, None));
         check(&settings, "other", (16_384, 20_000, Some(60)));
-        // What a call gives itself counts more than what is set for the model.
+        // A value of the call takes precedence over one of the model.
         let given = |given: Value| settings.with_call(Some(&layer_of_call(given)));
         let of_call = given(json!({ "keepRecentTokens": 9, "thresholdPercent": 50 })).unwrap();
         check(&of_call, "m.1", (7, 9, Some(50)));

@@ -38,7 +38,7 @@ pub(crate) trait Operation: Sized + Send {
     /// Its kind.
     const KIND: OperationKind;
 
-    /// What is asked for.
+    /// The type of the request.
     type Request;
 
     /// Its result.
@@ -288,7 +288,7 @@ impl SummaryOperation {
         job_context: &JobContext,
     ) -> Result<Vec<SummaryText>, EngineError> {
         let mut summaries = Vec::new();
-        // Where both together may not take what they were given, each gets its share of that.
+        // If both together may not take their given tokens, each gets its share of them.
         let given: u64 = jobs.iter().map(|job| job.local_tokens).fold(0, u64::saturating_add);
         let most = jobs.first().map_or(0, SummaryJob::most_local_tokens);
         let share = |tokens: u64| (u128::from(tokens) * u128::from(most.min(given)) / u128::from(given.max(1))) as u64;

@@ -52,7 +52,7 @@ pub struct SummaryJob {
     pub previous_summary: Option<String>,
     /// The ledger that was stored with it.
     pub previous_ledger: Option<Arc<Ledger>>,
-    /// The tools by which file operations are recognised.
+    /// The tools that identify file operations.
     pub file_tools: FileTools,
     /// Whether items cite their entries, where the summarizer supports it.
     pub citations: bool,
@@ -95,10 +95,10 @@ impl SummaryJob {
         messages.saturating_add(self.previous_summary.as_deref().map_or(0, estimate_text))
     }
 
-    /// Most tokens of a summary that is written without a model: it must be clearly smaller than what it replaces. What
-    /// an earlier compaction kept does not lose half of its room again with each new one. The request of a turn still
-    /// has room, since it is what the work goes on with. A history before a turn tells the state that the turn leaves, so
-    /// the turn counts there too, and the summary of the turn is part of the result.
+    /// Maximum tokens of a summary that is written without a model: it must be clearly smaller than what it replaces.
+    /// What an earlier compaction kept does not lose half of its room with each new one. The request of a turn always
+    /// has room, because the work continues with it. A history before a turn states what the turn leaves, so the turn
+    /// also counts there, and the summary of the turn is part of the result.
     pub(crate) fn most_local_tokens(&self) -> u64 {
         let turn: u64 = self.turn.iter().map(|prepared| prepared.message.tokens()).sum();
         let whole = self.tokens() + turn;
@@ -153,7 +153,7 @@ pub struct SummaryText {
     pub attempts: u32,
     /// Number of secrets that were removed from requests and answers, by rule.
     pub redactions: Redactions,
-    /// The report of its requests; `None` where there is none.
+    /// The report of its request; `None` if it made none.
     pub request: Option<RequestReport>,
 }
 
@@ -198,7 +198,7 @@ pub trait Summarizer: Send + Sync + Debug {
         false
     }
 
-    /// The failure of every summary, as far as it is known without a request: a key or a program is missing.
+    /// The failure of every summary, if it is known in advance: a key or a program is missing.
     fn known_failure(&self) -> Option<EngineError> {
         None
     }

@@ -139,7 +139,7 @@ impl Order {
             };
         };
         let context_size = self.context_size(projection);
-        // Tokens that the provider counts beyond the estimate may be outside of the messages and then stay. After a
+        // Tokens that the provider counts beyond the estimate may be outside the messages and then stay. After a
         // refusal this is assumed, as long as the context can be made small enough at all.
         let possible: &[UnexplainedTokens] = match self.reason {
             CompactionReason::Overflow => &[UnexplainedTokens::OutsideMessages, UnexplainedTokens::InMessages],
@@ -199,8 +199,8 @@ impl Order {
         ContextSize { provider_tokens, ..context_size }
     }
 
-    /// The end of a context that stays however little is kept: the last answer with the results of its calls. `None`
-    /// where no threshold has to be reached.
+    /// The end of a context that always stays: the last answer with the results of its calls. `None` if no threshold
+    /// has to be reached.
     pub(crate) fn tail(&self, projection: &Projection, leaf: Option<&EntryId>) -> Option<KeptTail> {
         let threshold = self.target()?;
         let shown = projection.hiding(&self.hidden(projection));
@@ -333,8 +333,8 @@ impl ExpectedResult {
     }
 }
 
-/// Tokens reserved for the file lists and facts after a summary: what the largest summary leaves of the reserve. They
-/// get more where the summary leaves more.
+/// Tokens reserved for the file lists and facts after a summary: what the largest summary leaves of the reserve. A
+/// smaller summary leaves them more.
 fn additions(preparation: &Preparation, settings: &Settings) -> u64 {
     let reserve_tokens = preparation.settings.reserve_tokens;
     let files = preparation.file_operations.lists();
@@ -353,8 +353,8 @@ pub(super) struct FittedSettings {
 }
 
 impl FittedSettings {
-    /// The settings, fitted to the model of a session; `None` where no window is known. Values that the call itself
-    /// gave stay unchanged.
+    /// The settings, fitted to the model of a session; `None` if no window is known. Values of the call itself stay
+    /// unchanged.
     pub(super) fn of(settings: &Settings, model: Option<&AgentModel>) -> Option<Self> {
         let model = model.filter(|model| model.context_window > 0)?;
         let wanted = settings.compaction_for(&model.provider, &model.id);

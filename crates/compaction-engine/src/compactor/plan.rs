@@ -103,8 +103,8 @@ impl Plan {
         })
     }
 
-    /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread. It leaves a
-    /// core to other work if it `spares_core`.
+    /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread. With
+    /// `spares_core`, one core is left for other work.
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] once `cancel` is cancelled.
@@ -216,8 +216,8 @@ const LONG_CONTEXT: u64 = 20_000;
 /// Number of messages that are not worth a thread.
 const FEW_MESSAGES: usize = 32;
 
-/// Does `work`, which may search a whole file. The messages of a long context are read meanwhile and then, on two
-/// threads, because the preparation needs them next.
+/// Runs `work`, which may search a whole file. Meanwhile the messages of a long context are read, and then the rest on
+/// two threads, because the preparation needs them next.
 fn read_beside<T>(projection: &Projection, work: impl FnOnce() -> T) -> T {
     if tokens::context_tokens(projection).tokens < LONG_CONTEXT {
         return work();
@@ -370,7 +370,7 @@ impl ContextSize {
     }
 }
 
-/// `tokens * to / from`; `tokens` where either is zero.
+/// `tokens * to / from`; `tokens` if either is zero.
 fn scale(tokens: u64, to: u64, from: u64, rounds_up: bool) -> u64 {
     if to == from || from == 0 || to == 0 {
         return tokens;

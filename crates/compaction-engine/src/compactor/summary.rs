@@ -48,8 +48,8 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// The summary of a hook, or else the one that the caller gave with the call. Its text is stored as it was given;
-    /// the lists of files go into the details alone, where the next compaction finds them.
+    /// The summary of a hook, or else the caller's. Its text is stored unchanged; the lists of files go only into the
+    /// details, where the next compaction finds them.
     pub(super) fn as_given(
         by_hook: Option<&GivenSummary>,
         plan: &Plan,
@@ -184,7 +184,7 @@ fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account
     own.to_json()
 }
 
-/// Whether two preparations, of which one was made from the other, have the same ledgers.
+/// Whether two preparations have the same ledgers. One was made from the other.
 fn has_same_ledgers(one: &Preparation, other: &Preparation) -> bool {
     one.evicted().zip(other.evicted()).all(|(one, other)| Arc::ptr_eq(&one.message, &other.message))
         && one.previous_summary == other.previous_summary
@@ -198,14 +198,14 @@ fn end_of(kind: prompts::RequestKind, preparation: &Preparation) -> &EntryId {
     turn.map_or(&preparation.first_kept_entry_id, |prepared| &prepared.entry_id)
 }
 
-/// Whether a job covers everything before it, as the ledgers of the whole preparation do. The beginning of a turn
-/// does not, nor does a summary that was read without its ledger and facts.
+/// Whether a job covers everything before it, as the ledgers of the whole preparation do. The beginning of a turn does
+/// not, nor does an earlier summary that is parsed without its ledger.
 fn rests_on_all(job: &SummaryJob, preparation: &Preparation) -> bool {
     job.previous_ledger.is_some() || job.previous_summary == preparation.previous_summary
 }
 
 /// The summaries to write: of the history, if it has new messages, and of the first part of a split turn. Those that no
-/// model writes take `most` tokens together.
+/// model writes may take `most` tokens together.
 pub(super) fn jobs(
     preparation: &Preparation,
     custom_instructions: Option<&str>,
@@ -217,7 +217,7 @@ pub(super) fn jobs(
     let previous_ledger = preparation.previous_ledger().map(Arc::new);
     let has_history = !preparation.messages_to_summarize.is_empty();
     let has_prefix = !preparation.turn_prefix_messages.is_empty() && (!has_history || preparation.turn_says_anything());
-    // Without new messages in the history, the summary before stands there as it is.
+    // Without new messages, the previous summary is used again for the history.
     let repeated = preparation.previous_summary.as_deref().filter(|_| !has_history).map_or(0, estimate_text);
     let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
     let room = room.min(most.saturating_sub(repeated));
@@ -259,16 +259,16 @@ pub(super) fn jobs(
     jobs
 }
 
-/// Tokens of the text that joins the history and the context of a split turn.
+/// Tokens of the text between the history and the context of a split turn.
 const JOINT_TOKENS: u64 = 32;
-/// Least and most percent of the summary for the first part of a split turn, if a history comes before it.
+/// Minimum and maximum percentage of the summary for the first part of a split turn, if a history comes before it.
 const PREFIX_PERCENT: (u64, u64) = (25, 60);
-/// Percent of the summary in which a short history tells the state that a split turn leaves.
+/// Percentage of the summary in which a short history states what a split turn leaves.
 const STATE_PERCENT: u64 = 25;
 
-/// Tokens of `room` for the first part of a split turn: its share of what was said and done, results of tools
-/// aside, since a short result may matter more than a long one. What the earlier compactions replaced counts as
-/// messages of usual size. What a short history cannot use goes to the turn.
+/// Tokens of `room` for the first part of a split turn, by its share of words and calls. Results of tools do not count,
+/// because a short result may matter more than a long one. What earlier compactions replaced counts as messages of
+/// usual size. Room that a short history cannot use goes to the turn.
 fn prefix_room(preparation: &Preparation, room: u64, previous: Option<&Ledger>) -> u64 {
     let said = |prepared: &[PreparedMessage]| -> u64 {
         let messages = prepared.iter().map(|prepared| &prepared.message);
@@ -315,7 +315,7 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
     texts
 }
 
-/// A summary below this number of tokens is short. A tenth of what it replaces is enough, too.
+/// A summary below this number of tokens is short. A tenth of what it replaces also counts as short.
 const SHORT_SUMMARY: u64 = 1000;
 
 /// The account of a summary: what it retains of the removed part, and what it lacks.
@@ -336,7 +336,7 @@ fn stored(ledger: &Ledger, order: &Order) -> String {
     ledger.to_json(order.settings.ledger_bytes())
 }
 
-/// Does both at once, the first on a thread of its own. Where there is none, one after the other.
+/// Runs both at once, the first on its own thread. If no thread can be started, one after the other.
 fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
     std::thread::scope(|scope| {
         let beside = std::thread::Builder::new().spawn_scoped(scope, &first);
@@ -360,9 +360,9 @@ impl Account {
     /// Completes a summary and returns its account. Facts that `text` lacks are added as far as the settings allow,
     /// and file lists as far as they stay short. Where the window is known, both fit under its threshold.
     ///
-    /// The plan holds no secrets any more, and so neither do its facts; joined texts are redacted once more. A text
-    /// that was made from the ledger itself (`is_own`) lacks only what had no room, and gets no facts.
-    /// `serialised` is the stored form of the ledger, where it was made already.
+    /// The plan and its facts contain no secrets; joined texts are redacted once more. A text that was made from the
+    /// ledger itself (`is_own`) lacks only what had no room, and gets no facts. `serialised` is the stored form of the
+    /// ledger, if it exists already.
     pub(super) fn complete(
         plan: &RedactedPlan,
         (ledger, serialised): (Arc<Ledger>, Option<String>),

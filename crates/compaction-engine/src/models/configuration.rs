@@ -1,7 +1,7 @@
 //! The settings of models: one object in `compactd.summarizers.<name>` for each model.
 //!
-//! Settings never hold keys. They name the environment variable that holds a key, or the program that prints it.
-//! Unknown members are kept and ignored, as everywhere in the settings. Errors name a wrong member by its path.
+//! Settings never contain keys. They name the environment variable with the key, or the program that prints it. Unknown
+//! members are kept and ignored, as everywhere in the settings. Errors name a wrong member by its path.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ pub(crate) struct ProviderId(pub(crate) String);
 pub(crate) enum KeySource {
     /// No key is sent.
     None,
-    /// An environment variable holds it.
+    /// An environment variable contains it.
     Variable(String),
     /// A program prints it.
     Command(KeyCommand),
@@ -102,7 +102,7 @@ pub(crate) struct KeyCommand {
 /// The header of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyHeader {
-    /// `authorization`, after `Bearer `.
+    /// A header with only the key.
     Bearer,
     /// A header that holds only the key.
     Plain(&'static str),
@@ -433,7 +433,7 @@ impl BaseUrl {
     }
 }
 
-/// What is known of a provider. Settings take precedence.
+/// Facts about a provider. Settings take precedence.
 struct Provider {
     /// Its name in the settings.
     name: &'static str,

@@ -1,4 +1,4 @@
-//! Decides whether a conversation is continued for its summary, instead of a prompt that holds a transcript.
+//! Decides whether a conversation is continued for its summary, instead of sending a prompt with a transcript.
 //!
 //! A provider caches the last request of a conversation for a while. A request with the same beginning costs a tenth
 //! to a half of the price for that beginning; any other request costs all of it. A continued request is therefore
@@ -88,7 +88,7 @@ impl ContinuedRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Continues {
-    /// Those of the client, which holds them itself.
+    /// Those of the client, which has them itself.
     OfClient,
     /// Those of one model.
     OfModel {
@@ -476,7 +476,7 @@ mod tests {
         Continues::OfModel { provider, model, sets_thinking, interface: MESSAGES, cache }
     }
 
-    /// What speaks against it by itself, and where it is asked for.
+    /// Checks the obstacle to an automatic continuation, and to one that is asked for.
     #[track_caller]
     fn check(change: impl Fn(&mut Case), auto: Option<Reason>, asked_for: Option<Reason>) {
         for (choice, expected) in [(RequestChoice::Auto, auto), (RequestChoice::Continue, asked_for)] {
@@ -513,7 +513,7 @@ mod tests {
         check(|case| case.prefix.messages.clear(), Some(Reason::NotSeen), Some(Reason::NotSeen));
     }
 
-    /// A secret that the conversation holds goes to nobody but the model that has seen it.
+    /// A secret in the conversation goes only to the model that has seen it.
     #[test]
     fn no_other_model_gets_a_conversation_whatever_is_asked_for() {
         let other = Some(Reason::OtherModel);
@@ -545,7 +545,7 @@ mod tests {
             None,
             None,
         );
-        // Where every beginning is kept, thinking is no part of it.
+        // If every beginning is kept, thinking is not part of it.
         let other = |case: &mut Case| case.continues = Some(of_model(Some("anthropic"), Cache::EveryBeginning, true));
         check(other, None, None);
     }
@@ -562,13 +562,13 @@ mod tests {
     fn it_is_not_done_by_itself_where_it_costs_more() {
         check(|case| case.answer().input = None, Some(Reason::NoCache), None);
         check(|case| case.answer().input.as_mut().unwrap().cached = 0, Some(Reason::NoCache), None);
-        // A cache of prompt and tools alone.
+        // A cache with only prompt and tools.
         check(|case| case.answer().input.as_mut().unwrap().cached = 20_000, Some(Reason::NoCache), None);
         check(|case| case.has_missed = true, Some(Reason::CacheMissed), None);
         check(|case| case.transcript_tokens = Some(10_800), Some(Reason::CostsMore), None);
         check(|case| case.transcript_tokens = Some(10_801), None, None);
         check(|case| case.transcript_tokens = None, None, None);
-        // Of a model whose price is not known, half is taken for granted.
+        // For a model without a known price, half is assumed.
         let unknown = |case: &mut Case, transcript| {
             case.answer().model = "new-model".to_owned();
             case.continues = Some(Continues::OfClient);
@@ -582,7 +582,7 @@ mod tests {
     fn a_cache_is_cold_after_five_minutes() {
         let cold = Some(Reason::CacheExpired);
         let old = NOW - 271_000;
-        // What was marked at the cut counts, not the last request.
+        // The mark at the cut counts, not the last request.
         check(|case| case.prefix.sent_at = Some(old), cold, None);
         check(|case| case.prefix.sent_at = None, cold, None);
         check(|case| case.answer().time = Some(old), None, None);
@@ -614,7 +614,7 @@ mod tests {
         check(host(|case| case.answer().has_seen_all = false), Some(Reason::NotSeen), None);
         check(host(|case| case.prefix.answer = None), Some(Reason::NotSeen), None);
         check(host(|case| case.answer().input.as_mut().unwrap().cached = 0), Some(Reason::NoCache), None);
-        // The provider of these marks beginnings.
+        // The provider of these conversations marks beginnings.
         check(host(|case| case.prefix.sent_at = Some(NOW - 271_000)), Some(Reason::CacheExpired), None);
         check(
             host(|case| {

@@ -32,7 +32,7 @@ impl Secret {
         self.0.is_empty()
     }
 
-    /// A header value with the text after `prefix`; `None` if a header cannot hold it.
+    /// A header value with the text after `prefix`; `None` if a header cannot contain it.
     pub(crate) fn header(&self, prefix: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
         value.set_sensitive(true);
@@ -98,7 +98,7 @@ pub struct Environment {
     pub(super) printed_keys: PrintedKeys,
 }
 
-/// Words in the names of variables that hold secrets.
+/// Words in the names of variables that contain secrets.
 const SECRET_WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 /// Shorter values of such variables are switches and numbers.
 const MIN_SECRET_VALUE: usize = 8;
@@ -141,7 +141,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Most bytes of a key. Tokens that hold claims have some thousands.
+/// Maximum bytes of a key. Tokens with claims have some thousands.
 const MAX_KEY_BYTES: usize = 32 * 1024;
 
 /// The printed keys that are still valid, by the program that printed them.
@@ -161,7 +161,7 @@ pub(super) struct PrintedKey {
 }
 
 impl PrintedKeys {
-    /// The key of `command`: the one that it printed before, or else a new one.
+    /// The key of `command`: the last printed key if it is still valid, or else a new one.
     pub(super) async fn get(&self, command: &KeyCommand) -> Result<PrintedKey, Failure> {
         let is_good = |printed: Instant| command.lifetime.is_none_or(|lifetime| printed.elapsed() < lifetime);
         let remembered = self.lock().get(&name(command)).filter(|(_, printed)| is_good(*printed)).cloned();
@@ -191,7 +191,7 @@ fn name(command: &KeyCommand) -> Command {
     (program.clone(), arguments.clone())
 }
 
-/// The failure of every run of the program, as far as it is known without one.
+/// The failure of every run of the program, if it is known in advance.
 pub(super) fn known_failure(command: &KeyCommand) -> Option<Failure> {
     command::start_failure(&command.command).map(|error| no_key(&command.command.program, &error))
 }

@@ -33,8 +33,8 @@ use command::CommandModel;
 use failure::ReadError;
 use http_model::HttpModel;
 
-/// The model with this name in the merged settings. It opens and starts nothing before it is asked. `printed_keys`
-/// holds the keys that programs print.
+/// The model with this name in the merged settings. It opens and starts nothing before its first request.
+/// `printed_keys` has the keys that programs printed.
 ///
 /// A missing key fails the request, not this function, so that a chain of summarizers can continue.
 ///

@@ -14,10 +14,10 @@ pub(super) enum Check {
     None,
     /// The match is the block of a private key.
     PrivateKey,
-    /// The match is no part of a longer word, as occurs by chance in encoded data, and is no made-up token of a
+    /// The match is not part of a longer word, as occurs by chance in encoded data, and is not an invented token of a
     /// document.
     Issued,
-    /// The digits are the PIN of a person or a card, by what stands before the label and by how it is written.
+    /// The digits are the PIN of a person or a card, judging by the words before the label and by the spelling.
     Pin,
     /// The value is no placeholder.
     NoPlaceholder,
@@ -100,8 +100,8 @@ pub(super) const TABLES: [Table; 1] = [table!("words.txt")];
 const PLACEHOLDERS: &[&str] = listed!(TABLES, "placeholders");
 /// Words that are no secret, even with digits and symbols around them.
 const WORDS: &[&str] = listed!(TABLES, "words");
-/// Words that stand behind a name that says password and are none: what it is, what it shall be, what it is called in
-/// other languages, types, and words of programs.
+/// Words after a name for a password that are not passwords: what it is, what it must be, its name in other languages,
+/// types, and words of programs.
 const NO_PASSWORDS: &[&str] = listed!(TABLES, "no passwords");
 /// Parts of such words.
 const NO_PASSWORD_PARTS: &[&str] = listed!(TABLES, "no password parts");
@@ -137,7 +137,7 @@ impl Check {
         if self == Self::Issued { TOKEN_REACH } else { VALUE_REACH }
     }
 
-    /// Whether a match at `keyword` may pass, as far as what stands before its value tells.
+    /// Whether a match at `keyword` may pass, judging by the text before its value.
     pub(super) fn may_pass(self, text: &str, keyword: usize) -> bool {
         let found = Found { text, keyword, secret: keyword..keyword };
         match self {
@@ -209,7 +209,7 @@ impl Check {
             }
             Self::WordPassword => names_password(found) && is_word_password(found, secret, after),
             Self::ConfiguredPassword => {
-                // `{SSHA}` and such tell how the password is hashed.
+                // `{SSHA}` and the like say how the password is hashed.
                 let is_hashed = secret.starts_with('{') && secret.find('}').is_some_and(|end| end + 8 < secret.len());
                 (is_hashed || is_value() && !is_code(secret, after))
                     && !is_no_password(secret)
@@ -255,9 +255,9 @@ impl Check {
             }
             Self::CommandSecret => is_random() && ends_command(found, after),
             Self::Arguments => {
-                // Behind the name of a server or of a user, a password is expected.
+                // After the name of a server or of a user, a password is expected.
                 let before = &found.text[found.keyword..found.secret.start];
-                // Two texts may also be the names of what is connected.
+                // Two texts may also be the names of the two connected things.
                 let commas = before.matches(',').count() + secret.matches(',').count();
                 let names_two = before.get(..7).is_some_and(|name| name.eq_ignore_ascii_case("connect"))
                     && commas < 2
@@ -303,8 +303,8 @@ impl Check {
     }
 }
 
-/// Whether a label tells the PIN of a person or a card. Pins of hardware and of versions are also written with a colon.
-/// They have less than four digits, no owner, and small letters.
+/// Whether a label means the PIN of a person or a card. Pins of hardware and of versions are also written with a colon,
+/// but have less than four digits, no owner, and small letters.
 fn is_pin(found: &Found<'_>) -> bool {
     let label = &found.text[found.keyword..found.secret.start];
     let before = line_before(found.text, found.keyword);
@@ -326,7 +326,7 @@ fn is_pin(found: &Found<'_>) -> bool {
     PIN_OWNERS.contains(&owner.as_str()) || is_owned || !is_name && (in_capitals || is_text)
 }
 
-/// The text before a place on its line, as far as it is looked at.
+/// The text before a place on its line, as far as it is examined.
 fn line_before(text: &str, at: usize) -> &str {
     // A long line is searched again for each match, so only its end is.
     let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_LINE_PREFIX))..at];
@@ -432,7 +432,7 @@ pub(super) fn drawn_key(value: &str) -> Option<Drawn> {
     is_dense.then_some(Drawn::Letters)
 }
 
-/// Whether a word is one of those of which sentences are made.
+/// Whether a word is an ordinary word of sentences.
 pub(super) fn is_sentence_word(word: &str) -> bool {
     SENTENCE_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
@@ -522,13 +522,13 @@ fn is_word_and_number(secret: &str) -> bool {
     })
 }
 
-/// Whether one of the words of a value says what a password is or shall be.
+/// Whether one of the words of a value says what a password is or must be.
 fn has_no_password(secret: &str) -> bool {
     let mut words = secret.split(|character: char| !character.is_ascii_alphabetic()).filter(|word| !word.is_empty());
     words.any(|word| NO_PASSWORDS.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
-/// Number of digits that stand for a letter within a word, as people write passwords: `p4ssw0rd`.
+/// Number of digits in place of letters within a word, as people write passwords: `p4ssw0rd`.
 fn replacing_digits(secret: &str) -> usize {
     let replaces = |part: &&[u8]| {
         part[0].is_ascii_alphabetic()
@@ -538,7 +538,7 @@ fn replacing_digits(secret: &str) -> usize {
     secret.as_bytes().windows(3).filter(replaces).count()
 }
 
-/// Whether a text of several words is a password: it has a digit or a sign, and is no sentence and no label.
+/// Whether a text of several words is a password: it has a digit or a sign, and is neither a sentence nor a label.
 fn is_phrase(secret: &str) -> bool {
     let is_mixed = |word: &str| {
         let has = |is_one: fn(u8) -> bool| count(word, is_one) > 0;
@@ -615,7 +615,7 @@ fn names_phrase(found: &Found<'_>, secret: &str) -> bool {
     }
 }
 
-/// Whether a value stands in quotes, and not as an argument after a password.
+/// Whether a value is in quotes, and not an argument after a password.
 fn is_quoted(found: &Found<'_>, after: &str) -> bool {
     let quote = |text: Option<char>| text.filter(|quote| matches!(quote, '"' | '\'' | '`'));
     let opening = quote(found.text[..found.secret.start].chars().next_back());
@@ -624,7 +624,7 @@ fn is_quoted(found: &Found<'_>, after: &str) -> bool {
         && !found.text[found.keyword..found.secret.start].contains(',')
 }
 
-/// Whether a value stands right behind a verb or a colon and is written like a password, with letters of both cases.
+/// Whether a value directly follows a verb or a colon and is written like a password, with letters of both cases.
 fn is_expected(found: &Found<'_>, secret: &str) -> bool {
     let before = found.text[found.keyword..found.secret.start].trim_end_matches([' ', '\t', '"', '\'', '`', '*']);
     let last = before.rsplit([' ', '\t']).next().unwrap_or_default();
@@ -638,7 +638,7 @@ fn is_expected(found: &Found<'_>, secret: &str) -> bool {
         && !words.any(is_no_password)
 }
 
-/// Whether the name of a user stands before the name of the password, with the word for it.
+/// Whether the name of a user, with the word for it, comes before the name of the password.
 fn follows_user(found: &Found<'_>) -> bool {
     let start = found.text.floor_char_boundary(found.keyword.saturating_sub(MAX_NAME));
     let before = found.text[start..found.keyword].rsplit('\n').next().unwrap_or_default();
@@ -648,7 +648,7 @@ fn follows_user(found: &Found<'_>) -> bool {
     last.iter().any(|word| USERS.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
-/// Whether the cell of a table below the word for a password holds one.
+/// Whether a table cell below the word for a password contains one.
 pub(super) fn is_password_cell(cell: &str) -> bool {
     (4..=MAX_PASSWORD).contains(&cell.len())
         && !cell.contains([' ', '"', '\''])
@@ -686,7 +686,7 @@ fn is_generated(secret: &str) -> bool {
 }
 
 /// Whether a word is an assigned password: a text in quotes, an element, a parameter of a URL, or the value of a line
-/// of a configuration. In sentences, types and programs the words behind such a name are no passwords.
+/// of a configuration. In sentences, types and programs, the words after such a name are not passwords.
 fn is_word_password(found: &Found<'_>, secret: &str, after: &str) -> bool {
     let name = name_before(found);
     let owner = name.trim_end_matches(['_', '-', '.']);
@@ -756,8 +756,8 @@ fn is_config_line(found: &Found<'_>, secret: &str, after: &str) -> bool {
     }
 }
 
-/// Whether nothing but a decoration stands before the name on its line: the name of a file, the number of the line, the
-/// sign of a diff, `export`.
+/// Whether only decoration comes before the name on its line: the name of a file, the number of the line, the sign of a
+/// diff, `export`.
 fn begins_line(found: &Found<'_>) -> bool {
     let name = found.keyword - name_before(found).len();
     let start = found.text.ceil_char_boundary(name.saturating_sub(MAX_LINE_PREFIX));
@@ -784,7 +784,7 @@ fn ends_value(after: &str, secret: &str) -> bool {
         && (rest.is_empty() || rest.starts_with(['\n', '\r', '"', '\'', '`', '|', '&', '<', '#', '}']))
 }
 
-/// Whether a word says what a password is or shall be, or is the name of a type or a variable.
+/// Whether a word says what a password is or must be, or is the name of a type or a variable.
 fn is_no_password(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     NO_PASSWORDS.contains(&&*word) || NO_PASSWORD_PARTS.iter().any(|part| word.contains(part))

@@ -1,4 +1,4 @@
-//! Passwords in tables: what stands below the word for a password in rows of cells.
+//! Passwords in tables: the cells below the word for a password.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::check;
 
-/// The rule of these passwords, which is that of values behind names.
+/// The rule of these passwords, which is also that of values after names.
 pub(super) const RULE: &str = "password";
 
 /// Maximum bytes of the head of a table, and of the name of one of its columns.
@@ -58,8 +58,9 @@ pub(super) fn passwords(text: &str) -> Vec<Range<usize>> {
 /// A column of a table.
 struct Column {
     separator: char,
-    /// Number of separators on each line, and of those before the cell.
+    /// Number of separators on each line.
     separators: usize,
+    /// Number of separators before the cell.
     before: usize,
 }
 
@@ -78,7 +79,7 @@ impl Column {
             return None;
         }
         let separator = ['|', '\t', ';', ','].into_iter().find(|separator| head.contains(*separator))?;
-        // A sentence has spaces behind its commas. A statement or an argument ends with its separator.
+        // A sentence has spaces after its commas. A statement or an argument ends with its separator.
         let is_prose = matches!(separator, ',' | ';')
             && (head.contains(&format!("{separator} ")) || head.trim_end().ends_with(separator));
         let is_head = head.split(separator).all(is_name) && !is_prose;

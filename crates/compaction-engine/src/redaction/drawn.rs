@@ -1,9 +1,9 @@
-//! Keys that are drawn by chance and have no form that a rule knows: `ACME_TOKEN=…`, `Acme("…")`, `my acme key is …`.
+//! Random keys without a form that a rule knows: `ACME_TOKEN=…`, `Acme("…")`, `my acme key is …`.
 //!
-//! Such keys are much rarer than words for them. Here each long word that looks drawn is found first, and then what
-//! stands around it: the name that it is assigned to, the call, the sentence, the head of its column, the prefix of an
-//! issuer. The more these say of a key, the less its form has to. Names of services tell of keys that look like hashes and
-//! have no word for a key beside them: `deepgram = …`.
+//! Such keys are much rarer than words for them. So each long word that looks random is found first, and then its
+//! surroundings are examined: the name that it is assigned to, the call, the sentence, the head of its column, the
+//! prefix of an issuer. The more these suggest a key, the less its form has to. Names of services reveal keys that look
+//! like hashes and have no word for a key beside them: `deepgram = …`.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use compaction_core::phrases::listed;
 
 use super::check::{self, Drawn, TABLES, VERBS};
 
-/// The rule of these keys, which is that of values behind names.
+/// The rule of these keys, which is also that of values after names.
 pub(super) const RULE: &str = "secret";
 
 /// Names of services that issue such keys. The lists that names are looked up in are in order.
@@ -21,13 +21,13 @@ const COMMON_SERVICES: &[&str] = listed!(TABLES, "common words as services");
 /// Words for keys, and those in other scripts.
 const KEYS: &[&str] = listed!(TABLES, "service keys");
 const OTHER_KEYS: &[&str] = listed!(TABLES, "keys in other scripts");
-/// Parts of prefixes that tell the kind of a key, besides words for keys.
+/// Parts of prefixes that show the kind of a key, besides words for keys.
 const KINDS: &[&str] = listed!(TABLES, "kinds of keys");
-/// Ends of the names of calls that make a client of a service or tell it the key.
+/// Endings of the names of calls that create a client of a service or pass it the key.
 const CALLS: &[&str] = listed!(TABLES, "service calls");
 /// Words for values that are no keys.
 const OPEN_VALUES: &[&str] = listed!(TABLES, "open values");
-/// Names of blocks of which each value is secret.
+/// Names of blocks in which every value is secret.
 const SECRET_BLOCKS: &[&str] = listed!(TABLES, "secret blocks");
 /// The beginnings of encoded files.
 const FILES: &[&str] = listed!(TABLES, "encoded files");
@@ -35,21 +35,23 @@ const FILES: &[&str] = listed!(TABLES, "encoded files");
 /// Minimum and maximum bytes of a key.
 const MIN_KEY: usize = 20;
 const MAX_KEY: usize = 128;
-/// Bytes before a key in which it is named, bytes behind it in which a sentence speaks of it, and bytes before it in which
-/// the head of its table stands.
+/// Bytes before a key in which its name must be.
 const BEFORE: usize = 128;
+/// Bytes after a key in which a sentence may mention it.
 const AFTER: usize = 96;
+/// Bytes before a key in which the head of its table must be.
 const TABLE: usize = 2048;
 /// Bytes of a name.
 const NAME: usize = 48;
 /// Bytes of a word that are compared with the lists. None of these has a longer one.
 const LONGEST: usize = 24;
-/// Words of a sentence that may stand between the name of a service and its key.
+/// Number of words of a sentence that may come between the name of a service and its key.
 const SAID_WORDS: usize = 6;
-/// Words on the line of a value that may speak of a key, and those right before the value, which tell what it is.
+/// Number of words on the line of a value that may mention a key.
 const SPOKEN_WORDS: usize = 8;
+/// Number of words right before the value, which say what it is.
 const CLOSE_WORDS: usize = 4;
-/// Minimum bytes of a key behind the prefix of an issuer.
+/// Minimum bytes of a key after the prefix of an issuer.
 const ISSUED: usize = 30;
 /// Bytes before the last part of a value that may belong to it.
 const BEGINNING: usize = 24;
@@ -114,7 +116,7 @@ fn key_at(text: &str, part: Range<usize>) -> Option<Range<usize>> {
     if goes_on || !is_value || is_id(&text[..start]) {
         return None;
     }
-    // Few long words stand behind such names, and what stands there tells that sooner than the word does.
+    // Few long words follow such names, and the name is a better sign than the word.
     let form = check::drawn_key(value)?;
     let whole = start..part.end;
     let least = named_before(&text[..start]);
@@ -164,7 +166,7 @@ fn may_be_drawn(word: &str) -> bool {
     digits >= 2 || pairs >= 2 && capitals * 4 <= word.len() * 3
 }
 
-/// Where the value begins whose last part is `key`: `acme.` and such may stand before it.
+/// Where the value begins whose last part is `key`. It may include a prefix such as `acme.`.
 fn beginning(text: &str, key: &Range<usize>) -> usize {
     let before = &text.as_bytes()[key.start.saturating_sub(BEGINNING)..key.start];
     if !before.ends_with(b".") && !before.ends_with(b"+") {
@@ -190,13 +192,13 @@ fn is_unnamed(text: &str, key: &Range<usize>, value: &str, form: Drawn) -> bool 
     is_told && !is_content(value)
 }
 
-/// The forms that are keys among these words on their line, if the words speak of a key and of nothing that is none.
+/// The weakest form that is a key here, if the words on the line mention a key and nothing else.
 fn speaks_of_key(line: &str, rest: &str) -> Option<Drawn> {
     let near = line.trim_end_matches(QUOTES).rsplit("\":").next().unwrap_or_default();
     let near = near.rsplit([';', '{', '[']).next().unwrap_or_default();
     let near = near.rsplit("> ").next().unwrap_or_default();
     let near = near.rsplit(". ").next().unwrap_or_default();
-    // What the name says that a value is assigned to is known already.
+    // The name that the value is assigned to is examined elsewhere.
     let near = match assigned(near.trim_end()) {
         Some(name) => name.trim_end().rsplit_once(' ').map_or("", |(before, _)| before),
         None => near,
@@ -282,13 +284,13 @@ fn is_literal(line: &str) -> bool {
     open.len() < line.len() && open.trim_ascii_end().ends_with('=') && !open.contains('<') && !is_assigned_to_open(line)
 }
 
-/// Whether what is assigned at the end of a line is no key.
+/// Whether the name assigned at the end of a line is known not to be a key.
 fn is_assigned_to_open(line: &str) -> bool {
     let open = line.trim_end_matches(QUOTES).trim_end();
     assigned(open).is_some_and(|name| Named::read(&name[name.len() - name_length(name)..]).is_open)
 }
 
-/// Whether the head of the column of a table in which a value stands names a key.
+/// Whether a value is in a table column whose head names a key.
 fn is_in_column(text: &str, key: &Range<usize>) -> bool {
     let before = &text[text.ceil_char_boundary(key.start.saturating_sub(TABLE))..key.start];
     let mut lines = before.rsplit('\n');
@@ -302,8 +304,8 @@ fn is_in_column(text: &str, key: &Range<usize>) -> bool {
     named.is_key && !named.is_open && name.trim_ascii().split(' ').count() <= 2
 }
 
-/// The forms, from the returned one on, that are keys behind a text. The text names what it is the key of: it is assigned
-/// to, called, or spoken of. The more its name says of a key, the less its form has to.
+/// The weakest form that is a key after a text that names it: the value is assigned to a name, passed to a call, or
+/// mentioned in a sentence. The more the name suggests a key, the less its form has to.
 fn named_before(before: &str) -> Option<Drawn> {
     let before = &before[before.ceil_char_boundary(before.len().saturating_sub(BEFORE))..];
     let line = before.rsplit('\n').find(|line| !line.trim_ascii().is_empty())?;
@@ -339,7 +341,7 @@ fn named_before(before: &str) -> Option<Drawn> {
             None if own.is_key && Named::read(name).service.is_some() => Some(Drawn::Short),
             None if own.is_key && own.words == 1 && is_block_of_key(before, line) => Some(Drawn::Short),
             None if own.is_key && own.words == 1 && is_named_object(name, block(before, line)) => Some(Drawn::Hex),
-            // By such an attribute programs tell the rows of a list.
+            // Programs use such an attribute to distinguish the rows of a list.
             None if is_attribute && own.words == 1 => None,
             None if own.is_key && is_parameter => Some(Drawn::Short),
             None if own.is_key && own.words == 1 || name.ends_with(')') => own.is_key.then_some(Drawn::Letters),
@@ -365,8 +367,8 @@ fn value_of<'t>(before: &'t str, own: &str) -> Option<&'t str> {
     introduction.trim_end_matches(QUOTES).ends_with("name").then_some(name)
 }
 
-/// Whether `line`, which is a part of `before`, belongs to a block that has the name of a service or of a key, or stands
-/// below a comment with one: `plivo:` above `  token: `.
+/// Whether `line`, which is a part of `before`, belongs to a block with the name of a service or of a key, or follows a
+/// comment with one: `plivo:` above `  token: `.
 fn is_block_of_key(before: &str, line: &str) -> bool {
     let above = before[..offset_in(before, line)].trim_ascii_end().rsplit('\n').next().unwrap_or_default();
     let comment = above.trim_ascii_start().starts_with(['#', ';', '/']).then_some(above);
@@ -374,8 +376,7 @@ fn is_block_of_key(before: &str, line: &str) -> bool {
     names.any(|named| named.service.is_some() || named.is_key)
 }
 
-/// Whether a name is the first in an object or belongs to a block that has a name of its own, which names no value that
-/// is no key.
+/// Whether a name is the first in an object, or belongs to a block with a name that does not rule out a key.
 fn is_named_object(name: &str, block: Option<&str>) -> bool {
     let own = name[..name.len() - name_length(name)].strip_suffix('{').map(str::trim_ascii_end);
     let owner = own.and_then(|own| own.strip_suffix([':', '=', '(']));
@@ -406,8 +407,8 @@ fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// What stands before the operator at the end of `text`, if there is one. A comma is one behind a name in quotes or in a
-/// table.
+/// The text before the operator at the end of `text`, if there is one. A comma is an operator after a name in quotes or
+/// in a table.
 fn assigned(text: &str) -> Option<&str> {
     let name = text.trim_end_matches([':', '=', '>', '|', '?', '.', '+', ' ', '\t']);
     let operator = &text[name.len()..];
@@ -418,7 +419,7 @@ fn assigned(text: &str) -> Option<&str> {
         let own = &word[word.len() - name_length(word)..];
         return (is_whole && !own.contains(' ') && check::drawn_key(own).is_none()).then_some(word);
     }
-    // A path or the end of a sentence is none.
+    // A path or the end of a sentence is not a name.
     let is_operator = operator.contains(['=', ':']) || operator == ">";
     is_operator.then_some(name)
 }
@@ -464,7 +465,7 @@ fn name_length(text: &str) -> usize {
     text.bytes().rev().take(NAME).take_while(is_name).count()
 }
 
-/// Whether the text ends within the arguments of a call that makes a client of a service or tells it the key:
+/// Whether the text ends within the arguments of a call that creates a client of a service or passes it the key:
 /// `Plivo(`, `Twitter(auth=OAuth(`.
 fn is_call(text: &str) -> Option<Drawn> {
     let (name, _) = text.rsplit_once('(').filter(|(_, arguments)| !arguments.contains(')'))?;
@@ -492,7 +493,7 @@ fn names_client(statement: &str) -> bool {
     target.len() < statement.len() && CALLS.iter().any(|call| target.to_ascii_lowercase().ends_with(call))
 }
 
-/// Whether a sentence names a service and its key right before what follows: `my heroku key is`, `snyk auth`.
+/// Whether a sentence names a service and its key right before the value: `my heroku key is`, `snyk auth`.
 fn is_said(text: &str) -> bool {
     let own = text.rsplit("\":").next().unwrap_or_default();
     let sentence = own.rsplit([';', '(', '{', '[', '<', '=']).next().unwrap_or_default();
@@ -520,7 +521,7 @@ fn is_said(text: &str) -> bool {
     }
 }
 
-/// Whether the last word of a sentence, a word for a key, is behind the name of what it is the key of.
+/// Whether the last word of a sentence, a word for a key, follows the name of the key's service.
 fn is_owned(sentence: &str) -> bool {
     let owner = sentence.split_ascii_whitespace().rev().nth(1);
     owner.is_some_and(|owner| {
@@ -528,13 +529,13 @@ fn is_owned(sentence: &str) -> bool {
     })
 }
 
-/// What the words of a name tell.
+/// What the words of a name mean.
 #[derive(Debug, Clone, Copy, Default)]
 struct Named {
     /// Whether they name a service, and whether its name is a word of other meanings too.
     service: Option<bool>,
     is_key: bool,
-    /// Whether they name a value that is no key.
+    /// Whether they name a value that is not a key.
     is_open: bool,
     words: usize,
 }

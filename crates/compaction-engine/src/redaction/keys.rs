@@ -26,7 +26,7 @@ const MAX_PREFIX: usize = 200;
 /// Maximum lines of encoded data without a first and last line that are taken for a key. A key of 16,384 bits has more;
 /// encoded files nearly always do.
 const MAX_UNMARKED: usize = 80;
-/// Bytes around encoded data that may tell that it is no key.
+/// Bytes around encoded data that may show that it is not a key.
 const CONTEXT: usize = 400;
 /// Lengths of full lines: of PEM, of OpenSSH, and of MIME and PGP.
 const WIDTHS: [usize; 3] = [64, 70, 76];
@@ -35,7 +35,7 @@ const KEY_BEGINNINGS: [&str; 5] =
     ["b3BlbnNzaC1rZXktdjE", "MHcCAQEE", "MIGHAgEAMBMGByqGSM49", "MC4CAQAwBQYDK2VwBCIE", "MIGkAgEBBDA"];
 /// What follows the length at the beginning of an encoded RSA key, by itself and in PKCS #8.
 const RSA_BEGINNINGS: [&str; 2] = ["IBAAKC", "IBADANBgkqhkiG9w0BAQ"];
-/// Words near encoded data that is no private key.
+/// Words near encoded data that is not a private key.
 const OTHER_DATA: [&str; 8] =
     ["certificate", "public", "signature", "message-----", "transfer-encoding", "data:", "image", "attachment"];
 /// How encoded files begin: images, archives, documents, certificates, public keys.
@@ -102,7 +102,7 @@ pub(super) fn block(text: &str, keyword: usize) -> Option<Range<usize>> {
     }
 }
 
-/// The first of the dashes before the word at `at` that are not the sign of a diff or behind a line number.
+/// The first of the dashes before the word at `at` that are neither the sign of a diff nor after a line number.
 fn first_dash(text: &str, at: usize) -> usize {
     let before = text[..at].trim_end_matches(' ');
     let usual = if before.len() == at { 5 } else { 4 };
@@ -126,8 +126,8 @@ fn encoded_key(text: &str, keyword: usize) -> Option<Range<usize>> {
     (body.start == start && body.is_key(2 * MIN_BLOCK)).then_some(body.start..body.end)
 }
 
-/// The keys in `text` of which neither the first nor the last line nor the beginning is there: lines of one length that
-/// look encrypted or drawn by chance, and a shorter one.
+/// The keys in `text` without their first and last lines and their beginning: lines of one length that look encrypted
+/// or random, and a shorter one.
 pub(super) fn unmarked(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut done, mut line_start) = (Vec::new(), 0, 0);
     for line_end in memchr_iter(b'\n', text.as_bytes()) {
@@ -146,7 +146,7 @@ pub(super) fn unmarked(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The data of a line of which a full line of encoded data is the last part.
+/// The data of a line that ends with a full line of encoded data.
 fn full_line(text: &str, line: Range<usize>) -> Option<Range<usize>> {
     let bytes = &text.as_bytes()[line.clone()];
     let is_sign = |byte: &u8| matches!(byte, b'\r' | b' ' | b'\t' | b'"' | b'\'' | b',' | b';' | b'+' | b'\\');
@@ -178,11 +178,11 @@ struct Lines {
     end: usize,
     /// Number of full lines.
     full: usize,
-    /// The data without what stands before and after it on the lines.
+    /// The data without the text before and after it on the lines.
     data: Vec<u8>,
     /// Whether a shorter line is the last one.
     is_ended: bool,
-    /// The end of what stands between the data and the next text.
+    /// The end of the text between the data and the next text.
     next: usize,
 }
 
@@ -197,7 +197,7 @@ impl Lines {
         loop {
             let at = prefix.data_after(text, lines.end);
             lines.next = at;
-            // In source text, the line break of the data stands before that of the line.
+            // In source text, the line break of the data comes before that of the line.
             let is_next_line = matches!(memchr_iter(b'\n', &text.as_bytes()[lines.end..at]).count(), 1 | 2);
             let run = text.as_bytes()[at..].iter().take(width + 1).take_while(|byte| is_encoded_byte(**byte)).count();
             let ends_line =
@@ -237,7 +237,7 @@ fn contains_ignoring_case(text: &str, word: &str) -> bool {
     text.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether the encoded bytes are spread like those of a key: not text, not zeros.
+/// Whether the encoded bytes are distributed like those of a key: not text, not zeros.
 fn is_random(data: &[u8]) -> bool {
     let bytes = decoded(data);
     let high = bytes.iter().filter(|byte| **byte >= 0x80).count();
@@ -247,7 +247,7 @@ fn is_random(data: &[u8]) -> bool {
     is_mixed && high * 3 >= bytes.len() && high * 3 <= 2 * bytes.len() && different * 5 >= bytes.len().min(256) * 2
 }
 
-/// The bytes of base64, up to a sign that is none of it.
+/// The bytes of base64, up to the first other sign.
 pub(super) fn decoded(data: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3);
     let (mut bits, mut count) = (0u32, 0);
@@ -270,8 +270,8 @@ pub(super) fn decoded(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What stands before the data on each line of a block: the sign of a comment or of a diff, the name of a file, the
-/// number of the line.
+/// The text before the data on each line of a block: the sign of a comment or of a diff, the name of a file, the number
+/// of the line.
 #[derive(Debug, Clone, Copy, Default)]
 struct Prefix<'t> {
     text: &'t str,
@@ -284,7 +284,7 @@ impl<'t> Prefix<'t> {
         Self { text, is_blame: !text.is_empty() && blame_length(text) == text.len() }
     }
 
-    /// What stands before `at` on its line; nothing if that is too long.
+    /// The text before `at` on its line; empty if it is too long.
     fn before(text: &'t str, at: usize) -> Self {
         let reach = text.ceil_char_boundary(at.saturating_sub(MAX_PREFIX));
         match memrchr(b'\n', &text.as_bytes()[reach..at]) {
@@ -328,7 +328,7 @@ impl<'t> Prefix<'t> {
     fn data_in_line(&self, text: &str, line: Range<usize>) -> usize {
         let prefix = if self.text.is_empty() { 0 } else { self.length_in(&text[line.clone()]) };
         let data = line.start + prefix;
-        // A removed line in a diff of which the last line stayed.
+        // A removed line in a diff whose last line stayed.
         let is_removed = matches!(text.as_bytes()[data..line.end], [b'-', next, ..] if is_encoded_byte(next));
         skip_decoration(&text[..line.end], data + usize::from(is_removed))
     }
@@ -348,7 +348,7 @@ impl<'t> Prefix<'t> {
                 let length = memchr(b'\n', line.as_bytes()).unwrap_or(line.len());
                 at += self.length_in(&line[..length]);
             }
-            // A removed line in a diff of which the first line stayed.
+            // A removed line in a diff whose first line stayed.
             if let [b'-', next, ..] = text.as_bytes()[at..]
                 && is_encoded_byte(next)
             {
@@ -363,7 +363,7 @@ fn blame_length(line: &str) -> usize {
     let hash = line.trim_start_matches('^');
     let is_hash = hash.bytes().take_while(u8::is_ascii_hexdigit).count() >= 7;
     let head = &line.as_bytes()[..line.len().min(MAX_PREFIX)];
-    // The name of an author may hold brackets, and the data holds none.
+    // The name of an author may contain brackets; the data contains none.
     let end = memrchr_iter(b')', head).find(|end| is_hash && *end > 0 && head[*end - 1].is_ascii_digit());
     end.map_or(0, |end| end + 1 + usize::from(head.get(end + 1) == Some(&b' ')))
 }

@@ -1,10 +1,10 @@
 //! Redaction rules: their form, those that the settings disable or add (`compactd.redaction`), and the search for them.
 //!
-//! An automaton for hundreds of keywords takes longer to build than a conversation takes to be searched. Here one table
-//! tells for nearly every position that no keyword begins there. A keyword such as `token` is common in conversations,
-//! nearly always without a secret. One automaton then tells for all rules of the keyword that none matches. It reads the
-//! text in a simple form, because the first conversation of a process waits for it to be built. The pattern of a rule is
-//! compiled by itself only where the automaton matches: it decides, and its groups are then needed.
+//! Building an automaton for hundreds of keywords takes longer than searching a conversation. Instead, one table rules
+//! out nearly every position as the beginning of a keyword. A keyword such as `token` is common in conversations,
+//! nearly always without a secret. For each keyword, one automaton rules out matches of all its rules. It reads a
+//! simplified text, because the first conversation of a process waits until it is built. The pattern of a single rule
+//! is compiled only if the automaton matches: it decides, and its groups are then needed.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -27,7 +27,7 @@ use crate::error::EngineError;
 /// Maximum bytes of a compiled pattern of the settings.
 const PATTERN_BYTES: usize = 1 << 20;
 const MAX_EXTRA_RULES: usize = 64;
-/// Rules of earlier versions, and those that do their work now.
+/// Rules of earlier versions, and the rules that replaced them.
 const RENAMED: &[(&str, &str)] = &[("elevenlabs-key", "secret-key")];
 
 /// The settings of redaction (`compactd.redaction: {enabled, rules: {disable, extra}}`).
@@ -183,7 +183,7 @@ fn read_table(table: &'static str) -> Vec<Rule> {
 
 /// A pattern with `parts` in place of their names.
 fn with_parts(pattern: &'static str, parts: &[(&str, String)]) -> Cow<'static, str> {
-    // They are defined behind the rules that need none of them.
+    // They are defined after the rules that need none of them.
     if parts.is_empty() {
         return Cow::Borrowed(pattern);
     }
@@ -280,7 +280,7 @@ impl Group {
         self.first().check == Check::NamedPassword
     }
 
-    /// Whether its matches depend on more than what stands near the keyword.
+    /// Whether its matches depend on more than the text near the keyword.
     pub(super) fn is_unbounded(&self) -> bool {
         self.first().check == Check::PrivateKey
     }
@@ -336,7 +336,7 @@ impl Group {
     }
 }
 
-/// What stands for each character beyond ASCII in a folded text.
+/// Replaces each non-ASCII character in a folded text.
 const WIDE: u8 = 0xff;
 
 /// Writes `text` with small letters and with one byte for each character.
@@ -349,7 +349,7 @@ fn fold<'f>(text: &str, folded: &'f mut Vec<u8>) -> &'f [u8] {
         for at in 0..folded.len() {
             let byte = folded[at];
             folded[length] = if byte.is_ascii() { byte } else { WIDE };
-            // The first byte of a character stands for it.
+            // Only the first byte of a character counts.
             length += usize::from(byte & 0xc0 != 0x80);
         }
         folded.truncate(length);
@@ -357,9 +357,9 @@ fn fold<'f>(text: &str, folded: &'f mut Vec<u8>) -> &'f [u8] {
     folded
 }
 
-/// The pattern for folded texts. It matches wherever `pattern` matches the text itself, and in few other places: it does
-/// not tell cases apart, nor characters beyond ASCII, and it has no ends of words. An automaton for it takes a fraction
-/// of the time to build, since its letters are no classes and its classes no sequences of bytes.
+/// The pattern for folded texts. It matches wherever `pattern` matches the text itself, and in few other places: it
+/// ignores case, treats all non-ASCII characters alike, and has no word boundaries. An automaton for it takes a
+/// fraction of the time to build, because its letters are not classes and its classes are not sequences of bytes.
 fn folded_pattern(pattern: String) -> String {
     let mut folded = String::with_capacity(pattern.len());
     let mut rest = pattern.chars();
@@ -384,7 +384,7 @@ const FAILURES: usize = 4;
 /// The last places at which the rules of a group matched nothing. A text that repeats itself is looked at once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Failures {
-    /// What decides about a place, and up to where the same text decides the same.
+    /// The text that decides about a place, and the position up to which the same text decides the same.
     places: [Option<(Range<usize>, usize)>; FAILURES],
     next: usize,
 }
@@ -394,7 +394,7 @@ impl Failures {
     pub(super) fn contain(&self, text: &str, keyword: usize) -> bool {
         let Some(around) = seen_around(text, keyword) else { return false };
         let bytes = text.as_bytes();
-        // Most texts differ right behind the keyword.
+        // Most texts differ right after the keyword.
         let probe = keyword..keyword + 16;
         self.places.iter().flatten().any(|(place, is_valid_until)| {
             let start = place.start + SEEN_BEFORE;
@@ -411,7 +411,7 @@ impl Failures {
     }
 }
 
-/// What decides about the keyword; `None` near the ends of the text.
+/// The range of text that decides about the keyword; `None` near the ends of the text.
 fn seen_around(text: &str, keyword: usize) -> Option<Range<usize>> {
     let end = keyword + Check::LONGEST_REACH + 4;
     (end <= text.len()).then_some(keyword.checked_sub(SEEN_BEFORE)?..end)
@@ -448,7 +448,7 @@ fn begins_within_word(text: &str, start: usize) -> bool {
         .is_none_or(|before| before.ends_with(|character: char| character.is_alphanumeric() || character == '_'))
 }
 
-/// What the search with one automaton needs and keeps.
+/// The memory of a search with one automaton.
 #[derive(Debug)]
 pub(super) struct SearchState {
     cache: Cache,
@@ -463,8 +463,8 @@ impl SearchState {
     }
 }
 
-/// The states of searches between texts. Each text takes those of all groups, so that threads do not wait for each
-/// other at every keyword.
+/// The states of searches between texts. Each text takes those of all groups, so threads do not wait for each other at
+/// every keyword.
 #[derive(Debug, Default)]
 pub(super) struct SearchStates {
     idle: Mutex<Vec<Vec<Option<SearchState>>>>,
@@ -559,7 +559,7 @@ impl Word {
     }
 }
 
-/// The first bytes of a text. Zeros stand for those that it does not have.
+/// The first bytes of a text, filled with zeros if it is shorter.
 fn first_bytes(text: &[u8]) -> u64 {
     let bytes = text.first_chunk().copied().unwrap_or_else(|| {
         let mut bytes = [0; BLOCK];
@@ -606,7 +606,7 @@ impl Keywords {
         }
     }
 
-    /// Visits all keywords in `text`, also those that overlap, in the order of their ends, longer ones first.
+    /// Visits all keywords in `text`, including overlapping ones, in the order of their ends, longer ones first.
     pub(super) fn find(&self, text: &str, mut visit: impl FnMut(Hit)) {
         let bytes = text.as_bytes();
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -622,7 +622,7 @@ impl Keywords {
                 self.look(group, bytes, number * BLOCK + at, &mut found, &mut visit);
             }
         }
-        // Behind the text, zeros stand for the bytes that a short word at its end does not have.
+        // After the text, zeros replace the bytes that a short word at its end lacks.
         for (at, byte) in rest.iter().chain(&[0; PROBED - 1]).enumerate() {
             place = next_place(place, byte);
             let group = self.places[place as usize % PLACES];
@@ -665,7 +665,7 @@ fn next_place(place: u64, byte: &u8) -> u64 {
     place << BITS | u64::from(*byte) & ((1 << BITS) - 1)
 }
 
-/// The places of the bytes of a block, one behind the other.
+/// The places of the bytes of a block, one after the other.
 fn packed(block: [u8; BLOCK]) -> u64 {
     let bytes = u64::from_be_bytes(block);
     let pairs = bytes & 0x001f_001f_001f_001f | bytes >> 3 & 0x03e0_03e0_03e0_03e0;
@@ -745,7 +745,7 @@ mod tests {
     const WORDS: [&str; 12] =
         ["pw", "pwd", "password", "word", "токен", "sk-", "sk-ant-", "TOKEN", "ken", "://", "key", "pwd"];
 
-    /// What the usual automaton finds, in its order.
+    /// The matches of the usual automaton, in its order.
     fn expected(text: &str) -> Vec<(usize, usize)> {
         let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS).unwrap();
         automaton.find_overlapping_iter(text).map(|hit| (hit.pattern().as_usize(), hit.start())).collect()

@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// A sample.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
-    /// What kind of text it is.
+    /// The kind of text.
     pub(crate) form: String,
     /// The text.
     pub(crate) text: String,
@@ -55,8 +55,8 @@ pub(crate) fn later_harmless() -> Vec<Sample> {
     read(include_str!("samples/later_harmless.jsonl"))
 }
 
-/// Secrets of real and of invented services and of people, in seven places: command lines, configurations, JSON, what
-/// goes over the network, programs, sentences and what programs print. They were written before the rules for them.
+/// Secrets of real and invented services and of people, in seven places: command lines, configurations, JSON, network
+/// traffic, programs, sentences and output of programs. They were written before the rules for them.
 pub(crate) fn unseen_secrets() -> Vec<Sample> {
     read(include_str!("samples/unseen_secrets.jsonl"))
 }
@@ -88,12 +88,12 @@ fn sample(line: Line, number: u64) -> Sample {
 }
 
 impl Sample {
-    /// Parts of the secrets that `text` still holds, `escapes` times escaped as JSON.
+    /// Parts of the secrets that `text` still contains, `escapes` times escaped as JSON.
     pub(crate) fn left_in(&self, text: &str, escapes: usize) -> Vec<String> {
         self.left(escapes, |window| text.contains(window))
     }
 
-    /// The same where `is_left` knows whether a text holds a piece.
+    /// The same if `is_left` says whether a text contains a piece.
     pub(crate) fn left(&self, escapes: usize, is_left: impl Fn(&str) -> bool) -> Vec<String> {
         let secrets = self.secrets.iter().map(|secret| escaped(secret, escapes));
         secrets.filter_map(|secret| windows(&secret).find(|window| is_left(window)).map(str::to_owned)).collect()
@@ -109,7 +109,7 @@ fn windows(secret: &str) -> impl Iterator<Item = &str> {
     ranges.filter(move |_| length >= shortest).map(|(start, end)| &secret[start..end])
 }
 
-/// `text` as it stands in JSON, in JSON that is a text in JSON, and so on.
+/// `text` as it appears in JSON, in JSON inside a JSON text, and so on.
 pub(crate) fn escaped(text: &str, times: usize) -> String {
     (0..times).fold(text.to_owned(), |text, _| {
         let quoted = serde_json::to_string(&text).expect("the samples are well made");

@@ -639,7 +639,7 @@ fn encoded_keys_are_redacted_without_their_lines() {
     }
 }
 
-/// A secret, named and quoted in many ways, and what stays.
+/// A secret, named and quoted in many ways, and the text that stays.
 #[test]
 fn quotes_of_all_kinds_hold_secrets() {
     let value = "kX93hhQw2vTz";
@@ -719,7 +719,7 @@ fn an_apostrophe_in_a_password_ends_nothing() {
     }
 }
 
-/// The places of a text that decide alike are looked at once, but no secret hides behind another place.
+/// Places with the same surroundings are examined only once, but no secret is hidden by another place.
 #[test]
 fn a_secret_behind_the_beginning_of_a_placeholder_is_found() {
     let (before, long) = ("The settings of the first server. ".repeat(40), word(1100));
@@ -728,12 +728,12 @@ fn a_secret_behind_the_beginning_of_a_placeholder_is_found() {
     assert!(redacted.contains("token=\"[redacted:") && redacted.ends_with("\" after"), "{redacted}");
 }
 
-/// Each line of `text` behind `before`.
+/// Each line of `text` after `before`.
 fn lined(before: &str, text: &str) -> String {
     text.lines().map(|line| format!("{before}{line}\n")).collect()
 }
 
-/// Places where secrets stand, and how often their text is escaped there.
+/// Places that contain secrets, and how often their text is escaped there.
 fn places(text: &str) -> Vec<(&'static str, usize, String)> {
     let quoted = text.replace('&', "&amp;").replace('"', "&quot;");
     vec![

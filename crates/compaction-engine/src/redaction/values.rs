@@ -1,8 +1,8 @@
 //! Finds the secrets of an operation by value.
 //!
-//! A rule knows a secret by its form or by what stands before it. The same secret often stands elsewhere without
+//! A rule recognises a secret by its form or by the text before it. The same secret often appears elsewhere without
 //! either: a password of a command line in a sentence, in the output of a tool, in a later message. So the values that
-//! rules found in the texts of an operation are sought in all of them.
+//! rules found in the texts of an operation are searched for in all of them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::MARK;
 
-/// Maximum number of values that are sought. Longer ones are left out first, because they mostly have a form by which
-/// rules find them everywhere.
+/// Maximum number of values that are searched for. Longer ones are left out first, because they mostly have a form by
+/// which rules find them everywhere.
 const MAX_VALUES: usize = 1024;
 /// Maximum bytes of all values together.
 const MAX_TOTAL: usize = 1 << 16;
@@ -27,7 +27,7 @@ const MIN_DIFFERENT: usize = 5;
 pub(super) const MAX_BYTES: usize = 1024;
 /// Minimum characters of a line of a key that is sought by itself.
 const MIN_KEY_LINE: usize = 40;
-/// Number of times that JSON may stand within JSON.
+/// Maximum depth of JSON inside JSON.
 const MAX_DEPTH: usize = 3;
 /// Bytes after which a search looks again whether it is cancelled.
 const LOOK_BYTES: usize = 1 << 20;
@@ -44,8 +44,7 @@ pub(super) enum Values {
     Sought(Sought),
 }
 
-/// The values that rules found, the shortest first. Which ones it holds does not depend on the order in which they
-/// were found.
+/// The values that rules found, the shortest first. Its content does not depend on the order in which they were found.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
     /// The rule of each value. The key begins with the length.
@@ -63,7 +62,7 @@ impl Values {
         }
     }
 
-    /// The same values, to be sought; `None` if there are none.
+    /// The same values, to be searched for; `None` if there are none.
     pub(super) fn sought(&self) -> Option<Self> {
         let Self::Remembered(remembered) = self else { return None };
         let remembered = remembered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +108,7 @@ pub(super) struct Sought {
 }
 
 impl Sought {
-    /// `None` where there is nothing to seek.
+    /// `None` if there is nothing to search for.
     fn new(remembered: &Remembered) -> Option<Self> {
         let (mut patterns, mut rules) = (Vec::new(), Vec::new());
         for ((_, value), rule) in &remembered.rules {
@@ -128,7 +127,7 @@ impl Sought {
         Some(Self { automaton, rules })
     }
 
-    /// Whether `text` holds a value, as far as it was read when `cancel` was cancelled.
+    /// Whether `text` contains a value, as far as it was read when `cancel` was cancelled.
     pub(super) fn is_in(&self, text: &str, cancel: Option<&CancellationToken>) -> bool {
         let mut is_in = false;
         self.each(text, cancel, |_| {
@@ -177,7 +176,8 @@ fn trimmed(secret: &str) -> &str {
     secret.trim_matches(is_outer)
 }
 
-/// Whether a secret is sought by its value. What could be a word, a name or a number in another text is not.
+/// Whether a secret is searched for by its value. A value that could be a word, a name or a number in another text is
+/// not.
 fn is_value(value: &str) -> bool {
     if value.len() > MAX_BYTES {
         return false;
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::redaction::{Redactions, Redactor};
 
-    /// A password that no file of this repository holds as one word.
+    /// A password that no file of this repository contains as one word.
     fn password() -> String {
         format!("S3cr3t{}", "t9Qx")
     }
@@ -310,7 +310,7 @@ mod tests {
             assert!(!message.contains(&password) && message.contains("[redacted:"), "{message}");
         }
         assert!(counts.values().sum::<u32>() >= 10, "{counts:?}");
-        // What the operation makes later is searched as well.
+        // Texts that the operation makes later are searched as well.
         assert_eq!(redactor.redact(&said).counts.values().sum::<u32>(), 2);
         let mut stream = crate::redaction::RedactedStream::new(Some(redactor));
         let mut sent = String::new();
@@ -407,7 +407,7 @@ mod tests {
             assert!(is_value(value), "{value}");
         }
         assert!(!is_value(&format!("a\"{}", password())) && !is_value(&"x1y2Z".repeat(300)));
-        // A user whose password is a name goes on being named.
+        // A user whose name is also the password is still named.
         let texts = [user("DB_PASSWORD=postgres12"), user("connect as postgres12 to host db01")];
         let (redacted, _, counts) = operation(&texts);
         assert!(counts.len() == 1 && redacted[1].contains("as postgres12 to"), "{counts:?} {redacted:?}");

@@ -20,7 +20,7 @@ use session_store::read_regular_file;
 use super::{Settings, may_project_set, merge};
 use crate::error::EngineError;
 
-/// What some editors write before a text in UTF-8.
+/// The bytes that some editors write before a UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Maximum bytes of a settings file.
@@ -354,7 +354,7 @@ mod tests {
         place.check(3, 5, 0);
     }
 
-    /// An agent directory and a project whose file holds `own`.
+    /// An agent directory and a project whose file contains `own`.
     fn project(own: &Value) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join(".pi")).unwrap();

@@ -249,7 +249,7 @@ impl Run<'_> {
         })
     }
 
-    /// What removes secrets from texts that will be cut.
+    /// The redactor for texts that will be cut.
     fn redact(&self) -> Option<Arc<dyn Redact>> {
         self.texts.clone().map(|texts| texts as Arc<dyn Redact>)
     }
@@ -315,8 +315,8 @@ impl Run<'_> {
         }
     }
 
-    /// Maximum output tokens of a second request: the model's limit where it is known, otherwise twice the first
-    /// limit, as far as the window has room. Models reject a request for more than they can write.
+    /// Maximum output tokens of a second request: the model's limit if it is known, otherwise twice the first limit if
+    /// the window has room. Models reject a request for more than they can write.
     async fn larger_answer(&self, part: &Part, request: &Arc<SummaryRequest>) -> Result<u64, Failure> {
         let ModelLimits { context_window, max_output_tokens } = self.summarizer.limits();
         let most = max_output_tokens.unwrap_or_else(|| request.max_tokens.saturating_mul(2));
@@ -502,13 +502,13 @@ fn checked(answer: &Answer, attempts: u32) -> Result<String, Failure> {
 /// Members of a usage that add up to the input.
 const INPUTS: [&str; 3] = ["input", "cacheRead", "cacheWrite"];
 
-/// Tokens of the input that the server read, where the answer tells.
+/// Tokens of the input that the server read, if the answer says so.
 fn input_tokens(answer: &Answer) -> Option<u64> {
     let usage = answer.usage.as_ref()?;
     Some(INPUTS.iter().filter_map(|member| usage.get(member).and_then(Value::as_u64)).sum())
 }
 
-/// Whether `read` tokens are few enough to be a part of any request, and enough to tell.
+/// Whether `read` tokens are few enough to be a part of any request, and enough to prove it.
 fn may_be_part(read: u64) -> bool {
     is_part(read, u64::MAX)
 }

@@ -50,7 +50,7 @@ pub(super) struct Draft {
     is_touched: bool,
     /// Indexes of the parts that are comments on the way to the answer.
     pub(super) comments: Vec<u64>,
-    /// Its usage, as far as it is known.
+    /// Its usage, if known so far.
     pub(super) usage: Usage,
 }
 
@@ -113,7 +113,7 @@ impl Draft {
         matches!(self.stop, Some(StopReason::Stop | StopReason::Length))
     }
 
-    /// Ends the text: bytes that were held back as the beginning of a tag are text.
+    /// Ends the text: held bytes that could have begun a tag are text.
     pub(super) fn close(&mut self) {
         self.text.push_str(&self.thoughts.rest());
     }
@@ -191,7 +191,7 @@ pub(super) struct Events {
     source: Source,
     /// Events that arrived with the last one.
     waiting: VecDeque<Event>,
-    /// One part of a body may hold many events.
+    /// One part of a body may contain many events.
     turn: Turn,
 }
 
@@ -338,7 +338,7 @@ impl Events {
         Self { source, waiting: VecDeque::new(), turn: Turn::begin() }
     }
 
-    /// The server-sent events of a body. `first` holds the bytes that were read already.
+    /// The server-sent events of a body. `first` has the bytes that were already read.
     fn sse(first: Vec<u8>, exchange: Exchange) -> Self {
         let is_at_end = Arc::new(AtomicBool::new(false));
         let mut block = Block::default();

@@ -63,7 +63,7 @@ impl CommandModel {
 
     fn answer(finished: Finished) -> Result<Answer, (FailureKind, String)> {
         let Finished { ended, output, errors } = finished;
-        // Some programs write errors to the place of the summary. Other output is no error.
+        // Some programs write errors instead of the summary. Output of a successful program is not an error.
         let is_silent = errors.is_empty() && ended != Ended::Status(0);
         let reported = is_silent.then(|| end_of(&output)).filter(|text| kind_of(text).is_some());
         let errors = reported.unwrap_or(errors);
@@ -162,8 +162,8 @@ const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 const MAX_ERROR_BYTES: usize = 4096;
 /// Maximum characters of standard error in an error.
 const MAX_ERROR_CHARACTERS: usize = 600;
-/// How long the pipes may stay open after the program has ended and its group was killed. Only a process that left
-/// the group still holds them.
+/// How long the pipes may stay open after the program has ended and its group was killed. Only a process that left the
+/// group can still have them open.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// The result of a program.
@@ -233,7 +233,7 @@ fn not_started(error: &std::io::Error) -> String {
 /// Where the system looks for programs if there is no `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// The error of a start of the program, if the program is missing or cannot be executed. Nothing is started.
+/// The error of starting the program, if it is missing or cannot be executed. Nothing is started.
 pub(in crate::models) fn start_failure(configuration: &CommandConfiguration) -> Option<String> {
     use rustix::fs::{Access, access};
     use rustix::io::Errno;

@@ -57,7 +57,7 @@ impl Failure {
         Self { kind, text, retry_after: retry_after(headers).or(report.retry_after) }
     }
 
-    /// The failure of an error within a stream, or of an answer of 200 that holds only an error.
+    /// The failure of an error within a stream, or of an answer with status 200 that contains only an error.
     fn from_report(provider: Option<&ProviderId>, report: &Report) -> Self {
         let mut kind = kind_of(provider, report.status, report);
         // An error of the request would come before the answer, or with a status or a type.
@@ -245,7 +245,7 @@ impl Report {
         let message = message_of(error).or_else(|| message_of(value));
         let words = ["type", "code", "status"].into_iter().filter_map(|key| error[key].as_str());
         let mut words: Vec<String> = words.filter(|word| *word != "error").map(short).collect();
-        // MiniMax has numbers of its own.
+        // MiniMax has its own numbers.
         words.extend(value["base_resp"]["status_code"].as_i64().map(|code| format!("base_resp {code}")));
         let codes = [&error["code"], &error["status"], &error["status_code"], &value["code"]]
             .into_iter()

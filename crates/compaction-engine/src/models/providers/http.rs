@@ -166,7 +166,7 @@ impl Exchange {
                 text.extend_from_slice(&chunk);
             }
         };
-        // After a timeout, `text` holds the part that arrived.
+        // After a timeout, `text` has the part that arrived.
         let _ = timeout(limit_of_time, reading).await;
         text.truncate(limit);
         text
@@ -182,7 +182,7 @@ impl Exchange {
 }
 
 /// Maximum bytes of one read, and of the head of an answer. A task reads a fixed number of times before the runtime
-/// stops it, so larger reads would hold the loop for longer.
+/// stops it, so larger reads would block the loop for longer.
 const MAX_READ_BYTES: usize = 32 * 1024;
 /// How long an answer is read before other tasks run. Parts that have already arrived are never waited for.
 const TURN: Duration = Duration::from_millis(5);

@@ -45,7 +45,7 @@ pub(super) struct HttpModel {
     key_command: Option<(KeyCommand, PrintedKeys)>,
     /// The problem with the key. It is reported when the model is asked, so that a chain can continue.
     key_problem: Option<String>,
-    /// The environment variable that holds no key, although the server may need none.
+    /// The environment variable that is missing its key, although the server may need none.
     missing_key: Option<String>,
     /// Secrets of the headers.
     secrets: Vec<Secret>,
@@ -399,7 +399,7 @@ fn common_headers(interface: &dyn Interface) -> HeaderMap {
     headers
 }
 
-/// Whether a header probably holds a key, even if the settings give its text.
+/// Whether a header probably contains a key, even if the settings give its text.
 fn sounds_secret(header: &HeaderName) -> bool {
     ["auth", "key", "token", "secret"].iter().any(|word| header.as_str().contains(word))
 }
@@ -412,7 +412,7 @@ fn header_of(header: KeyHeader) -> (HeaderName, &'static str) {
     }
 }
 
-/// Adds the key to the headers; `false` if no header can hold it.
+/// Adds the key to the headers; `false` if no header can contain it.
 fn put_key(headers: &mut HeaderMap, header: KeyHeader, key: &Secret) -> bool {
     let (name, prefix) = header_of(header);
     let value = key.header(prefix);

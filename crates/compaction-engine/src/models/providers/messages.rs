@@ -156,7 +156,7 @@ fn messages(prefix: &Prefix, instruction: &str) -> String {
     list(&json)
 }
 
-/// The prompt, also marked, so that it is cached even where the messages are not.
+/// The prompt, also marked, so that it is cached even if the messages are not.
 fn marked_system(text: &str) -> String {
     format!(r#"[{{"type":"text","text":{},"cache_control":{MARK}}}]"#, encode_string(text))
 }
@@ -276,7 +276,7 @@ fn call_name(id: &str) -> String {
     id.chars().map(|sign| if is_plain(sign) { sign } else { '_' }).take(64).collect()
 }
 
-/// Marks the last block of the conversation that is no thinking, which cannot be marked.
+/// Marks the last block of the conversation that is not thinking, which cannot be marked.
 fn mark(messages: &mut [Sent]) {
     let can_be_marked = |block: &&mut String| {
         [r#"{"type":"thinking""#, r#"{"type":"redacted_thinking""#].iter().all(|thinking| !block.starts_with(thinking))

@@ -13,7 +13,7 @@ use compaction_core::json::{Json, encode_string};
 use compaction_core::message::Message;
 use serde_json::{Map, Value, json};
 
-/// The text of a tool result that holds only images.
+/// The text of a tool result with only images.
 pub(super) const ONLY_IMAGES: &str = "(see attached image)";
 /// The text before the images of tool results, where results are plain texts.
 const IMAGES_OF_RESULTS: &str = "Attached image(s) from tool result:";
@@ -52,7 +52,7 @@ pub(super) enum Part<'m> {
         text: Cow<'m, str>,
         /// The provider's signature.
         signature: Option<Cow<'m, str>>,
-        /// Whether only the signature holds the thinking.
+        /// Whether the thinking is only in the signature.
         is_redacted: bool,
     },
     /// A call of a tool.
@@ -379,7 +379,7 @@ fn names(text: &str, word: &str) -> bool {
     })
 }
 
-/// The largest number in a text below `limit`; one less where the text calls it exclusive.
+/// The largest number in a text below `limit`; one less if the text calls it exclusive.
 fn largest_below(text: &str, limit: u64) -> Option<u64> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.' | ',');
     let words = text.split(|character: char| !is_part(character));

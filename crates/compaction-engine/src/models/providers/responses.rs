@@ -199,8 +199,8 @@ fn content(part: &Part<'_>) -> Option<String> {
     }
 }
 
-/// The items of an answer. Thinking returns as the item that the signature holds. A call whose thinking is missing
-/// returns without its own id, because the id would require the thinking.
+/// The items of an answer. Thinking returns as the item in its signature. A call whose thinking is missing returns
+/// without its own id, because the id would require the thinking.
 fn by_model(parts: &[Part<'_>], out: &mut Vec<String>) {
     let mut lacks_thinking = false;
     for part in parts {
@@ -231,7 +231,7 @@ fn by_model(parts: &[Part<'_>], out: &mut Vec<String>) {
     }
 }
 
-/// The reasoning item that a signature holds.
+/// The reasoning item in a signature.
 fn item(signature: &str) -> Option<String> {
     let json = Json::parse(signature).ok()?;
     (json.get("type")?.as_str() == Some("reasoning")).then(|| json.to_compact())
