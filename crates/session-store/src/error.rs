@@ -130,7 +130,7 @@ pub enum StoreError {
     /// The entries need more memory than there is.
     #[error("hold {entries} entries: their {bytes} bytes leave too little memory for the next ones")]
     OutOfMemory {
-        /// Number of entries that are held.
+        /// Number of entries in memory.
         entries: usize,
         /// Their bytes, about.
         bytes: u64,

@@ -69,7 +69,7 @@ impl FileStore {
         Self { base: base.into(), home, ..self.clone() }
     }
 
-    /// The same store with lines of at most `bytes`. A longer line is not held and counts as broken.
+    /// The same store with lines of at most `bytes`. A longer line is not read whole and counts as broken.
     pub fn with_max_line_bytes(&self, bytes: usize) -> Self {
         Self { max_line_bytes: bytes, ..self.clone() }
     }
@@ -222,7 +222,7 @@ fn check_id_is_free(path: &Path, id: &str) -> Result<(), StoreError> {
     let end = format!("_{id}.jsonl");
     for item in fs::read_dir(directory).map_err(failed)? {
         let path = item.map_err(failed)?.path();
-        // The time before the id holds no `_`.
+        // The time before the id contains no `_`.
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(&end));
         if name.is_some_and(|time| !time.contains('_')) {
             return Err(StoreError::SessionIdTaken { id: id.to_owned(), locator: Locator::from(&path) });

@@ -146,7 +146,7 @@ pub(crate) fn long_entry_id() -> EntryId {
     EntryId::new(Uuid::new_v4().to_string())
 }
 
-/// A new UUIDv7. A time before 1970, which it cannot hold, counts as the start of 1970.
+/// A new UUIDv7. A time before 1970, which it cannot represent, counts as the start of 1970.
 pub fn new_uuid() -> String {
     uuid_of(SystemTime::now())
 }

@@ -1,7 +1,7 @@
 //! The index of a session: where its entries are and how they are linked.
 //!
-//! The index holds headers and offsets, never bodies. It can be dropped and built again. It holds ids as numbers, so
-//! that a record takes few bytes: an id of eight lower-case hexadecimal digits, the form of the format, is its own
+//! The index contains headers and offsets, never bodies. It can be dropped and built again. It stores ids as numbers,
+//! so that a record takes few bytes: an id of eight lower-case hexadecimal digits, the form of the format, is its own
 //! number. The texts of all other ids are stored once, in one string.
 
 pub(crate) mod lazy;
@@ -145,9 +145,9 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Reads the lines that begin before `limit`, once. If bodies are not to be read and two entries have the same
-    /// id, reads them twice, because the later entry counts only if its body is whole. A line with more than
-    /// `max_line` bytes is not held and counts as broken.
+    /// Reads the lines that begin before `limit`, once. If bodies are not to be read and two entries have the same id,
+    /// reads them twice, because the later entry counts only if its body is whole. A line with more than `max_line`
+    /// bytes is not kept and counts as broken.
     pub(crate) fn build(log: &dyn SessionLog, reading: Reading, limit: u64, max_line: usize) -> io::Result<Self> {
         Self::build_unless(log, reading, limit, max_line, &|| false)
     }
@@ -398,7 +398,7 @@ impl Index {
         Ok(())
     }
 
-    /// Maximum bytes of a line that a scan holds. Before a header is found, the log may contain anything.
+    /// Maximum bytes of a line that a scan keeps. Before a header is found, the log may contain anything.
     fn hold(&self) -> usize {
         if self.header.is_some() { self.max_line } else { HEADER_BYTES }
     }

@@ -35,7 +35,7 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
     /// Whether an LF follows. Only the last line of a log can lack one.
     pub is_terminated: bool,
-    /// Whether the line is longer than the scan holds, so that `bytes` is incomplete.
+    /// Whether the line is longer than the scan keeps, so that `bytes` is incomplete.
     pub is_cut: bool,
 }
 
@@ -392,8 +392,8 @@ struct Passed {
     filled: usize,
 }
 
-/// Visits a line that begins with the `held` bytes of the buffer without holding the rest of it. Returns `None` if
-/// the scan ends here.
+/// Visits a line that begins with the `held` bytes of the buffer without keeping the rest of it. Returns `None` if the
+/// scan ends here.
 fn pass_line(
     source: &mut dyn Source,
     buffer: &mut [u8],
@@ -440,8 +440,8 @@ fn read_some(source: &mut dyn Source, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// The name of a session in its store: a path for files, an address for a store across a network. A location that
-/// holds many sessions, such as a directory, is named in the same way.
+/// The name of a session in its store: a path for files, an address for a store across a network. A location with many
+/// sessions, such as a directory, is named in the same way.
 ///
 /// Callers keep locators and pass them back. Only the store interprets them. [`crate::SessionStore::locate`] turns
 /// text that a person typed into a locator.

@@ -357,7 +357,7 @@ impl SearchQuery {
         Some(Self { terms, question: Some(Arc::new(question)), words: None, escape: self.escape.clone() })
     }
 
-    /// What ranks entries, if not all terms must occur.
+    /// The ranking query, if not all terms must occur.
     pub(super) fn question(&self) -> Option<&RecallQuery> {
         self.question.as_deref()
     }

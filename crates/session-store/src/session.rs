@@ -86,7 +86,7 @@ pub struct SessionOptions {
     /// Size in bytes up to which a log is read completely when it is opened. A larger log is read from its end, and
     /// completely once a call needs that.
     pub whole_bytes: u64,
-    /// Maximum bytes of a line. A longer line is not held and counts as broken.
+    /// Maximum bytes of a line. A longer line is not kept and counts as broken.
     pub max_line_bytes: usize,
 }
 

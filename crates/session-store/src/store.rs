@@ -334,7 +334,7 @@ fn is_label(index: &Index, slot: usize) -> bool {
     index.kind(slot) == EntryKind::Label
 }
 
-/// The member by which entries of a kind refer to another entry, besides their parent. An edit of a label has no
+/// The member with which entries of a kind refer to another entry, besides their parent. An edit of a label has no
 /// effect, and must not affect the replacement of the label.
 fn reference_member(kind: EntryKind) -> Option<&'static str> {
     match kind {

@@ -334,7 +334,7 @@ pub(crate) fn file_error(action: &'static str, path: &Path, source: io::Error) -
     if is_refused(&source) { refused(path, &source) } else { StoreError::io(action, Some(path), source) }
 }
 
-/// The same where a file or folder is created.
+/// The same for the creation of a file or folder.
 pub(crate) fn creation_error(path: &Path, source: io::Error) -> StoreError {
     if is_refused(&source) { refused(path, &source) } else { StoreError::write(Some(path), source) }
 }
@@ -514,7 +514,7 @@ mod tests {
         let path = directory.path().join("s.jsonl");
         std::fs::write(&path, "").unwrap();
         let (file, locking) = Lock::open(&path, || open_to_write(&path)).unwrap();
-        // What a program has that is being started at this moment.
+        // Simulates the file handle that a program inherits while it is being started.
         let _inherited = file.try_clone().unwrap();
         let log = FileLog::over(Locator::from(&path), file, locking.lock(), true).unwrap();
         assert!(matches!(Lock::open(&path, || open_to_write(&path)), Err(StoreError::Locked { .. })));

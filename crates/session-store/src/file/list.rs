@@ -146,8 +146,8 @@ fn linked(directory: &Path) -> Vec<PathBuf> {
     text.lines().filter(is_name).map(|name| directory.with_file_name(name)).collect()
 }
 
-/// Notes that the sessions of `cwd` lie under another name than those of its canonical path, if it leads through a
-/// symbolic link. Nothing else could tell: reading every directory to find out would cost too much. A failure is logged,
+/// Records that the sessions of `cwd` are under another name than that of its canonical path, if it leads through a
+/// symbolic link. Nothing else shows this: reading every directory to find out would be too slow. A failure is logged,
 /// because the sessions are still found under their own name.
 pub(crate) fn note_link(agent_dir: &Path, cwd: &str) {
     let [own, canonical] = &names(cwd)[..] else { return };
@@ -168,7 +168,7 @@ fn add_link(directory: &Path, own: &Path) -> io::Result<()> {
     if length + name.len() as u64 + 2 > MAX_LINKS {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    // The line feed before it ends what an interrupted write has left.
+    // The line feed before it ends the rest of an interrupted write.
     let line = if length > 0 { format!("\n{name}\n") } else { format!("{name}\n") };
     file.write_all(line.as_bytes())
 }

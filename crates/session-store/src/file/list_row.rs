@@ -1,4 +1,4 @@
-//! What a list shows of one file.
+//! The row of a list for one file.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -61,7 +61,7 @@ fn read_file(
     };
     let (start, reader_limit) = (scan.end, reader.limits.max_line);
     if start == 0 && stamp.length > HEADER_BYTES as u64 {
-        // No more is read of a file that is not a session.
+        // A file that is not a session is read no further.
         let mut first = Scan::default();
         let hold = Cell::new(HEADER_BYTES);
         reader.visit(&file, 0..HEADER_BYTES as u64, &hold, |line| {

@@ -332,8 +332,8 @@ pub(crate) fn open_itself(path: &Path, options: &OpenOptions) -> io::Result<File
     open_checked(path, options, no_follow())
 }
 
-/// Opens the regular file that `path` leads to for reading, without waiting. Fails with `InvalidInput` for
-/// what is no regular file, which is not opened.
+/// Opens the regular file that `path` leads to for reading, without waiting. Fails with `InvalidInput` for anything but
+/// a regular file, which is not opened.
 pub fn open_regular_file(path: &Path) -> io::Result<File> {
     open(path, File::options().read(true))
 }
@@ -354,7 +354,7 @@ pub fn read_regular_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens the regular file at `path` for appending, or creates it. Refuses a link, because its target may hold
+/// Opens the regular file at `path` for appending, or creates it. Refuses a link, because its target may contain
 /// something else. Fails with `InvalidInput` for anything but a regular file.
 pub fn append_to_regular_file(path: &Path) -> io::Result<File> {
     match File::options().append(true).create_new(true).open(path) {
@@ -465,7 +465,7 @@ pub(crate) fn take_back(path: &Path) {
     }
 }
 
-/// Removes unfinished files whose writers ended. A writer holds a lock on its file, which ends with it. A file that
+/// Removes unfinished files whose writers ended. A writer has a lock on its file, which ends with it. A file that
 /// cannot be locked for another reason stays. Failures are harmless.
 fn remove_abandoned(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

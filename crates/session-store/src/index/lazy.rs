@@ -27,7 +27,7 @@ use crate::words::{OVERLAP, may_set_level};
 pub(crate) struct LazyIndex {
     whole: OnceLock<Index>,
     tail: Option<Mutex<Tail>>,
-    /// Held while the whole index is built, so that it is built only once.
+    /// Locked while the whole index is built, so that it is built only once.
     building: Mutex<()>,
     /// The offset and the number of a line, from which other lines are numbered.
     counted: Mutex<(u64, usize)>,
@@ -129,7 +129,7 @@ impl LazyIndex {
         }
     }
 
-    /// Where the part of the log that is known ends.
+    /// Where the known part of the log ends.
     pub(crate) fn end(&self) -> u64 {
         match (self.get(), self.tail()) {
             (Some(index), _) => index.end(),
@@ -137,7 +137,7 @@ impl LazyIndex {
         }
     }
 
-    /// Adds an entry whose line was just written behind the known part; `false` if the log has to be read for that.
+    /// Adds an entry whose line was just written after the known part; `false` if the log has to be read for that.
     pub(crate) fn push_written(&mut self, span: Span, entry: &Entry) -> bool {
         if let Some(index) = self.get_mut() {
             return index.push_written(span, entry);
@@ -173,13 +173,14 @@ const FIRST_BYTES: u64 = 1 << 16;
 /// Maximum bytes of one read, unless a line is longer. A walk that ends in the middle of a part has read the rest of it
 /// for nothing.
 const STEP_BYTES: u64 = 1 << 18;
-/// The same where a read takes microseconds.
+/// The same for a read that takes microseconds.
 const QUICK_STEP_BYTES: u64 = LINES_BYTES as u64;
 
 /// Maximum bytes of a tail, unless a setting is known to be further away. Reading more takes as long as reading the
 /// headers of a file several times larger.
 const MAX_BYTES: u64 = 4 << 20;
-/// The part of a log whose end is searched for a setting. The search costs a small part of the whole index then.
+/// The search for a setting starts in the last part of the log: its length divided by this. It is then much cheaper
+/// than building the whole index.
 const SEARCHED_PART: u64 = 8;
 
 /// The header must end within this number of bytes.
@@ -192,7 +193,7 @@ const FIRST_SLOT: usize = usize::MAX / 2;
 #[derive(Debug)]
 pub(crate) struct Tail {
     header: SessionHeader,
-    /// Where the first entry may begin.
+    /// The earliest place of the first entry.
     body: u64,
     /// Start and end of the known part. Both are starts of lines.
     start: u64,
@@ -315,8 +316,7 @@ impl Tail {
         Ok(Some(records))
     }
 
-    /// Takes note of an entry whose line was just written behind the known part; `false` if the log
-    /// has to be read for that.
+    /// Records an entry whose line was just written after the known part; `false` if the log has to be read for that.
     pub(crate) fn push_written(&mut self, span: Span, entry: &Entry) -> bool {
         let EntryHeader { id, parent_id, kind, role } = entry.header().clone();
         if self.slots.contains_key(&id) {

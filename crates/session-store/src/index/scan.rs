@@ -255,7 +255,7 @@ impl Index {
             self.last = Some(slot);
         }
         if may_describe_path(facts, text) {
-            // Records hold their slots as numbers of this size too.
+            // Records store their slots as numbers of this size too.
             self.describing.extend(u32::try_from(slot));
         }
         let parent = place.parent_id.map(|id| self.ids.key(id.as_str()));
@@ -412,7 +412,7 @@ struct ScannedLine {
     plain: Option<Plain>,
 }
 
-/// What the line of a plain message says.
+/// The members of a plain message's line.
 struct Plain {
     id: IdText,
     parent: Option<IdText>,
@@ -455,7 +455,7 @@ impl Index {
                 thread::Builder::new().spawn_scoped(scope, read).map(|_| receiver)
             };
             let receivers: io::Result<Vec<Receiver<Progress>>> = (0..threads).map(start).collect();
-            // Where the system refuses a thread, the index stays empty, and the caller reads on alone.
+            // If the system refuses a thread, the index stays empty, and the caller reads on alone.
             let Ok(receivers) = receivers else { return Ok(()) };
             for number in 0..segments {
                 if self.take_segment(log, &receivers[number % threads], is_cancelled)?.is_break() {

@@ -35,7 +35,7 @@ fn line(number: usize, place: usize, text: &str) -> String {
     format!(r#"{{"id":"e{number}","parentId":null,"timestamp":"2026-01-01T00:00:00.{number:03}Z",{body}}}"#)
 }
 
-/// Ids of all entries whose text holds `terms`, by reading each; the newest first.
+/// Ids of all entries whose text contains `terms`, by reading each; the newest first.
 fn naive(session: &Session, terms: &[&str]) -> Vec<String> {
     let lower = |text: &str| text.chars().map(fold).collect::<String>();
     let mut found = Vec::new();

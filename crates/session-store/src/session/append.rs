@@ -314,7 +314,7 @@ impl Session {
         let span = self.append_to_log(lines, sync && !is_deferred)?;
         let (mut offset, is_next) = (span.offset, span.offset == self.known.end());
         let is_only = entries.clone().nth(1).is_none();
-        // Adds what was just written, unless the log must be read for that.
+        // Adds the lines just written, unless the log must be read for that.
         let mut is_known = |entry: &Arc<Entry>| {
             let length = if is_only { lines.len() } else { entry.line().len() };
             let own = Span { offset, length: length as u64 };

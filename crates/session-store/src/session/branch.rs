@@ -358,7 +358,7 @@ impl Walk<'_> {
     }
 }
 
-/// Bytes of lines that a thread takes at once, and those from which the entries of a context are read on two threads.
+/// Bytes of lines that a thread takes at once, and the minimum for reading the entries of a context on two threads.
 const CHUNK_BYTES: u64 = 1 << 16;
 const LONG_CONTEXT_BYTES: u64 = 1 << 17;
 /// Maximum bytes of lines that are read before the projection asks for them. They fit into the cache of entries.
@@ -446,7 +446,7 @@ impl Session {
                 let _ = sender.send(std::mem::take(&mut chunk));
                 if !has_helper && sent >= LONG_CONTEXT_BYTES {
                     let helper = std::thread::Builder::new().spawn_scoped(scope, || self.read_chunks(&receiver));
-                    // Without another thread, the entries are read where they are needed.
+                    // Without another thread, the entries are read on demand.
                     has_helper = helper.is_ok();
                     if !has_helper {
                         break;

@@ -149,7 +149,7 @@ impl Session {
         Ok(text.bytes_of(line.unwrap_or_else(|_| text.as_str().to_owned())))
     }
 
-    /// Fails with `BrokenEntry` for a line that is too long to be held.
+    /// Fails with `BrokenEntry` for a line that is too long to be kept.
     pub(crate) fn check_length(&self, record: &Record) -> Result<(), StoreError> {
         let (bytes, limit) = (record.span.length, self.max_line);
         if bytes <= limit as u64 {
@@ -385,7 +385,7 @@ const TRIED_BYTES: u64 = 16 << 20;
 /// Number of entries after which memory is tried first.
 const FIRST_TRIED: usize = 256;
 
-/// Counts the memory of entries that are held together, so that a limit on the address space refuses them before it
+/// Counts the memory of entries that are kept together, so that a limit on the address space refuses them before it
 /// ends the process.
 #[derive(Debug, Default)]
 pub(crate) struct HeldEntries {
@@ -405,7 +405,7 @@ impl HeldEntries {
             return Ok(());
         }
         (self.tried_entries, self.tried_bytes) = (self.entries, self.bytes);
-        // What is done with the entries takes a part of their memory.
+        // Work on the entries takes a fraction of their memory.
         self.check(self.bytes / 4)
     }
 

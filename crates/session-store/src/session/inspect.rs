@@ -208,14 +208,14 @@ impl Session {
     }
 }
 
-/// A compaction without a summary: what it removed is in the file and nowhere else.
+/// A compaction without a summary: what it removed is only in the file.
 fn check_summary(record: &Record, entry: &Entry) -> Option<Diagnostic> {
     let is_empty = entry.compaction()?.summary.trim().is_empty();
     let message = || format!("compaction {} has no summary", record.id);
     is_empty.then(|| Diagnostic::new(DiagnosticKind::EmptySummary, record.line, message()))
 }
 
-/// The tree of all entries as intervals: those of an entry's descendants lie within its own.
+/// The tree of all entries as intervals: the intervals of an entry's descendants are inside its own.
 struct Ancestry {
     /// By slot, how many entries a walk of the tree has entered when it enters and when it leaves the entry.
     intervals: Vec<(u32, u32)>,

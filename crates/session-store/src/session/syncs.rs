@@ -39,7 +39,7 @@ impl Session {
         self.syncs.is_on = true;
     }
 
-    /// Takes what a caller must wait for before the last appends count as written; `None` if nothing.
+    /// Takes the sync that a caller must wait for before the last appends count as written; `None` if there is none.
     pub fn take_pending_sync(&mut self) -> Option<PendingSync> {
         self.syncs.pending.take()
     }
@@ -161,7 +161,7 @@ struct State {
     synced: u64,
     /// Whether the thread ends once no caller waits.
     is_closed: bool,
-    /// The failure of a sync. A later sync tells nothing about the lines that the failed one lost.
+    /// The failure of a sync. A later sync says nothing about the lines that the failed one lost.
     failure: Option<Failure>,
     /// The function that syncs, while the thread does not run.
     sync: Option<SyncLog>,
@@ -187,7 +187,7 @@ impl GroupSync {
         PendingSync { shared: Arc::clone(&self.shared), end }
     }
 
-    /// Up to where the log is known to be on the disk.
+    /// The end of the part of the log that is known to be on the disk.
     pub(crate) fn synced(&self) -> u64 {
         self.shared.lock().synced
     }
