@@ -1,5 +1,5 @@
-//! What is known of calls between their arrival and their turn: openings that others wait for, queues by session
-//! id, and operations that can be ended before they begin.
+//! Calls between their arrival and their turn: openings that others wait for, queues by session id, and operations that
+//! can be ended before they begin.
 //!
 //! A call joins the queue of its session when it arrives. While the session is not open, or an earlier call may open,
 //! close or reopen it, there is no session to queue for. Such calls wait in one queue per session id, and later calls
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use session_store::Locator;
 use tokio::sync::RwLock;
 
-/// What an opening call may open, close or reopen.
+/// The session that an opening call may open, close or reopen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum OpeningTarget {
     /// The session with this id.

@@ -29,7 +29,7 @@ use crate::transport::RawId;
 use crate::unknown::{self, UnknownName};
 use crate::wire::DiagnosticKind;
 
-/// What a handler gets besides its parameters.
+/// The context of a handler, besides its parameters.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// The server.
@@ -118,7 +118,7 @@ impl CallContext {
         Ok(params)
     }
 
-    /// Reports unknown names to the client: in the result, where it has diagnostics, otherwise by `diagnostic`.
+    /// Reports unknown names to the client: in the result, if it has diagnostics, otherwise by `diagnostic`.
     pub(crate) fn report_unknown(&self, kind: DiagnosticKind, names: Vec<UnknownName>) {
         if WITH_DIAGNOSTICS.contains(&self.method) {
             self.state().unknown.extend(names);
@@ -526,7 +526,7 @@ impl OpeningTurn {
         Self { _lock: lock.guard().await, _announced: opening }
     }
 
-    /// Queues again, behind the calls that have arrived meanwhile.
+    /// Queues again, after the calls that have arrived meanwhile.
     pub(crate) async fn again(server: &Server) -> Self {
         Self { _lock: Arc::clone(&server.opening).write_owned().await, _announced: None }
     }

@@ -285,7 +285,7 @@ impl Drop for Admission {
     }
 }
 
-/// Where a reply goes.
+/// The destination of a reply.
 #[derive(Debug, Clone)]
 enum Reply {
     Single(Outbound),

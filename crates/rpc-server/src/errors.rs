@@ -60,7 +60,7 @@ pub enum RpcError {
 
 macro_rules! kinds {
     ($($kind:ident $code:literal $name:literal $meaning:literal;)*) => {
-        /// What kind of error it is: a code, and its name in `data.kind`.
+        /// The kind of an error: a code, and its name in `data.kind`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Kind {
             $(#[doc = $meaning] $kind),*
@@ -163,7 +163,7 @@ impl RpcError {
         Self::Engine(EngineError::SessionNotOpen { session_id: session_id.into() })
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     pub fn kind(&self) -> Kind {
         self.facts().0
     }

@@ -12,7 +12,7 @@ use crate::errors::RpcError;
 /// From this size in bytes on, a reply grows by an eighth instead of doubling: the allocator can move large blocks
 /// without copying.
 const LONG_BYTES: usize = 1 << 20;
-/// The part of its length by which a long reply grows.
+/// A long reply grows by its length divided by this.
 const GROWTH: usize = 8;
 /// Bytes that follow a result: its closing brace, and the end of the line.
 const END_BYTES: usize = 2;

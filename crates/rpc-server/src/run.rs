@@ -28,7 +28,7 @@ pub struct Options {
     pub max_message_bytes: usize,
 }
 
-/// Time that cancelled requests get to end, and that the client gets to read what is queued.
+/// Time that cancelled requests get to end, and that the client gets to read the queued messages.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 /// Interval between checks that the parent is alive.
 const PARENT_CHECK: Duration = Duration::from_secs(1);

@@ -57,7 +57,7 @@ pub struct Server {
     pub(crate) reported: ReportedNames,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
-    /// Given at the start, or created once, because it caches what its lists learn.
+    /// Passed at the start, or created once, because it caches what its lists find out.
     store: OnceLock<Arc<dyn SessionStore>>,
     /// The store of sessions that end with the server.
     memory: Arc<dyn SessionStore>,
@@ -98,7 +98,7 @@ pub struct Configuration {
     pub engine: Arc<Engine>,
     /// When the store waits for the disk. The store is created once, so this is fixed at the start.
     pub durability: Durability,
-    /// Maximum number of bytes of a line that the store holds.
+    /// Maximum number of bytes of a line that the store keeps.
     pub max_line_bytes: usize,
     /// The parts of results and notifications that the client wants.
     pub(crate) preferences: ClientPreferences,
@@ -160,7 +160,7 @@ impl Server {
         Ok(&self.configuration()?.engine)
     }
 
-    /// The current settings, with what the settings files hold now. A call asks once and keeps the answer.
+    /// The current settings, with the current content of the settings files. A call asks once and keeps the answer.
     pub async fn settings_now(&self) -> Result<Arc<Settings>, RpcError> {
         Ok(self.engine()?.settings_now().await?)
     }

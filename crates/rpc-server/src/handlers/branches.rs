@@ -1,4 +1,5 @@
-//! `prepareNavigation`, `navigateTree`, `forkSession`: what moves the leaf of a session or copies one of its branches.
+//! `prepareNavigation`, `navigateTree`, `forkSession`: the calls that move the leaf of a session or copy one of its
+//! branches.
 
 use std::sync::Arc;
 

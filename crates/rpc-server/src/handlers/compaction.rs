@@ -210,7 +210,7 @@ fn plan(access: &SessionAccess<'_>, compaction_id: Option<&EntryId>) -> Result<U
     undo.ok_or_else(|| RpcError::invalid_params("entryId", expected))
 }
 
-/// What the messages of a call with `previous` must begin with.
+/// The required beginning of the messages of a call with `previous`.
 const EXPECTED_SUMMARY: &str = "the summary of the call that gave `previous`, as its `messages` hold it";
 
 /// Compacts messages that the caller owns.
@@ -397,7 +397,7 @@ fn converted(
     Ok(first.map(|message| Converted { message, source: 0 }).into_iter().chain(rest).collect())
 }
 
-/// Removes the summary from the start of the messages, because an entry of its own holds it.
+/// Removes the summary from the start of the messages, because an entry of its own contains it.
 fn remove_summary(converted: &mut Vec<Converted>, summary: &str) -> Result<(), RpcError> {
     let missing = || RpcError::invalid_params("messages", EXPECTED_SUMMARY);
     let first = converted.first_mut().ok_or_else(missing)?;

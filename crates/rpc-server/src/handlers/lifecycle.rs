@@ -25,7 +25,7 @@ pub(crate) const PROTOCOL_VERSION: u64 = 1;
 /// Its minor version. It grows with each addition, see `protocol/CHANGELOG.md`.
 pub(crate) const PROTOCOL_MINOR_VERSION: u64 = 1;
 
-/// Who the server is.
+/// The server's name and version.
 pub(crate) fn server_info() -> ServerInfo {
     ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }

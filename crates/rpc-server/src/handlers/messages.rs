@@ -1,8 +1,8 @@
 //! `appendMessage`, `appendMessages`, `appendEntry`, `setLabel`, `pinEntry`, `getPins`; checks of the messages and
 //! entries that clients send, and the formats of other interfaces in both directions.
 //!
-//! What clients append must be usable by readers of the session format. What a file holds already is read in any form
-//! (docs/session-format.md, "Messages").
+//! What clients append must be usable by readers of the session format. The existing content of a file is read in any
+//! form (docs/session-format.md, "Messages").
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -395,7 +395,7 @@ impl SubmittedMessages {
                 let expected = "a stored role; summaries are entries of their own";
                 return Err(RpcError::invalid_params(format!("{path}.role"), expected));
             }
-            // Finds out what is wrong, or accepts an unusual form.
+            // Finds the mistake, or accepts an unusual form.
             let members = RawObject::parse(message.raw().get());
             let members = members.map_err(|_| RpcError::invalid_params(path.as_str(), "an object"))?;
             check_message(message.role(), &members, &path)?;
@@ -448,7 +448,7 @@ pub(super) fn new_entries(converted: Vec<Converted>) -> Vec<NewEntry<'static>> {
     converted.into_iter().map(|converted| NewEntry::message(Arc::new(converted.message))).collect()
 }
 
-/// The interface whose format is wanted. `None` for the formats of the server.
+/// The interface of the requested format. `None` for the formats of the server.
 pub(super) fn interface_of(format: ContextFormat) -> Option<Format> {
     match format {
         ContextFormat::Agent | ContextFormat::Llm => None,

@@ -1,5 +1,5 @@
 //! `getEntry`, `getEntries`, `getBranch`, `getTree`, `getContext`, `getContextUsage`, `estimateTokens`,
-//! `serializeConversation`, `searchSession` and `recall`: what a session holds. Nothing is written.
+//! `serializeConversation`, `searchSession` and `recall`: the content of a session. Nothing is written.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -455,7 +455,7 @@ fn empty() -> RecallResult {
     RecallResult { entries: Vec::new(), tokens: 0, omitted: 0 }
 }
 
-/// What a call asks for.
+/// The request of a recall.
 enum RecallRequest {
     Question(RecallQuery),
     Entries(Vec<EntryId>),

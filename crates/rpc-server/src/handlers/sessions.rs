@@ -1,6 +1,6 @@
 //! `createSession`, `openSession`, `continueSession`, `closeSession`, `listSessions`, `setSessionName`,
-//! `getSessionStats`, `checkSession`; and `subscribe` and `unsubscribe`, with the tasks that read what other programs
-//! write.
+//! `getSessionStats`, `checkSession`; and `subscribe` and `unsubscribe`, with the tasks that read changes by other
+//! programs.
 
 use std::fmt::Display;
 use std::io;
@@ -390,13 +390,13 @@ pub(crate) async fn subscribe(call: CallContext, params: SubscribeParams) -> Res
         };
         let entries = match entries {
             Ok(entries) => entries,
-            // The earlier subscription, if there is one, continues and gets what is new.
+            // The earlier subscription, if there is one, continues and gets the new entries.
             Err(error) => {
                 access.announce_foreign(foreign);
                 return Err(error);
             }
         };
-        // What is new is sent once: with the entries after `since`, if they are wanted.
+        // New entries are sent once: with the entries after `since`, if they are requested.
         access.open().unsubscribe();
         for entry in entries {
             access.notify(Event::EntryAppended { session_id: access.open().id.clone(), entry });
@@ -458,8 +458,8 @@ async fn look_for_changes(server: Arc<Server>, open: Arc<OpenSession>, subscript
     }
 }
 
-/// Looks once; `None` if calls use the session or all threads. Looks wait for neither: calls would have to wait behind
-/// a look that holds the session.
+/// Looks once; `None` if calls use the session or all threads. Looks wait for neither: calls would have to wait for a
+/// look that locks the session.
 async fn pending_change(open: &Arc<OpenSession>) -> Option<io::Result<LogChange>> {
     let _permit = threads::try_permit(open.is_quick())?;
     let guard = open.try_read()?;
@@ -514,7 +514,7 @@ fn report(server: &Server, open: &OpenSession, kind: DiagnosticKind, problem: &s
     server.notify("diagnostic", &diagnostic);
 }
 
-/// Reads changes by other programs when the store reports them, and tells the client, until the session is closed.
+/// Reads changes by other programs when the store reports them, and notifies the client, until the session is closed.
 pub(super) async fn read_changes(server: Arc<Server>, open: Arc<OpenSession>) {
     loop {
         tokio::select! {

@@ -51,7 +51,7 @@ const LINE_END: usize = 64;
 const CHUNK: usize = 64 * 1024;
 const CONTENT_LENGTH: &[u8] = b"content-length";
 
-/// Splits a stream of bytes into frames. Holds at most one message of the allowed size.
+/// Splits a stream of bytes into frames. Keeps at most one message of the allowed size.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     source: R,
@@ -90,7 +90,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.position == self.end
     }
 
-    /// What is read from.
+    /// The source of the bytes.
     pub fn source(&self) -> &R {
         &self.source
     }

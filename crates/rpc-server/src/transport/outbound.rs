@@ -141,7 +141,7 @@ impl Outbound {
         self.shared.broken.cancelled().await;
     }
 
-    /// Writes what is queued within `limit`, and stops the thread.
+    /// Writes the queued messages within `limit`, and stops the thread.
     pub fn close(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         self.flush();
@@ -164,7 +164,7 @@ impl Outbound {
     }
 }
 
-/// Stops the writing thread when it is dropped. Where the server is not a process of its own, its output would otherwise
+/// Stops the writing thread when it is dropped. If the server runs inside another process, its output would otherwise
 /// stay open after a failure, and the client would wait for replies.
 #[derive(Debug)]
 pub struct Closing(pub Outbound);
@@ -255,7 +255,7 @@ fn write_frames(shared: &Shared, mut sink: impl Write) {
     }
 }
 
-/// What is written at once besides the buffer.
+/// The frames that are written at once besides the buffer.
 struct Gathered {
     /// The size in the queue of all that is written.
     bytes: usize,
@@ -366,7 +366,7 @@ impl Direct {
         }
     }
 
-    /// Writes what there is room for, or fails with `WouldBlock`.
+    /// Writes as much as there is room for, or fails with `WouldBlock`.
     fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         {

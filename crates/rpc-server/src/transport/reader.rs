@@ -1,4 +1,4 @@
-//! The task that reads and parses what the client sends. It waits for standard input within the server's loop. A
+//! The task that reads and parses the client's messages. It waits for standard input within the server's loop. A
 //! reading thread would cost one more wake-up per message, which is most of the time of a short call.
 
 use std::fs::File;
@@ -125,7 +125,7 @@ async fn next_input<R: AsyncRead + Unpin>(
     })
 }
 
-/// Parses a message. `None` if the server has ended meanwhile. A long message gets a thread of its own, because the
+/// Parses a message. `None` if the server has ended meanwhile. A long message is parsed on its own thread, because the
 /// threads for calls may all be waiting for a message that cancels them.
 async fn parsed(bytes: Vec<u8>) -> Option<Incoming> {
     if bytes.len() < LARGE_BYTES {
@@ -298,7 +298,7 @@ fn read_if_ready(mut file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     file.read(bytes)
 }
 
-/// Those of `flags` that hold for `handle` now, and always the end and errors. Empty if the system cannot tell.
+/// Those of `flags` that apply to `handle` now, and always the end and errors. Empty if the system cannot say.
 pub(super) fn readiness(handle: &impl AsFd, flags: PollFlags) -> PollFlags {
     let mut handles = [PollFd::new(handle, flags)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
