@@ -1,4 +1,4 @@
-//! `compact` and `undo`: a compaction, what one would do, and taking it back; and the reports of them.
+//! `compact` and `undo`: runs, previews and undoes a compaction, and reports it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal as _, Write};
@@ -269,7 +269,7 @@ fn running(params: &Value) -> String {
     }
 }
 
-/// The line of an entry in its session file, counted from 1. `None` if the file does not hold the id, as in files of
+/// The line of an entry in its session file, counted from 1. `None` if the file does not contain the id, as in files of
 /// old versions, whose ids are not written yet.
 fn line_of_entry(path: &Path, entry_id: &str) -> Option<u64> {
     let mut reader = BufReader::with_capacity(READ_BYTES, File::open(path).ok()?);
@@ -300,7 +300,7 @@ fn has_id(line: &[u8], entry_id: &str, finder: &Finder<'_>) -> bool {
 /// Maximum number of files that a report names. The rest is counted.
 const SHOWN_FILES: usize = 6;
 
-/// What a compaction would do, in numbers.
+/// The numbers of a planned compaction.
 #[derive(Debug, Clone, Default)]
 struct Plan {
     file: String,
@@ -324,7 +324,7 @@ struct Plan {
 
 impl Plan {
     /// Reads a plan from the results of `openSession`, `prepareCompaction` (without messages) and `getContext` (which
-    /// may hold only what follows [`last_evicted`]).
+    /// may contain only what follows [`last_evicted`]).
     fn new(session: &Value, prepared: &Value, context: &Value, file: &Path) -> Self {
         let preparation = &prepared["preparation"];
         let has_previous_summary = preparation["previousSummary"].is_string();
@@ -380,7 +380,7 @@ impl Plan {
     }
 }
 
-/// The id of the newest entry that the compaction would remove from the context. `prepared` holds ids, no messages.
+/// The id of the newest entry that the compaction would remove from the context. `prepared` has ids, no messages.
 fn last_evicted(prepared: &Value) -> Option<&str> {
     let preparation = &prepared["preparation"];
     let parts = [&preparation["turnPrefixMessages"], &preparation["messagesToSummarize"]];

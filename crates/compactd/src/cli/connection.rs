@@ -24,10 +24,10 @@ const STANDARD_INPUT: &str = "-";
 /// The name in errors that concern no single session file.
 pub(super) const ALL_SESSIONS: &str = "sessions";
 
-/// Maximum number of diagnostics that a command tells. The rest is counted.
+/// Maximum number of diagnostics that a command shows. The rest is counted.
 const SHOWN_DIAGNOSTICS: usize = 6;
 
-/// Whether this process has told what the settings lack.
+/// Whether this process has reported what the settings lack.
 static ARE_SETTINGS_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// A message and its direction.
@@ -43,13 +43,13 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Starts a server in this process and initializes it. `more` holds further members of the parameters; errors name
+    /// Starts a server in this process and initializes it. `more` has further members of the parameters; errors name
     /// `file`.
     pub(super) async fn start(file: &Path, more: Value) -> Result<Self, Failure> {
         Self::here(file, None)?.initialized(more).await
     }
 
-    /// As [`Connection::start`], with a process for the server, for a command that goes on after it: the memory of a
+    /// As [`Connection::start`], with a process for the server, for a command that continues after it: the memory of a
     /// process goes back to the system, and other calls survive its end.
     pub(super) async fn start_process(file: &Path, more: Value) -> Result<Self, Failure> {
         let program =
@@ -154,7 +154,7 @@ impl Connection {
     /// Ends the server and returns `outcome`. Call it after a failure too: a server that ends with this process leaves
     /// its lock behind.
     pub(super) async fn finish<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
-        // What was done stays done, even if the server takes too long to end.
+        // Finished work stays done, even if the server takes too long to end.
         let _late = self.shutdown().await;
         outcome
     }
@@ -218,7 +218,7 @@ pub(super) fn warn(lines: impl IntoIterator<Item = String>) {
     }
 }
 
-/// The path as text. The protocol is JSON, which holds no other bytes than UTF-8.
+/// The path as text. The protocol is JSON, which contains only UTF-8.
 pub(super) fn utf8(path: &Path) -> Result<&str, Failure> {
     let refused = || Failure::Refused(format!("{}: the protocol takes only file names in UTF-8", path.display()));
     path.to_str().ok_or_else(refused)
@@ -239,12 +239,12 @@ pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
 }
 
-/// The file of a command, or a copy of what standard input holds.
+/// The file of a command, or a copy of standard input.
 #[derive(Debug)]
 pub(super) struct Source {
     path: PathBuf,
     name: PathBuf,
-    /// Holds the copy of standard input.
+    /// The copy of standard input.
     copied_to: Option<TempDir>,
 }
 
@@ -303,7 +303,7 @@ impl Source {
         Ok((connection, session))
     }
 
-    /// As [`Source::open`], with the capabilities that `initialize` names. The caller tells the diagnostics.
+    /// As [`Source::open`], with the capabilities that `initialize` names. The caller shows the diagnostics.
     pub(super) async fn open_with(&self, read_only: bool, capabilities: Value) -> Result<(Connection, Value), Failure> {
         let connection = Connection::start(&self.name, json!({ "capabilities": capabilities })).await?;
         let params = json!({ "path": utf8(&self.path)?, "readOnly": read_only });

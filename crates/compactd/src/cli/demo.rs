@@ -1,4 +1,4 @@
-//! `demo`: a sample session, driven through a real server. A person sees in half a minute what compactd does.
+//! `demo`: a sample session, driven through a real server. It shows in half a minute what compactd does.
 
 mod exchange;
 

@@ -54,7 +54,7 @@ fn read_input() -> Result<Input, Failure> {
         .map_err(|error| Failure::Refused(format!("standard input is not the JSON of a Claude Code hook: {error}")))
 }
 
-/// Imports the transcript into its session, or adds what is new there. Returns the path of the session file.
+/// Imports the transcript into its session, or adds the new part. Returns the path of the session file.
 async fn archive(input: &Input) -> Result<String, Failure> {
     let transcript = input.transcript_path.as_deref().unwrap_or_default();
     if transcript.is_empty() {
@@ -85,7 +85,7 @@ async fn archive(input: &Input) -> Result<String, Failure> {
     }
 }
 
-/// What the model reads after a compaction.
+/// The text for the model after a compaction.
 fn reminder(session: &str) -> String {
     format!(
         "This conversation was compacted. compactd keeps all of it, also what the summary left out, in the session \

@@ -39,7 +39,7 @@ const SHOWN_PROBLEMS: usize = 3;
 const SHOWN_FILES: usize = 10;
 /// The same for the report as JSON.
 const NAMED_FILES: usize = 100;
-/// Files that hold transcripts of agents in a form that is not read: what they are, their first bytes, and what to do.
+/// Files with transcripts of agents in a form that is not read: what they are, their first bytes, and what to do.
 const CONTAINERS: [(&str, &[u8], &str); 5] = [
     (
         "an SQLite database",
@@ -184,7 +184,7 @@ async fn import_one(
     let known = transcript.files.as_ref().map(|(agent, _)| *agent).or(options.format);
     let agent = known.or_else(|| transcripts::detect(&head)).ok_or_else(|| not_a_transcript(&transcript.path))?;
     let name = match transcript.copy {
-        // Standard input has no name, so its start stands for it.
+        // Standard input has no name, so its start is used instead.
         Some(_) => transcripts::digest_of(&head),
         None => transcript.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
     };
@@ -199,7 +199,7 @@ async fn import_one(
     let mut id = if agent == Agent::Pi { source.id.clone() } else { source.session_id() };
     // Two imports at once would each create the session.
     let _lock = lock_of(&directory_of(&transcript.path));
-    // What cannot be read leaves no session behind.
+    // A transcript that cannot be read leaves no session behind.
     let report = if agent == Agent::Pi { Some(report_of(connection, first, &transcript.path).await?) } else { None };
     let mut target = target(connection, transcript, &source, &id, options).await?;
     file.rewind().map_err(failed)?;
@@ -209,7 +209,7 @@ async fn import_one(
             let earlier = transcripts::earlier_sources(&source, &name, &directory);
             let updated = update_earlier(connection, &target, &earlier, &file, transcript, time).await;
             if updated.is_err() {
-                // It holds nothing yet. If it stayed, the next update would not look for the earlier session.
+                // It is still empty. If it stayed, the next update would not look for the earlier session.
                 let _removed = std::fs::remove_file(&target.path);
             }
             match updated? {
@@ -256,9 +256,9 @@ async fn import_one(
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
-    /// Whether it holds nothing yet.
+    /// Whether it is still empty.
     is_new: bool,
-    /// Whether it holds a part of the transcript, because an import was interrupted.
+    /// Whether it has only a part of the transcript, because an import was interrupted.
     is_unfinished: bool,
 }
 
@@ -318,7 +318,7 @@ async fn update_earlier(
             file.rewind().map_err(|source| Failure::File { path: transcript.path.clone(), source })?;
             match write_session(&found, source, file, transcript, time) {
                 Ok(written) => {
-                    // It holds nothing yet.
+                    // It is still empty.
                     let _removed = std::fs::remove_file(&target.path);
                     return Ok(Some(((id.to_owned(), found), written)));
                 }
@@ -490,8 +490,8 @@ fn write(
     Ok((import.report().clone(), writer.added))
 }
 
-/// Whether a transcript without messages is a conversation in which nobody has said anything: a file that is empty, or one
-/// that has the form of the agent's and holds nothing that was not understood.
+/// Whether a transcript without messages is a conversation in which nobody has said anything: an empty file, or one in
+/// the agent's form in which everything was understood.
 fn is_empty_conversation(mut file: &std::fs::File, source: &Source, report: &Report) -> bool {
     if source.shape == Shape::Files {
         return true;
@@ -575,7 +575,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the entries. One write holds a run of entries in which each is the parent of the next.
+    /// Writes the entries. One write has a run of entries in which each is the parent of the next.
     fn flush(&mut self) -> Result<(), Failure> {
         let batch = std::mem::take(&mut self.batch);
         self.bytes = 0;
@@ -732,7 +732,7 @@ fn next_line<'a>(reader: &mut impl io::BufRead, line: &'a mut Vec<u8>) -> io::Re
     }
 }
 
-/// Where the lines of `whole` begin that `log` does not hold. `None` if `whole` does not begin with the lines of `log`.
+/// Where the lines of `whole` begin that are not in `log`. `None` if `whole` does not begin with the lines of `log`.
 fn start_of_rest(whole: &mut impl Read, log: &FileLog) -> io::Result<Option<u64>> {
     let (mut offset, mut end) = (0, 0);
     let mut found = Vec::new();
@@ -765,7 +765,7 @@ fn lines_of(log: &FileLog) -> io::Result<usize> {
     Ok(lines)
 }
 
-/// The failure for a file that may hold transcripts in a form that is not read.
+/// The failure for a file that may contain transcripts in a form that is not read.
 fn unread_container(head: &[u8], path: &Path) -> Option<Failure> {
     let (container, advice) =
         CONTAINERS.iter().find(|(_, start, _)| head.starts_with(start)).map(|found| (found.0, found.2))?;

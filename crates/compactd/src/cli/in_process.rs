@@ -1,5 +1,5 @@
-//! The server of a command: a thread of this process that speaks the protocol over pipes, as the program does. A process
-//! of its own would take longer to start than most calls take.
+//! The server of a command: a thread of this process that speaks the protocol over pipes, as the program does. A
+//! separate process would take longer to start than most calls take.
 
 use std::io::{self, pipe};
 use std::os::unix::process::ExitStatusExt as _;
@@ -20,8 +20,8 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::log::{self, Log};
 
-/// Maximum number of bytes of a message to such a server. Its client is this process, which holds the message anyway: a
-/// batch of long messages of a session may be longer than what a server takes from another program.
+/// Maximum number of bytes of a message to such a server. Its client is this process, which has the message in memory
+/// anyway: a batch of long messages of a session may be longer than a server accepts from another program.
 const MAX_MESSAGE_BYTES: usize = u32::MAX as usize;
 
 /// Starts a server on a thread of this process. It logs errors to standard error.
@@ -53,7 +53,7 @@ pub(super) fn start(options: Options) -> io::Result<Server> {
     thread::Builder::new().name("server".to_owned()).spawn(serve)?;
     Ok(options.connect(to_server, from_server, async {
         let code = ended.await.map_err(|_| io::Error::other("it ended with a panic"))?;
-        // The status of a process holds its exit code in the second byte.
+        // The status of a process has its exit code in the second byte.
         Ok(ExitStatus::from_raw(i32::from(code != ExitCode::SUCCESS) << 8))
     }))
 }

@@ -1,4 +1,4 @@
-//! `show`, `list`, `search`, `recall` and `tree`: what a session holds, and a drawing of its branches. Nothing is
+//! `show`, `list`, `search`, `recall` and `tree`: the content of a session, and a drawing of its branches. Nothing is
 //! written.
 
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ async fn shown_value(connection: &Connection, session: &Value, options: &ShowOpt
     }
 }
 
-/// The compaction entry that holds the summary of the current branch.
+/// The compaction entry with the summary of the current branch.
 pub(super) async fn compaction_of_summary(connection: &Connection, session_id: &Value) -> Result<Value, Failure> {
     let compaction = last_compaction(connection, session_id).await?;
     compaction.ok_or_else(|| Failure::nothing("no compaction is on the current branch, so there is no summary"))
@@ -178,7 +178,7 @@ pub(super) fn role_or_type(entry: &Value) -> String {
     entry["role"].as_str().map_or_else(|| line_of_member(entry, "type"), one_line)
 }
 
-/// Writes `text` with one line end behind it.
+/// Writes `text` with one line end after it.
 pub(super) fn print(text: &str, output: &mut dyn Write) -> Result<(), Failure> {
     writeln!(output, "{}", text.trim_end()).map_err(Failure::Output)
 }

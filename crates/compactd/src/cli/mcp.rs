@@ -403,7 +403,7 @@ fn heading(entry: &Value) -> String {
     format!("{id} {}, {time}", inspect::role_or_type(entry))
 }
 
-/// The text with a note if the result goes on.
+/// The text with a note if there is more.
 fn with_more(text: String, found: &Value) -> String {
     if found["nextCursor"].is_string() { text + "\n\nThere are more: a larger limit gives them." } else { text }
 }

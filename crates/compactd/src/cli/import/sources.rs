@@ -11,7 +11,7 @@ use crate::cli::failure::Failure;
 /// Maximum depth of directories below the imported one.
 const MAX_DEPTH: usize = 12;
 
-/// Number of files of a directory of which one must be an event.
+/// Number of first files of a directory, one of which must be an event.
 const FIRST_EVENTS: usize = 8;
 
 /// A transcript on the disk, or in standard input.

@@ -55,7 +55,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> 
     }
 }
 
-/// Passes messages on, and answers what is none, until the input or the output ends.
+/// Passes messages on, and answers lines that are not messages, until the input or the output ends.
 async fn read<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     mut frames: FrameReader<R>,
     sender: mpsc::Sender<ClientJsonRpcMessage>,
@@ -80,12 +80,12 @@ async fn write<W: AsyncWrite + Unpin>(output: &Mutex<W>, mut line: String) -> io
     output.flush().await
 }
 
-/// What becomes of a line.
+/// What happens to a line.
 enum Line {
     Message(Box<ClientJsonRpcMessage>),
-    /// It is no message for the SDK; this is the answer.
+    /// It is not a message for the SDK; this is the answer.
     Answered(String),
-    /// It is no message for the SDK, and such a line has no answer.
+    /// It is not a message for the SDK, and such a line has no answer.
     Ignored,
 }
 
