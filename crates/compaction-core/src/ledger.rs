@@ -84,7 +84,7 @@ pub use loss::{Check, Clipped, FalseClaims, LossReport, Repair, Suspicion, remov
 pub use measure::Retention;
 pub(crate) use names::{file_names, is_noise, scan};
 pub use notes::{Note, NoteKind};
-pub(crate) use person::tells_surroundings;
+pub(crate) use person::only_describes_environment;
 pub(crate) use requests::NewestAnswer;
 pub use statements::{Statement, Voice};
 pub use steps::LatestPlan;

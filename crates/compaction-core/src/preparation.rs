@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::cut_point::{self, CutPoint, InvalidCut, PendingCall};
 use crate::entry::{Entry, EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
-use crate::ledger::{Collector, Ledger, tells_surroundings};
+use crate::ledger::{Collector, Ledger, only_describes_environment};
 use crate::message::{Body, Message};
 use crate::pins::remove_pinned_entries;
 use crate::projection::{Edits, ProjectedEntry, Projection};
@@ -232,7 +232,7 @@ impl Preparation {
     /// harness describes the environment.
     pub fn turn_says_anything(&self) -> bool {
         let is_of_surroundings = |prepared: &PreparedMessage| match prepared.message.body() {
-            Body::User { content } => tells_surroundings(&content.text("")),
+            Body::User { content } => only_describes_environment(&content.text("")),
             _ => false,
         };
         !self.turn_prefix_messages.iter().all(is_of_surroundings)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::ledger::closed_requests::is_theory;
 use crate::ledger::commands::{check_key, is_check, is_goal, purposes};
 use crate::ledger::notes::FAILED;
-use crate::ledger::outcomes::{failed_count, told_command};
+use crate::ledger::outcomes::{failed_count, shown_command};
 use crate::ledger::{Ledger, Outcome, Statement, Voice};
 
 /// Most counts of failures that a result is shown with.
@@ -44,7 +44,7 @@ impl Checks {
         let mut checks = Self::default();
         let runs = ledger.commands.iter().filter(|run| !run.is_call && run.outcome != Outcome::Open);
         for run in runs {
-            let command = told_command(&run.command);
+            let command = shown_command(&run.command);
             if let Some(key) = key_of(&command) {
                 let (position, has_failed) = (run.position, run.outcome == Outcome::Failed);
                 checks.add(key, Run { position, has_failed, command: Some(command) });

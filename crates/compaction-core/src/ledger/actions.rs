@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use super::changes::Changes;
 use super::commands::{
-    core_command, is_goal, is_lookup, is_test, only_looks, purposes, removed_files, steps_of, without_way,
+    core_command, is_goal, is_lookup, is_test, only_looks, purposes, removed_files, steps_of, without_shell_setup,
 };
 use super::errors::{Errors, NO_OUTPUT, error_line, is_trailer};
 use super::failing::failing;
@@ -307,7 +307,7 @@ impl<'a> Actions<'a> {
     }
 
     /// Records that a command keeps running after its result.
-    fn go_on_behind(&mut self, id: &str, command: &str) {
+    fn note_background(&mut self, id: &str, command: &str) {
         self.jobs.retain(|job| job.command != command);
         if self.jobs.len() == MOST_JOBS {
             self.jobs.remove(0);
@@ -344,7 +344,7 @@ impl<'a> Actions<'a> {
 
     /// A command as items show it, without the change into its directory.
     fn told(&mut self, command: String) -> String {
-        let own = without_way(&command, &mut self.directory);
+        let own = without_shell_setup(&command, &mut self.directory);
         if own.len() == command.len() { command } else { own.into_owned() }
     }
 
@@ -395,7 +395,7 @@ impl<'a> Actions<'a> {
         let printed = if is_run { without_frame(&printed) } else { &*printed };
         let job = if is_run { running(output) } else { None };
         if let Some(id) = job {
-            self.go_on_behind(id, &shown(&subject.1));
+            self.note_background(id, &shown(&subject.1));
         }
         let has_failed = if is_run { told == Some(true) } else { has_failed(&action, output, is_error) };
         if (is_error || has_failed) && is_refusal(output) {
@@ -994,7 +994,7 @@ pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
 
 /// A call in at most `units` UTF-16 units. If it is longer, only the texts among its arguments are shown: a fragment of
 /// its JSON would say less.
-pub(crate) fn told_call(call: &str, units: usize) -> String {
+pub(crate) fn shown_call(call: &str, units: usize) -> String {
     let Some((tool, arguments)) = call.split_once('(').filter(|_| utf16_len(call) > units) else {
         return clip_middle(call, units);
     };

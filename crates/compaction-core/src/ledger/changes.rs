@@ -138,7 +138,7 @@ impl<'a> Changes<'a> {
                 let excess = fragments.len().saturating_sub(MOST_OF_FILE);
                 fragments.drain(..excess);
                 for known in all.iter_mut().filter(|known| are_one(&known.target, &path)) {
-                    known.text = file.without_gone(&known.text, Language::of(&path));
+                    known.text = file.without_removed_names(&known.text, Language::of(&path));
                 }
                 files.push((path, fragments));
                 let excess = files.len().saturating_sub(MOST_FILES);
@@ -286,7 +286,7 @@ impl ReadChange {
     }
 
     /// The earlier description of a file, without the names that the change removes.
-    fn without_gone(&self, told: &str, language: Language) -> String {
+    fn without_removed_names(&self, told: &str, language: Language) -> String {
         let names =
             |lines: &[String]| -> HashSet<String> { lines.iter().filter_map(|line| defined(line, language)).collect() };
         let mut gone = names(&self.removed);
@@ -543,7 +543,7 @@ mod tests {
         let before = "adds load(), read() and 2 more; `for (let i = 0; i < 3; i++)` \u{2192} `for (;;)`";
         let taken = |removed: &str, added: &'static [&'static str]| {
             let change = ReadChange::between(None, [removed].into_iter(), added.iter().copied());
-            change.without_gone(before, Language::Code)
+            change.without_removed_names(before, Language::Code)
         };
         let rest = "`for (let i = 0; i < 3; i++)` \u{2192} `for (;;)`";
         assert_eq!(taken("def load(path):", &[]), format!("adds read() and 2 more; {rest}"));

@@ -30,7 +30,7 @@ use super::stated::choices_of_commit;
 use super::statements::{Part, Statements, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
-use super::templates::{behind_heading, is_procedure};
+use super::templates::{after_heading, is_procedure};
 use super::text::{clip_middle, normalised, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary, person};
 use crate::entry::EntryId;
@@ -309,7 +309,7 @@ impl<'a> Collector<'a> {
         if self.dialogue.is_repeated(&words) {
             return;
         }
-        if person::tells_surroundings(&text) {
+        if person::only_describes_environment(&text) {
             return self.read_person(place, "", false);
         }
         if let Some(report) = person::report(&text) {
@@ -378,7 +378,7 @@ impl<'a> Collector<'a> {
             self.asked.leave();
         }
         let words = without_undo(words);
-        let pasted = if is_procedure(words) { [behind_heading(words)].into() } else { passages(words) };
+        let pasted = if is_procedure(words) { [after_heading(words)].into() } else { passages(words) };
         self.statements.add_person(place, words, pasted);
     }
 

@@ -132,7 +132,7 @@ const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var",
 /// A command without the steps that only set up the shell, and without a change into `root`, the directory of the work.
 /// A change into another directory stays because it shows what the command is about; the path is relative to `root` if
 /// it is inside it. The first directory that is not temporary becomes `root`.
-pub(crate) fn without_way<'a>(command: &'a str, root: &mut Option<String>) -> Cow<'a, str> {
+pub(crate) fn without_shell_setup<'a>(command: &'a str, root: &mut Option<String>) -> Cow<'a, str> {
     let (mut rest, mut directory) = (command, None);
     if command.len() > MOST_PREPARED {
         return Cow::Borrowed(command);
@@ -522,11 +522,11 @@ mod tests {
             ("cd /home/dev && cd shop && make", "cd /home/dev && cd shop && make"),
             ("echo 'cd /a && b'", "echo 'cd /a && b'"),
         ] {
-            assert_eq!(without_way(command, &mut root), expected, "{command}");
+            assert_eq!(without_shell_setup(command, &mut root), expected, "{command}");
         }
         assert_eq!(root.as_deref(), Some("/home/dev/shop"));
         let endless = "cd a && ".repeat(100_000);
-        assert_eq!(without_way(&endless, &mut root), endless);
+        assert_eq!(without_shell_setup(&endless, &mut root), endless);
     }
 
     #[test]

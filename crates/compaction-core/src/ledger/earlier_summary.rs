@@ -17,7 +17,7 @@ use crate::summary::{Section, Sections, SummaryDocument};
 use crate::text::base_name;
 
 /// Whether every summary generates such an item anew.
-fn is_of_its_time(item: &str) -> bool {
+fn is_regenerated(item: &str) -> bool {
     let starts = [
         FOCUS,
         GO_ON,
@@ -47,7 +47,7 @@ fn is_of_its_time(item: &str) -> bool {
 }
 
 /// What was said or named when an earlier summary was written. The state is outdated, but the words still count.
-fn words_of_its_time(item: &str) -> Option<&str> {
+fn outdated_words(item: &str) -> Option<&str> {
     let named = [ANNOUNCED, CHOICE_OF_USER, FOR_THE_USER, LISTED_STEPS, NAMED_BEFORE, OLD_PLAN, RECOMMENDED]
         .iter()
         .find_map(|start| item.strip_prefix(start));
@@ -68,10 +68,10 @@ pub(super) fn add_earlier(summary: &str, collector: &mut Collector<'_>) {
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
         for section in Section::ALL {
             let items = || part[section].iter().map(|item| uncited(item));
-            for words in items().filter_map(words_of_its_time) {
+            for words in items().filter_map(outdated_words) {
                 collector.statements.add_line(Voice::Summary, SourcePosition::EARLIER, words);
             }
-            for item in items().filter(|item| !is_of_its_time(item) && words_of_its_time(item).is_none()) {
+            for item in items().filter(|item| !is_regenerated(item) && outdated_words(item).is_none()) {
                 match item.strip_prefix(LATEST) {
                     Some(request) => {
                         let bare = [DONE_WITH, ANSWERED_WAITING].iter().find_map(|mark| request.strip_suffix(mark));
@@ -111,7 +111,7 @@ pub(super) fn statements(summary: &str) -> Vec<Statement> {
     let document = SummaryDocument::parse(&super::remove_retained_facts(summary));
     let parts = std::iter::once(&document.body).chain(&document.turn_contexts);
     let items = parts.flat_map(|part| [Section::CriticalContext, Section::SuffixContext].map(|section| &part[section]));
-    let items = items.flatten().map(|item| uncited(item)).filter(|item| !is_of_its_time(item));
+    let items = items.flatten().map(|item| uncited(item)).filter(|item| !is_regenerated(item));
     let statement = |text: &str| Statement {
         voice: Voice::Summary,
         text: clip_middle(text, LONGEST),
@@ -209,7 +209,7 @@ pub(super) fn add_branch<'a>(summary: &str, place: SourcePosition<'a>, collector
     let document = SummaryDocument::parse(summary);
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
         for section in Section::ALL {
-            for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
+            for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_regenerated(item)) {
                 add_item_of_branch(section.in_history(), item, place, collector);
             }
         }

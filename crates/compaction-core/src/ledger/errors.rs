@@ -128,7 +128,7 @@ impl Errors {
         if let Some(index) = own.copied().find(|index| self.open.contains_key(index))
             && self.list[index].position == position
         {
-            let cause = failing.told_cause(&self.list[index].line).unwrap_or_default().to_owned();
+            let cause = failing.cause_not_in(&self.list[index].line).unwrap_or_default().to_owned();
             self.list[index].failing = Failing { cause, ..failing };
         }
     }

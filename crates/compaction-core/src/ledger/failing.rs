@@ -46,7 +46,7 @@ impl Failing {
     }
 
     /// The first error, unless `line` or a name already contains it.
-    pub(crate) fn told_cause(&self, line: &str) -> Option<&str> {
+    pub(crate) fn cause_not_in(&self, line: &str) -> Option<&str> {
         let message = self.cause.split_once(": ").map_or(self.cause.as_str(), |(_, message)| message);
         let message = message.trim_end_matches('\u{2026}');
         let is_new = !message.is_empty() && !line.contains(message);

@@ -233,7 +233,7 @@ impl<'a> NewestCalls<'a> {
             let action = classify(call, tools);
             let (text, _) =
                 result_of(&call.id).filter(|(text, is_error)| !is_error && !has_failed(&action, text, *is_error))?;
-            Some((shown_error(call, &action, &text)?, told_target(call, &action)))
+            Some((shown_error(call, &action, &text)?, shown_target(call, &action)))
         });
         LastStep {
             calls: told,
@@ -272,7 +272,7 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Ste
             format!("asked the user: {}", clip(&one_line(&questions.join(" ")), LONGEST_RESULT))
         }
         ToolAction::OpenFile(access) => format!("{} {OPEN_FILE}{}", verb(ActionKind::of_file(*access)), adds()),
-        _ if kind == ActionKind::Edit => format!("{} {}{}", verb(kind), told_path(&target), adds()),
+        _ if kind == ActionKind::Edit => format!("{} {}{}", verb(kind), shortened_path(&target), adds()),
         _ if kind == ActionKind::Run => {
             let purpose = purpose(call).map(|purpose| format!("{purpose}: ")).unwrap_or_default();
             command = shown(without_preparation(&target, LONGEST_TARGET));
@@ -282,17 +282,17 @@ fn step(call: &ToolCall, result: Option<(&str, bool)>, tools: &FileTools) -> Ste
             command = shown(&with_values(call));
             format!("{} ", verb(kind))
         }
-        _ => format!("{} {}", verb(kind), told_path(&target)),
+        _ => format!("{} {}", verb(kind), shortened_path(&target)),
     };
     Step { lead, command, came }
 }
 
 /// A command or a call with its values.
-fn told_target(call: &ToolCall, action: &ToolAction) -> String {
+fn shown_target(call: &ToolCall, action: &ToolAction) -> String {
     match subject_of(call, action) {
         (ActionKind::Run, target) => told(without_preparation(&target, LONGEST_TARGET)),
         (ActionKind::Call, _) => told(&with_values(call)),
-        (_, path) => told_path(&path),
+        (_, path) => shortened_path(&path),
     }
 }
 
@@ -301,7 +301,7 @@ fn told(target: &str) -> String {
 }
 
 /// A path, or its last parts if it is long.
-fn told_path(path: &str) -> String {
+fn shortened_path(path: &str) -> String {
     let end = path.rmatch_indices(['/', '\\']).nth(PARTS - 1).map_or(path, |(at, mark)| &path[at + mark.len()..]);
     told(if utf16_len(path) > LONGEST_PATH { end } else { path })
 }

@@ -174,7 +174,7 @@ fn commits_in_report(call: &str, report: &str) -> Vec<String> {
             let hash = commit.strip_prefix(COMMITTED)?.split(' ').next()?.to_owned();
             Some((hash, commit))
         });
-        let Some((hash, commit)) = printed.or_else(|| told_commit(line, purpose)) else { continue };
+        let Some((hash, commit)) = printed.or_else(|| commit_in_words(line, purpose)) else { continue };
         if !commits.iter().any(|(known, _)| known.starts_with(&hash) || hash.starts_with(known.as_str())) {
             commits.push((hash, commit));
         }
@@ -183,7 +183,7 @@ fn commits_in_report(call: &str, report: &str) -> Vec<String> {
 }
 
 /// The hash of a commit that a line reports in words, and the text of its item.
-fn told_commit(line: &str, purpose: &str) -> Option<(String, String)> {
+fn commit_in_words(line: &str, purpose: &str) -> Option<(String, String)> {
     let line = line.trim_start_matches(['-', '*', ' ']);
     let lower = line.to_ascii_lowercase();
     let found = TELLING_COMMIT.iter().find_map(|mark| Some(lower.find(mark)? + mark.len()));
@@ -237,7 +237,7 @@ pub(super) fn is_hash(text: &str) -> bool {
 /// The outcomes of a command, which items show as `target`. `is_told` means that an exit code says whether it failed.
 fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, is_told: bool) -> Outcomes {
     let one = |voice, text| Outcomes { statements: vec![(voice, text)], failure: None };
-    let shown = || told_command(target);
+    let shown = || shown_command(target);
     if let Some(address) = opened(command, output) {
         return one(Voice::Milestone, format!("`{}` gave {address}", shown()));
     }
@@ -274,7 +274,7 @@ fn of_command((command, target): (&str, &str), output: &str, has_failed: bool, i
 }
 
 /// A command as it appears in the statement of its outcome.
-pub(crate) fn told_command(command: &str) -> String {
+pub(crate) fn shown_command(command: &str) -> String {
     clip_command(&as_line(core_command(command)), COMMAND_UNITS).replace('`', "'")
 }
 

@@ -55,7 +55,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
     if starts_as_harness(text) || report(text).is_some() {
         return Cow::Borrowed("");
     }
-    let text = behind_automated(behind_set_up(behind_editor(text)));
+    let text = after_automated(after_set_up(after_editor_context(text)));
     let mut rest = with_sent(text).or_else(|| without_attached(text)).map_or(Cow::Borrowed(text), Cow::Owned);
     // One search for all end tags is faster than one for each, and most texts have none of these.
     let mut ends = EndTags::of(&rest);
@@ -67,7 +67,7 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
             ends = EndTags::of(&rest);
         }
     }
-    for element in ends.of_surroundings(&rest) {
+    for element in ends.environment_elements(&rest) {
         // If there is nothing else, the request is inside it.
         if let Some(without) = without_element(&rest, &element).filter(|without| is_substantive(without)) {
             rest = Cow::Owned(without);
@@ -105,7 +105,7 @@ fn without_attached(text: &str) -> Option<String> {
 const ATTACHED: [&str; 2] = ["--- Content from referenced files ---", "--- End of content ---"];
 
 /// The request after what an editor says about itself, or the whole text.
-fn behind_editor(text: &str) -> &str {
+fn after_editor_context(text: &str) -> &str {
     let (start, heading) = EDITOR_CONTEXT;
     let request = text.trim_start().strip_prefix(start).and_then(|rest| rest.split_once(heading));
     request.map_or(text, |(_, request)| request.trim_start())
@@ -121,16 +121,16 @@ impl EndTags {
             let end = memchr::memchr(b'>', &rest[..rest.len().min(LONGEST_ELEMENT + 1)]);
             let name = end.map_or(&[][..], |end| &rest[..end]);
             HARNESS_ELEMENTS.iter().chain(PERSON_ELEMENTS).any(|element| element.as_bytes() == name)
-                || is_surrounding(name)
+                || names_environment(name)
         };
         Self(memchr::memmem::find_iter(text.as_bytes(), b"</").map(|at| at + 2).filter(is_known).collect())
     }
 
     /// The names of elements about the environment of a request, except [`HARNESS_ELEMENTS`].
-    fn of_surroundings(&self, text: &str) -> Vec<String> {
+    fn environment_elements(&self, text: &str) -> Vec<String> {
         let names = self.0.iter().filter_map(|at| text[*at..].split_once('>').map(|(name, _)| name));
-        let names = names.filter(|name| is_surrounding(name.as_bytes()) && !HARNESS_ELEMENTS.contains(name));
-        let mut names: Vec<String> = names.map(str::to_owned).take(MOST_SURROUNDINGS).collect();
+        let names = names.filter(|name| names_environment(name.as_bytes()) && !HARNESS_ELEMENTS.contains(name));
+        let mut names: Vec<String> = names.map(str::to_owned).take(MOST_ENVIRONMENT_ELEMENTS).collect();
         names.dedup();
         names
     }
@@ -143,17 +143,17 @@ impl EndTags {
 }
 
 /// Whether the name of an element says that it describes the environment of a request: its first word is in
-/// [`SURROUNDING`] and its last word in [`SURROUNDINGS`].
-fn is_surrounding(name: &[u8]) -> bool {
+/// [`ENVIRONMENT_FIRST_WORDS`] and its last word in [`ENVIRONMENT_LAST_WORDS`].
+fn names_environment(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else { return false };
     let mut words = name.split(['_', '-']);
-    let first = words.next().is_some_and(|first| SURROUNDING.has(first));
-    first && words.next_back().is_some_and(|last| SURROUNDINGS.has(last))
+    let first = words.next().is_some_and(|first| ENVIRONMENT_FIRST_WORDS.has(first));
+    first && words.next_back().is_some_and(|last| ENVIRONMENT_LAST_WORDS.has(last))
 }
 
 /// The request after the set-up text of an agent, which gives the day, the system and a directory listing; empty if
 /// there is nothing else.
-fn behind_set_up(text: &str) -> &str {
+fn after_set_up(text: &str) -> &str {
     let bare = text.trim_start();
     let first = bare.lines().next().unwrap_or_default();
     if !(first.starts_with("This is the ") && first.to_ascii_lowercase().contains("setting up the context")) {
@@ -176,11 +176,11 @@ fn behind_set_up(text: &str) -> &str {
 const SET_UP: &[&str] = listed!(HARNESSES, "person: set-up");
 /// First words of the names of elements that describe the environment. Elements with other names are what a person
 /// shows.
-static SURROUNDING: WordList = word_list!(HARNESSES, "person: surrounding");
+static ENVIRONMENT_FIRST_WORDS: WordList = word_list!(HARNESSES, "person: surrounding");
 /// Last words of these names.
-static SURROUNDINGS: WordList = word_list!(HARNESSES, "person: surroundings");
+static ENVIRONMENT_LAST_WORDS: WordList = word_list!(HARNESSES, "person: surroundings");
 /// Most such elements in a message.
-const MOST_SURROUNDINGS: usize = 8;
+const MOST_ENVIRONMENT_ELEMENTS: usize = 8;
 
 /// `text` with the messages that a person sent while the model was working in place of the reminders around them;
 /// `None` if there is none.
@@ -238,7 +238,7 @@ pub(super) fn starts_as_harness(text: &str) -> bool {
 
 /// The text after the line with which a harness says that it wrote everything before; the whole text if there is no
 /// such line.
-fn behind_automated(text: &str) -> &str {
+fn after_automated(text: &str) -> &str {
     let end = HARNESS_ENDINGS.iter().filter_map(|end| Some(text.rfind(end)? + end.len())).max();
     end.map_or(text, |end| &text[end..])
 }
@@ -274,7 +274,7 @@ pub(super) fn report(text: &str) -> Option<&str> {
     let is_known = || HARNESS_ELEMENTS.contains(&name) && name != REMINDER;
     let is_of_person = HARNESS_ELEMENTS.contains(&name)
         || PERSON_ELEMENTS.contains(&name)
-        || is_surrounding(name.as_bytes())
+        || names_environment(name.as_bytes())
         || name.split(['_', '-']).any(|word| SHOWN_ELEMENTS.contains(&word));
     let is_name =
         name.bytes().all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, b'-' | b'_'));
@@ -285,9 +285,9 @@ pub(super) fn report(text: &str) -> Option<&str> {
 }
 
 /// Whether a message is one element that only describes the environment.
-pub(crate) fn tells_surroundings(text: &str) -> bool {
+pub(crate) fn only_describes_environment(text: &str) -> bool {
     let name = text.trim_start().strip_prefix('<').and_then(|tag| tag.split(['>', ' ']).next());
-    name.is_some_and(|name| is_surrounding(name.as_bytes())) && report(text).is_some()
+    name.is_some_and(|name| names_environment(name.as_bytes())) && report(text).is_some()
 }
 
 fn is_harness_line(line: &str) -> bool {

@@ -18,7 +18,7 @@ use super::rejections::rejections;
 use super::rules::{goes_ahead, listed_rules, with_file};
 use super::rulings::{ruled, rules};
 use super::slash::RESETS;
-use super::stated::{Told, is_choice_of_person, is_way, stated};
+use super::stated::{SentencePlace, is_choice_of_person, is_way, stated};
 use super::statements::{Part, is_prose, sentences, without_marker};
 use super::steps::{explicit_steps, is_applied};
 use super::templates::is_procedure;
@@ -200,7 +200,7 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.lift(sentence, place);
         }
         for constraint in constraints(sentence) {
-            let told = list_behind(text, constraint).or_else(|| with_file(text, constraint));
+            let told = with_list(text, constraint).or_else(|| with_file(text, constraint));
             notes.add(NoteKind::Constraint, told.as_deref().unwrap_or(constraint), place, false);
         }
         if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
@@ -218,7 +218,7 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
 }
 
 /// A sentence of `text` that ends with a colon, with its list.
-fn list_behind(text: &str, sentence: &str) -> Option<String> {
+fn with_list(text: &str, sentence: &str) -> Option<String> {
     if !sentence.ends_with([':', '\u{ff1a}']) {
         return None;
     }
@@ -506,7 +506,7 @@ impl<'a> Dialogue<'a> {
         is_final: bool,
         notes: &mut NoteList,
     ) {
-        let told = if is_final { Told::Final } else { Told::Working };
+        let told = if is_final { SentencePlace::Final } else { SentencePlace::Working };
         let mut before: Option<&str> = None;
         for part in parts {
             for sentence in part.sentences() {

@@ -79,7 +79,7 @@ const LONGEST_OF_PERSON: usize = 240;
 
 /// Where a sentence of the model is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum SentencePlace {
     /// Between calls of tools, where most sentences announce the next step, think aloud or judge a result.
     Working,
     /// At the end of a turn, where advice is not a choice.
@@ -89,8 +89,8 @@ pub(super) enum Told {
 }
 
 /// The choice that a sentence of the model states.
-pub(super) fn stated(sentence: &str, told: Told) -> Option<Choice> {
-    let is_final = told == Told::Final;
+pub(super) fn stated(sentence: &str, told: SentencePlace) -> Option<Choice> {
+    let is_final = told == SentencePlace::Final;
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
@@ -119,8 +119,8 @@ pub(super) fn stated(sentence: &str, told: Told) -> Option<Choice> {
         Made::Chosen => true,
         Made::Way => !is_final && has_name(sentence),
         // A reason distinguishes a choice from the next step and from thinking aloud.
-        Made::Announced | Made::Doing if told == Told::Working => has_reason && has_alternative,
-        Made::Done if told == Told::Working => has_reason && (has_alternative || has_name(sentence)),
+        Made::Announced | Made::Doing if told == SentencePlace::Working => has_reason && has_alternative,
+        Made::Done if told == SentencePlace::Working => has_reason && (has_alternative || has_name(sentence)),
         Made::Announced => is_provisional,
         Made::Described => has_reason && has_alternative,
         // Many sentences about how something works also give a reason.
@@ -218,7 +218,7 @@ pub(super) fn choices_of_commit(command: &str) -> Vec<String> {
     let sentences = joined.iter().flat_map(|paragraph| sentences(paragraph));
     // They are written as orders.
     sentences
-        .filter_map(|sentence| stated(sentence, Told::Commit))
+        .filter_map(|sentence| stated(sentence, SentencePlace::Commit))
         .map(|choice| choice.item)
         .take(MOST_OF_COMMIT)
         .collect()
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_choice_is_known_by_its_reason_or_by_what_was_not_chosen() {
-        let told = |is_final| if is_final { Told::Final } else { Told::Working };
+        let told = |is_final| if is_final { SentencePlace::Final } else { SentencePlace::Working };
         for (sentence, is_final) in [
             ("Using a lookup table instead of nested conditions.", true),
             ("For now, let me simplify and just store the limit directly.", true),

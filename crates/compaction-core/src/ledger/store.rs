@@ -380,7 +380,7 @@ fn error(error: &ErrorRecord) -> String {
         write_strings(error.failing.names.iter().map(String::as_str), &mut members.0);
         members = members.number("failingMore", error.failing.more);
     }
-    if let Some(cause) = error.failing.told_cause(&error.line).filter(|_| !error.is_resolved) {
+    if let Some(cause) = error.failing.cause_not_in(&error.line).filter(|_| !error.is_resolved) {
         members = members.text("failingCause", cause);
     }
     members.times(error.times).at(error.position, &error.sources)

@@ -44,7 +44,7 @@ pub(super) fn title(prompt: &str) -> Option<&str> {
 }
 
 /// The range of a text after its first line.
-pub(super) fn behind_heading(text: &str) -> Range<usize> {
+pub(super) fn after_heading(text: &str) -> Range<usize> {
     let start = text.len() - text.trim_start().len();
     let end = text[start..].find('\n').map_or(text.len(), |end| start + end);
     end..text.len()

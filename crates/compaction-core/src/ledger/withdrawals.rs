@@ -214,10 +214,10 @@ impl Act {
                 let is_other_scope = || is_its_scope() && are_in(chosen, &earlier.main);
                 !earlier.forbids() && (is_held() || is_other_scope())
             }
-            Effect::Permit { verb } => earlier.forbids() && earlier.is_freed(*verb, terms, scope),
-            Effect::Choose { .. } if earlier.forbids() => earlier.is_freed(Some(Cue::Use), terms, scope),
+            Effect::Permit { verb } => earlier.forbids() && earlier.is_permitted(*verb, terms, scope),
+            Effect::Choose { .. } if earlier.forbids() => earlier.is_permitted(Some(Cue::Use), terms, scope),
             Effect::Choose { is_plain } => {
-                *is_plain && are_plain(&earlier.main, sentence) && earlier.is_outdone(terms, scope)
+                *is_plain && are_plain(&earlier.main, sentence) && earlier.is_superseded(terms, scope)
             }
             Effect::Lift => is_held(),
         }
@@ -233,7 +233,7 @@ impl Clause {
     }
 
     /// Whether it forbids exactly what is permitted now.
-    fn is_freed(&self, verb: Option<Cue>, terms: &[String], scope: &[String]) -> bool {
+    fn is_permitted(&self, verb: Option<Cue>, terms: &[String], scope: &[String]) -> bool {
         let own = self.verb();
         let is_verb = match (own, verb) {
             (Some(own), Some(verb)) => own == verb,
@@ -246,7 +246,7 @@ impl Clause {
     }
 
     /// Whether another choice for the same purpose replaces it.
-    fn is_outdone(&self, terms: &[String], scope: &[String]) -> bool {
+    fn is_superseded(&self, terms: &[String], scope: &[String]) -> bool {
         let is_scope = !scope.is_empty() && are_in(scope, &self.scope) && are_in(&self.scope, scope);
         let is_other = !terms.iter().any(|term| self.main.iter().any(|own| is_same(own, term)));
         let is_one = |terms: &[String]| terms.len() == 1;

@@ -7,7 +7,7 @@ use super::Builder;
 use super::next_steps::is_document;
 use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
-use crate::ledger::actions::{shown, told_call};
+use crate::ledger::actions::{shown, shown_call};
 use crate::ledger::closed_requests::repeats;
 use crate::ledger::commands::{clip_command, has_inline_code};
 use crate::ledger::cues::is_substantive;
@@ -252,7 +252,7 @@ fn is_call(subject: &str) -> bool {
 
 fn told_subject(subject: &str) -> String {
     match is_call(subject) {
-        true => told_call(subject, LONGEST_SUBJECT),
+        true => shown_call(subject, LONGEST_SUBJECT),
         false => clip_command(subject, LONGEST_SUBJECT),
     }
 }
@@ -266,7 +266,7 @@ fn error_item(error: &ErrorRecord) -> String {
         true => line.push_str(&format!(": {names}")),
         false => line.push_str(&format!(" (failing: {names})")),
     }
-    if let Some(cause) = error.failing.told_cause(&line) {
+    if let Some(cause) = error.failing.cause_not_in(&line) {
         line.push_str(&format!("; the first error: {cause}"));
     }
     match &error.subject {

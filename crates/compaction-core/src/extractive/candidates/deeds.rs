@@ -12,7 +12,7 @@ use crate::ledger::actions::shown;
 use crate::ledger::commands::{clip_command, is_check, only_formats, only_looks, purposes};
 use crate::ledger::finder::automaton;
 use crate::ledger::notes::{CHANGED, CHANGED_SINCE, COMMITTED, RESET_TO, TOOK_BACK};
-use crate::ledger::outcomes::told_command;
+use crate::ledger::outcomes::shown_command;
 use crate::ledger::results::ShownResult;
 use crate::ledger::text::quote;
 use crate::ledger::{CommandRecord, FileRecord, Statement, Voice};
@@ -193,7 +193,8 @@ impl Builder<'_> {
                 false => quote(&clip_command(&shown(&command.command), LONGEST_COMMAND)),
             };
             let position = command.position;
-            let is_check = passed.iter().any(|(at, check)| *at == position && *check == told_command(&command.command));
+            let is_check =
+                passed.iter().any(|(at, check)| *at == position && *check == shown_command(&command.command));
             let origin = Origin { position, times: command.succeeded, sources: Some(&command.sources) };
             let verb = if command.is_call { "Called" } else { "Ran" };
             // A later run of the same program has a result.

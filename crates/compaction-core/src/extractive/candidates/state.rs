@@ -13,7 +13,7 @@ use super::{
 };
 use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Pool, Rank};
-use crate::ledger::actions::{shown, told_call};
+use crate::ledger::actions::{shown, shown_call};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::whole;
 use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, rejects, reopens, said_first};
@@ -597,7 +597,7 @@ pub(super) fn end_of(path: &str, parts: usize) -> &str {
 fn outcome(run: &CommandRecord) -> String {
     let verb = if run.is_call { "called" } else { "ran" };
     let command = match run.is_call {
-        true => told_call(&shown(&run.command), LONGEST_RUN),
+        true => shown_call(&shown(&run.command), LONGEST_RUN),
         false => clip_command(&shown(without_preparation(&run.command, LONGEST_RUN)), LONGEST_RUN),
     };
     let command = quote(&command);
