@@ -17,7 +17,7 @@ use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, utf16_len};
 const LEAST_TOKENS: u64 = 64;
 /// Maximum UTF-16 units of the note about the omission.
 const NOTE_UNITS: u64 = 220;
-/// Text by which the note is recognised.
+/// Text that identifies the note.
 const NOTE: &str = "characters of this result are left out";
 
 /// A shortened result.

@@ -215,7 +215,7 @@ stored_by_name! {
         Work = "work",
         /// It is a command to the agent, with the title of the prompt that the agent sent for it.
         Command = "command",
-        /// It answers a question of the model, and the request before it goes on.
+        /// It answers a question of the model, and the request before it continues.
         Answer = "answer",
         /// It confirms, refuses or comments.
         Reply = "reply",

@@ -710,7 +710,7 @@ fn went_through(input: &TriggerInput<'_>, message: &Message, threshold: u64) -> 
     is_answer && !(is_from_model(message, &input.model) && overflowed())
 }
 
-/// Whether the entry says that the threshold caused it. Such a compaction was no recovery.
+/// Whether the entry says that the threshold caused it. Such a compaction was not a recovery.
 fn is_for_threshold(compaction: &ProjectedEntry) -> bool {
     let details = compaction.entry.compaction().and_then(|compaction| compaction.details.as_ref());
     let own = details.and_then(|details| RawObject::parse(details.get()).ok()?.get("compactd").map(str::to_owned));

@@ -105,7 +105,7 @@ impl Operation for CompactionOperation {
         let (session, now) = (&run.guard.session, SystemTime::now());
         match outcome {
             Ok(_) => session.auto_compaction.state().breaker.succeeded(),
-            // A requested end is no failure. Any other error may come back at every message.
+            // A requested end is not a failure. Any other error may come back at every message.
             Err(error) if is_wanted(error) => {}
             Err(_) => session.auto_compaction.state().breaker.failed(now),
         }

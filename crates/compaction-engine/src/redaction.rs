@@ -484,7 +484,7 @@ impl<'t> Reading<'t> {
         };
         let (before, after) = (&text[self.done..at], &text[end..]);
         let is_space = |character: char| matches!(character, ' ' | '\u{a0}' | '\u{202f}');
-        // The quotes of French stand apart from what they hold. Those spaces belong to them.
+        // The quotes of French have spaces inside. These belong to the quotes.
         let closes =
             text[at..].starts_with('\u{bb}') && after.chars().next().is_none_or(|next| !next.is_alphanumeric());
         plain.push_str(if closes { before.trim_end_matches(is_space) } else { before });

@@ -620,7 +620,7 @@ async fn undo_unsynced(engine: Arc<Engine>, session: Arc<OpenSession>, error: io
     undone.await.unwrap_or_else(|error| error)
 }
 
-/// Most steps by which a window is fitted to a threshold.
+/// Maximum number of steps that fit a window to a threshold.
 const WINDOW_STEPS: usize = 4;
 
 /// The model of the agent.

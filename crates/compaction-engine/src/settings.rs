@@ -298,7 +298,7 @@ pub fn summarizer_names(settings: &Value) -> Vec<&str> {
 const MIN_LINE_BYTES: u64 = 1 << 20;
 
 /// The settings of a call as a layer. A call gives members of the `compaction` object, settings in the shape of a
-/// settings file, or both. A name that is no top-level member belongs to `compaction`.
+/// settings file, or both. A name that is not a top-level member belongs to `compaction`.
 pub fn layer_of_call(given: Value) -> Value {
     let Value::Object(given) = given else {
         return given;
@@ -341,7 +341,7 @@ enum Kind {
     Choice(&'static str, &'static [&'static str]),
     Names,
     Text,
-    /// A path; null is none.
+    /// A path; null means none.
     Path,
 }
 
@@ -456,7 +456,7 @@ fn is_top_member(name: &str) -> bool {
     SETTINGS.iter().any(|setting| begins(setting, &[name]))
 }
 
-/// Whether the file of a project may set a member. At the top, members of other programs are none of ours.
+/// Whether the file of a project may set a member. Top-level members of other programs do not concern us.
 fn may_project_set(path: &[&str]) -> bool {
     let is_unknown_top = matches!(path, [name] if !is_top_member(name));
     is_unknown_top || SETTINGS.iter().any(|setting| setting.is_of_project && begins(setting, path))

@@ -2,7 +2,7 @@
 //! written, commits it, and ends.
 //!
 //! Compactions and navigations are such operations. Claiming and committing hold the session's lock. Between them the
-//! session is free, and appends go on.
+//! session is free, and appends continue.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

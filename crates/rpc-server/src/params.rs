@@ -147,7 +147,7 @@ impl<'de> IntoDeserializer<'de, serde_json::Error> for MemberValue<'de> {
     }
 }
 
-/// The name with which `serde_json` asks for a raw value.
+/// The name that `serde_json` uses to ask for a raw value.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 macro_rules! forward_value {

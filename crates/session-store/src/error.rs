@@ -147,7 +147,7 @@ pub enum StoreError {
     },
 }
 
-/// Whether an error from looking up a path says that it leads to no file: nothing is there, a part of it is no
+/// Whether an error from looking up a path says that it leads to no file: nothing is there, a part of it is not a
 /// directory, or its links form a loop.
 pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
     let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
@@ -259,7 +259,7 @@ impl Diagnostics {
         if let Some(kept) = self.counts.get_mut(&kind) {
             *kept = kept.saturating_sub(count);
         }
-        // `count_unlisted` states anew how many are not listed.
+        // `count_unlisted` recounts how many are not listed.
         let is_over = |of: DiagnosticKind, line: Option<usize>| of == kind && line.is_none_or(&is_over);
         self.list.retain(|listed| !is_over(listed.kind, listed.line));
         self.seen.retain(|(of, line)| !is_over(*of, *line));

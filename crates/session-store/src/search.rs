@@ -386,7 +386,7 @@ impl SearchQuery {
         is_plain || self.may_hide(json)
     }
 
-    /// Whether an escape may hide a character of a term. Terms are not looked for in escapes of control characters,
+    /// Whether an escape may hide a character of a term. Terms are not searched for in escapes of control characters,
     /// such as those that colour the output of commands.
     fn may_hide(&self, json: &[u8]) -> bool {
         let is_control = |at: usize| matches!(json.get(at + 2..at + 5), Some([b'0', b'0', b'0' | b'1']));

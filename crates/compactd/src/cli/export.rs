@@ -168,7 +168,7 @@ async fn append(connection: &Connection, session: &Value, messages: &[Box<RawVal
     connection.call_for::<IgnoredAny>("appendMessages", &batch).await.map(|_| ())
 }
 
-/// Writes the transcript from which a session was imported.
+/// Writes the transcript that a session was imported from.
 fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> {
     let failed = |error: &StoreError| Failure::Refused(format!("{}: failed to {error}", path.display()));
     let store = FileStore::new(PathBuf::new(), Durability::None);

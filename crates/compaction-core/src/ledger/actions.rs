@@ -301,7 +301,7 @@ impl<'a> Actions<'a> {
         self.jobs.retain(|job| job.id.is_empty() || !text.contains(&job.id) || running(text).is_some());
     }
 
-    /// The commands that go on in the background, the oldest first.
+    /// The commands that run in the background, the oldest first.
     pub(super) fn take_jobs(&mut self) -> Vec<String> {
         std::mem::take(&mut self.jobs).into_iter().map(|job| job.command).collect()
     }
@@ -561,7 +561,7 @@ impl<'a> Actions<'a> {
         self.last_call
     }
 
-    /// Whether the conversation went on after a call without a result.
+    /// Whether the conversation continued after a call without a result.
     pub(super) fn has_waited(&self) -> bool {
         self.open.values().any(|(place, ..)| place.position != self.last_call)
     }
@@ -802,7 +802,7 @@ impl<'a> Actions<'a> {
             let place = SourcePosition { position: self.last_call, entry: None };
             notes.add_times(NoteKind::Done, LOOKED_UP, place, true, Some(self.lookups));
         }
-        // An older call without a result was cut off, and the conversation went on without it.
+        // An older call without a result was cut off, and the conversation continued without it.
         let last_call = self.last_call;
         let mut open: Vec<_> = self.open.drain().filter(|(_, (place, ..))| place.position == last_call).collect();
         open.sort_by(|left, right| left.1.1.cmp(&right.1.1));

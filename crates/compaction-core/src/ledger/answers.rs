@@ -32,7 +32,7 @@ const BARE_CHARACTERS: usize = 3;
 const FEWEST_OBJECTED: usize = 5;
 /// Most words of a question whose subject is in the sentence before it.
 const POINTING_WORDS: usize = 9;
-/// Most words of a question that only asks whether to go on.
+/// Most words of a question that only asks whether to continue.
 const ROUTINE_WORDS: usize = 9;
 /// Fewest letters of a word that names one of two things in a question.
 const SHORTEST_NAME: usize = 4;
@@ -41,7 +41,7 @@ const SHORTEST_NAME: usize = 4;
 static ASSENTS: WordList = word_list!("answers: assents");
 /// First words of a refusal. A refusal without other words refuses the offer, too.
 static REFUSALS: WordList = word_list!("answers: refusals");
-/// Words of questions that only ask whether to go on with what was planned.
+/// Words of questions that only ask whether to continue as planned.
 static ROUTINE: WordList = word_list!("answers: routine");
 /// Words between two things in a question that lets a person choose one.
 pub(crate) static EITHER: WordList = word_list!("answers: either");
@@ -328,7 +328,7 @@ pub(super) fn only_answers(message: &str, answer: &str) -> bool {
     let questions = newest.iter().copied().filter(|one| is_question(one));
     let asked: Vec<&str> = questions.chain(options.as_deref()).collect();
     if asked.is_empty() {
-        // An assent goes on with what the answer shows, even if that asks nothing.
+        // An assent continues what the answer shows, even if it asks nothing.
         return is_assent(message) || permits(message, newest);
     }
     let is_choice = options.is_some() || asked.iter().any(|one| lets_choose(one));

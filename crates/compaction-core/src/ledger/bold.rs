@@ -97,7 +97,7 @@ fn side(text: &str, at: usize) -> Side {
     }
 }
 
-/// Whether nothing but marks follows the mark at a place.
+/// Whether only marks follow the mark at a place.
 fn is_last(text: &str, at: usize) -> bool {
     !text[at..].contains(char::is_alphanumeric)
 }

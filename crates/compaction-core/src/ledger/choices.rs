@@ -159,7 +159,7 @@ fn options(answer: &str) -> Option<Vec<(Label<'_>, &str)>> {
     Some(newest).filter(|newest| OPTIONS.contains(&newest.len()))
 }
 
-/// Words with which the option begins that only says how the work goes on.
+/// First words of an option that only says how the work goes on.
 static PROCESS: WordList = word_list!("choices: process");
 
 /// Whether an option only says how the work goes on: `1. Merge back to main`. It says nothing once that is done.

@@ -14,7 +14,7 @@ use crate::text::utf16_len;
 
 /// Most statements of an answer that are read.
 const MOST_STATEMENTS: usize = 512;
-/// Number of newest messages of which one states something.
+/// Number of newest messages that are searched for one that states something.
 const MOST_MESSAGES: usize = 24;
 /// Percentage of the room that the first sentences may take.
 const BEGINNING: usize = 45;

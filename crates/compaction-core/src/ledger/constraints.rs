@@ -2,7 +2,7 @@
 //! (`languages`). A new language also needs lines in the tables of the tests.
 //!
 //! The tables aim at precision. A missed constraint is still among the requests, but a complaint that
-//! is taken for a constraint uses the room of a real one.
+//! is mistaken for a constraint uses the room of a real one.
 
 mod languages;
 

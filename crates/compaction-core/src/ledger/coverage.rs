@@ -97,7 +97,7 @@ pub(super) struct Coverage {
     units: usize,
     lines: u32,
     by_term: ByTerm<Occurrences>,
-    /// One bit for each hash of a term, by some of its bits. Most words of a text are no target terms.
+    /// One bit for each hash of a term, by some of its bits. Most words of a text are not target terms.
     filter: Vec<u64>,
 }
 

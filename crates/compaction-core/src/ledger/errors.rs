@@ -398,7 +398,7 @@ fn subject_key(subject: Option<&str>) -> &str {
 static EXCUSES: WordList = word_list!("remarks: excuses");
 /// Words of a negation.
 static NEGATIONS: WordList = word_list!(SPACED, "remarks: negations");
-/// Words for what works. What works as expected is no error.
+/// Words for what works. What works as expected is not an error.
 static WORKING: WordList = word_list!(SPACED, "remarks: working");
 /// Words after which a sentence is about something else.
 const CONTRASTS: &[&str] = listed!(SPACED, "remarks: contrasts");

@@ -401,7 +401,7 @@ pub(crate) const REPLIES: &str = "The user also wrote: ";
 pub(crate) const RESOLVED: &str = "Errors that were dealt with: ";
 /// Starts the item of a command that is used repeatedly.
 pub(crate) const COMMAND: &str = "Command in use: ";
-/// Starts the item of the commands by which the work is checked.
+/// Starts the item of the commands that check the work.
 pub(crate) const CHECKED_WITH: &str = "Built and tested with: ";
 
 /// The note of commands that only looked something up.
@@ -426,7 +426,7 @@ pub(crate) const NAMED_BEFORE: &str = "Named before the latest request: ";
 pub(crate) const LISTED_STEPS: &str = "Left of the steps that the assistant listed, as far as is seen: ";
 /// Starts the open tasks of a plan that is older than the newest requests.
 pub(crate) const OLD_PLAN: &str = "From a plan that was not updated since: ";
-/// Starts the item of the newest calls of tools and what came of them.
+/// Starts the item of the newest calls of tools and their outcomes.
 pub(crate) const LAST_STEP: &str = "Last step: ";
 /// Names the file of a call that names none.
 pub(crate) const OPEN_FILE: &str = "the open file";

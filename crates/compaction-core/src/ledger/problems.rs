@@ -22,7 +22,7 @@ const MOST_SENTENCES: usize = 60;
 static PROBLEMS: WordList = word_list!("problems: problems");
 /// How languages without spaces between words say that there is no problem.
 const NONE_UNSPACED: &[&str] = listed!(UNSPACED, "problems: none");
-/// Phrases by which a model says that something is still open.
+/// Phrases in which a model says that something is still open.
 static UNSOLVED: WordList = word_list!("problems: unsolved");
 /// How servers and systems deny access. A person has to provide what is missing.
 static DENIALS: WordList = word_list!(SPACED, "problems: denials");

@@ -64,7 +64,7 @@ pub(super) fn rejections(message: &str, request: &str, answer: impl FnOnce() -> 
         } else if has(&PREFERRING) {
             add(format!("{REJECTED}\"{said}\"{SAID_OF}{}", undone(request)), false);
         } else if is_constraint(sentence) {
-            // It stands there.
+            // It is still there.
         } else if has(&NOT_WANTED) {
             add(format!("{REJECTED}\"{said}\""), false);
         } else if let Some(object) = removed(sentence, &words).filter(|_| !reports(sentence)) {

@@ -341,7 +341,7 @@ impl<'a> Dialogue<'a> {
         self.push(place, text, weight);
     }
 
-    /// Reads a message that only shows the output of a command of the model. The request before it goes on.
+    /// Reads a message that only shows the output of a command of the model. The request before it continues.
     pub(super) fn read_result(&mut self, place: SourcePosition<'a>, text: &str) {
         self.push(place, text, RequestWeight::Answer);
     }
@@ -358,7 +358,7 @@ impl<'a> Dialogue<'a> {
         self.push_request(Request { text: text.to_owned(), position, weight, is_answered: false, sources });
     }
 
-    /// Whether a message only answers a question of the newest answer, so that the request before it goes on.
+    /// Whether a message only answers a question of the newest answer, so that the request before it continues.
     fn only_answers(&self, text: &str) -> bool {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = self.answers.back().filter(|answer| answer.place.position > asked_at);

@@ -25,7 +25,7 @@ const LONGEST_RULE: usize = 200;
 const RULE_WORDS: usize = 4;
 
 /// Whether a message of a person only sets rules or corrects how the work is done. It asks for nothing by itself: the
-/// request before it goes on.
+/// request before it continues.
 pub(crate) fn only_sets_rules(message: &str) -> bool {
     let persists = || PERSISTING.is_in(&normalised(message));
     if utf16_len(message) > LONGEST_RULE || persists() || reported(message).is_some() {

@@ -25,7 +25,7 @@ const FEWEST_PHRASES: usize = 3;
 /// Fewest headings of such a prompt.
 const FEWEST_HEADINGS: usize = 3;
 
-/// The words of the heading with which a text begins.
+/// The heading at the beginning of a text.
 pub(super) fn heading(text: &str) -> Option<&str> {
     heading_of(text.trim_start().lines().next()?)
 }

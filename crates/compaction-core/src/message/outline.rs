@@ -29,7 +29,7 @@ pub(super) struct Outline {
 
 impl Outline {
     /// Reads the outline of a JSON text without surrounding white space, and checks the whole text. `None` if it needs
-    /// a full parse, or is no JSON.
+    /// a full parse, or is not JSON.
     pub(super) fn read(json: &str) -> Option<Self> {
         Members::read(json).map(Members::into_outline)
     }

@@ -157,7 +157,7 @@ pub struct PiecePosition {
 /// Selects ranked `passages` with at most `max_tokens` estimated tokens in total. The first one that
 /// does not fit is cut to the remaining room, if that is large enough; the very first is always
 /// included, even if only a few characters fit. Documents come in the order of their best passages. The
-/// returned number counts the documents of which nothing fits.
+/// returned number counts the documents without any passage that fits.
 pub fn choose(passages: &[RankedPassage], max_tokens: u64) -> (Vec<Choice>, usize) {
     let mut room = tokens_to_units(max_tokens);
     let mut choices: Vec<Choice> = Vec::new();

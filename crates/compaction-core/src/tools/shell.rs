@@ -39,7 +39,7 @@ pub(crate) fn words_of_steps(line: &str) -> Vec<Vec<String>> {
     commands(line).into_iter().map(words).collect()
 }
 
-/// Whether the command line does nothing but apply a patch.
+/// Whether the command line only applies a patch.
 pub(super) fn is_patch(command: &str) -> bool {
     let commands = commands(command);
     let mut programs = commands.iter().filter_map(|simple| program(simple).map(|(name, _)| name)).peekable();

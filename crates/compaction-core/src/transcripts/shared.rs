@@ -246,7 +246,7 @@ pub(super) struct Shared {
     last: [String; 2],
     /// Both before the last line. The start of a line may look different from the whole line.
     before: (Quote, Fence, [String; 2], Place),
-    /// Where the last line of a screen stands.
+    /// The place of the last line of a screen.
     place: Place,
     /// Number of calls so far that have no ids.
     calls: u64,

@@ -441,7 +441,7 @@ impl Tree {
         self.add("session_info", &name_members(name));
     }
 
-    /// Names the session anew. Call it after all records.
+    /// Renames the session. Call it after all records.
     pub(super) fn add_name_aside(&mut self, name: &str) {
         let id = self.new_id_for(&format!("{}/name", self.record));
         let entry = self.aside(id, "session_info", name_members(name));

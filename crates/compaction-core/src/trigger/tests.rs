@@ -251,7 +251,7 @@ fn an_aborted_answer_counts_before_a_prompt_only() {
 
 #[test]
 fn errors_without_usage_are_judged_by_the_last_trusted_usage() {
-    // A rate limit is no overflow, but the context is over the threshold.
+    // A rate limit is not an overflow, but the context is over the threshold.
     let session = Session::default().user(1).message(&answer("stop", "\"totalTokens\":83000", "", 1)).user(700);
     check_after(
         &session,
@@ -570,7 +570,7 @@ fn an_overflow_after_a_recovery_is_reported() {
         check_recovery(recovered(reason), &answer("length", CUT, "", 50), None, CUT_AGAIN);
         check_recovery(recovered(reason), &over, None, STILL);
     }
-    // A compaction for the threshold is no recovery.
+    // A compaction for the threshold is not a recovery.
     check_recovery(recovered("threshold"), &error(OVERFLOW_TEXT), None, "compact, retry=true");
     check_recovery(recovered("threshold"), &answer("length", CUT, "", 50), None, "compact, retry=true");
     check_recovery(recovered("threshold"), &over, None, "compact, retry=false");

@@ -296,7 +296,7 @@ fn unwrapped(text: &str) -> &str {
         false => format!("</{name}>"),
     };
     let lower = within.to_ascii_lowercase();
-    // An opening tag without a closing tag is the rest of a text that was cut off. Two closing tags are no wrapper.
+    // An opening tag without a closing tag is the rest of a text that was cut off. Two closing tags do not wrap a text.
     let mut ends = lower.match_indices(&close).map(|(at, _)| at);
     match (ends.next(), ends.next()) {
         (None, _) if before.is_empty() => within.trim(),

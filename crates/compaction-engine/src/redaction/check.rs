@@ -19,13 +19,13 @@ pub(super) enum Check {
     Issued,
     /// The digits are the PIN of a person or a card, judging by the words before the label and by the spelling.
     Pin,
-    /// The value is no placeholder.
+    /// The value is not a placeholder.
     NoPlaceholder,
-    /// The value is no placeholder and no word: it has digits, symbols, or the mixed case of encoded data.
+    /// The value is neither a placeholder nor a word: it has digits, symbols, or the mixed case of encoded data.
     Credential,
     /// The value has a digit or a symbol and is neither a path nor an identifier of a program.
     Password,
-    /// As `Password`, after a name that is no part of another word.
+    /// As `Password`, after a name that is not part of another word.
     NamedPassword,
     /// The value of an environment variable, where words are passwords as well.
     VariablePassword,
@@ -35,9 +35,9 @@ pub(super) enum Check {
     LinePassword,
     /// A word, assigned to a name that says password as it is in configurations.
     WordPassword,
-    /// The value of a line of a configuration that holds nothing but a password.
+    /// The value of a configuration line that only contains a password.
     ConfiguredPassword,
-    /// The password behind the number of its kind in the configuration of a device.
+    /// The password after the number of its kind in the configuration of a device.
     DevicePassword,
     /// The value of an option of a command line.
     OptionPassword,
@@ -49,7 +49,7 @@ pub(super) enum Check {
     NamedSecret,
     /// As `Random`, for a secret in a sentence.
     SaidSecret,
-    /// As `NamedSecret`, for a secret right behind its name in a sentence.
+    /// As `NamedSecret`, for a secret right after its name in a sentence.
     SpokenSecret,
     /// A password that a person chose, in a sentence.
     SaidPassword,
@@ -61,7 +61,7 @@ pub(super) enum Check {
     CommandSecret,
     /// One of the texts in quotes looks random or chosen.
     Arguments,
-    /// The value looks random, is a whole word, and is no number of a hash.
+    /// The value looks random, is a whole word, and is not the number of a hash.
     Prefixed,
     /// As `Random`, for the value of a command-line option.
     OptionSecret,
@@ -71,7 +71,7 @@ pub(super) enum Check {
     BasicAuth,
     /// The value of one of the pairs looks random.
     Cookie,
-    /// The value looks random and is no UUID.
+    /// The value looks random and is not a UUID.
     SessionCookie,
 }
 
@@ -98,7 +98,7 @@ pub(super) const TABLES: [Table; 1] = [table!("words.txt")];
 
 /// Placeholders for secrets, also within longer words.
 const PLACEHOLDERS: &[&str] = listed!(TABLES, "placeholders");
-/// Words that are no secret, even with digits and symbols around them.
+/// Words that are not secret, even with digits and symbols around them.
 const WORDS: &[&str] = listed!(TABLES, "words");
 /// Words after a name for a password that are not passwords: what it is, what it must be, its name in other languages,
 /// types, and words of programs.
@@ -115,7 +115,7 @@ const OPEN_KEYS: &[&str] = listed!(TABLES, "open keys");
 const KEY_OWNERS: &[&str] = listed!(TABLES, "key owners");
 /// Words before `pass` and `pw` in names of passwords that are written as one word.
 const PASSWORD_OWNERS: &[&str] = listed!(TABLES, "password owners");
-/// Words of sentences, which are no part of a password of several words.
+/// Words of sentences, which are not part of a password of several words.
 const SENTENCE_WORDS: &[&str] = listed!(TABLES, "sentence words");
 /// Verbs between a name and its value.
 pub(super) const VERBS: &[&str] = listed!(TABLES, "verbs");
@@ -476,7 +476,8 @@ fn is_mixed(secret: &str) -> bool {
                 && !is_name(secret))
 }
 
-/// Whether the letters of a value may be those of a name: it has words of small letters, and its capitals stand apart.
+/// Whether the letters of a value may be those of a name: it has words of small letters, and its capitals are not
+/// adjacent.
 fn is_name(value: &str) -> bool {
     let capitals = value.as_bytes().windows(2).filter(|pair| pair.iter().all(u8::is_ascii_uppercase)).count();
     longest_small(value) > 5 || capitals < 2
@@ -492,8 +493,8 @@ fn numbers(value: &str) -> usize {
     value.split(|character: char| !character.is_ascii_digit()).filter(|number| !number.is_empty()).count()
 }
 
-/// Whether a value in a sentence can be nothing but a password: it has small letters and digits, and capitals, signs or
-/// parts, and is no name, version, date, path or word for what a password is.
+/// Whether a value in a sentence must be a password: it has small letters and digits, and capitals, signs or parts, and
+/// is not a name, version, date, path or word for what a password is.
 fn is_chosen(secret: &str) -> bool {
     let has = |is_one: fn(u8) -> bool| count(secret, is_one) > 0;
     let signs =

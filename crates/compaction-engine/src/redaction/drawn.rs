@@ -25,7 +25,7 @@ const OTHER_KEYS: &[&str] = listed!(TABLES, "keys in other scripts");
 const KINDS: &[&str] = listed!(TABLES, "kinds of keys");
 /// Endings of the names of calls that create a client of a service or pass it the key.
 const CALLS: &[&str] = listed!(TABLES, "service calls");
-/// Words for values that are no keys.
+/// Words for values that are not keys.
 const OPEN_VALUES: &[&str] = listed!(TABLES, "open values");
 /// Names of blocks in which every value is secret.
 const SECRET_BLOCKS: &[&str] = listed!(TABLES, "secret blocks");

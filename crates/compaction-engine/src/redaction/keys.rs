@@ -23,7 +23,7 @@ const MAX_LINE: usize = 8 * 1024;
 const MAX_LINES: usize = 400;
 /// Maximum bytes that a listing, a diff or a comment puts before the data of a line.
 const MAX_PREFIX: usize = 200;
-/// Maximum lines of encoded data without a first and last line that are taken for a key. A key of 16,384 bits has more;
+/// Maximum lines of encoded data without a first and last line that count as a key. A key of 16,384 bits has more;
 /// encoded files nearly always do.
 const MAX_UNMARKED: usize = 80;
 /// Bytes around encoded data that may show that it is not a key.

@@ -2,7 +2,7 @@
 //!
 //! A sample marks the parts that are drawn when the tests run, so that no file of this repository contains the form
 //! of a secret: `«hex:40»` is a secret of 40 hexadecimal digits, `«=text»` a secret that is written out, `«!text»` a
-//! text that is no secret and would mislead a scanner.
+//! text that is not a secret and would mislead a scanner.
 
 use std::fmt::Write as _;
 

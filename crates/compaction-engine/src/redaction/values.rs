@@ -25,7 +25,7 @@ const MIN_CHARACTERS: usize = 8;
 const MIN_DIFFERENT: usize = 5;
 /// Maximum bytes of a value.
 pub(super) const MAX_BYTES: usize = 1024;
-/// Minimum characters of a line of a key that is sought by itself.
+/// Minimum characters of a line of a key that is searched for by itself.
 const MIN_KEY_LINE: usize = 40;
 /// Maximum depth of JSON inside JSON.
 const MAX_DEPTH: usize = 3;
@@ -99,7 +99,7 @@ impl Remembered {
     }
 }
 
-/// The values that are sought, in all their forms.
+/// The values to search for, in all their forms.
 #[derive(Debug)]
 pub(super) struct Sought {
     automaton: AhoCorasick,

@@ -285,7 +285,7 @@ mod tests {
             Self { directory, layers }
         }
 
-        /// Puts another file in the place of the settings, as careful editors do.
+        /// Replaces the settings by another file, as careful editors do.
         fn save(&self, text: &str) {
             let written = self.directory.path().join("settings.json.new");
             std::fs::write(&written, text).unwrap();

@@ -61,7 +61,7 @@ pub fn read_messages(
                 Some(room) => room.send(input),
                 None => return,
             }
-            // The message is served before the next one is looked for.
+            // The message is served before the next one is read.
             if frames.is_drained() {
                 tokio::task::yield_now().await;
             }

@@ -48,7 +48,7 @@ impl FileLog {
         Ok(change)
     }
 
-    /// Opens the file that another program put in the place of this one.
+    /// Opens the file that another program put in place of this one.
     fn open_again(&mut self) -> io::Result<()> {
         let path = self.path().to_owned();
         let (file, lock) = if self.is_writable {

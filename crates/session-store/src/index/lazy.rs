@@ -275,7 +275,7 @@ impl Tail {
 
     /// Whether a line that begins before `offset`, and not far from the end of the log, may set the thinking level, or
     /// the start of the log is not far either. The tail may then grow up to it. Reads quickly but only guesses: the words
-    /// may stand in a text, or be written as escapes.
+    /// may be in a text, or be written as escapes.
     pub(crate) fn may_reach_setting(&mut self, log: &dyn SessionLog, offset: u64) -> io::Result<bool> {
         Ok(self.end - self.body <= self.reach
             || self.may_reach(log, offset, MAX_BYTES.max(self.end / SEARCHED_PART))?)

@@ -117,7 +117,7 @@ impl Line {
     fn of_call(text: &str, id: Option<RawId>) -> Self {
         let reason = match (message(text), &id) {
             (Ok(message), _) => return Self::Message(message),
-            // Notifications of other protocols are no fault.
+            // Notifications of other protocols are not errors.
             (Err(_), None) => return Self::Ignored,
             (Err(_), Some(id)) if !is_mcp_id(id) => "an id is a string or an integer of 64 bits".to_owned(),
             (Err(_), Some(_)) if !has_object_params(text) => "params is an object".to_owned(),

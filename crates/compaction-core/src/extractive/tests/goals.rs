@@ -110,7 +110,7 @@ fn a_prompt_at_a_cut_is_still_no_request() {
     let both = Ledger::collect(&prepared(&behind), Some(&first), tools());
     assert_eq!(both.requests.len(), 2, "{:?}", both.requests);
     assert_eq!(both.notes_of(NoteKind::Constraint).count(), 0);
-    // The same if the prompt begins a turn of which only the end is kept.
+    // The same if the prompt begins a turn whose end alone is kept.
     let whole = Ledger::collect(&prepared(&[&before[..], &behind[..1]].concat()), None, tools());
     let turn = Turn::of(&prepared(&behind), tools());
     let style = Style { turn: turn.as_ref(), with_turn: Some(&whole), ..style(ENOUGH) };

@@ -477,7 +477,7 @@ mod tests {
         let second = limited(Arc::clone(&running), || Ok(2));
         let mut second = Box::pin(second);
         assert!(second.as_mut().now_or_never().is_none());
-        // The pool itself goes on.
+        // The pool itself keeps working.
         assert_eq!(tokio::task::spawn_blocking(|| 3).await.unwrap(), 3);
         assert!(second.as_mut().now_or_never().is_none());
         answer.send(()).unwrap();

@@ -259,7 +259,7 @@ pub(super) enum Change {
     SystemInMessage,
 }
 
-/// Smaller numbers in a refusal are no limits of answers.
+/// Smaller numbers in a refusal are not limits of answers.
 const SMALLEST_LIMIT: u64 = 256;
 
 impl Change {
