@@ -197,7 +197,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A number as floating point, as JavaScript would hold it.
+    /// A number as floating point, as JavaScript would read it.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Json::Number(number) => number.as_f64(),
@@ -624,7 +624,7 @@ impl<'de> Deserializer<'de> for ReadText<'_> {
 /// The JSON text with `\ufffd` in place of each escape of half a surrogate pair.
 ///
 /// Programs that cut text by UTF-16 units leave such halves in stored files. JavaScript reads them;
-/// Rust strings cannot hold them.
+/// Rust strings cannot contain them.
 pub fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out: Option<Vec<u8>> = None;

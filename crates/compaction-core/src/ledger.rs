@@ -389,7 +389,7 @@ pub(crate) fn person_words(text: &str) -> String {
 const PAGES: [&str; 6] = [".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"];
 
 impl Ledger {
-    /// Whether it holds no facts.
+    /// Whether it contains no facts.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
             && self.statements.is_empty()

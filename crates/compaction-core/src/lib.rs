@@ -2,7 +2,7 @@
 //!
 //! Entries and messages are views of stored text, which is never changed ([`entry`], [`message`]). A
 //! branch of entries is projected to what the model sees ([`projection`]), measured ([`tokens`]) and
-//! cut ([`preparation`]). A summary replaces what precedes the cut. The pages in `docs` hold the
+//! cut ([`preparation`]). A summary replaces what precedes the cut. The pages in `docs` state the
 //! rules.
 //!
 //! # Summarise a list of messages
@@ -28,7 +28,7 @@
 //!     prepared.push(PreparedMessage { entry_id: EntryId::new(format!("{position:08x}")), message });
 //! }
 //!
-//! // The ledger holds the facts that the summary must not lose; a later compaction starts from it.
+//! // The ledger contains the facts that the summary must not lose; a later compaction starts from it.
 //! let ledger = Ledger::collect(&prepared, None, &FileTools::default());
 //! let style = Style { custom_instructions: None, max_tokens: 1000, citations: false, turn: None, with_turn: None };
 //! let summary = render_messages(&ledger, &prepared, SummaryKind::History, &style);

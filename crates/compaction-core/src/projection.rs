@@ -435,7 +435,7 @@ fn unreadable_message(entry: &Entry) -> Option<ProjectionDiagnostic> {
 fn project(selected: &[(Arc<Entry>, usize)], has_compaction: bool) -> Vec<ProjectedEntry> {
     let edits = Edits::of(selected.iter().map(|(entry, _)| entry.as_ref()));
     let project_one = |(position, (entry, depth)): (usize, &(Arc<Entry>, usize))| {
-        // The kept range may hold an older compaction. Only the latest one contributes messages.
+        // The kept range may contain an older compaction. Only the latest one contributes messages.
         let is_silent = entry.kind() == EntryKind::Compaction && !(has_compaction && position == 0);
         let messages = if is_silent { Vec::new() } else { edits.messages(entry) };
         ProjectedEntry { entry: Arc::clone(entry), depth: *depth, messages }

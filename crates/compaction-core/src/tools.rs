@@ -56,7 +56,7 @@ pub struct FileTools {
     pub write: Vec<String>,
     /// Tools that change part of a file.
     pub edit: Vec<String>,
-    /// Arguments that hold the path. The first one with a string counts.
+    /// Arguments with the path. The first one with a string counts.
     pub path_arguments: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ pub fn edits_files(name: &str) -> bool {
     by_table(name, &Arguments::of(None), DEEPEST_WRAP).changes_files()
 }
 
-/// Whether an argument of this name holds a path, according to `tools` or the table.
+/// Whether an argument of this name contains a path, according to `tools` or the table.
 pub fn names_path(argument: &str, tools: &FileTools) -> bool {
     let by_table = || table().arguments("path").iter().any(|name| table::is_written_as(argument, name));
     tools.path_arguments.iter().any(|name| name == argument) || by_table()

@@ -1,7 +1,7 @@
 //! A compaction, from the request to the stored entry (docs/preparation.md; docs/summaries.md).
 //!
-//! Preparing and committing hold the session's lock. While the summary is written, the session is free and appends go
-//! on. Entries that are appended meanwhile come after the cut and are kept.
+//! Preparing and committing hold the session's lock. While the summary is written, the session is free and appends
+//! continue. Entries that are appended meanwhile come after the cut and are kept.
 
 mod order;
 mod plan;

@@ -161,7 +161,7 @@ impl EngineError {
         Self::Internal { message: message.into() }
     }
 
-    /// The same error with the settings file that holds the wrong setting.
+    /// The same error with the settings file with the wrong setting.
     pub(crate) fn in_file(self, settings_file: &Path) -> Self {
         match self {
             Self::InvalidSettings { path, expected, .. } => {

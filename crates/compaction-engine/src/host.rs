@@ -294,7 +294,7 @@ pub struct CompactionAccount {
 /// A tool result that was shortened in the context because it is larger than the room in the window.
 #[derive(Debug, Clone)]
 pub struct ClippedResult {
-    /// The entry of the result. It still holds the whole result.
+    /// The entry of the result. It still has the whole result.
     pub entry_id: EntryId,
     /// Its tokens before.
     pub tokens_before: u64,

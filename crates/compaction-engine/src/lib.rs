@@ -42,7 +42,7 @@
 //! Most programs need only the items at the root. The modules have what a server needs, or a host with its own models:
 //!
 //! - [`host`]: events, and the questions that a host can answer.
-//! - [`session`]: open sessions, what they hold, their turns, and the claim of one structural operation.
+//! - [`session`]: open sessions, their content, their turns, and the claim of one structural operation.
 //! - [`settings`]: settings and their layers.
 //! - [`summarizers`]: summarizers and the jobs that they get.
 //! - [`models`]: models of providers and programs.

@@ -2,7 +2,7 @@
 //!
 //! A model makes one request at a time. Its caller fits requests to the window, retries them and checks the answer.
 //!
-//! `models/prices.json` holds list prices; gateways and contracts may charge others. `models/known_models.json` holds
+//! `models/prices.json` has list prices; gateways and contracts may charge others. `models/known_models.json` holds
 //! output limits by model family, for settings that give none. Both tables are dated and name their sources. A model
 //! that is in neither table has no known price and no known limit.
 

@@ -324,7 +324,7 @@ fn merge(base: &mut Value, layer: &Value) {
     }
 }
 
-/// What a setting holds, and its default.
+/// The type of a setting, and its default.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// It is checked elsewhere, or by another program that reads the same file.

@@ -667,7 +667,7 @@ impl<'a> Collector<'a> {
             (Some("error"), Some(error)) => {
                 self.errors.add(None, &super::error_line(error), place, false);
             }
-            // The limit may still apply to calls of tools. Only an answer shows that it is over.
+            // The limit may still apply to what the call does, until the call or an answer completes.
             (stop, _) if stop != Some("toolUse") || !self.errors.is_limited() => self.errors.resolve(None),
             _ => {}
         }

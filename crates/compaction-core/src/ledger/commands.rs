@@ -90,7 +90,7 @@ pub(crate) fn without_preparation(command: &str, units: usize) -> &str {
     rest
 }
 
-/// Options that pass inline code to a program.
+/// Commands that pass inline code to a program.
 const INLINE_CODE: &[&str] = listed!(PROGRAMS, "commands: inline code");
 
 /// Modules that belong to Python itself.

@@ -436,7 +436,7 @@ pub struct Repair {
 impl LossReport {
     /// The block with the missing facts in at most `budget_tokens`; `None` if nothing is missing or
     /// nothing fits. First comes what is in force: the last request, open errors of the replaced
-    /// messages, constraints that say for how long or, in the replaced messages, for what all they hold, and open
+    /// messages, constraints that say for how long or, in the replaced messages, to what they apply, and open
     /// requests. Constraints and requests are left out if the context has something similar. What else an earlier
     /// summary covered was left out on purpose. The rest fills a short summary only, up to
     /// `filling_tokens` with the lines before it: other constraints, statements, files, earlier requests and a few

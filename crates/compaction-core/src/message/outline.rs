@@ -287,7 +287,7 @@ mod tests {
     use crate::message::{Message, read_text, whole_outline};
 
     /// Whether the outline is read without the whole; if so, it must be that of the whole, and the entry of a plain
-    /// line must hold the same message as one whose text was read by the JSON reader.
+    /// line must have the same message as one whose text was read by the JSON reader.
     fn is_quick(json: &str) -> bool {
         let quick = Outline::read(json);
         if let Some(quick) = &quick {

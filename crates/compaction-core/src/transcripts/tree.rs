@@ -78,7 +78,7 @@ impl Tokens {
 pub(super) struct Tree {
     /// The session id, from which entry ids are derived.
     session: Uuid,
-    /// Ids of the entries that the session already holds.
+    /// Ids of the entries that the session already has.
     ids: HashSet<String>,
     /// Ids that this import has used, as numbers.
     given: HashSet<u64>,

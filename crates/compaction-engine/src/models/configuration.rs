@@ -102,9 +102,9 @@ pub(crate) struct KeyCommand {
 /// The header of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyHeader {
-    /// A header with only the key.
+    /// `authorization`, after `Bearer `.
     Bearer,
-    /// A header that holds only the key.
+    /// A header with only the key.
     Plain(&'static str),
 }
 

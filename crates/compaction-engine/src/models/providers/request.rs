@@ -396,8 +396,8 @@ fn largest_below(text: &str, limit: u64) -> Option<u64> {
     numbers.map(|number| if exclusive(number) { number - 1 } else { number }).max()
 }
 
-/// Puts the system prompt before the first message and removes the member that held it. Both texts are named by JSON
-/// pointers. Returns `false`, with the body unchanged, where one of them is missing.
+/// Puts the system prompt before the first message and removes its old member. Both texts are named by JSON pointers.
+/// Returns `false`, with the body unchanged, if one of them is missing.
 pub(super) fn prepend_system(body: &mut Value, member: &str, system: &str, prompt: &str) -> bool {
     let texts = body.pointer(system).and_then(Value::as_str).zip(body.pointer(prompt).and_then(Value::as_str));
     let Some(merged) = texts.map(|(system, prompt)| format!("{system}\n\n{prompt}")) else {
