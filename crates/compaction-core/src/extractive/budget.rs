@@ -37,11 +37,11 @@ const LEAST_ACTIONS: [usize; 2] = [300, 1000];
 const LEAST_UNITS: usize = 48;
 /// One item may take the budget divided by this.
 const PART_OF_ONE: usize = 24;
-/// An item about the state of the work may take the room of the state divided by this.
+/// An item about the state of the work may take the whole room divided by this.
 const STATE_PART: usize = 20;
 /// Room for what is in progress in any case, in UTF-16 units.
 const LEAST_STATE: usize = 700;
-/// In a small summary, this room is at most the room of the state divided by this.
+/// In a small summary, this is at most the whole room divided by this.
 const LEAST_STATE_PART: usize = 6;
 /// Longest item, in UTF-16 units.
 const MOST_UNITS_OF_ONE: usize = 600;
