@@ -233,9 +233,8 @@ impl Redactor {
         found
     }
 
-    /// Joins secrets that are closer to each other than the length of a mark, if the marks would take far more room
-    /// than a text of `length` bytes. Only a rule of the settings that matches single characters, or a crafted text,
-    /// makes this necessary.
+    /// Joins secrets that stand closer to each other than a mark is long, if the marks would take far more room than a
+    /// text of `length` bytes. Only a rule of the settings that matches single characters and a crafted text need that.
     fn bound_marks(&self, length: usize, found: &mut Vec<(usize, Range<usize>)>) {
         let mark = |rule: usize| MARK.len() + self.forms.rules[rule].name.len() + 1;
         let marks: usize = found.iter().map(|(rule, _)| mark(*rule)).sum();
@@ -273,7 +272,7 @@ impl Forms {
     /// The matches of the bundled rules in a text without escapes, and whether it may have a word for a password.
     fn find_at_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> (Vec<(usize, Range<usize>)>, bool) {
         let mut found = Vec::new();
-        // The last groups have words for passwords, unless the settings disable them.
+        // Those of the last groups are words for passwords, unless the settings disable them.
         let mut has_passwords =
             columns::may_name_beyond_keywords(text) || !self.groups.iter().rev().any(Group::names_passwords);
         // After a match, a rule is not tried again before the end of the match.

@@ -7,9 +7,9 @@ use compaction_core::ledger;
 
 use crate::redaction::Redactor;
 
-/// Builds the tables that the first summary of a process needs, on its own thread, because another core is often idle
+/// Builds the tables that the first summary of a process needs, on a thread of its own, because another core is often idle
 /// before: the automata of redaction and the words of ledgers. This takes some milliseconds and happens once. Without a
-/// thread, each is built on first use.
+/// thread they are built where they are needed.
 pub fn build_ahead() {
     static BUILDING: Once = Once::new();
     BUILDING.call_once(|| {

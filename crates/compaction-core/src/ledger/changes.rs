@@ -371,7 +371,7 @@ impl ReadChange {
 fn are_one(one: &str, other: &str) -> bool {
     let (long, short) = if one.len() < other.len() { (other, one) } else { (one, other) };
     let short = short.trim_start_matches("./");
-    // Two relative paths are different files: `package.json`, `packages/a/package.json`.
+    // Two relative paths are of two files: `package.json`, `packages/a/package.json`.
     let is_absolute = || long.starts_with('/') || long.get(1..2) == Some(":");
     long.strip_suffix(short).is_some_and(|rest| {
         rest.is_empty() || rest == "./" || is_absolute() && short.contains(['/', '\\']) && rest.ends_with(['/', '\\'])

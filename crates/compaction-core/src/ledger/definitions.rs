@@ -28,7 +28,7 @@ impl LineRank {
         let mut words = line.split_whitespace().filter_map(|word| word.split(['(', ':']).next());
         let first = words.clone().next().unwrap_or_default();
         let is_heading = first.starts_with('#') && first.trim_start_matches('#').is_empty();
-        // A letter of a script without spaces has three bytes, and says as much as several others.
+        // A letter of a script without spaces is three bytes, and says as much as several others.
         let letters: usize = line.chars().filter(|one| one.is_alphabetic()).map(char::len_utf8).sum();
         if IMPORTING.has(first) || !is_heading && letters < FEWEST_LETTERS {
             return Self::Import;

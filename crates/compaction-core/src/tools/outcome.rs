@@ -32,7 +32,7 @@ const BEGINS: [bool; 256] = {
 const PHRASES: &[&str] = listed!([ENGLISH], "outcome: before codes");
 /// Words with which a result says that the command still runs, in lower case.
 const RUNNING: &[&str] = listed!([ENGLISH], "outcome: running");
-/// Words with which the result of an edit says that a part was not applied, in lower case.
+/// Words by which the result of an edit says that a part was not applied, in lower case.
 const UNAPPLIED: &[&str] = listed!([ENGLISH], "outcome: unapplied");
 /// Parts of an edit that results count.
 const PARTS: &[&str] = listed!([ENGLISH], "outcome: parts");

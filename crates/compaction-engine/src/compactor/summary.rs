@@ -336,7 +336,7 @@ fn stored(ledger: &Ledger, order: &Order) -> String {
     ledger.to_json(order.settings.ledger_bytes())
 }
 
-/// Runs both at once, the first on its own thread. If no thread can be started, one after the other.
+/// Does both at once, the first on a thread of its own. Where there is none, one after the other.
 fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
     std::thread::scope(|scope| {
         let beside = std::thread::Builder::new().spawn_scoped(scope, &first);

@@ -63,9 +63,9 @@ impl Redactor {
         counts
     }
 
-    /// Removes secrets from messages; returns their number. A redactor that searches for values takes messages that its
-    /// rules have seen, and skips those without any of the values. It checks `cancel` between messages and within long
-    /// ones, because it occupies a worker thread even if nobody waits for it any more.
+    /// Removes secrets from messages; returns their number. A redactor that seeks values takes messages that its rules
+    /// have seen, and passes over those without any of the values. It looks at `cancel` between messages and within long ones,
+    /// because it holds a worker thread even if nobody waits for it any more.
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] once `cancel` is cancelled. Some messages then still have their secrets.
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(redactor.messages(&mut left, &never).unwrap_err().kind(), ErrorKind::Cancelled);
     }
 
-    /// The message with `text` as a member of each kind of conversation.
+    /// The message as a member of each kind of conversation that holds `text`.
     fn messages(text: &str) -> Vec<(&'static str, serde_json::Value)> {
         let block = json!([{ "type": "text", "text": text }]);
         let call = |arguments: serde_json::Value| json!({ "role": "assistant", "content": [{ "type": "toolCall", "id": "c", "name": "write", "arguments": arguments }] });
