@@ -120,6 +120,8 @@ pub struct Ledger {
     vocabulary: selection::SharedVocabulary,
     /// The newest answer, if this compaction read one.
     pub(crate) newest_answer: NewestAnswer,
+    /// What the newest complete answer to the open request says first.
+    pub(crate) reply: Option<String>,
     /// The newest calls of tools after the last words of a person, if this compaction read some.
     pub(crate) last_step: LastStep,
     /// Sentences about decisions, constraints and remaining work.

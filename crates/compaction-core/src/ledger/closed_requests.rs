@@ -2,18 +2,19 @@
 
 use std::collections::HashSet;
 
-use super::answers::{is_no_refusal, misses};
+use super::answers::{agrees_with_person, is_no_refusal, misses};
+use super::bold::without_bold;
 use super::conclusions::is_at_it;
 use super::constraints::OBJECTING;
-use super::cues::{is_substantive, typed};
+use super::cues::{is_announcement, is_substantive, typed};
 use super::frames::OPTION;
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED};
-use super::problems::{is_word_of_problem, reports};
+use super::problems::{is_conditional, is_word_of_problem, own_words, pasted_error, reports};
 use super::proposals::is_proposal;
-use super::statements::{Statement, Voice, is_prose, sentences};
+use super::statements::{Voice, is_code, is_prose, sentences, without_marker};
 use super::terms::TextHashing;
 use super::text::{
-    WordList, clip_middle, clip_sentences, first_words, has_piece, normalised, one_line, starts_with_any,
+    WordList, clip_middle, clip_sentences, first_words, has_piece, lines, normalised, one_line, starts_with_any,
     starts_with_piece, unspaced, word_list,
 };
 use crate::phrases::SPACED;
@@ -50,10 +51,10 @@ static LEADING_TO_ALL: WordList = word_list!(SPACED, "closed requests: leading t
 const LONGEST_REQUEST: usize = 72;
 /// Longest answer in an item, in UTF-16 units.
 const LONGEST_ANSWER: usize = 120;
-/// Most answers of one request that are searched for one that says enough, newest first.
-const MOST_ANSWERS: usize = 8;
-/// Most statements of an answer that are searched for its beginning.
-const MOST_STATEMENTS: usize = 512;
+/// Most UTF-16 units of the opening of an answer.
+const LONGEST_REPLY: usize = 240;
+/// Most lines of an answer in which its opening is looked for.
+const MOST_LINES: usize = 64;
 /// Leading UTF-16 units of a message that are searched for a refusal of the last answer.
 const REFUSED_WITHIN: usize = 240;
 /// Beginnings of messages that refuse the last answer or undo its work.
@@ -77,38 +78,24 @@ const DENIED_WITHIN: usize = 2;
 static INSTRUCTING: WordList = word_list!("closed requests: instructing");
 /// Most words of such a beginning.
 const INSTRUCTING_WORDS: usize = 4;
-/// Words of sentences that say what is expected to happen.
-static FORETELLING: WordList = word_list!("closed requests: foretelling");
-/// Number of consecutive instructions that begin a list of tasks for the person.
-const TASKS_IN_ROW: usize = 2;
-
-/// The current request, with the complete answers that came since.
+/// The request that the conversation is about, with the complete answers that came since.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Asked {
     /// Position of its message; 0 if there is none.
     pub(super) position: u64,
     /// The positions of the first and last message of each answer. Some agents write one answer as several messages.
     answers: Vec<(u64, u64)>,
-    /// Position of a message that a harness sent after the first answer; 0 if there is none. An answer to it is not for
-    /// the person, unless the model works for it.
+    /// What the newest answer says first; see [`opening`].
+    pub(super) reply: Option<String>,
+    /// Position of a message that a harness sent after the first answer; 0 for none. What answers it is not for the
+    /// person, unless the model works for it.
     reminded_at: u64,
-    /// Whether the person showed or said something else after the first answer. What comes after that does not answer
-    /// this request.
+    /// Whether the person went on to something else after the first answer. What comes then is no answer to this one.
     is_left: bool,
-    /// The request whose answer a person refused with this one. An accepted answer settles it, too.
-    reopened: Option<Reopened>,
-    /// Position of the earliest request whose answer the person undid without a word; 0 if there is none.
+    /// The words of the request whose answer a person refused with this one. An answer that is accepted settles it, too.
+    reopened: Option<String>,
+    /// Position of the earliest request whose answer the person took back without a word; 0 for none.
     pub(super) taken_back: u64,
-}
-
-/// A request whose answers a person refused.
-#[derive(Debug, Clone)]
-pub(super) struct Reopened {
-    /// Its words.
-    pub(super) text: String,
-    /// Its own answers, as in [`Asked`], if the person refused them by showing something. The answers to a report in
-    /// words are about this request, too.
-    pub(super) answers: Option<Vec<(u64, u64)>>,
 }
 
 impl Asked {
@@ -117,14 +104,21 @@ impl Asked {
         Self { position, ..Self::default() }
     }
 
-    /// Adds a complete answer after `last_call`, which is the position of the latest call of a tool.
-    pub(super) fn answer(&mut self, position: u64, last_call: u64) {
+    /// Adds a complete answer after `last_call`, which is the position of the latest call of a tool. `reply` is what it says
+    /// first.
+    pub(super) fn answer(&mut self, position: u64, last_call: u64, reply: Option<String>) {
         if last_call < self.reminded_at || self.is_left {
             return;
         }
         match self.answers.last_mut() {
-            Some((_, last)) if last_call < *last => *last = position,
-            _ => self.answers.push((position, position)),
+            Some((_, last)) if last_call < *last => {
+                *last = position;
+                self.reply = self.reply.take().or(reply);
+            }
+            _ => {
+                self.answers.push((position, position));
+                self.reply = reply;
+            }
         }
     }
 
@@ -135,24 +129,25 @@ impl Asked {
         }
     }
 
-    /// Records that the person continued with something that makes no request in words, such as a pasted error.
+    /// Records that the person went on to something that is no request of its own, such as a pasted error.
     pub(super) fn leave(&mut self) {
         self.is_left = !self.answers.is_empty();
     }
 
     /// The same for a request that refuses the answer to the request `reopened`.
-    pub(super) fn reopening(self, reopened: Option<Reopened>) -> Self {
+    pub(super) fn reopening(self, reopened: Option<String>) -> Self {
         Self { reopened, ..self }
     }
 
     /// The request that this one reopened.
-    pub(super) fn reopened(&mut self) -> Option<Reopened> {
+    pub(super) fn reopened(&mut self) -> Option<String> {
         self.reopened.take()
     }
 
     /// Forgets the answers because the person refused them.
     pub(super) fn refuse(&mut self) {
         self.answers.clear();
+        self.reply = None;
     }
 
     /// The answers so far, in order, each with the positions of its first and last message.
@@ -161,92 +156,85 @@ impl Asked {
     }
 }
 
-/// The beginning of an answer: whole sentences up to [`ENOUGH`] UTF-16 units, without questions and announcements.
-#[derive(Debug, Clone)]
-pub(crate) struct Said<'a> {
-    pub(crate) text: String,
-    /// Its first statement.
-    pub(crate) first: &'a Statement,
-    /// Whether it only gives instructions to the person.
-    pub(crate) only_instructs: bool,
-}
-
-/// The beginning of the newest of `answers` that says enough, or else of the newest one that says anything.
-/// `statements` and `answers` are in order; each answer is the positions of its first and last message.
-pub(crate) fn said_first<'a>(statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
-    said_about(&HashSet::default(), statements, answers)
-}
-
-/// Like [`said_first`], but begins with the first sentence that shares a word with the `request`, if there is one.
-pub(crate) fn said_of<'a>(request: &str, statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
-    said_about(&subjects(request), statements, answers)
-}
-
-/// A set of [`subjects`].
-type Subjects = HashSet<String, TextHashing>;
-
-fn said_about<'a>(asked: &Subjects, statements: &'a [Statement], answers: &[(u64, u64)]) -> Option<Said<'a>> {
-    let mut short = None;
-    for answer in answers.iter().rev().take(MOST_ANSWERS) {
-        let Some(said) = said_in(asked, statements, *answer) else { continue };
-        if utf16_len(&said.text) >= ENOUGH {
-            return Some(said);
+/// What a closing answer says of the work: the first sentence of its opening paragraph that says something, with those
+/// behind it while it is short. `None` if it begins with a list, a table or code, or if its first paragraph only announces,
+/// asks, instructs or leads to something.
+pub(crate) fn opening(answer: &str) -> Option<String> {
+    let mut said = String::new();
+    let mut has_begun = false;
+    for line in lines(answer).map(str::trim).take(MOST_LINES) {
+        let is_end = has_begun || !said.is_empty();
+        match line {
+            "" if is_end => break,
+            "" => continue,
+            _ if is_label(line) && !is_end => continue,
+            _ if is_label(line) || is_item(line) => break,
+            _ => {}
         }
-        short.get_or_insert(said);
-    }
-    short
-}
-
-fn said_in<'a>(asked: &Subjects, statements: &'a [Statement], (first, last): (u64, u64)) -> Option<Said<'a>> {
-    let start = statements.partition_point(|one| one.position < first);
-    // Messages without calls between them are one answer, however many there are.
-    let own = statements[start..].iter().take(MOST_STATEMENTS).take_while(|one| one.position <= last);
-    let own: Vec<&Statement> = own.collect();
-    let voiced: Vec<(Voice, &str)> = own.iter().map(|one| (one.voice, one.text.as_str())).collect();
-    if let Some(at) = conclusion(&voiced) {
-        return joined(own[at..].iter().copied().filter(|one| is_said(one) && tells(&one.text)));
-    }
-    // A short answer has nothing else.
-    let said = own.iter().copied().filter(|one| is_said(one) && !is_filler(&one.text) && !is_at_it(&one.text));
-    let telling = said.clone().filter(|one| tells(&one.text));
-    // An instruction to the person is not a result.
-    let tasks = tasks_in(&own);
-    let result = telling.clone().filter(|one| !introduces(&one.text) && !agrees_only(&one.text));
-    let result = result.filter(|one| !tasks.contains(&std::ptr::from_ref(*one)));
-    let is_about = |one: &&Statement| !asked.is_disjoint(&subjects(&one.text));
-    let first = joined(result.clone());
-    let is_of_it = first.as_ref().is_none_or(|said| !asked.is_disjoint(&subjects(&said.text)));
-    let from = if is_of_it || asked.is_empty() { None } else { result.clone().position(|one| is_about(&one)) };
-    let results = from.map_or(first, |from| joined(result.skip(from)));
-    let only_instructs = results.is_none() && own.iter().any(|one| instructs(&one.text));
-    results.or_else(|| joined(telling)).or_else(|| joined(said)).map(|said| Said { only_instructs, ..said })
-}
-
-/// The sentences of an answer that tell the person what to do, or what is expected to happen. After several in a row,
-/// or one that introduces a list, the next sentences count too, until another sentence introduces something else.
-fn tasks_in(own: &[&Statement]) -> HashSet<*const Statement> {
-    let (mut tasks, mut in_row) = (HashSet::new(), 0);
-    for (at, one) in own.iter().enumerate() {
-        let is_task = instructs(&one.text);
-        let foretells = || FORETELLING.is_said(&one.text);
-        in_row = match is_task {
-            _ if leads(&one.text) && (is_task || foretells()) => TASKS_IN_ROW,
-            true => in_row + 1,
-            // Words such as `Now:` introduce the tasks.
-            false if leads(&one.text) || one.voice == Voice::Announcement => 0,
-            false if in_row < TASKS_IN_ROW => 0,
-            false => in_row,
-        };
-        let leads_to_task = || leads(&one.text) && own.get(at + 1).is_some_and(|next| instructs(&next.text));
-        if is_task || in_row > 0 || leads_to_task() {
-            tasks.insert(std::ptr::from_ref(*one));
+        for sentence in sentences(line) {
+            let sentence = one_line(&without_bold(sentence));
+            let is_told = is_outcome(&sentence);
+            // Words of thanks and the like leave the opening to the next paragraph.
+            let is_passed = || !leads(&sentence) && (introduces(&sentence) || !tells(&sentence));
+            has_begun |= !is_told && !agrees_with_person(&sentence) && !is_passed();
+            if is_told {
+                if !said.is_empty() {
+                    said.push_str(if said.ends_with(ENDS) { " " } else { "; " });
+                }
+                said.push_str(&sentence);
+            }
+            if utf16_len(&said) >= ENOUGH || !is_told && !said.is_empty() {
+                return Some(clip_sentences(&said, LONGEST_REPLY));
+            }
         }
     }
-    tasks
+    (!said.is_empty()).then(|| clip_sentences(&said, LONGEST_REPLY))
 }
 
-fn is_said(one: &Statement) -> bool {
-    one.voice == Voice::Report && is_statement(&one.text)
+/// Marks outside of ASCII with which a sentence begins.
+const OPENERS: [char; 8] = ['\u{bf}', '\u{a1}', '\u{ab}', '\u{2018}', '\u{201c}', '\u{201e}', '\u{300c}', '\u{300e}'];
+
+/// Whether a line is a heading: marked as one, bold as a whole, or behind a symbol.
+fn is_label(line: &str) -> bool {
+    let bold = || line.strip_prefix("**")?.strip_suffix("**");
+    let is_symbol = |one: char| !one.is_ascii() && !one.is_alphanumeric() && !OPENERS.contains(&one);
+    line.starts_with('#')
+        || bold().is_some_and(|inner| !inner.contains("**"))
+        || line.starts_with(is_symbol)
+        || !line.contains(char::is_alphanumeric)
+}
+
+/// Whether a line is an item of a list, a row of a table, a quote, the beginning of code, or has a bold label.
+fn is_item(line: &str) -> bool {
+    match line.strip_prefix("**") {
+        Some(bold) => bold.split_once("**").is_some_and(|(label, rest)| leads(label) || rest.starts_with(COLONS)),
+        None => without_marker(line).len() < line.len() || line.starts_with('|') || line.starts_with("```"),
+    }
+}
+
+/// Whether a sentence of an answer says what came of the work.
+fn is_outcome(sentence: &str) -> bool {
+    let is_numbering = |one: char| one.is_ascii_digit() || one == '.' || one == ' ';
+    let behind = || sentence.split_once(", ").is_some_and(|(_, behind)| is_announcement(behind));
+    is_statement(sentence)
+        && !leads(sentence.trim_end_matches(is_numbering))
+        && tells(sentence)
+        && !introduces(sentence)
+        && !agrees_with_person(sentence)
+        && !is_announcement(sentence)
+        && !behind()
+        && !is_at_it(sentence)
+        && !instructs(sentence)
+        && !is_conditional(sentence)
+        && !is_code(sentence)
+        && !is_of_program(sentence)
+}
+
+/// Whether a sentence is a command line or a line of a log: it has an option of a program outside of code, or begins with a
+/// path of Windows.
+fn is_of_program(sentence: &str) -> bool {
+    let mut words = sentence.split('`').step_by(2).flat_map(str::split_ascii_whitespace);
+    sentence.split(' ').next().is_some_and(|first| first.contains('\\')) || words.any(|word| word.starts_with("--"))
 }
 
 /// The index of the last explicit conclusion of an answer: after its heading, or with words such as `In short`. The
@@ -286,23 +274,11 @@ pub(crate) fn instructs(sentence: &str) -> bool {
 
 /// Whether a sentence introduces what follows.
 pub(super) fn leads(sentence: &str) -> bool {
-    sentence.ends_with([':', '\u{ff1a}'])
+    sentence.ends_with(COLONS)
 }
 
-fn joined<'a>(mut said: impl Iterator<Item = &'a Statement>) -> Option<Said<'a>> {
-    let first = said.next()?;
-    let mut text = first.text.clone();
-    for one in said {
-        if utf16_len(&text) >= ENOUGH {
-            break;
-        }
-        text.push_str(if text.ends_with(ENDS) { " " } else { "; " });
-        text.push_str(&one.text);
-    }
-    Some(Said { text, first, only_instructs: false })
-}
-
-/// Marks that end a sentence or introduce the next one.
+const COLONS: [char; 2] = [':', '\u{ff1a}'];
+/// Marks that end a sentence or lead to the next one.
 const ENDS: [char; 11] = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}', '\u{2026}'];
 
 /// Whether a sentence of an answer is not a question and is more than an introduction. A sentence that introduces a
@@ -335,16 +311,6 @@ fn tells(sentence: &str) -> bool {
 pub(crate) fn is_filler(sentence: &str) -> bool {
     FILLERS.starts(&first_words(sentence, FILLER_WORDS))
         || FILLERS.pieces.iter().chain(&YES).any(|word| sentence.starts_with(word))
-}
-
-/// Whether a sentence agrees in a few words and then only acknowledges: `You're right, I apologize for that.`
-fn agrees_only(sentence: &str) -> bool {
-    let parts = sentence.split_once([',', '\u{ff0c}', '\u{3001}']);
-    parts.is_some_and(|(first, rest)| {
-        first.split_whitespace().count() <= FILLER_WORDS
-            && utf16_len(first) <= ENOUGH / 2
-            && is_filler(rest.trim_start())
-    })
 }
 
 /// The item of a request that was answered. `has_changed` says whether files changed for it.
@@ -390,8 +356,13 @@ pub(crate) fn objected_item(request: &str, answer: &str, has_changed: bool, obje
 
 /// The beginning of that item.
 pub(crate) fn answered_start(request: &str, has_changed: bool) -> String {
-    let start = if has_changed { FINISHED } else { ANSWER };
-    format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(request, 4 * LONGEST_REQUEST), LONGEST_REQUEST))
+    let start = if has_changed && !asks(request) { FINISHED } else { ANSWER };
+    format!("{start}{}{ANSWERED_BY}", clip_middle(&typed(&own_words(request), 4 * LONGEST_REQUEST), LONGEST_REQUEST))
+}
+
+/// Whether a request asks a question in its own words.
+pub(crate) fn asks(request: &str) -> bool {
+    typed(request, 4 * LONGEST_REQUEST).contains(['?', '\u{ff1f}'])
 }
 
 /// Most words of a command to the harness, such as `/add src/main.rs`, which asks the model for nothing.
@@ -477,7 +448,7 @@ pub(super) fn subjects(text: &str) -> HashSet<String, TextHashing> {
     let words = normalised(prefix_utf16(text, COMPARED));
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
     let mut found = HashSet::default();
-    for word in words.split_whitespace() {
+    for word in words.split([' ', '-']) {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().any(is_unspaced) {
             found.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
@@ -524,16 +495,21 @@ fn denied(message: &str) -> String {
     sentences(message).take(DENIED_WITHIN).filter(denies).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether two texts share `words` long words or `pairs` pairs of characters.
-fn shares(own: &Subjects, other: &Subjects, words: usize, pairs: usize) -> bool {
+/// Whether two texts have `words` long words or `pairs` pairs of characters in common.
+fn shares(
+    own: &HashSet<String, TextHashing>,
+    other: &HashSet<String, TextHashing>,
+    words: usize,
+    pairs: usize,
+) -> bool {
     let shared = || own.intersection(other);
     shared().filter(|one| !one.is_ascii() && one.chars().count() < STEM).count() >= pairs
         || shared().filter(|one| one.chars().count() == STEM).count() >= words
 }
 
-/// Whether a message of a person reports a problem with what was done for `request` according to `answer`, or denies
-/// that it was done.
-pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> String) -> bool {
+/// Whether a message of a person reports a problem with what was done for `request`, which `answer` reports as done, or
+/// denies that the request was done.
+pub(crate) fn reopens(message: &str, request: &str, answer: &str) -> bool {
     if repeats(message, request) {
         return true;
     }
@@ -545,12 +521,23 @@ pub(crate) fn reopens(message: &str, request: &str, answer: impl FnOnce() -> Str
     let own = subjects(message);
     shares(&own, &done, 1, FEWEST_PAIRS)
         || !own.is_empty() && {
-            done.extend(subjects(&answer()));
+            done.extend(subjects(answer));
             shares(&own, &done, 1, FEWEST_PAIRS)
         }
 }
 
-/// What a message denies in an `answer` to another request: words that say why a part of it is wrong.
+/// Whether a message comes back to what was done for `request`, which `answer` tells: it pastes an error, says the same, or
+/// has two words in common with them.
+pub(crate) fn comes_back(message: &str, request: &str, answer: &str) -> bool {
+    pasted_error(message).is_some() || is_about(message, &format!("{request}\n{answer}"))
+}
+
+/// Whether a message has two words in common with what was done.
+pub(super) fn is_about(message: &str, done: &str) -> bool {
+    shares(&subjects(message), &subjects(done), OBJECTED_WORDS, OBJECTED_PAIRS)
+}
+
+/// What a message denies of an `answer` to another request: words that say why a part of it does not stand.
 pub(crate) fn objection(message: &str, answer: &str) -> Option<String> {
     let denied = denied(message);
     (!denied.is_empty() && shares(&subjects(&denied), &subjects(answer), OBJECTED_WORDS, OBJECTED_PAIRS))
@@ -602,14 +589,14 @@ mod tests {
             ("Baue den Export der Liste", "Der Export ist fertig.", "der Export schlägt fehl"),
             ("添加导出按钮", "导出按钮已经添加。", "导出按钮还是不行"),
         ] {
-            assert!(reopens(message, request, || answer.to_owned()), "{message}");
+            assert!(reopens(message, request, answer), "{message}");
         }
         for (request, answer, message) in [
             ("Add a menu to the page", "The menu works now.", "The export fails on Windows"),
             ("Füge dem Menü einen Eintrag hinzu", "Der Eintrag ist nicht leer.", "Der Export geht nicht"),
             ("Add a tooltip to the chart", "The chart has a tooltip now.", "Add a legend to the chart"),
         ] {
-            assert!(!reopens(message, request, || answer.to_owned()), "{message}");
+            assert!(!reopens(message, request, answer), "{message}");
         }
         assert!(is_claim("I've solved the problem.") && is_claim("导出已修复。"));
         assert!(!is_claim("The problem is in the parser."));
@@ -618,7 +605,7 @@ mod tests {
     #[test]
     fn what_is_shown_again_was_not_solved() {
         let shown = |at: u32| format!("GET\nhttp://localhost/app.js?t={at}\nloading app.js:{at} was blocked");
-        assert!(repeats(&shown(1), &shown(2)) && reopens(&shown(12), &shown(7), String::new));
+        assert!(repeats(&shown(1), &shown(2)) && reopens(&shown(12), &shown(7), ""));
         assert!(!repeats(&shown(1), &shown(2).replace("blocked", "loaded")));
         assert!(!repeats("go on", "go on"));
     }

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::actions::{ActionKind, Actions, Subject};
 use super::choices::offered_by_call;
 use super::closed_requests::{
-    Asked, Reopened, accepts, answered_item, answered_start, is_claim, is_settled_by_answer, objected_item, objection,
-    only_proposes, proposed_item, rejects, reopens, said_first, said_of, shows,
+    Asked, accepts, answered_item, answered_start, asks, comes_back, is_about, is_claim, is_settled_by_answer, leads,
+    objected_item, objection, only_proposes, opening, proposed_item, rejects, reopens, shows,
 };
 use super::commands::core_command;
 use super::cues::is_substantive;
@@ -16,22 +16,22 @@ use super::frames::frames;
 use super::last_step::{LastStep, NewestCalls};
 use super::names::{NameKind, Names};
 use super::notes::{
-    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, NoteKind, NoteList, PUSHED, SourcePosition, TOOK_BACK, UNDID,
-    UNDID_WORK, undone,
+    ALL_CHANGES, ANSWERED, ASKED_THEN, COMMITTED, FINISHED, Note, NoteKind, NoteList, PUSHED, SourcePosition,
+    TOOK_BACK, UNDID, UNDID_WORK, undone,
 };
 use super::outcomes::reported_commits;
 use super::pasted::passages;
-use super::problems::pasted_error;
+use super::problems::{own_words, pasted_error, reports};
 use super::requests::{Dialogue, WORK, read_constraints};
 use super::results::TALKATIVE;
 use super::selection::SharedVocabulary;
 use super::slash::{self, Expected, RESETS};
 use super::stated::choices_of_commit;
-use super::statements::{Part, Statements, parts};
+use super::statements::{Part, Statement, Statements, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
-use super::templates::{after_heading, is_procedure};
-use super::text::{clip_middle, normalised, without_thinking};
+use super::templates::{behind_heading, is_procedure};
+use super::text::{clip_middle, normalised, one_line, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary, person};
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -96,7 +96,9 @@ pub struct Collector<'a> {
     undoing: Option<SourcePosition<'a>>,
 }
 
-/// Shortest command that the first line of a message may repeat, in bytes.
+/// Messages of a person within which a report of trouble is about what was done for the one before them.
+const COMING_BACK: usize = 3;
+/// Fewest bytes of a command that the first line of a message repeats.
 const SHORTEST_COMMAND: usize = 8;
 
 /// Whether an answer contains a command on a line of its own or between marks of code.
@@ -169,7 +171,8 @@ impl<'a> Collector<'a> {
         if let Some(open) = previous.requests.iter().rev().find(|request| request.asks_for_work()) {
             let answers = Some(previous.answered).filter(|answered| *answered > open.position);
             self.asked = Asked::at(open.position);
-            answers.into_iter().for_each(|answered| self.asked.answer(answered, 0));
+            let reply = || previous.reply.clone();
+            answers.into_iter().for_each(|answered| self.asked.answer(answered, 0, reply()));
         }
     }
 
@@ -307,6 +310,8 @@ impl<'a> Collector<'a> {
             }
         }
         if self.dialogue.is_repeated(&words) {
+            // The newer answer counts.
+            self.asked.reply = None;
             return;
         }
         if person::only_describes_environment(&text) {
@@ -366,6 +371,11 @@ impl<'a> Collector<'a> {
             true => self.dialogue.read_result(place, words),
             false => self.dialogue.read_person(place, words, is_command, &mut self.notes),
         }
+        if reports(words) {
+            let since = self.dialogue.requests.iter().rev().nth(COMING_BACK).map_or(0, |one| one.position);
+            let is_refuted = |note: &Note| note.position > since && is_about(words, &note.text);
+            self.notes.take(NoteKind::Done, |note| note.text.starts_with(FINISHED) && is_refuted(note));
+        }
         let is_request = |request: &Request| request.position == place.position && request.asks_for_work();
         if self.dialogue.requests.last().is_some_and(is_request) {
             self.note_undone(without_undo(words));
@@ -374,8 +384,11 @@ impl<'a> Collector<'a> {
         } else if is_substantive(words) && self.is_refused_by(words) {
             self.refute();
             self.asked.refuse();
-        } else if shows(words) {
+        } else if shows(words) || is_substantive(words) && self.has_changed() || self.dialogue.leads_elsewhere(words) {
             self.asked.leave();
+            if self.comes_back(words) {
+                self.asked.reply = None;
+            }
         }
         let words = without_undo(words);
         let pasted = if is_procedure(words) { [after_heading(words)].into() } else { passages(words) };
@@ -492,10 +505,8 @@ impl<'a> Collector<'a> {
         rejects(message, self.dialogue.newest_text()) || {
             let mut requests = self.dialogue.requests.iter().rev();
             let request = requests.find(|request| request.position == self.asked.position);
-            let said = || said_first(self.statements.list(), self.asked.answers()).map(|said| said.text);
-            request.is_some_and(|request| {
-                !self.asked.answers().is_empty() && reopens(message, &request.text, || said().unwrap_or_default())
-            })
+            let reply = self.asked.reply.as_deref().unwrap_or_default();
+            request.is_some_and(|request| !self.asked.answers().is_empty() && reopens(message, &request.text, reply))
         }
     }
 
@@ -507,20 +518,15 @@ impl<'a> Collector<'a> {
     /// Whether the newest answer only shows what could be done for the open request: a plan before any change, or code
     /// without any call.
     fn only_proposes(&self) -> bool {
-        let asked_at = self.asked.position;
-        let mut own = self.statements.list().iter().rev().take_while(|one| one.position > asked_at);
+        let is_text_only = self.actions.changed_at() > 0 && self.actions.last_call() < self.asked.position;
         self.asked.answers().len() == 1
-            && self.actions.changed_at() <= asked_at
-            && only_proposes(
-                self.dialogue.newest_text(),
-                self.actions.changed_at() > 0 && self.actions.last_call() < asked_at,
-            )
-            && own.all(|one| one.voice != Voice::Milestone)
+            && !self.has_changed()
+            && only_proposes(self.dialogue.newest_text(), is_text_only)
     }
 
     /// Records that the open request was answered, if it was. `next` is the request that follows it. Returns the request
     /// that `next` reopens.
-    fn end_request(&mut self, next: &str) -> Option<Reopened> {
+    fn end_request(&mut self, next: &str) -> Option<String> {
         let is_refused = !self.asked.answers().is_empty() && self.is_refused_by(next);
         // An error that is pasted right after a claim refutes the claim.
         if is_refused || pasted_error(next).is_some() {
@@ -528,42 +534,48 @@ impl<'a> Collector<'a> {
         }
         let objection = objection(next, self.dialogue.newest_text());
         let only_proposes = self.only_proposes();
+        let (has_changed, comes_back) = (self.has_changed(), self.comes_back(next));
         let mut asked = std::mem::take(&mut self.asked);
         let reopened = asked.reopened();
         let mut requests = self.dialogue.requests.iter_mut().rev();
         let request = requests.find(|request| request.position == asked.position)?;
-        if asked.answers().is_empty() || is_refused || !accepts(next) {
-            let own =
-                || Reopened { text: request.text.clone(), answers: shows(next).then(|| asked.answers().to_vec()) };
-            return reopened.or_else(|| is_refused.then(own));
-        }
-        let has_changed = self.actions.changed_at() > asked.position;
-        // A person who was told to try a change has not accepted it yet.
-        if has_changed && said_first(self.statements.list(), asked.answers()).is_some_and(|said| said.only_instructs) {
-            return reopened;
-        }
+        let Some((_, position)) = asked.answers().last().copied().filter(|_| !is_refused && accepts(next)) else {
+            return reopened.or_else(|| (is_refused && !shows(next)).then(|| request.text.clone()));
+        };
         request.is_answered = true;
-        let is_proposed = only_proposes && request.asks_for_work() && !request.text.contains(['?', '\u{ff1f}']);
-        // An accepted answer also settles what the request reported.
-        let own = Some((&request.text, asked.answers())).filter(|(text, _)| is_settled_by_answer(text));
-        let reopened = reopened.as_ref().filter(|one| is_settled_by_answer(&one.text));
-        // Each request is listed with its own answer. The answer to a report is about the report.
-        let settled = own.or(reopened.map(|one| match &one.answers {
-            Some(answers) => (&one.text, answers.as_slice()),
-            None => (&request.text, asked.answers()),
-        }));
-        if let Some((text, answers)) = settled
-            && let Some(said) = said_of(text, self.statements.list(), answers)
-        {
-            let place = SourcePosition { position: said.first.position, entry: said.first.sources.ids().first() };
+        // An answer that is accepted settles what the request reported, too.
+        let settles = |text: &str| is_settled_by_answer(text);
+        let is_settled = settles(&request.text) || reopened.is_some_and(|text| settles(&text));
+        let text = Some(&request.text).filter(|text| is_settled && is_substantive(&own_words(text)));
+        if let (Some(text), Some(reply)) = (text, asked.reply.as_deref().filter(|_| !comes_back)) {
+            let is_told = |one: &&Statement| one.position == position;
+            let told = self.statements.list().iter().rev().find(is_told);
+            let place = SourcePosition { position, entry: told.and_then(|told| told.sources.ids().first()) };
             let item = match objection.filter(|_| has_changed) {
-                Some(objection) => objected_item(text, &said.text, has_changed, &objection),
-                None if is_proposed => proposed_item(text, &said.text),
-                None => answered_item(text, &said.text, has_changed),
+                Some(objection) => objected_item(text, reply, has_changed, &objection),
+                None if only_proposes && request.asks_for_work() && !asks(text) => proposed_item(text, reply),
+                None => answered_item(text, reply, has_changed),
             };
             self.notes.add(NoteKind::Done, &item, place, true);
         }
         None
+    }
+
+    /// Whether the answer to the open request tells no success, or a message comes back to it.
+    fn comes_back(&self, message: &str) -> bool {
+        let reply = self.asked.reply.as_deref().unwrap_or_default();
+        let mut requests = self.dialogue.requests.iter().rev();
+        let request = requests.find(|request| request.position == self.asked.position);
+        let is_same = |request: &Request| one_line(&request.text) == one_line(message);
+        let returns = |request: &Request| self.has_changed() && comes_back(message, &request.text, reply);
+        let has_failed = |request: &Request| reports(reply) && !asks(&request.text);
+        request.is_some_and(|request| is_same(request) || has_failed(request) || returns(request))
+    }
+
+    /// Whether something was changed or finished for the open request.
+    fn has_changed(&self) -> bool {
+        let mut own = self.statements.list().iter().rev().take_while(|one| one.position > self.asked.position);
+        self.actions.changed_at() > self.asked.position || own.any(|one| one.voice == Voice::Milestone)
     }
 
     /// Position of the last request.
@@ -607,6 +619,7 @@ impl<'a> Collector<'a> {
             }
         }
         let has_words = !text.trim().is_empty();
+        let (reply, is_closing) = (opening(&text), !leads(text.trim_end().trim_end_matches('*')));
         if has_words {
             self.newest_calls.note_words(&text, place.position);
             self.actions.note_words(&text);
@@ -648,7 +661,9 @@ impl<'a> Collector<'a> {
         }
         if is_final {
             self.actions.end_turn(&mut self.errors);
-            self.asked.answer(place.position, self.actions.last_call());
+            if is_closing {
+                self.asked.answer(place.position, self.actions.last_call(), reply);
+            }
         }
         self.note_failure(assistant, place);
     }
@@ -746,6 +761,7 @@ impl<'a> Collector<'a> {
             answered: self.dialogue.answered,
             is_waiting: self.dialogue.is_waiting,
             newest_answer: self.dialogue.take_newest(),
+            reply: self.asked.reply,
             last_step: LastStep { jobs, ..self.newest_calls.finish(self.tools) },
             requests: self.dialogue.finish(),
             statements,

@@ -64,6 +64,9 @@ pub(crate) fn goal_line(text: &str) -> String {
     one_line(&clip_middle(task(text).unwrap_or(text).trim(), LONGEST_SENTENCE))
 }
 
+/// Percent of a request that must be prose if a person wrote it.
+const TYPED_PERCENT: usize = 75;
+
 /// The words of a request without most of the pasted text: its beginning, its prose and its end, in at
 /// most `units` UTF-16 units. A short request stays whole.
 pub(crate) fn typed(text: &str, units: usize) -> String {
@@ -89,6 +92,16 @@ pub(crate) fn typed(text: &str, units: usize) -> String {
         out.push_str(&clip_middle(last, LONGEST_SENTENCE / 2));
     }
     one_line(&clip_middle(&out, units))
+}
+
+/// Whether a person wrote most of a request, and did not paste it.
+pub(crate) fn is_typed(request: &str) -> bool {
+    let (mut prose, mut all) = (0, 0);
+    for sentence in sentences(request) {
+        all += sentence.len();
+        prose += if is_prose(sentence) { sentence.len() } else { 0 };
+    }
+    prose * 100 >= all * TYPED_PERCENT
 }
 
 /// Whether a sentence is long enough to be useful and short enough for an item.

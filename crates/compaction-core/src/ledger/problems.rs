@@ -1,9 +1,11 @@
 //! Problems that people and models report in words: what does not work, and what was not achieved.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::constraints::{FORBIDDING, clauses, is_constraint};
+use super::cues::is_typed;
 use super::errors::{error_line, is_cause, lines_with_causes};
 use super::statements::{is_prose, sentences};
 use super::text::{WordList, clip, first_words, has_piece, normalised, one_line, starts_with_piece, word_list};
@@ -145,7 +147,12 @@ static NEGATIONS: WordList = word_list!(SPACED, "problems: negations");
 /// Participles that report no problem.
 static HARMLESS: WordList = word_list!(SPACED, "problems: harmless participles");
 
-/// Whether `normalised` text has one of `phrases` without a condition before it.
+/// Whether a sentence begins with a condition: `If the page is empty, reload it.`
+pub(crate) fn is_conditional(sentence: &str) -> bool {
+    FIRST_CONDITIONS.has(&first_words(sentence, 1)) || starts_with_piece(sentence, CONDITIONS.pieces)
+}
+
+/// Whether `normalised` text has one of `phrases` and no condition before it.
 fn says(words: &str, phrases: &WordList<'_>) -> bool {
     let first = words.split_whitespace().next().unwrap_or_default();
     if FIRST_CONDITIONS.has(first) {
@@ -199,7 +206,18 @@ fn pastes_error(message: &str) -> bool {
         .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
 }
 
-/// The line that best explains a pasted error.
+/// What a person wrote before and behind what they pasted, on one line. A message that they typed is whole.
+pub(crate) fn own_words(message: &str) -> Cow<'_, str> {
+    if is_typed(message) && !pastes_error(message) {
+        return Cow::Borrowed(message);
+    }
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let first = lines.iter().take_while(|line| !is_pasted(line)).count();
+    let last = lines[first..].iter().rev().take_while(|line| !is_pasted(line)).count();
+    Cow::Owned([&lines[..first], &lines[lines.len() - last..]].concat().join(" "))
+}
+
+/// The line that explains best what a message pastes, if that is an error.
 pub(crate) fn pasted_error(message: &str) -> Option<String> {
     if !pastes_error(message) {
         return None;

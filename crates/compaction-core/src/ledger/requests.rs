@@ -7,6 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use super::answers::{agrees, answered, answers_points, begins_work, only_answers, tells_state};
 use super::bold::without_bold;
 use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
+use super::closed_requests::accepts;
 use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
 use super::cues::{choice, goal_line, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
@@ -462,6 +463,13 @@ impl<'a> Dialogue<'a> {
                 asked_at = between.position;
             }
         }
+    }
+
+    /// Whether the newest message of a person asks for something else than the open request, in a few words: it neither
+    /// answers nor agrees, nor lets the model go on.
+    pub(super) fn leads_elsewhere(&self, words: &str) -> bool {
+        let is_reply = self.requests.last().is_some_and(|last| last.weight != RequestWeight::Answer);
+        is_reply && is_substantive(words) && accepts(words) && !agrees(words) && !goes_ahead(words)
     }
 
     /// Whether the model said something after a request.

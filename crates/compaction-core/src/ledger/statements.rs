@@ -412,10 +412,10 @@ fn is_alphabetic(character: char) -> bool {
     }
 }
 
-/// Whether a sentence of a model is a line of code outside any fence. Code between backticks belongs to the sentence
-/// around it. Words cannot be counted in scripts without spaces between them, so a sentence with such characters is not
-/// code.
-fn is_code(sentence: &str) -> bool {
+/// Whether a sentence of a model is a line of code that stands outside of any fence. Code between
+/// backticks belongs to the sentence around it. Words that stand without spaces between them cannot be
+/// counted, so a sentence that has any is none.
+pub(super) fn is_code(sentence: &str) -> bool {
     // Most sentences have too few marks.
     let is_mark = |byte: u8| matches!(byte, b'=' | b'{' | b'}' | b'_' | b';' | b'(' | b'[');
     if count(sentence, is_mark) < FEWEST_MARKS {

@@ -152,6 +152,9 @@ impl Ledger {
         if let Some(directory) = self.directory.as_deref().filter(|path| path.len() <= LONGEST_DIRECTORY) {
             head = head.text("directory", directory);
         }
+        if let Some(reply) = &self.reply {
+            head = head.text("reply", reply);
+        }
         let mut out = head.open();
         out.push_str(plan);
         for list in lists.iter().filter(|list| list.taken > 0) {
@@ -508,6 +511,7 @@ impl Ledger {
             changes: list(json, "changes", read_result),
             vocabulary: SharedVocabulary::default(),
             newest_answer: NewestAnswer::default(),
+            reply: text(json, "reply"),
             last_step: LastStep::default(),
             notes: Vec::new(),
             plan: read_plan(json),

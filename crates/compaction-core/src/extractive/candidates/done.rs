@@ -7,16 +7,17 @@ use super::Builder;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::closed_requests::{
-    answered_item, is_claim, is_settled_by_answer, objected_item, objection, only_proposes, proposed_item, rejects,
-    said_of, shows,
+    answered_item, asks, comes_back, is_settled_by_answer, objected_item, objection, only_proposes, proposed_item,
+    rejects, shows,
 };
 use crate::ledger::commands::purposes;
+use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     ALL_CHANGES, AMENDED, ANSWER, ANSWERED_BY, BROUGHT_BACK, COMMITTED, DECIDED, DELETED, FINISHED, INSTEAD_OF,
     KEPT_CHANGES, MERGED, MOVED_BACK, NEVER_PUSHED, ON_SERVER, ONLY_PROPOSED, PUSHED, PUSHED_NEW, PUSHED_TAG, RESET_TO,
     REVERT, SET_ASIDE, THREW_AWAY, TOOK_BACK, UNDID, UNPUSHED,
 };
-use crate::ledger::problems::pasted_error;
+use crate::ledger::problems::{own_words, reports};
 use crate::ledger::reasons::says_impossible;
 use crate::ledger::repository::{is_named, renaming};
 use crate::ledger::text::{clip, quoted};
@@ -222,7 +223,8 @@ impl<'a> Builder<'a> {
     pub(super) fn answered_before_turn(&mut self) {
         let ledger = self.ledger;
         let Some(request) = ledger.requests.iter().rev().find(|request| request.asks_for_work()) else { return };
-        if !self.is_answered(request) || !is_settled_by_answer(&request.text) {
+        let is_named = is_settled_by_answer(&request.text) && is_substantive(&own_words(&request.text));
+        if !self.is_answered(request) || !is_named {
             return;
         }
         // What the person showed after the request has the newer answer.
@@ -233,26 +235,26 @@ impl<'a> Builder<'a> {
         if self.turn_request.is_some_and(|turn| rejects(turn, &ledger.newest_answer.text)) {
             return;
         }
-        if let Some(said) = said_of(&request.text, &ledger.statements, &[(ledger.answered, ledger.answered)]) {
-            let has_changed = ledger.changed_at() > request.position;
-            let is_refuted =
-                || self.turn_request.is_some_and(|turn| pasted_error(turn).is_some()) && is_claim(&said.text);
-            if has_changed && said.only_instructs || is_refuted() {
-                return;
-            }
-            let objection = self.turn_request.and_then(|turn| objection(turn, &ledger.newest_answer.text));
-            let no_calls = ledger.last_step.position < request.position;
-            let is_proposed = !has_changed
-                && !request.text.contains(['?', '\u{ff1f}'])
-                && only_proposes(&ledger.newest_answer.text, ledger.changed_at() > 0 && no_calls)
-                && !self.standing.iter().any(|one| one.position > request.position);
-            let item = match objection.filter(|_| has_changed) {
-                Some(objection) => objected_item(&request.text, &said.text, has_changed, &objection),
-                None if is_proposed => proposed_item(&request.text, &said.text),
-                None => answered_item(&request.text, &said.text, has_changed),
-            };
-            self.pool.add(Section::Done, &item, Origin::of(ledger.answered, &said.first.sources), Rank::Low);
+        let has_failed = |reply: &str| reports(reply) && !asks(&request.text);
+        let Some(reply) = ledger.reply.as_deref().filter(|reply| !has_failed(reply)) else { return };
+        let has_changed =
+            ledger.changed_at() > request.position || self.standing.iter().any(|one| one.position > request.position);
+        if has_changed && self.turn_request.is_some_and(|turn| comes_back(turn, &request.text, reply)) {
+            return;
         }
+        let objection = self.turn_request.and_then(|turn| objection(turn, &ledger.newest_answer.text));
+        let no_calls = ledger.last_step.position < request.position;
+        let is_proposed = !has_changed
+            && !asks(&request.text)
+            && only_proposes(&ledger.newest_answer.text, ledger.changed_at() > 0 && no_calls);
+        let item = match objection.filter(|_| has_changed) {
+            Some(objection) => objected_item(&request.text, reply, has_changed, &objection),
+            None if is_proposed => proposed_item(&request.text, reply),
+            None => answered_item(&request.text, reply, has_changed),
+        };
+        let told = ledger.statements.iter().rev().find(|one| one.position == ledger.answered);
+        let origin = told.map_or(Origin::at(ledger.answered), |told| Origin::of(ledger.answered, &told.sources));
+        self.pool.add(Section::Done, &item, origin, Rank::Low);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What comes next: the open request, part by part, with the error that it pastes and the option that it chooses.
 
 use super::newest_answer::is_question;
-use super::requests::{IN_ANSWER, TERSE_REQUEST, TURN_PART, TURN_UNITS, is_typed};
+use super::requests::{IN_ANSWER, TERSE_REQUEST, TURN_PART, TURN_UNITS};
 use super::{Builder, LONGEST_REPEAT};
 use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
@@ -9,7 +9,7 @@ use crate::ledger::actions::shown;
 use crate::ledger::answers::{agrees_with_person, is_assent};
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
-use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, typed};
+use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, is_typed, typed};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{GO_ON, LISTED_STEPS, NAMED_BEFORE, OFFERED, OLD_PLAN, OPEN_PARTS, THE_LATEST};
 use crate::ledger::problems::{pasted_error, reported};

@@ -7,11 +7,11 @@ use super::{Builder, LONGEST_FIRST};
 use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
-use crate::ledger::cues::{is_substantive, typed};
+use crate::ledger::cues::{is_substantive, is_typed, typed};
 use crate::ledger::notes::{CHOSE, GO_ON, LATEST, REJECTED, SAID_OF, WORKING_ON};
 use crate::ledger::rules::only_sets_rules;
 use crate::ledger::selection::topic_scores;
-use crate::ledger::statements::{is_prose, sentences};
+use crate::ledger::statements::sentences;
 use crate::ledger::templates::{is_procedure, task};
 use crate::ledger::text::{clip, clip_sentences, one_line};
 use crate::ledger::{Note, NoteKind, Request, RequestWeight, Statement, Voice};
@@ -39,9 +39,7 @@ const REQUEST_TIMES: usize = 3;
 const LONGEST_PROCEDURE: usize = 300;
 /// UTF-16 units of a request that are compared with the newest statements.
 const MOST_OF_TOPIC: usize = 600;
-/// Percentage of prose in a request that can be the aim of a conversation.
-const TYPED_PERCENT: usize = 75;
-/// How many times as much of the newest topic as the first request another request must have.
+/// How many times as much another request must have of the newest topic as the first one.
 const TOPIC_MOVED: f32 = 2.5;
 /// Fewest messages of a request, with what followed, that count as work.
 const EFFORT_OF_WORK: u64 = 8;
@@ -281,16 +279,6 @@ impl<'a> Builder<'a> {
             position => self.ledger.is_waiting || self.ledger.answered < position || self.is_announced(),
         }
     }
-}
-
-/// Whether a person wrote most of a request instead of pasting it.
-pub(super) fn is_typed(request: &str) -> bool {
-    let (mut prose, mut all) = (0, 0);
-    for sentence in sentences(request) {
-        all += sentence.len();
-        prose += if is_prose(sentence) { sentence.len() } else { 0 };
-    }
-    prose * 100 >= all * TYPED_PERCENT
 }
 
 /// Whether a request begins or ends with a question.

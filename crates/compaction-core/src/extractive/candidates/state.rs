@@ -16,7 +16,7 @@ use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, shown_call};
 use crate::ledger::bold::without_bold;
 use crate::ledger::choices::whole;
-use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, rejects, reopens, said_first};
+use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, opening, rejects, reopens};
 use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_substantive, typed};
@@ -131,7 +131,7 @@ impl<'a> Builder<'a> {
         let said = concluded_last(before, units)?;
         // A conclusion that the person found untrue, or tried without success, is of no use.
         let is_refuted = rejects(request, &said)
-            || reopens(request, "", || said.clone())
+            || reopens(request, "", &said)
             || objection(request, &said).is_some()
             || reports(request) && (is_claim(&said) || instructs(&said));
         (!is_refuted).then(|| format!("{SAID_BEFORE}{said}"))
@@ -353,8 +353,9 @@ impl<'a> Builder<'a> {
         if errors.any(|error| error.subject.is_none() || is_of_file(self.ledger, error)) {
             return;
         }
-        if let Some(said) = said_first(&self.ledger.statements, &[(newest.position, newest.position)]) {
-            let item = format!("{ANSWER}{}", clip(&said.text, LONGEST_RESULT));
+        let answer = &self.ledger.newest_answer;
+        if let Some(said) = opening(&answer.text).filter(|_| answer.position == newest.position) {
+            let item = format!("{ANSWER}{}", clip(&said, LONGEST_RESULT));
             self.pool.add(Section::Done, &item, Origin::of(newest.position, &newest.sources), Rank::Focus);
         }
     }

@@ -75,7 +75,8 @@ fn an_answer_to_what_a_person_showed_is_none_to_the_request_before() {
     ] {
         let done = after(Section::Done, &[&made[..], &[user(shown), fixed.clone(), next.clone()]].concat());
         assert!(!done.contains("each row -> The name of the option"), "{done}");
-        assert!(done.contains("each row -> The printer prints three columns"), "{done}");
+        let is_refuted = shown.contains("Error");
+        assert_eq!(done.contains("each row -> The printer prints three columns"), !is_refuted, "{done}");
     }
     // A word that tells the model to continue is not a new subject.
     let more = [user("ok, go on"), runs("1", "make"), returns("1", "ok", false), fixed, next];

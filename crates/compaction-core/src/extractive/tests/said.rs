@@ -104,7 +104,7 @@ fn the_template_of_a_command_is_told_by_its_task() {
     assert_eq!(goal, ["Latest request: Your task is to write the file `SHOP.md`. (answered)"]);
     messages.push(user("Add a menu to the page of the shop"));
     let goal = section(&messages, Section::Goal);
-    assert_eq!(goal[0], "At first: Your task is to write the file `SHOP.md`.");
+    assert!(goal.len() == 1 && goal[0].starts_with("Latest request: Add a menu"), "Done tells the first one: {goal:?}");
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn an_outcome_is_about_its_request_and_no_question() {
     assert_eq!(
         outcome(
             "Show the preview of each invoice in the list",
-            "Here's what I did for you today.\n\nThe warning about the late clock of the second server is gone for good now.\n\nEach invoice has a \
-             small preview beside its date.",
+            "Here's what I did for you today.\n\nEach invoice has a small preview beside its date.\n\nThe warning about the late clock \
+             of the second server is gone for good now.",
             next
         ),
         ["Done: Show the preview of each invoice in the list -> Each invoice has a small preview beside its date."]

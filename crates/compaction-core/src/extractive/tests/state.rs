@@ -865,7 +865,7 @@ fn what_ran_later_refutes_that_it_is_not_possible() {
         "1",
         "Output: rooms\ncurl: (7) Failed to connect to localhost port 3000\nError: (none)\nExit Code: 0\nSignal: 0",
     );
-    let start = [user("Write a script that lists the rooms and try it")];
+    let start = [user("Can you write a script that lists the rooms and try it?")];
     let answer = [
         says("I can't connect to the server because it runs in your own environment and not in mine.", "stop"),
         user("Write a page about the scripts"),
