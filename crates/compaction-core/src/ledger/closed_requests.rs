@@ -11,6 +11,7 @@ use super::frames::OPTION;
 use super::notes::{ANSWER, ANSWERED_BY, FINISHED, OBJECTED_TO_ANSWER, ONLY_PROPOSED};
 use super::problems::{is_conditional, is_word_of_problem, own_words, pasted_error, reports};
 use super::proposals::is_proposal;
+use super::requests::WORK;
 use super::statements::{Voice, is_code, is_prose, sentences, without_marker};
 use super::terms::TextHashing;
 use super::text::{
@@ -447,12 +448,13 @@ static NO_SUBJECTS: WordList = word_list!(SPACED, "closed requests: no subjects"
 pub(super) fn subjects(text: &str) -> HashSet<String, TextHashing> {
     let words = normalised(prefix_utf16(text, COMPARED));
     let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
+    let is_subject = |word: &str| !NO_SUBJECTS.has(word) && !WORK.has(word) && !is_word_of_problem(word);
     let mut found = HashSet::default();
     for word in words.split([' ', '-']) {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().any(is_unspaced) {
             found.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
-        } else if letters.len() >= SHORTEST_SUBJECT && !NO_SUBJECTS.has(word) && !is_word_of_problem(word) {
+        } else if letters.len() >= SHORTEST_SUBJECT && is_subject(word) {
             found.insert(letters.into_iter().take(STEM).collect());
         }
     }

@@ -206,7 +206,7 @@ fn pastes_error(message: &str) -> bool {
         .any(|line| is_cause(line.trim_matches(['"', '\'', '`'])) && is_pasted(line))
 }
 
-/// What a person wrote before and behind what they pasted, on one line. A message that they typed is whole.
+/// The lines that a person wrote before and behind what they pasted. A message that they typed is whole.
 pub(crate) fn own_words(message: &str) -> Cow<'_, str> {
     if is_typed(message) && !pastes_error(message) {
         return Cow::Borrowed(message);
@@ -214,7 +214,7 @@ pub(crate) fn own_words(message: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let first = lines.iter().take_while(|line| !is_pasted(line)).count();
     let last = lines[first..].iter().rev().take_while(|line| !is_pasted(line)).count();
-    Cow::Owned([&lines[..first], &lines[lines.len() - last..]].concat().join(" "))
+    Cow::Owned([&lines[..first], &lines[lines.len() - last..]].concat().join("\n"))
 }
 
 /// The line that explains best what a message pastes, if that is an error.
