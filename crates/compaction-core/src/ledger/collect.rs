@@ -30,7 +30,7 @@ use super::stated::choices_of_commit;
 use super::statements::{Part, Statement, Statements, parts};
 use super::steps::LatestPlan;
 use super::tasks::NewTasks;
-use super::templates::{behind_heading, is_procedure};
+use super::templates::{after_heading, is_procedure};
 use super::text::{clip_middle, normalised, one_line, without_thinking};
 use super::{Ledger, LeftOut, Places, Request, RequestWeight, Voice, earlier_summary, person};
 use crate::entry::EntryId;
