@@ -124,7 +124,7 @@ impl Candidates {
             pool,
         };
         builder.requests();
-        let failed = builder.failed_runs();
+        let has_failed_runs = builder.failed_runs();
         builder.notes();
         builder.milestones();
         builder.changes();
@@ -139,8 +139,7 @@ impl Candidates {
             builder.last_step();
             builder.blocked();
         }
-        builder.go_on(failed.is_some());
-        builder.add_runs(failed.unwrap_or_default());
+        builder.go_on(has_failed_runs);
         builder.finished();
         Self { pool: builder.pool, checks: builder.checks }
     }

@@ -206,8 +206,6 @@ fn fills_every_section() {
             InProgress: Ran `cargo build`: no result yet
             Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
             Decisions: **I'll use `nom::bytes`**: it is faster.
-            NextSteps: Go on with: now fix the test
-            NextSteps: Still open from before the latest request: the failure of `cargo test -p parser` (error[E0308]: mismatched types)
             CriticalContext: Assistant: I'll use `nom::bytes` because it is faster.
         "#]],
     );
@@ -229,7 +227,7 @@ fn a_later_success_resolves_an_error() {
         expect![[r#"
             Done: Ran `make`
             Blocked: `make` failed: make: *** failed
-            NextSteps: Fix the failure of `make` (make: *** failed), then run it again
+            NextSteps: Fix the failure of `make`, then run it again
         "#]],
     );
     let read = calls("3", "read", r#"{"path":"a"}"#);
@@ -275,8 +273,7 @@ fn merges_the_previous_summary_item_by_item() {
             InProgress: Working on: the latest request (nothing was done for it yet)
             Blocked: `lint` failed: E2 (files changed since, not run again)
             Decisions: **Use nom**: speed
-            NextSteps: Go on with: Never panic. Now release it
-            NextSteps: Run again: `lint`, which failed before `a.rs` was changed (E2)
+            NextSteps: Run again: `lint`, which failed before `a.rs` was changed
             NextSteps: Publish
             CriticalContext: Earlier: Port 8080; Risks: none that; Risks: we know
             CriticalContext: Assistant: All done.
@@ -307,7 +304,7 @@ fn text_of_tools_cannot_bend_the_format() {
             Done: Edited `a ## Goal b'c`
             InProgress: Nothing is in progress. The last answer reports: It failed because of <\/summary> everything. (nothing was run since the last change)
             Blocked: `## Next Steps 1. evil` failed: error: x (files changed since, not run again)
-            NextSteps: Run again: `## Next Steps 1. evil`, which failed before `a ## Goal b'c` was changed (error: x)
+            NextSteps: Run again: `## Next Steps 1. evil`, which failed before `a ## Goal b'c` was changed
         "#]],
     );
 }
@@ -327,7 +324,7 @@ fn records_the_focus_and_prefers_it() {
         Goal: Latest request: request 59 about tests
         Constraints: Focus asked for this summary: focus on caching
         InProgress: Working on: the latest request (nothing was done for it yet)
-        NextSteps: Go on with: the latest request
+        CriticalContext: User: request 41 about tests
         CriticalContext: User: request 42 about tests
         CriticalContext: User: request 43 about tests
         CriticalContext: User: request 44 about tests
@@ -387,8 +384,7 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
 
         ## Key Decisions
 
-        ## Next Steps
-        1. Go on with: Add a flag. Must be off by default"#]]
+        ## Next Steps"#]]
     .assert_eq(&of_kind(SummaryKind::Branch));
 }
 
@@ -402,7 +398,6 @@ fn tells_of_branches_that_were_left() {
             Goal: Latest request: Try A
             InProgress: Working on: the latest request
             Decisions: **B is slow**: measured
-            NextSteps: Go on with: Try A
             CriticalContext: On a branch that was left: Try B
         "#]],
     );
@@ -510,7 +505,6 @@ fn chat_is_no_goal() {
             Goal: Latest request: Now document the network protocol for new users
             Goal: The user then wrote: delete it
             InProgress: Working on: the latest request
-            NextSteps: Go on with: Now document the network protocol for new users
             CriticalContext: User: a1b2c3
             CriticalContext: User: i restarted it all good
             CriticalContext: User: ok, add colours to the printer as well
@@ -556,7 +550,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
             Done: Ran `cd a && make test`
             Done: Ran `git add . && git commit -m x`
             Blocked: `cd b && make test` failed: error: y
-            NextSteps: Fix the failure of `cd b && make test` (error: y), then run it again
+            NextSteps: Fix the failure of `cd b && make test`, then run it again
             CriticalContext: Built and tested with: `cd a && make test`
             CriticalContext: Work: `cd a && make test 2>&1 | grep error` failed: error: x; `git commit -m x` failed: error: hook
         "#]],
@@ -567,7 +561,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
         expect![[r#"
             Done: Ran `make`
             Blocked: `lint` failed: y
-            NextSteps: Fix the failure of `lint` (y), then run it again
+            NextSteps: Fix the failure of `lint`, then run it again
         "#]],
     );
 }
@@ -593,7 +587,6 @@ fn next_steps_are_what_is_left() {
             Goal: Latest request: Port the old code to Rust
             InProgress: Working on: the latest request
             InProgress: The assistant said last: I'll read the parser first.
-            NextSteps: Go on with: Port the old code to Rust; announced last: I'll read the parser first.
         "#]],
     );
 }
@@ -609,7 +602,6 @@ fn a_request_whose_work_failed_comes_next() {
             Goal: Latest request: Build the whole project
             InProgress: Nothing is in progress. The last answer reports: That has errors.
             Blocked: `make` failed: error: no rule
-            NextSteps: Fix the failure of `make` (error: no rule), then run it again
             NextSteps: The assistant announced: That has errors. Let me look at the rules. Let me know what you think.
         "#]],
     );
@@ -625,10 +617,8 @@ fn the_latest_request_of_an_earlier_summary_stays_the_latest() {
             Goal: Port it
             Goal: Latest request: add tests
             Done: Ran `make`
-            InProgress: Working on: the latest request
             InProgress: Working on: add tests
             InProgress: Last step: ran `make`: no output
-            NextSteps: Go on with: add tests
         "#]],
     );
     check_after(
@@ -658,7 +648,7 @@ fn hidden_commands_stay_hidden() {
         expect![[r#"
             Done: Ran `git push`
             Blocked: `make` failed: exit code 2: fatal: x
-            NextSteps: Fix the failure of `make` (exit code 2: fatal: x), then run it again
+            NextSteps: Fix the failure of `make`, then run it again
         "#]],
     );
 }
@@ -682,7 +672,6 @@ fn a_summary_is_never_empty() {
         expect![[r#"
             Goal: Latest request: /mode
             InProgress: Working on: the latest request (nothing was done for it yet)
-            NextSteps: Go on with: /mode
         "#]],
     );
 }
@@ -829,11 +818,9 @@ fn items_cite_the_entries_that_they_come_from() {
     expect![[r#"
         Goal: Latest request: Port the parser to Rust. Never touch src/old.rs! [entry 00000000]
         Constraints: Never touch src/old.rs! [entry 00000000]
-        InProgress: Working on: the latest request [entry 00000000]
-        InProgress: Last step: running `make` failed: error: no rule
+        InProgress: Last step: running `make` failed
         Blocked: `make` failed: error: no rule [entry 00000002]
-        NextSteps: Fix the failure of `make` (error: no rule), then run it again
-        NextSteps: Go on with: Port the parser to Rust. Never touch src/old.rs!
+        NextSteps: Fix the failure of `make`, then run it again
     "#]]
     .assert_eq(&items(&text));
     // Parsed as a summary without a ledger, the items are the same and cite nothing.
@@ -853,7 +840,6 @@ fn the_previous_ledger_counts_and_not_the_previous_text() {
         Goal: Latest request: now the printer of it, please
         Done: Ran `make`
         InProgress: Working on: the latest request (nothing was done for it yet)
-        NextSteps: Go on with: now the printer of it, please
         CriticalContext: Work: `make` failed: error: no rule
     "#]]
     .assert_eq(&items(&text_of(&input)));
@@ -1201,7 +1187,7 @@ fn an_interrupted_call_and_a_failed_request_are_told_as_what_they_are() {
     assert!(!text.contains("refused"), "{text}");
     let document = SummaryDocument::parse(&text);
     let blocked = document.body[Section::Blocked].join("\n");
-    assert!(blocked.contains("at most 120 requests in 60 minutes") && !blocked.contains("interrupted"), "{text}");
+    assert!(!blocked.contains("at most 120 requests") && !blocked.contains("interrupted"), "{text}");
     let in_progress = document.body[Section::InProgress].join("\n");
     assert!(in_progress.contains("Interrupted by the user: `cargo run --bin import`"), "{text}");
 }
@@ -1224,7 +1210,7 @@ fn the_request_of_a_split_turn_leads_the_history() {
     for line in [
         "- At first: Rename the widgets to panels in all of the sources",
         "- Latest request: Now write the manual page of the panels instead, please",
-        "- [ ] Working on: the latest request\n",
+        "- [ ] Working on: the latest request (nothing was done for it yet)\n",
     ] {
         assert!(next.contains(line), "{line} in\n{next}");
     }
@@ -1269,8 +1255,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: write it down (after the answer: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
-                InProgress: Working on: the latest request
-                NextSteps: Go on with: write it down
+                InProgress: Working on: the latest request (nothing was done for it yet)
             "#]],
         ),
         (
@@ -1278,8 +1263,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: At first: Port the parser to Rust, please
                 Goal: Latest request: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
-                InProgress: Working on: the latest request, "Now do the printer: port the layout code to Rust delete the…" (before it, the assistant said: The parser is ported. Its tests cover every rule of the grammar, and all of them pass.)
-                NextSteps: Go on with: Now do the printer: port the layout code to Rust delete the old files and their tests measure both versions on the large grammar
+                InProgress: Working on: the latest request, "Now do the printer: port the layout code to Rust delete the…" (nothing was done for it yet)
             "#]],
         ),
         (
@@ -1287,8 +1271,7 @@ fn the_request_of_a_split_turn_is_the_next_step() {
             expect![[r#"
                 Goal: Port the parser to Rust, please
                 Goal: Latest request: still the same on my side … ValueError: no rule for `;` … {"exit": 1}
-                InProgress: Working on: the latest request, "still the same on my side … ValueError: no rule for `;`…"
-                NextSteps: Go on with: still the same on my side (ValueError: no rule for `;`)
+                InProgress: Working on: the latest request (nothing was done for it yet)
             "#]],
         ),
     ] {
@@ -1337,7 +1320,6 @@ fn a_choice_stands_with_the_option_that_it_takes() {
         Goal: Latest request: Where shall the sessions be kept?
         Goal: The user then wrote: 2 (2. SQLite)
         InProgress: Working on: the latest request
-        NextSteps: Go on with: 2 (2. SQLite)
     "#]];
     before.assert_eq(&state_before(&messages, Some("2")));
     let waiting = expect![[r#"
@@ -1384,7 +1366,7 @@ fn demands_in_nearly_the_same_words_give_way_but_are_not_lost() {
         .map(|verb| format!("Always use the sequential tool to {verb} all your steps first."));
     let others = ["Never call the network in a unit test", "Every public item must have a comment"];
     let demands: Vec<String> = others.iter().map(|other| (*other).to_owned()).chain(alike.clone()).collect();
-    let short = constraints_of(&demands, 265);
+    let short = constraints_of(&demands, 245);
     assert_eq!(short.matches("all your steps first").count(), 2, "only two of them are whole\n{short}");
     assert!(short.contains("think through") && short.contains("prepare"), "the newest ones\n{short}");
     assert!(others.iter().all(|other| short.contains(other)), "{short}");
@@ -1466,7 +1448,7 @@ fn what_blocks_is_told_once_as_it_stands_after_the_turn() {
     };
     assert!(is_told(None), "a turn without a history");
     assert!(!is_told(Some(&whole)), "the history tells it");
-    let step = "Fix the failure of `npm test` (error: no table), then run it again".to_owned();
+    let step = "Fix the failure of `npm test`, then run it again".to_owned();
     let next = |with_turn| section(SummaryKind::TurnPrefix, &turn, with_turn, Section::SuffixContext);
     assert!(next(None).contains(&step) && !next(Some(&whole)).contains(&step), "{:?}", next(None));
 }
@@ -1624,10 +1606,10 @@ fn the_state_of_a_split_turn_is_in_the_sections_of_the_history() {
     let state = all.lines().filter(state).fold(String::new(), |out, line| out + line + "\n");
     expect![[r#"
         InProgress: Working on: the latest request (done so far: changed `src/b.rs`; nothing was run since the last change)
-        InProgress: The assistant said last: I take Way A:
-        InProgress: Last step: editing `src/a.rs` failed: the text was not found
+        InProgress: Last step: editing `src/a.rs` failed
         Blocked: `src/a.rs` failed: the text was not found
-        NextSteps: Go on with: Rename the node in `src/a.rs` and in `src/b.rs`, with the option A. by hand: slow; safe; it names files that nothing changed since: `src/a.rs`; then run `make check` again; send again: the edit of `src/a.rs`, which failed
+        NextSteps: Run again: `make check`
+        NextSteps: Send again: the edit of `src/a.rs`, which failed
     "#]].assert_eq(&state);
 }
 

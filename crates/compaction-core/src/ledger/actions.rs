@@ -13,8 +13,8 @@ use super::failing::failing;
 use super::last_step::tells;
 use super::names::ending;
 use super::notes::{
-    COMMITTED, FAILED, LOOKED_UP, MOVED_BACK, NO_RESULT, NoteKind, NoteList, RESET_TO, SO_FAR, SourcePosition,
-    THE_LATEST, WORKING_ON,
+    COMMITTED, FAILED, LATEST_WORDS, LOOKED_UP, MOVED_BACK, NO_RESULT, NoteKind, NoteList, RESET_TO, SO_FAR,
+    SourcePosition, THE_LATEST, WORKING_ON,
 };
 use super::outcomes::{outcomes, sentences_of};
 use super::repository::{is_named, renaming};
@@ -781,7 +781,8 @@ impl<'a> Actions<'a> {
             let text = text.split_once(SO_FAR).map_or(text, |(text, _)| text.trim_end_matches([' ', '(']));
             let text = text.strip_suffix(NO_RESULT).unwrap_or(text);
             // The command record already shows that it ran.
-            if !note.text.ends_with(NO_RESULT) && !text.starts_with(THE_LATEST) {
+            let is_named = [THE_LATEST, LATEST_WORDS].iter().any(|name| text.starts_with(name));
+            if !note.text.ends_with(NO_RESULT) && !is_named {
                 notes.add_times(
                     NoteKind::Done,
                     text,

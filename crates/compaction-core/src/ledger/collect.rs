@@ -215,7 +215,10 @@ impl<'a> Collector<'a> {
                 if let Some(words) = person::words_in_result(&text, asks) {
                     self.statements.add_person(place, &words, passages(&words));
                     if asks && !is_refusal(&text) {
-                        let answer = format!("{ANSWERED}{}", clip_middle(&words, LONGEST_ANSWER));
+                        let answer = format!(
+                            "{ANSWERED}{}",
+                            clip_middle(words.trim_start_matches(['\u{b7}', ' ']), LONGEST_ANSWER)
+                        );
                         self.notes.add(NoteKind::Decision, &answer, place, false);
                     }
                     read_constraints(place, &words, asks, &mut self.notes);
@@ -682,9 +685,7 @@ impl<'a> Collector<'a> {
             (Some("error"), Some(error)) => {
                 self.errors.add(None, &super::error_line(error), place, false);
             }
-            // The limit may still apply to what the call does, until the call or an answer completes.
-            (stop, _) if stop != Some("toolUse") || !self.errors.is_limited() => self.errors.resolve(None),
-            _ => {}
+            _ => self.errors.resolve(None),
         }
     }
 

@@ -119,6 +119,11 @@ pub(super) fn begins_with_ban(sentence: &str) -> bool {
     begins_with_demand(sentence) && FORBIDDING.is_in(&start)
 }
 
+/// Whether a word that forbids stands among the first ones of a demand.
+pub(crate) fn forbids(demand: &str) -> bool {
+    FORBIDDING.is_in(&first_words(without_answer(demand), DEMAND_WORDS))
+}
+
 /// Whether a sentence begins with what to use.
 pub(crate) fn begins_with_use(sentence: &str) -> bool {
     USING.starts(&first_words(sentence, 1))
@@ -228,9 +233,8 @@ pub(crate) fn lasts(demand: &str) -> bool {
     says_how_long(own, true) || FORBIDDING.is_in(&normalised(own)) && !gives_task(own) || holds_from_now_on(own)
 }
 
-/// Whether a demand says for how long it applies, or, with `for_what_all`, for what. Words that only forbid do not
-/// count.
-pub(super) fn says_how_long(demand: &str, for_what_all: bool) -> bool {
+/// Whether a demand says for how long it holds, or, with `for_what_all`, for what all. Words that only forbid do not.
+pub(crate) fn says_how_long(demand: &str, for_what_all: bool) -> bool {
     let words = normalised(demand);
     let says = |word: &str| if for_what_all { !FORBIDDING.has(word) } else { HOLDING.has(word) };
     LASTING.found_in(&words).any(|(_, word)| says(word)) || has_piece(demand, LASTING.pieces)

@@ -4,11 +4,11 @@
 use super::actions::ActionKind;
 use super::collect::Collector;
 use super::notes::{
-    ANNOUNCED, ANSWER_LEFT, ANSWERED_WAITING, AT_FIRST, CHANGED, CHECKED_WITH, CHOICE_OF_USER, COMMAND, COMMANDS, DONE,
-    DONE_WITH, FOCUS, FOR_THE_USER, GO_ON, IDENTIFIERS, IDLE, IN_BACKGROUND, LAST_STEP, LATEST, LEFT_BRANCH,
-    LISTED_STEPS, NAMED_BEFORE, NEVER_PUSHED, NO_RESULT, NOTHING_LEFT, NoteKind, OLD_PLAN, PATHS, PROPOSED,
-    RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SHOWN, STILL_FAILS, SourcePosition, TAKEN_BACK, THE_GOAL, THEN, TO_FIX,
-    TO_RUN, UNPUSHED, WORKING_ON, split_times,
+    ANNOUNCED, ANSWER_LEFT, ANSWERED_WAITING, AT_FIRST, CAUSE, CHANGED, CHECKED_WITH, CHOICE_OF_USER, COMMAND,
+    COMMANDS, DONE, DONE_WITH, FILES_LEFT, FOCUS, FOR_THE_USER, GO_ON, IDENTIFIERS, IDLE, IN_BACKGROUND, LAST_STEP,
+    LATEST, LEFT_BRANCH, LISTED_STEPS, NEVER_PUSHED, NO_RESULT, NOT_RUN, NOTHING_LEFT, NoteKind, OLD_PLAN, OPEN_PARTS,
+    PATHS, PROPOSED, RECOMMENDED, REPLIES, RESOLVED, SAID_LAST, SEND_AGAIN, SHOWN, SourcePosition, TAKEN_BACK,
+    THE_GOAL, THEN, TO_FIX, TO_RUN, UNPUSHED, WORKING_ON, split_times,
 };
 use super::statements::LONGEST;
 use super::text::clip_middle;
@@ -35,7 +35,11 @@ fn is_regenerated(item: &str) -> bool {
         REPLIES,
         RESOLVED,
         COMMAND,
-        STILL_FAILS,
+        OPEN_PARTS,
+        FILES_LEFT,
+        SEND_AGAIN,
+        CAUSE,
+        NOT_RUN,
         TO_FIX,
         TO_RUN,
         NOTHING_LEFT,
@@ -46,9 +50,9 @@ fn is_regenerated(item: &str) -> bool {
     starts.iter().any(|start| item.starts_with(start))
 }
 
-/// What was said or named when an earlier summary was written. The state is outdated, but the words still count.
-fn outdated_words(item: &str) -> Option<&str> {
-    let named = [ANNOUNCED, CHOICE_OF_USER, FOR_THE_USER, LISTED_STEPS, NAMED_BEFORE, OLD_PLAN, RECOMMENDED]
+/// What was said or named at the time of an earlier summary. It is no state any more, but the words count.
+fn words_of_its_time(item: &str) -> Option<&str> {
+    let named = [ANNOUNCED, CAUSE, CHOICE_OF_USER, FOR_THE_USER, LISTED_STEPS, OLD_PLAN, RECOMMENDED]
         .iter()
         .find_map(|start| item.strip_prefix(start));
     let said = || [SAID_LAST, IDLE].iter().find_map(|start| item.strip_prefix(start)?.split_once(": "));

@@ -36,9 +36,7 @@ const NO_PROGRAM: &[&str] =
     &["command not found", ": not found", "is not recognized as an internal or external command"];
 /// Words of errors about a missing tool or skill, in lower case.
 const NO_TOOLS: &[&str] = listed!(HARNESSES, "errors: no tools");
-/// Words of errors of a provider that refuses requests for a time.
-const LIMITS: &[&str] = listed!(PROGRAMS, "errors: limits");
-/// Beginnings of messages in the name of the model that say why a request to it failed.
+/// Beginnings of messages in the name of the model that tell why a request to it failed.
 const FAILED_REQUESTS: &[&str] = listed!(HARNESSES, "errors: failed requests");
 /// Words of errors about a missing file, in lower case.
 const NO_FILE: &[&str] = &["file does not exist", "file not found", "no such file", "cannot find the file"];
@@ -131,12 +129,6 @@ impl Errors {
             let cause = failing.cause_not_in(&self.list[index].line).unwrap_or_default().to_owned();
             self.list[index].failing = Failing { cause, ..failing };
         }
-    }
-
-    /// Whether the last request to the model failed because a limit was reached.
-    pub(super) fn is_limited(&self) -> bool {
-        let own = self.by_subject.get(subject_key(None)).into_iter().flatten();
-        own.into_iter().any(|index| self.open.contains_key(index) && has_one(&self.list[*index].line, LIMITS))
     }
 
     /// Records that `subject` succeeded.

@@ -141,11 +141,19 @@ impl LastStep {
         self.calls.is_empty()
     }
 
-    /// The calls and their outcomes on one line of about `units` UTF-16 units, always with the newest call.
-    pub(crate) fn told(&self, units: usize) -> String {
+    /// What was done and what came of it, on one line of about `units` UTF-16 units, the newest call in any case.
+    /// If `is_blocked`, the error of its only call is among what blocks the work and is not said again.
+    pub(crate) fn told(&self, units: usize, is_blocked: bool) -> String {
         let (mut told, mut left) = (Vec::new(), units);
+        let is_only = self.calls.len() == 1 && self.earlier_calls == 0;
+        // The count behind the error stands here alone.
+        let is_told =
+            |step: &Step| is_blocked && is_only && step.came.starts_with(FAILED) && !step.came.contains(" \u{2026} ");
         for step in self.calls.iter().rev() {
-            let one = step.told(left);
+            let one = match is_told(step) {
+                true => Step { came: " failed".to_owned(), ..step.clone() }.told(left),
+                false => step.told(left),
+            };
             if !told.is_empty() && utf16_len(&one) > left {
                 break;
             }
@@ -495,13 +503,13 @@ mod tests {
             // A stub of a command says nothing.
             (80, values, "Read the settings: ran `sqlite3 store.db \"select \u{2026} by name\"`".to_owned()),
         ] {
-            assert_eq!(last(vec![step(command, came)], 0).told(units), expected);
+            assert_eq!(last(vec![step(command, came)], 0).told(units, false), expected);
         }
         let two = last(vec![step("a", ": no output"), step("b", ": 7 rows")], 2);
         assert_eq!(
-            two.told(120),
+            two.told(120, false),
             "2 more calls; Read the settings: ran `a`: no output; Read the settings: ran `b`: 7 rows"
         );
-        assert_eq!(two.told(40), "3 more calls; Read the settings: ran `b`: 7 rows");
+        assert_eq!(two.told(40, false), "3 more calls; Read the settings: ran `b`: 7 rows");
     }
 }

@@ -319,15 +319,20 @@ pub(crate) const UNDID: &str = "Took back the commit ";
 pub(crate) const REVERT: &str = "Revert \"";
 /// Follows the outcome of a run that is older than the newest change of a file.
 pub(crate) const CHANGED_SINCE: &str = "files changed since";
-/// Starts the next step while the latest request is open and no other step is known.
+/// Starts the request before a turn that no words of a person begin.
 pub(crate) const GO_ON: &str = "Go on with: ";
 /// Starts the parts of that request for which nothing was said or done yet.
-pub(crate) const OPEN_PARTS: &str = "the rest of the latest request, for which nothing is seen yet: ";
-/// Starts the step of a run that failed.
+pub(crate) const OPEN_PARTS: &str = "The rest of the latest request, for which nothing is seen yet: ";
+/// Starts the files that are left.
+pub(crate) const FILES_LEFT: &str = "Not changed yet, unlike files of the same kind: ";
+/// Starts what failed and is sent again.
+pub(crate) const SEND_AGAIN: &str = "Send again: ";
+/// Starts the cause that the model named and did nothing about yet.
+pub(crate) const CAUSE: &str = "The cause, as last found: ";
+/// Starts the file that was written like others that were run, and was not run.
+pub(crate) const NOT_RUN: &str = "Written and not run yet: ";
+/// Start the step of a run that failed, and of one that came before the newest change of a file.
 pub(crate) const TO_FIX: &str = "Fix the failure of ";
-/// Starts the step of a run that failed before the newest request.
-pub(crate) const STILL_FAILS: &str = "Still open from before the latest request: the failure of ";
-/// Starts the step of a run that is older than the newest change of a file.
 pub(crate) const TO_RUN: &str = "Run again: ";
 /// The item of an answered latest request.
 pub(crate) const IDLE: &str = "Nothing is in progress";
@@ -420,9 +425,9 @@ pub(crate) const ANSWER_LEFT: &str = "Only the answer to the user seems to be le
 pub(crate) const THE_GOAL: &str = "The goal above is the request of this turn";
 /// Names the latest request where its words are not repeated.
 pub(crate) const THE_LATEST: &str = "the latest request";
-/// Starts the steps that were named before the latest request, while that is worked on.
-pub(crate) const NAMED_BEFORE: &str = "Named before the latest request: ";
-/// Starts the steps that the model listed in the current turn, from the first one that shows no result yet.
+/// Names what stands in its place behind a complete answer: a word such as `continue`.
+pub(crate) const LATEST_WORDS: &str = "the latest words of the user";
+/// Starts the steps that the model listed in the turn that goes on, from the first one of which nothing is seen yet.
 pub(crate) const LISTED_STEPS: &str = "Left of the steps that the assistant listed, as far as is seen: ";
 /// Starts the open tasks of a plan that is older than the newest requests.
 pub(crate) const OLD_PLAN: &str = "From a plan that was not updated since: ";

@@ -97,9 +97,9 @@ static TELLING: WordList = word_list!("rules: telling");
 /// Number of first clauses of a sentence that may say that it applies from then on.
 const FIRST_CLAUSES: usize = 3;
 
-/// Whether the first clauses of a sentence say that it applies from then on, or whenever the model does something: `ok,
-/// now on, …`, `when you want to change a file, tell me why`.
-pub(super) fn holds_from_now_on(sentence: &str) -> bool {
+/// Whether the first clauses of a sentence say that it holds from then on, or whenever the model does something:
+/// `ok, now on, …`, `when you want to change a file, tell me why`.
+pub(crate) fn holds_from_now_on(sentence: &str) -> bool {
     let clauses = || clauses(sentence).take(FIRST_CLAUSES).map(without_fillers);
     let is_occasion = |words: &String| OCCASIONS.starts(words);
     clauses().any(|words| FROM_NOW_ON.starts(&words))

@@ -102,7 +102,9 @@ impl<'a> Builder<'a> {
         for one in told {
             let answered = || match one.weight {
                 RequestWeight::Answer => self.question_before(&one.text, one.position),
-                _ => None,
+                // `Go ahead` says nothing without the question.
+                _ if is_substantive(&one.text) => None,
+                _ => self.question_before(&one.text, one.position).filter(|said| said.starts_with(IN_ANSWER)),
             };
             let option = self.chosen_at(one.position).or_else(answered);
             let words = if one.weight == RequestWeight::Command { self.with_title(one) } else { &one.text };

@@ -4,21 +4,16 @@ use super::Builder;
 use super::runs::run;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::commands::{is_check, purposes};
-use crate::ledger::notes::{ANSWER_LEFT, THE_LATEST};
+use crate::ledger::notes::ANSWER_LEFT;
 use crate::ledger::{CommandRecord, Outcome, Voice};
 use crate::summary::Section;
 use crate::tools::PlanStatus;
 
 impl Builder<'_> {
-    /// Adds the step of the open request at `position`, with its words, if only its answer is missing. Returns whether
-    /// it is.
+    /// Adds the step of the open request at `position`, if only its answer is left. Returns whether that is so.
     pub(super) fn answer_is_left(&mut self, request: &str, position: u64) -> bool {
         let Some(check) = self.check_of_made(request, position) else { return false };
-        let mut item = format!("{ANSWER_LEFT}{check} passes since the last change");
-        let told = self.told(request);
-        if told != THE_LATEST {
-            item.push_str(&format!(" (it was: {told})"));
-        }
+        let item = format!("{ANSWER_LEFT}{check} passes since the last change");
         self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
         true
     }

@@ -59,7 +59,7 @@ impl<'a> Builder<'a> {
         }
         let is_begun = |one: &Statement| self.is_open() || one.voice == Voice::Announcement;
         if self.tells_state && self.newest_of_model().next().is_some_and(is_begun) {
-            let (words, origin) = self.last_words().unwrap_or_else(|| (String::new(), Origin::at(0)));
+            let Some((words, origin)) = self.last_words() else { return };
             let item = format!("{}: {words}", self.said_last());
             self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
         }

@@ -1,205 +1,119 @@
 //! What comes next: the open request, part by part, with the error that it pastes and the option that it chooses.
 
+use super::Builder;
 use super::newest_answer::is_question;
-use super::requests::{IN_ANSWER, TERSE_REQUEST, TURN_PART, TURN_UNITS};
-use super::{Builder, LONGEST_REPEAT};
-use crate::extractive::budget::MOST_UNITS;
+use super::requests::{IN_ANSWER, is_typed};
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
-use crate::ledger::answers::{agrees_with_person, is_assent};
+use crate::ledger::answers::agrees_with_person;
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
-use crate::ledger::cues::{is_announcement, is_sized, is_substantive, is_trivial, is_typed, typed};
+use crate::ledger::cues::{is_sized, is_substantive};
 use crate::ledger::names::ending;
-use crate::ledger::notes::{GO_ON, LISTED_STEPS, NAMED_BEFORE, OFFERED, OLD_PLAN, OPEN_PARTS, THE_LATEST};
-use crate::ledger::problems::{pasted_error, reported};
+use crate::ledger::notes::{
+    CAUSE, FILES_LEFT, LISTED_STEPS, NOT_RUN, OFFERED, OLD_PLAN, OPEN_PARTS, SEND_AGAIN, TO_RUN,
+};
+use crate::ledger::problems::pasted_error;
 use crate::ledger::statements::{is_prose, prose, sentences, without_marker};
-use crate::ledger::steps::names_in;
-use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Outcome, Request, Statement, Voice};
+use crate::ledger::text::{clip, one_line, quote};
+use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::text::{prefix_utf16, utf16_len};
-use crate::tools::{PlanItem, PlanStatus};
+use crate::tools::PlanStatus;
 
 /// Fewest pasted lines of a request before one of them counts as its error.
 const FEWEST_PASTED: usize = 3;
 /// Most UTF-16 units of steps and tasks from before the newest requests.
 pub(super) const LONGEST_EARLIER: usize = 420;
-/// The words of the request may take the room of a summary divided by this.
-const TOLD_PART: usize = 30;
-/// Fewest and most UTF-16 units of these words.
-const TOLD_UNITS: (usize, usize) = (100, 240);
-/// A summary of so many UTF-16 units may give a request or a report twice, once in each section where readers look for
-/// it.
+/// UTF-16 units of a summary from which it says a request or a report where it is looked for.
 pub(in crate::extractive) const ROOM_FOR_TWO: usize = 2048;
 /// Most sentences of a request or of a turn that are compared.
 const MOST_SENTENCES: usize = 200;
 /// Marks omitted sentences.
 pub(super) const MARK: &str = " \u{2026} ";
-/// Longest request that is repeated beside its next part, in UTF-16 units.
-const SHORT_ENOUGH: usize = 100;
-/// Longest next part, in UTF-16 units.
-const LONGEST_INSIDE: usize = 240;
-/// Starts the error that the last step shows.
-const SHOWN_LAST: &str = "the last step shows: ";
-/// Starts what the model announced last.
-const ANNOUNCED_LAST: &str = "announced last: ";
-/// Starts what failed and is sent again.
-const AGAIN: &str = "send again: ";
-/// Starts the cause that the model named but has not acted on.
-const CAUSE: &str = "the cause, as last found: ";
-/// The step while a command runs in the background.
+/// Most UTF-16 units of the cause that the model found.
+const LONGEST_CAUSE: usize = 240;
+/// The step while a command goes on in the background.
 const SEE_THE_END: &str = "See how the command ended that runs in the background";
-/// Starts the files that are left.
-const FILES_LEFT: &str = "Not changed yet, unlike files of the same kind: ";
-/// A shorter sentence only says that the cause is found, in UTF-16 units.
+/// UTF-16 units of a sentence that only says that the cause is found.
 const SHORT_CAUSE: usize = 40;
-/// Most tasks in progress that are listed as the next step.
-const MOST_TASKS: usize = 3;
-/// Fewest and most items in a list of wishes.
+/// Fewest and most items of a list of wishes.
 const WISHES: std::ops::RangeInclusive<usize> = 2..=8;
 
 impl Builder<'_> {
-    /// Adds the request of the turn that follows. Without one, and if no answer names a step, adds the open request, or
-    /// the request whose work failed without a run to repeat.
+    /// What is known to come next in the open request, in items of their own. Its words stand in Goal, its tasks in
+    /// progress in In Progress, and what fails in Blocked.
     pub(super) fn go_on(&mut self, has_failed_runs: bool) {
         if self.kind == SummaryKind::TurnPrefix {
             // The whole request is listed above.
             let first = self.first_request().filter(|_| self.tells_state);
-            if let Some((first, task)) = first.and_then(|first| Some((first, self.task_in_progress(first.position)?))) {
-                let item = format!("{GO_ON}{task}{}", self.rest_of(&first.text, first.position));
-                self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
-            } else if let Some(open) = first.and_then(|first| self.open_parts(&first.text, first.position)) {
-                let item = format!("{GO_ON}{OPEN_PARTS}{open}");
-                self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
+            if let Some(open) = first.and_then(|first| self.open_parts(&first.text, first.position)) {
+                self.add_step(&format!("{OPEN_PARTS}{open}"));
             }
             return;
         }
-        if let Some(turn) = self.turn_request {
-            return self.go_on_with_turn(turn);
-        }
-        let Some(latest) = self.latest() else { return };
-        self.files_left(latest.position);
-        let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
-        let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
-        let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
-        let is_planned = has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer);
+        let of_turn = self.turn_request.filter(|turn| is_substantive(turn)).map(|turn| (turn, u64::MAX));
+        let of_history = || self.latest().map(|latest| (latest.text.as_str(), latest.position));
+        let Some((request, position)) = of_turn.or_else(of_history) else { return };
+        // The answer to a failure waits for the end of what runs since.
         let is_alone = self.turn.is_none() && !self.goes_on;
-        let task = self.task_in_progress(latest.position).filter(|_| self.is_open());
-        if is_alone && task.is_none() && (is_planned || (!has_failed || has_failed_runs) && !self.is_open()) {
+        if is_alone && !self.is_open() {
+            if self.with_turn.unresolved_errors().any(|error| error.position > position)
+                && !has_failed_runs
+                && !self.ledger.last_step.jobs.is_empty()
+            {
+                self.add_step(SEE_THE_END);
+            }
             return;
         }
-        // The answer to a failure waits for the end of the command that runs since.
-        if is_alone && !self.is_open() && !self.ledger.last_step.jobs.is_empty() {
-            self.pool.add(Section::NextSteps, SEE_THE_END, Origin::at(u64::MAX), Rank::Focus);
+        // A word such as `continue` does not order again what a complete answer ended.
+        if self.is_closed_before_turn() {
             return;
         }
-        if self.is_open() && self.answer_is_left(&latest.text, latest.position) {
-            return;
-        }
-        if self.is_open() {
-            self.steps_listed();
-        }
-        let open = self.left_open(&latest.text, latest.position);
-        if let Some(task) = task {
-            let rest = self.rest_of(&latest.text, latest.position);
-            let ahead = self.ahead().unwrap_or_default();
-            return self.add_step(&format!("{task}{rest}{open}{ahead}"), &task, "");
-        }
-        if let Some(reply) = self.reply_to_answer(latest) {
-            return self.add_step(&reply, &reply, "");
-        }
-        let text = latest.text.clone();
-        let shown = typed(&text, MOST_UNITS);
-        let told = || self.with_meaning(&text, self.chosen_at(latest.position), latest.position);
-        let line = self.inside(&text, &open).unwrap_or_else(|| format!("{}{open}", told()));
-        self.add_step(&line, &shown, &text);
-    }
-
-    /// The last words of the person with their meaning, if they reply to a complete answer to the latest request. That
-    /// request is closed, and the reply or its option continues.
-    fn reply_to_answer(&self, latest: &Request) -> Option<String> {
-        let last = self.ledger.last_request().filter(|last| last.position > latest.position)?;
-        let is_between = |one: &&Statement| (latest.position..last.position).contains(&one.position);
-        let before: Vec<&Statement> = self.ledger.statements.iter().rev().filter(is_between).collect();
-        let has = |voice: Voice| before.iter().any(|one| one.voice == voice);
-        let is_changed = |file: &FileRecord| (latest.position..last.position).contains(&file.changed_at);
-        // A question during the work leaves the request open.
-        let is_made = has(Voice::Milestone) || self.ledger.files.iter().any(is_changed);
-        let is_answered = is_made && has(Voice::Report);
-        let meant = self.chosen_at(last.position).or_else(|| self.answered_by(&last.text, last.position));
-        meant.filter(|_| is_answered).map(|meant| format!("{} ({meant})", one_line(&last.text)))
-    }
-
-    fn go_on_with_turn(&mut self, turn: &str) {
-        self.files_left(u64::MAX);
-        if self.answer_is_left(turn, u64::MAX) {
+        self.files_left(position);
+        if self.answer_is_left(request, position) {
             return;
         }
         self.steps_listed();
-        let open = self.left_open(turn, u64::MAX);
-        // A word such as `continue` refers to a plan that is newer than the request before it.
-        let before = self.latest().filter(|_| is_trivial(turn)).map(|latest| latest.position);
-        if let Some(task) = self.task_in_progress(before.unwrap_or(self.ledger.messages)) {
-            let rest = self.rest_of(turn, u64::MAX);
-            let ahead = self.ahead().unwrap_or_default();
-            return self.add_step(&format!("{task}{rest}{open}{ahead}"), &task, "");
+        match self.open_parts(request, position) {
+            Some(open) => self.add_step(&format!("{OPEN_PARTS}{open}")),
+            None => self.wishes_left(request, position),
         }
-        // Output of a command that is only shown does the same.
-        let is_shown = self.is_answer && utf16_len(&one_line(turn)) > LONGEST_INSIDE;
-        let is_bare = is_trivial(turn) || is_assent(turn) || is_shown;
-        if is_substantive(turn) && !is_bare {
-            let shown = clip_middle(&typed(turn, MOST_UNITS), self.units / TURN_PART);
-            let told = || self.with_meaning(turn, self.chosen_option(turn), u64::MAX);
-            let line = self.inside(turn, &open).unwrap_or_else(|| format!("{}{open}", told()));
-            return self.add_step(&line, &shown, turn);
+        if let Some(check) = self.check_to_repeat(position).filter(|_| !has_failed_runs) {
+            self.add_step(&format!("{TO_RUN}{check}"));
         }
-        let chosen = self.chosen_option(turn);
-        let answered = || self.answered_by(turn, u64::MAX).filter(|said| !is_bare || said.starts_with(IN_ANSWER));
-        let line = match chosen.or_else(answered) {
-            Some(meant) => format!("{} ({meant})", one_line(turn)),
-            // A word such as `continue` says nothing by itself.
-            None if is_bare => self.latest().map_or_else(|| THE_LATEST.to_owned(), |latest| self.told(&latest.text)),
-            None => typed(turn, MOST_UNITS),
+        for step in self.ahead() {
+            self.add_step(&step);
+        }
+    }
+
+    /// Whether the turn that follows begins with a word such as `continue` behind a complete answer to the latest request,
+    /// which is over. An answer that asks or announces something leaves it open.
+    pub(super) fn is_closed_before_turn(&self) -> bool {
+        let Some(turn) = self.turn_request.filter(|turn| !is_substantive(turn) && !self.is_answer) else {
+            return false;
         };
-        let line = clip_middle(&line, (self.units / TURN_PART).clamp(TURN_UNITS.0, TURN_UNITS.1));
-        self.add_step(&format!("{line}{open}"), &line, turn);
+        let is_answered = self.latest().is_some_and(|one| one.position > 0 && self.ledger.answered > one.position);
+        let reports = || self.newest_of_model().next().is_some_and(|newest| newest.voice == Voice::Report);
+        let asks = || self.question_before(turn, u64::MAX).is_some_and(|said| said.starts_with(IN_ANSWER));
+        is_answered && reports() && !asks() && self.chosen_option(turn).is_none()
     }
 
-    /// What comes next inside the open request. Goal has its words, so only a few of them come before `open`, which is
-    /// what is left of it.
-    fn inside(&self, request: &str, open: &str) -> Option<String> {
-        let ahead = self.ahead()?;
-        let whole = one_line(request);
-        let is_told = utf16_len(&whole) <= SHORT_ENOUGH && is_prose(&whole);
-        let told = if is_told { &whole } else { THE_LATEST };
-        Some(format!("{told}{open}{ahead}"))
-    }
-
-    /// The progress of the open request: the error that its last step shows, the cause that the model found without a
-    /// change so far, and what it announced last.
-    fn ahead(&self) -> Option<String> {
+    /// What the open request has come to: what failed last and is sent again, the cause that the model found and changed
+    /// nothing for yet, and the file that it wrote and did not run.
+    fn ahead(&self) -> Vec<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
         if self.units < ROOM_FOR_TWO {
-            return None;
+            return Vec::new();
         }
         if let Some(again) = self.to_repeat() {
-            return Some(format!("; {again}"));
+            return vec![again];
         }
-        if !self.is_open() {
-            return None;
-        }
-        let step = &ledger.last_step;
         let asked_at = ledger.asked_at();
         let of_turn = || {
             let of_model = ledger.statements.iter().rev().filter(|one| one.is_of_model());
             of_model.take_while(|one| one.position > asked_at).take(MOST_SENTENCES)
         };
-        let newest = of_turn().next()?;
-        let error = step.shown_error.as_ref().filter(|_| self.is_step_open(ledger) && step.position > newest.position);
-        if let Some((error, _)) = error {
-            return Some(format!("; {SHOWN_LAST}{error}"));
-        }
         let changed_at = ledger.changed_at();
         let is_cause = |one: &&Statement| one.position > changed_at && one.voice != Voice::Announcement;
         // A short sentence such as `Found it!` needs the one after it.
@@ -210,19 +124,12 @@ impl Builder<'_> {
             let cause = if is_short { next.filter(|next| next.position == one.position) } else { Some(one) };
             cause.filter(|cause| is_theory(&one.text) && is_cause(cause) && !agrees_with_person(&cause.text))
         });
-        // An announcement before several steps has been carried out.
-        let mut own = of_turn().take_while(|one| one.position == newest.position && step.calls_since_words <= 1);
-        let announced = own.find(|one| one.voice == Voice::Announcement && is_announcement(&one.text));
-        let announced = announced.filter(|one| !is_begun(ledger, one));
-        let told = |start: &str, one: &Statement| {
+        let cause = cause.map(|one| {
             let words = one.text.trim_end_matches([':', '\u{ff1a}', ' ']);
-            format!("; {start}{}", clip(words, LONGEST_INSIDE))
-        };
-        let cause = cause.map(|cause| told(CAUSE, cause));
-        let announced = announced.map(|announced| told(ANNOUNCED_LAST, announced));
-        let unrun = self.unrun_file().map(|file| format!("; run {file}, which was written and not run yet"));
-        let all = [cause, announced, unrun].into_iter().flatten().collect::<String>();
-        (!all.is_empty()).then_some(all)
+            format!("{CAUSE}{}", clip(words, LONGEST_CAUSE))
+        });
+        let unrun = self.unrun_file().map(|file| format!("{NOT_RUN}{file}"));
+        [cause, unrun].into_iter().flatten().collect()
     }
 
     /// What has to be sent again because it failed and nothing followed: an edit, or the request to the model.
@@ -240,8 +147,8 @@ impl Builder<'_> {
         let edits = open.iter().filter(|error| is_last(error) && is_of_file(newest, error));
         let edit = edits.filter_map(|error| error.subject.as_deref()).next_back();
         match (edit, request) {
-            (Some(file), _) => Some(format!("{AGAIN}the edit of {}, which failed", quote(file))),
-            (None, Some(_)) => Some(format!("{AGAIN}the request to the model, which failed")),
+            (Some(file), _) => Some(format!("{SEND_AGAIN}the edit of {}, which failed", quote(file))),
+            (None, Some(_)) => Some(format!("{SEND_AGAIN}the request to the model, which failed")),
             (None, None) => None,
         }
     }
@@ -265,72 +172,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The plan's tasks in progress, if the plan is newer than the request at `since`. They describe the next step
-    /// better than the request.
-    fn task_in_progress(&self, since: u64) -> Option<String> {
-        let plan = Some(&self.with_turn.plan).filter(|plan| plan.position > since)?;
-        let reported = self.with_turn.reported_tasks();
-        let is_open = |item: &&PlanItem| !reported.iter().any(|task| std::ptr::eq(*task, *item));
-        let left = plan.items.iter().skip(self.passed_tasks(plan));
-        let tasks = left.filter(|item| item.status == PlanStatus::InProgress);
-        let tasks = tasks.filter(is_open).take(MOST_TASKS + 1);
-        let tasks: Vec<String> = tasks.map(|task| clip(&task.text, LONGEST_REPEAT)).collect();
-        (1..=MOST_TASKS).contains(&tasks.len()).then(|| tasks.join("; "))
-    }
-
-    /// The parts of a request that nothing was done for yet, after the task in progress.
-    fn rest_of(&self, request: &str, position: u64) -> String {
-        self.open_parts(request, position).map_or_else(String::new, |open| format!(", then {OPEN_PARTS}{open}"))
-    }
-
-    /// A request in a few of its own sentences, if there is room for more than those of Goal. A request that only
-    /// pastes an error is shown as that error. A turn without a history has no other request that could be meant.
-    pub(super) fn told(&self, request: &str) -> String {
-        let (fewest, most) = TOLD_UNITS;
-        if self.units < ROOM_FOR_TWO || self.goes_on {
-            return THE_LATEST.to_owned();
-        }
-        let units = (self.units / TOLD_PART).clamp(fewest, most);
-        // The context of a turn has its request in full.
-        let is_long = self.turn_request == Some(request) && utf16_len(&one_line(request)) > units;
-        match reported(request).filter(|_| is_pasted(request)) {
-            Some(problem) => clip(&problem, units),
-            None => told_in(request, if is_long { units.min(TURN_UNITS.0) } else { units }),
-        }
-    }
-
-    /// The request at `position` with the option that it chooses, or the question that a very short request answers.
-    fn with_meaning(&self, request: &str, chosen: Option<String>, position: u64) -> String {
-        if let Some(open) = self.open_parts(request, position).filter(|_| chosen.is_none()) {
-            return format!("{OPEN_PARTS}{open}");
-        }
-        let line = one_line(request);
-        // `Yes.` answers the question, whatever comes after it.
-        let agrees = sentences(request).next().filter(|first| is_trivial(first)).map(one_line);
-        let terse = agrees.or_else(|| Some(line).filter(|line| utf16_len(line) <= TERSE_REQUEST));
-        let answered = || self.answered_by(&terse?, position).filter(|said| said.starts_with(IN_ANSWER));
-        match chosen.or_else(answered) {
-            Some(meant) => format!("{} ({meant})", self.told(request)),
-            None => self.told(request),
-        }
-    }
-
-    /// Adds the step of a request that the summary already contains as `shown`.
-    fn add_step(&mut self, line: &str, shown: &str, request: &str) {
-        let error =
-            shown_error(request).filter(|error| !shown.contains(error.as_str()) && !line.contains(error.as_str()));
-        let item = match error {
-            Some(error) => format!("{GO_ON}{line} (it shows: {error})"),
-            None => format!("{GO_ON}{line}"),
-        };
-        self.pool.add(Section::NextSteps, &item, Origin::at(u64::MAX), Rank::Focus);
-        let wishes = wishes(request);
-        // If the line contains the whole list, its items are not needed.
-        if !wishes.iter().all(|wish| shown.contains(&one_line(wish))) {
-            for wish in wishes {
-                self.pool.add(Section::NextSteps, &clip(wish, LONGEST_REPEAT), Origin::at(u64::MAX), Rank::Normal);
-            }
-        }
+    fn add_step(&mut self, item: &str) {
+        self.pool.add(Section::NextSteps, item, Origin::at(u64::MAX), Rank::Focus);
     }
 
     /// Whether a step was named before the newest request for work, and that request is in progress. The request
@@ -342,15 +185,7 @@ impl Builder<'_> {
         step.position > 0 && step.position < asked_at && self.acted_at() > asked_at
     }
 
-    /// Adds the steps that were named before the newest request, in one item.
-    pub(super) fn earlier_steps(&mut self, steps: &[&Note]) {
-        let texts: Vec<String> = steps.iter().map(|step| clip(&step.text, LONGEST_REPEAT)).collect();
-        let Some(newest) = steps.last() else { return };
-        let item = format!("{NAMED_BEFORE}{}", clip(&texts.join("; "), LONGEST_EARLIER));
-        self.pool.add(Section::NextSteps, &item, Origin::of(newest.position, &newest.sources), Rank::Normal);
-    }
-
-    /// Adds the open tasks of a plan that was not updated for several requests, in one item.
+    /// The open tasks of a plan that was not updated for several requests, in one item.
     pub(super) fn stale_plan(&mut self, is_stale: bool) {
         let plan = &self.ledger.plan;
         let left = plan.items.iter().skip(self.passed_tasks(plan));
@@ -378,14 +213,6 @@ pub(super) fn is_of_file(ledger: &Ledger, error: &ErrorRecord) -> bool {
     let Some(subject) = error.subject.as_deref() else { return false };
     let is_run = || ledger.commands.iter().any(|run| shown(&run.command) == subject);
     ending(subject).is_some() && !subject.contains(['(', ' ']) && !is_run()
-}
-
-/// Whether the model has begun what it announced: a file was changed, or a command ran that the words name.
-fn is_begun(ledger: &Ledger, announced: &Statement) -> bool {
-    let is_changed = ledger.files.iter().any(|file| file.changed_at >= announced.position);
-    let runs = ledger.commands.iter().rev().take_while(|run| run.position >= announced.position);
-    let mut runs = runs.filter(|run| run.outcome != Outcome::Open);
-    is_changed || runs.any(|run| names_in(&announced.text).any(|name| run.command.contains(name)))
 }
 
 /// A request in at most `units` UTF-16 units: whole, or the sentences that ask, the first and the last one, then the

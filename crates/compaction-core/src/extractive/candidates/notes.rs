@@ -11,13 +11,13 @@ use crate::extractive::budget::MOST_UNITS;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::answers::is_assent;
 use crate::ledger::choices::{is_process, stems};
-use crate::ledger::constraints::{begins_with_use, gives_task, is_bound, lasts, names_it};
+use crate::ledger::constraints::{begins_with_use, forbids, gives_task, is_bound, lasts, names_it, says_how_long};
 use crate::ledger::cues::is_substantive;
 use crate::ledger::notes::{
     CHOSE, DECIDED, FOR_THE_USER, LATER, LEFT_BRANCH, LOOKED_UP, OBJECTED, OFFERED, REJECTED, UNDID_WORK, WITHDRAWN,
     answered_with, key,
 };
-use crate::ledger::rules::{listed_rules, only_goes_ahead};
+use crate::ledger::rules::{holds_from_now_on, listed_rules, only_goes_ahead};
 use crate::ledger::stated::is_provisional;
 use crate::ledger::steps::{addresses, is_of_person};
 use crate::ledger::text::{first_words, one_line};
@@ -50,7 +50,6 @@ impl<'a> Builder<'a> {
         let (repeated, stressed) = repeated(&self.ledger.notes);
         let same = same_decisions(&self.ledger.notes);
         let question = self.waiting_question();
-        let mut before = Vec::new();
         let is_proposing = self.is_proposing();
         let answered_from = self.answered_from();
         let told = self.told_decisions(&same);
@@ -116,10 +115,7 @@ impl<'a> Builder<'a> {
                 NoteKind::Step if question.is_some_and(|question| question.text == note.text) => continue,
                 NoteKind::Step if is_proposing && self.is_proposed(note) => continue,
                 NoteKind::Step if self.is_argument(note) => continue,
-                NoteKind::Step if self.is_before_work(note) => {
-                    before.push(note);
-                    continue;
-                }
+                NoteKind::Step if self.is_before_work(note) => continue,
                 NoteKind::Step => Section::NextSteps,
                 NoteKind::Fact => Section::CriticalContext,
             };
@@ -153,7 +149,6 @@ impl<'a> Builder<'a> {
             let rank = if note.is_minor { Rank::Low } else { Rank::Normal };
             self.pool.add(Section::Decisions, &note.text, origin, rank);
         }
-        self.earlier_steps(&before);
     }
 
     /// Whether the Goal of a turn without a history, which has the whole request, contains a demand.
@@ -182,6 +177,7 @@ impl<'a> Builder<'a> {
                 && !same.contains(&std::ptr::from_ref(*note))
                 && !self.is_decision_undone(note)
                 && !self.is_process_over(note)
+                && !self.is_choice_over(note)
                 && !self.is_provisional_over(note)
                 && !answered_with(&note.text).is_some_and(|(words, question)| only_goes_ahead(words, question))
                 && !self.is_told_by_goal(note)
@@ -227,8 +223,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether the model made a temporary choice, and the person later asked for the subject of that choice and files
-    /// changed for it.
+    /// Whether a person chose one of several ways and later one of other ones. What was to be done then is done or overruled.
+    fn is_choice_over(&self, note: &Note) -> bool {
+        let chosen = |one: &&Note| one.text.starts_with(CHOSE) && !one.is_withdrawn;
+        let newest = || self.with_turn.notes_of(NoteKind::Decision).filter(chosen).map(|one| one.position).max();
+        note.text.starts_with(CHOSE) && newest().is_some_and(|newest| newest > note.position)
+    }
+
+    /// Whether the model chose something for a time, and the person asked for what the choice speaks of later, for which
+    /// files changed.
     fn is_provisional_over(&self, note: &Note) -> bool {
         if note.text.starts_with(OF_PERSON) || !is_provisional(&note.text) {
             return false;
@@ -315,7 +318,13 @@ impl<'a> Builder<'a> {
         let since = self.requests_since(demand);
         let most = if begins_with_use(&demand.text) { 1 } else { MET_AFTER };
         let own = || self.ledger.requests.iter().rev().find(|request| request.position <= demand.position);
-        let of_task = || own().is_some_and(|one| one.position == demand.position && gives_task(&one.text));
+        let request = || own().filter(|one| one.position == demand.position).map(|one| one.text.as_str());
+        // Among the numbered steps of a task, only a ban or words for how long make a rule.
+        let lasts = |text: &str| match request().is_some_and(has_steps) {
+            true if !begins_with_use(text) => forbids(text) || says_how_long(text, false) || holds_from_now_on(text),
+            _ => lasts(text),
+        };
+        let of_task = || request().is_some_and(|text| gives_task(text) || has_steps(text));
         since >= most && !lasts(&demand.text) && !names_it(&demand.text) && of_task()
     }
 
@@ -331,7 +340,16 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The beginning of a request, which says what it asks for.
+/// Whether a request has numbered steps.
+fn has_steps(request: &str) -> bool {
+    let is_step = |line: &&str| {
+        let digits = line.len() - line.trim_start_matches(|one: char| one.is_ascii_digit()).len();
+        digits > 0 && line[digits..].starts_with(". ")
+    };
+    request.lines().filter(is_step).count() >= FEWEST_LISTED
+}
+
+/// The beginning of a request, where it says what it asks for.
 fn clipped(request: &str) -> &str {
     &request[..request.floor_char_boundary(ASKED_BYTES)]
 }

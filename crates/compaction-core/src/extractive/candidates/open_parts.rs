@@ -6,12 +6,14 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::Builder;
 use super::next_steps::{LONGEST_EARLIER, wishes};
 use super::state::end_of;
+use super::{Builder, LONGEST_REPEAT};
+use crate::extractive::budget::MOST_UNITS;
+use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::choices::stems;
 use crate::ledger::commands::only_looks;
-use crate::ledger::cues::is_trivial;
+use crate::ledger::cues::{is_trivial, typed};
 use crate::ledger::finder::automaton;
 use crate::ledger::last_step::LastStep;
 use crate::ledger::notes::COMMITTED;
@@ -20,6 +22,7 @@ use crate::ledger::terms::is_unspaced;
 use crate::ledger::text::{clip, one_line};
 use crate::ledger::{LatestPlan, Ledger, Statement, Voice};
 use crate::phrases::{EVERY, listed};
+use crate::summary::Section;
 use crate::text::{prefix_utf16, utf16_len};
 use crate::tools::{PlanItem, PlanStatus};
 
@@ -61,17 +64,35 @@ impl Builder<'_> {
         if parts.len() < 2 {
             return None;
         }
-        let (ledger, since) = match self.turn {
-            Some(turn) => (turn, 0),
-            None => (self.ledger, position),
-        };
-        let done = Done::since(ledger, since, since);
+        let done = self.done_for(position);
         let last = parts.iter().rposition(|part| done.touches(part))?;
         let open: Vec<String> = parts[last + 1..].iter().map(|part| clip(part, LONGEST_PART)).collect();
         (!open.is_empty()).then(|| open.join("; "))
     }
 
-    /// The steps that the model listed in the current turn, from the first one without any sign of work.
+    /// Adds those items of the list in a request that nothing touched yet, if Goal has not all of them.
+    pub(super) fn wishes_left(&mut self, request: &str, position: u64) {
+        let shown = match self.turn_request == Some(request) {
+            true => self.in_goal(request),
+            false => typed(request, MOST_UNITS),
+        };
+        let wishes = wishes(request);
+        if wishes.iter().all(|wish| shown.contains(&one_line(wish))) {
+            return;
+        }
+        let done = self.done_for(position);
+        for wish in wishes.into_iter().filter(|wish| !done.touches(wish)) {
+            self.pool.add(Section::NextSteps, &clip(wish, LONGEST_REPEAT), Origin::at(u64::MAX), Rank::Normal);
+        }
+    }
+
+    /// What was done for the request at `position`.
+    fn done_for(&self, position: u64) -> Done {
+        let (ledger, since) = self.turn.map_or((self.ledger, position), |turn| (turn, 0));
+        Done::since(ledger, since, since)
+    }
+
+    /// The steps that the model listed in the turn that goes on, from the first one of which nothing is seen.
     pub(super) fn listed_steps(&self) -> Option<String> {
         let ledger = self.turn.unwrap_or(self.ledger);
         let LastStep { listed, listed_at, .. } = &ledger.last_step;

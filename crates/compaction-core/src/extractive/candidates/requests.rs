@@ -83,7 +83,9 @@ impl<'a> Builder<'a> {
                 None => format!("{LATEST}{line}"),
             };
             self.pool.add(Section::Goal, &item, origin, Rank::Must);
-            self.pool.add(Section::InProgress, &self.working_on(u64::MAX), origin, Rank::Focus);
+            if let Some(item) = self.working_on(u64::MAX) {
+                self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+            }
             return;
         }
         if let Some(latest) = latest {
@@ -111,7 +113,9 @@ impl<'a> Builder<'a> {
                 let is_answer = |last: &&Request| last.weight == RequestWeight::Answer;
                 let since = self.ledger.last_request().filter(is_answer).unwrap_or(latest);
                 let origin = if self.is_answer { Origin::at(u64::MAX) } else { origin(since) };
-                self.pool.add(Section::InProgress, &self.working_on(origin.position), origin, Rank::Focus);
+                if let Some(item) = self.working_on(origin.position) {
+                    self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+                }
             }
             self.requests_behind(latest);
         }
@@ -123,8 +127,8 @@ impl<'a> Builder<'a> {
         self.newest.requests.iter().rev().find(|one| one.position <= before && one.position > 0 && one.asks_for_work())
     }
 
-    /// The request of the turn that follows: whole if it is short, otherwise its most informative sentences.
-    fn in_goal(&self, turn: &str) -> String {
+    /// The request of the turn that follows: whole if it is short, else its sentences that tell most.
+    pub(super) fn in_goal(&self, turn: &str) -> String {
         let (fewest, most) = TURN_UNITS;
         let whole = asked(turn, usize::MAX);
         match utf16_len(&whole) <= (self.units / TURN_IN_GOAL).clamp(fewest, LONGEST_IN_GOAL) {

@@ -13,21 +13,19 @@ use crate::ledger::commands::{
 use crate::ledger::cues::is_substantive;
 use crate::ledger::errors::is_lasting;
 use crate::ledger::names::ending;
-use crate::ledger::notes::{CHECKED_WITH, STILL_FAILS, TO_FIX, TO_RUN};
+use crate::ledger::notes::{CHECKED_WITH, TO_FIX, TO_RUN};
 use crate::ledger::outcomes::failed_count;
 use crate::ledger::rules::only_sets_rules;
-use crate::ledger::text::{clip, one_line, quote};
+use crate::ledger::text::quote;
 use crate::ledger::{CommandRecord, ErrorRecord, FileRecord, Outcome, Request, RequestWeight};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::edits_files;
 
 /// Number of newest failed runs that are steps.
 const MOST_FAILED: usize = 2;
-/// Longest command, in UTF-16 units.
+/// Most UTF-16 units of a command.
 const LONGEST_RUN: usize = 80;
-/// Longest reason of a failure, and longest list of failing names, in UTF-16 units.
-const LONGEST_REASON: usize = 120;
-/// Fewest runs of a command that is in use.
+/// Fewest runs of a command that is in use, most such commands that are told, and most UTF-16 units of one.
 const OFTEN: u64 = 3;
 /// Most such commands that are listed.
 const MOST_IN_USE: usize = 2;
@@ -39,20 +37,18 @@ const MOST_COMPARED: usize = 200;
 const PARTS: usize = 2;
 
 impl Builder<'_> {
-    /// The failed runs that nothing has replaced: checks, and runs of files that were changed since. Returns the steps
-    /// of those that are older than an open request, which comes first; `None` if nothing failed.
-    pub(super) fn failed_runs(&mut self) -> Option<Vec<String>> {
+    /// Adds the failed runs that nothing made up for: checks, and runs of files that were changed since. Blocked says why
+    /// they failed. Those that an answer at the end of the work or a newer order followed are left to the person. Returns whether
+    /// there are any.
+    pub(super) fn failed_runs(&mut self) -> bool {
         if !self.tells_state {
-            return None;
+            return false;
         }
         let ledger = self.with_turn;
         let newest = ledger.files.iter().max_by_key(|file| file.changed_at).filter(|file| file.changed_at > 0);
         // What the person postponed is not a step.
         let is_left = |error: &&ErrorRecord| is_lasting(error) && self.is_set_aside(error.position);
         let mut errors: Vec<&ErrorRecord> = ledger.unresolved_errors().filter(|error| !is_left(error)).collect();
-        if errors.is_empty() {
-            return None;
-        }
         let paths: HashSet<String> = ledger.files.iter().map(|file| shown(&file.path)).collect();
         let is_run = |subject: &str| !subject.contains("({") && !paths.contains(subject);
         // Nothing later replaces a run that failed for a finished request.
@@ -70,7 +66,7 @@ impl Builder<'_> {
                 ledger.files.iter().filter(is_changed).find(|file| is_among(&names, file))
             };
             let changed = if is_meant { newest.filter(is_changed) } else { Some(of_run()?) };
-            let (command, reason) = (run(subject), reason(error));
+            let command = run(subject);
             let is_edit =
                 |one: &&CommandRecord| one.is_call && one.position > error.position && edits_files(&one.command);
             let is_edited = is_meant
@@ -80,23 +76,21 @@ impl Builder<'_> {
                     .rev()
                     .take_while(|one| one.position > error.position)
                     .any(|one| is_edit(&one));
-            let is_before = error.position < ordered_at;
-            let step = match changed {
-                None if is_edited => format!("{TO_RUN}{command}, which failed before the latest edits ({reason})"),
-                Some(file) => format!("{TO_RUN}{command}, which failed before {} was changed ({reason})", name(file)),
-                None if is_before => format!("{STILL_FAILS}{command} ({reason})"),
-                None => format!("{TO_FIX}{command} ({reason}), then run it again"),
-            };
-            Some((is_before, step))
+            let is_left = error.position < ordered_at || is_over && error.position < ledger.answered;
+            match changed {
+                None if is_edited => Some(format!("{TO_RUN}{command}, which failed before the latest edits")),
+                Some(file) => Some(format!("{TO_RUN}{command}, which failed before {} was changed", name(file))),
+                None if is_left => None,
+                None => Some(format!("{TO_FIX}{command}, then run it again")),
+            }
         };
         errors.sort_by_key(|error| error.position);
-        let steps: Vec<(bool, String)> = errors.into_iter().rev().filter_map(step).take(MOST_FAILED).collect();
-        if steps.is_empty() {
-            return None;
+        let steps: Vec<String> = errors.into_iter().rev().filter_map(step).take(MOST_FAILED).collect();
+        let has_failed = !steps.is_empty();
+        for step in steps {
+            self.pool.add(Section::NextSteps, &step, Origin::at(u64::MAX), Rank::Focus);
         }
-        let (behind, first): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(is_before, _)| *is_before);
-        self.add_runs(first.into_iter().map(|(_, step)| step));
-        Some(behind.into_iter().map(|(_, step)| step).collect())
+        has_failed
     }
 
     /// Adds the commands that check the work: the newest ones that ran often and succeeded.
@@ -110,13 +104,6 @@ impl Builder<'_> {
         if self.tells_state && !used.is_empty() {
             let item = format!("{CHECKED_WITH}{}", used.join("; "));
             self.pool.add(Section::CriticalContext, &item, Origin::at(self.ledger.messages), Rank::Normal);
-        }
-    }
-
-    /// Adds steps of failed runs after the existing steps.
-    pub(super) fn add_runs(&mut self, steps: impl IntoIterator<Item = String>) {
-        for step in steps {
-            self.pool.add(Section::NextSteps, &step, Origin::at(u64::MAX), Rank::Focus);
         }
     }
 
@@ -180,15 +167,6 @@ fn counts_tests(line: &str) -> bool {
 /// A command as a step shows it.
 pub(super) fn run(command: &str) -> String {
     quote(&clip_command(&shown(without_preparation(core_command(command), LONGEST_RUN)), LONGEST_RUN))
-}
-
-/// Why a run failed, without the rules around the line, and the names that fail. Blocked has the first error.
-fn reason(error: &ErrorRecord) -> String {
-    let line = clip(one_line(&error.line).trim_matches(['=', '-', ' ', '#', '*']), LONGEST_REASON);
-    match error.failing.told(&error.line) {
-        names if names.is_empty() => line,
-        names => format!("{line}: {}", clip(&names, LONGEST_REASON)),
-    }
 }
 
 fn name(file: &FileRecord) -> String {

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::deeds::MOST_CHANGED;
-use super::next_steps::is_of_file;
+use super::newest_answer::is_question;
+use super::next_steps::{is_of_file, is_pasted};
+use super::notes::is_asking;
 use super::plan::STALE_AFTER;
-use super::requests::{LONGEST_IN_GOAL, SHORT_REQUEST};
+use super::requests::{LONGEST_IN_GOAL, SHORT_REQUEST, asks};
 use super::{
     Builder, FileStates, LONGEST_REPEAT, MOST_LATEST, PROGRESS_PART, ROOM_FOR_TWO, milestones, standing_milestones,
 };
@@ -15,18 +17,17 @@ use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, shown_call};
 use crate::ledger::bold::without_bold;
-use crate::ledger::choices::whole;
-use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, opening, rejects, reopens};
+use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, rejects, reopens, said_first};
 use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::conclusions::concluded_last;
-use crate::ledger::cues::{is_substantive, typed};
+use crate::ledger::cues::{is_announcement, is_substantive, typed};
 use crate::ledger::last_step::is_thought;
 use crate::ledger::notes::{
-    ANNOUNCED, ANSWER, CHOSE, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, NOTHING_RUN,
-    NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, TOOK, WORKING_ON,
+    ANNOUNCED, ANSWER, COMMANDS, COMMITTED, CONCLUDED, FAILED, IN_BACKGROUND, LAST_STEP, LATEST_WORDS, NOTHING_RUN,
+    NOTHING_YET, OPEN_FILE, SAID_BEFORE, SAID_LAST, SO_FAR, THE_LATEST, WORKING_ON,
 };
 use crate::ledger::problems::reports;
-use crate::ledger::statements::{prose, without_marker};
+use crate::ledger::statements::{prose, sentences, without_marker};
 use crate::ledger::text::{WordList, clip, clip_middle, one_line, quote, word_list};
 use crate::ledger::{CommandRecord, Ledger, NoteKind, Outcome, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
@@ -46,7 +47,9 @@ const LONGEST_NAMED: usize = 60;
 pub(super) const FILES_PART: usize = 60;
 /// Fewest and most UTF-16 units of such a list.
 const FILE_UNITS: (usize, usize) = (60, 120);
-/// After so many steps, the newest words may no longer say what was done.
+/// Last statements of an answer among which it asks something.
+const ASKED_WITHIN: usize = 3;
+/// Steps after the newest words from which the words may no longer say what is done.
 const FEWEST_SINCE: u64 = 2;
 /// The last step may take the room of a summary divided by this.
 const STEP_PART: usize = 24;
@@ -128,6 +131,15 @@ impl<'a> Builder<'a> {
         }
         let start = before.iter().rposition(|one| one.voice == Voice::Person && one.position < position);
         let before = &before[start.unwrap_or_default()..];
+        // A report closed what was asked before. The request goes on with an answer that did not come to its end, or answers
+        // what that asks.
+        let last = before.iter().rfind(|one| one.is_of_model())?.position;
+        let mut ends = before.iter().rev().filter(|one| one.position == last).take(ASKED_WITHIN);
+        let offers = || self.ledger.notes_of(NoteKind::Step).any(|note| note.position == last && is_asking(&note.text));
+        let mut is_answered = || !asks(request) && (ends.any(|one| is_question(&one.text)) || offers());
+        if self.ledger.answered >= last && !is_answered() {
+            return None;
+        }
         let said = concluded_last(before, units)?;
         // A conclusion that the person found untrue, or tried without success, is of no use.
         let is_refuted = rejects(request, &said)
@@ -137,21 +149,26 @@ impl<'a> Builder<'a> {
         (!is_refuted).then(|| format!("{SAID_BEFORE}{said}"))
     }
 
-    /// The item of the request at `position`, which is in progress. Goal has its words.
-    pub(super) fn working_on(&self, position: u64) -> String {
-        // Goal has only a part of a long request of a turn, and its other parts are far below.
-        let is_long =
-            |turn: &&str| self.turn.is_some() && !self.is_answer && utf16_len(&one_line(turn)) > LONGEST_IN_GOAL;
+    /// The item of the request at `position`, which is worked on, if anything is known of its state. Goal has its words.
+    pub(super) fn working_on(&self, position: u64) -> Option<String> {
+        // Goal has only a part of a long request of a turn, and the others stand far below.
+        let is_long = |turn: &&str| {
+            self.turn.is_some() && !self.is_answer && utf16_len(&one_line(turn)) > LONGEST_IN_GOAL && !is_pasted(turn)
+        };
         let turn = self.turn_request.filter(is_long).filter(|_| position == u64::MAX && self.units >= ROOM_FOR_TWO);
         let words = turn.map(|turn| clip(&typed(turn, MOST_UNITS), LONGEST_NAMED));
         let named = words.map(|words| format!(", \"{}\u{2026}\"", words.trim_end_matches(['\u{2026}', ' '])));
         let named = named.unwrap_or_default();
-        let item = format!("{WORKING_ON}{THE_LATEST}{named}");
+        let is_closed = self.is_closed_before_turn();
+        let item = match self.turn_request.filter(|_| is_closed) {
+            Some(words) => format!("{WORKING_ON}{LATEST_WORDS}, \"{}\"", clip(&one_line(words), LONGEST_NAMED)),
+            None => format!("{WORKING_ON}{THE_LATEST}{named}"),
+        };
         let done = match self.of_turn() {
             // The request comes from an earlier summary.
             None if position == 0 => Vec::new(),
             None => self.done_since(position),
-            Some(turn) if position == 0 || position == u64::MAX => turn.done_since(1),
+            Some(turn) if position == 0 || position == u64::MAX || is_closed => turn.done_since(1),
             Some(turn) if std::ptr::eq(self.with_turn, self.ledger) => {
                 let mut done = self.done_since(position);
                 done.extend(turn.done_since(1));
@@ -161,15 +178,26 @@ impl<'a> Builder<'a> {
             Some(turn) => turn.over(self.with_turn).done_since(position),
         };
         // The kept messages of a turn begin with what was done for it.
-        let is_newest = self.turn.is_none() && !self.goes_on && position == self.ledger.messages;
-        let said = if done.is_empty() { self.concluded_since(position) } else { None };
-        match (done.is_empty(), said) {
-            (true, Some(said)) if is_newest => format!("{item} ({NOTHING_YET}; {said})"),
-            (true, Some(said)) => format!("{item} ({said})"),
-            (true, None) if is_newest => format!("{item} ({NOTHING_YET})"),
-            (true, None) => item,
-            (false, _) => format!("{item} ({SO_FAR}{})", done.join("; ")),
-        }
+        let is_newest = match self.turn {
+            Some(turn) => (position == u64::MAX || is_closed) && turn.messages <= 1,
+            None => !self.goes_on && position == self.ledger.messages,
+        };
+        let said = if done.is_empty() && !is_closed { self.concluded_since(position) } else { None };
+        let state = match (done.is_empty(), said) {
+            (true, Some(said)) if is_newest => format!("{NOTHING_YET}; {said}"),
+            (true, Some(said)) => said,
+            (true, None) if is_newest => NOTHING_YET.to_owned(),
+            // What was said and done last stands below.
+            (true, None) if self.tells_last() => return None,
+            (true, None) => return Some(item),
+            (false, _) => format!("{SO_FAR}{}", done.join("; ")),
+        };
+        Some(format!("{item} ({state})"))
+    }
+
+    /// Whether In Progress has the last step.
+    fn tells_last(&self) -> bool {
+        !self.turn.unwrap_or(self.ledger).last_step.is_empty()
     }
 
     /// Adds what the model said last in the turn that follows.
@@ -217,7 +245,9 @@ impl<'a> Builder<'a> {
 
     fn last_step_item(&self) -> String {
         let units = (self.units / STEP_PART).max(LEAST_STEP);
-        let mut text = self.ledger.last_step.told(units);
+        let step = &self.ledger.last_step;
+        let is_blocked = self.ledger.unresolved_errors().any(|error| error.position == step.position);
+        let mut text = step.told(units, is_blocked);
         if let Some(file) = self.open_file().filter(|_| text.contains(OPEN_FILE)) {
             text = text.replace(OPEN_FILE, &format!("{OPEN_FILE} ({file})"));
         }
@@ -253,32 +283,36 @@ impl<'a> Builder<'a> {
     pub(super) fn last_words(&self) -> Option<(String, Origin<'a>)> {
         let latest: Vec<_> = self.newest_of_model().take(MOST_LATEST).collect();
         let newest = latest.first()?;
+        let has_called = self.has_called_since(newest.position);
+        if has_called && self.own_answer().is_some_and(ends_with_title) {
+            return None;
+        }
         let words = self.closing_words(newest.position).unwrap_or_else(|| {
             let of_newest = latest.iter().filter(|one| one.position == newest.position);
             let mut of_newest: Vec<&str> = of_newest.map(|one| one.text.as_str()).collect();
             of_newest.reverse();
             clip_middle(&joined(&of_newest), LONGEST_CLOSING)
         });
-        Some((words, Origin::of(newest.position, &newest.sources)))
+        // The calls behind it tell what was announced.
+        let is_told = |one: &str| is_announcement(one) || one.trim_end_matches(['*', '_']).ends_with([':', '\u{ff1a}']);
+        let words = match has_called {
+            true => joined(&sentences(&words).filter(|one| !is_told(one)).collect::<Vec<_>>()),
+            false => words,
+        };
+        (!words.is_empty()).then(|| (words, Origin::of(newest.position, &newest.sources)))
     }
 
-    /// What the request at `position` still needs: its chosen option, the files that it names and nothing changed, and
-    /// the check to run again.
-    pub(super) fn left_open(&self, request: &str, position: u64) -> String {
-        let turn = self.of_turn();
-        let mut open = String::new();
-        let taken = self.taken(position).or_else(|| turn.as_ref()?.taken(1));
-        if let Some(option) = taken {
-            open.push_str(&format!(", with the option {}", clip(&option, LONGEST_RESULT)));
-        }
-        let untouched = self.untouched(request, position);
-        if !untouched.is_empty() {
-            open.push_str(&format!("; it names files that nothing changed since: {}", untouched.join(", ")));
-        }
-        if let Some(check) = self.stale_check(position).or_else(|| self.stale_run(position)) {
-            open.push_str(&format!("; then run {check} again"));
-        }
-        open
+    /// Whether the model called a tool with its words at `position`, or behind them.
+    fn has_called_since(&self, position: u64) -> bool {
+        let ledger = self.ledger;
+        ledger.last_step.position > position
+            || ledger.plan.position >= position
+            || ledger.errors.iter().any(|error| error.position > position)
+    }
+
+    /// The check or the run of a changed file to repeat for the request at `position`.
+    pub(super) fn check_to_repeat(&self, position: u64) -> Option<String> {
+        self.stale_check(position).or_else(|| self.stale_run(position))
     }
 
     /// What was done after the message at `since`: changed files, the newest milestones, and the newest commands that
@@ -358,14 +392,6 @@ impl<'a> Builder<'a> {
             let item = format!("{ANSWER}{}", clip(&said, LONGEST_RESULT));
             self.pool.add(Section::Done, &item, Origin::of(newest.position, &newest.sources), Rank::Focus);
         }
-    }
-
-    /// The option that the person or the model took for the request at `since`.
-    fn taken(&self, since: u64) -> Option<String> {
-        let decisions = self.ledger.notes_of(NoteKind::Decision).rev();
-        let mut taken = decisions.take_while(|note| note.position >= since).map(|note| note.text.as_str());
-        let option = taken.find_map(|text| text.strip_prefix(TOOK).or_else(|| text.strip_prefix(CHOSE)))?;
-        Some(whole(&self.ledger.newest_answer.text, option).unwrap_or_else(|| option.to_owned()))
     }
 
     /// The newest answer, if it came after the last request.
