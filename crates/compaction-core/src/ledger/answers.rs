@@ -18,12 +18,14 @@ use super::text::{
 use crate::phrases::{EVERY, SPACED, UNSPACED, listed};
 use crate::text::utf16_len;
 
-/// Longest reply of a person, in UTF-16 units.
-const LONGEST_REPLY: usize = 160;
-/// Longest reply that only names one of two things, in UTF-16 units. A longer one makes a request of its own.
+/// Most UTF-16 units of the words of a person, and of what they answer.
+const LONGEST_REPLY: usize = 200;
+/// Most UTF-16 units of words that only name one of two things. Longer ones ask for something of their own.
 const LONGEST_CHOICE: usize = 60;
-const LONGEST_QUESTION: usize = 260;
-/// Number of last sentences of an answer in which its question may be.
+const LONGEST_QUESTION: usize = 320;
+/// Most UTF-16 units of a question with the list that it is about.
+const LONGEST_WITH_LIST: usize = 300;
+/// Last sentences of an answer among which it asks its question.
 const ASKED_WITHIN: usize = 3;
 /// Most words, or characters of a script without spaces, of a bare yes or no.
 const BARE_WORDS: usize = 2;
@@ -39,7 +41,9 @@ const SHORTEST_NAME: usize = 4;
 
 /// First words of an assent.
 static ASSENTS: WordList = word_list!("answers: assents");
-/// First words of a refusal. A refusal without other words refuses the offer, too.
+/// First words of a question that needs no mark. Who asks back answers nothing.
+static COUNTERING: WordList = word_list!("answers: countering");
+/// First words of a refusal. Who does it alone refuses the offer, too.
 static REFUSALS: WordList = word_list!("answers: refusals");
 /// Words of questions that only ask whether to continue as planned.
 static ROUTINE: WordList = word_list!("answers: routine");
@@ -87,11 +91,12 @@ pub(super) struct Answered {
 /// is about something else, or only agrees to continue.
 pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     let first = sentences(message).next()?;
-    let words =
-        if utf16_len(message.trim()) <= LONGEST_REPLY && !is_question(message.trim()) { message } else { first };
-    if is_question(first) || utf16_len(words) > LONGEST_REPLY {
+    if is_question(first) || COUNTERING.begins(first) || utf16_len(first) > LONGEST_REPLY {
         return None;
     }
+    let whole = sentences(message).take_while(|one| !is_question(one)).collect::<Vec<_>>().join(" ");
+    let words = clip_sentences(&whole, LONGEST_REPLY);
+    let words = words.as_str();
     let plain = normalised(words);
     let says_more = plain.split_whitespace().count() > BARE_WORDS || unspaced(&plain) > BARE_CHARACTERS;
     let verdict = verdict(first);
@@ -138,8 +143,11 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
         (None, Some(Verdict::Assent)) => Some(0),
         _ => at.checked_sub(1).filter(|_| points_back(all[at])),
     };
-    let before = before.filter(|before| *before < at).map(|before| all[before]);
-    let question = without_bold(&one_line(all[at])).into_owned();
+    // The question stands with its paragraph, which may ask for one of two things in two sentences.
+    let paragraph = asked.and_then(|_| paragraph_of(answer, all[at]));
+    let is_told = |before: &str| paragraph.as_ref().is_some_and(|own| own.contains(before.trim()));
+    let before = before.filter(|before| *before < at).map(|before| all[before]).filter(|before| !is_told(before));
+    let question = without_bold(&one_line(paragraph.as_deref().unwrap_or(all[at]))).into_owned();
     let question = match before.filter(|before| is_sized(before) && !is_question(before)) {
         Some(before) => format!("{} {question}", without_bold(&one_line(without_praise(before)))),
         None => question,
@@ -164,7 +172,40 @@ pub(super) fn answered(message: &str, answer: &str) -> Option<Answered> {
     Some(Answered { item, is_bare, is_verdict: verdict.is_some() })
 }
 
-/// Whether a refusal is set apart from the words after it: `no, by date`. A negation is not: `no me abre el menú`.
+/// The paragraph of `answer` with a question, without the marks of lists, behind the list before it if the question is
+/// about what stands there.
+fn paragraph_of(answer: &str, question: &str) -> Option<String> {
+    let at = question.as_ptr() as usize - answer.as_ptr() as usize;
+    let (mut blocks, mut end, mut is_open) = (Vec::<(usize, usize)>::new(), 0, false);
+    for line in answer.split_inclusive('\n') {
+        let start = end;
+        end += line.len();
+        match (line.trim().is_empty(), blocks.last_mut().filter(|_| is_open)) {
+            (true, _) => is_open = false,
+            (false, Some(block)) => block.1 = end,
+            (false, None) => {
+                blocks.push((start, end));
+                is_open = true;
+            }
+        }
+    }
+    let own = blocks.iter().position(|(start, end)| (*start..*end).contains(&at))?;
+    let told =
+        |(start, end): &(usize, usize)| sentences(&answer[*start..*end]).map(str::trim).collect::<Vec<_>>().join(" ");
+    let paragraph = told(&blocks[own]);
+    let is_item = |line: &str| without_marker(line).len() < line.trim().len();
+    let room = LONGEST_WITH_LIST.saturating_sub(utf16_len(&paragraph) + 1);
+    let before = own.checked_sub(1).map(|before| &answer[blocks[before].0..blocks[before].1]);
+    let list =
+        before.filter(|list| list.lines().filter(|line| is_item(line)).count() > 1 && POINTING.is_said(question));
+    let list = list.map(|list| list.lines().map(without_marker).map(str::trim).collect::<Vec<_>>().join("; "));
+    match list.filter(|list| utf16_len(list) <= room) {
+        Some(list) => Some(format!("{list}. {paragraph}")),
+        None => Some(paragraph),
+    }
+}
+
+/// Whether a refusal stands by itself before other words: `no, by date`. A negation goes on: `no me abre el menú`.
 fn says_no(words: &str) -> bool {
     let end = words.find([',', '.', ';', ':', '!', '\u{2014}', '\u{ff0c}', '\u{3002}', '\u{3001}', '\u{ff01}']);
     let first = normalised(&words[..end.unwrap_or(words.len())]);
@@ -216,6 +257,12 @@ pub(crate) fn is_courtesy(sentence: &str) -> bool {
 /// The sentences of an answer without courtesies.
 fn own_sentences(answer: &str) -> Vec<&str> {
     sentences(answer).filter(|one| !is_courtesy(one)).collect()
+}
+
+/// Whether the first sentence of a message only agrees: `ok fine. Now …`.
+pub(super) fn agrees_first(message: &str) -> bool {
+    let first = sentences(message).next().filter(|first| verdict(first) == Some(Verdict::Assent));
+    first.is_some_and(|first| only_agrees(first, &normalised(first)))
 }
 
 /// Whether the first sentence of a message begins with an assent.

@@ -119,7 +119,18 @@ pub(super) fn taken(answer: &str) -> Option<String> {
     })
 }
 
-/// An option taken from those of `answer`, with the lines that belong to it; `None` if it has no such lines.
+/// The option that an answer recommends behind its options, where it asks which one to take: `Option 1 makes most sense`.
+pub(super) fn advised(answer: &str) -> Option<String> {
+    let options = options(answer).filter(|_| offered(answer).is_some())?;
+    let (_, last) = options.last()?;
+    let behind = &answer[last.as_ptr() as usize - answer.as_ptr() as usize + last.len()..];
+    let mut named = sentences(behind).filter(|one| !one.ends_with(['?', '\u{ff1f}'])).filter_map(named_within);
+    let label = named.next().filter(|_| named.next().is_none())?;
+    let sign = label.rsplit(' ').next()?;
+    options.iter().find(|(label, _)| label.sign.eq_ignore_ascii_case(sign)).map(item)
+}
+
+/// An option that was taken from those of `answer`, with the lines that belong to it; `None` if it has no others.
 pub(crate) fn whole(answer: &str, taken: &str) -> Option<String> {
     let options = options(answer)?;
     let at = options.iter().position(|option| item(option) == taken)?;

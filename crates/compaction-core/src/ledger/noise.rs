@@ -168,7 +168,12 @@ fn file_of_frame(text: &str) -> Option<&str> {
     file.contains('.').then_some(file)
 }
 
-/// Whether a line is only the name of a call, such as `Promise.then`.
+/// Whether a text has a line of a stack of calls.
+pub(super) fn has_frames(text: &str) -> bool {
+    text.lines().any(|line| file_of_frame(line).is_some())
+}
+
+/// Whether a line is the name of a call alone, such as `Promise.then`.
 fn is_bare_name(text: &str) -> bool {
     !text.contains(char::is_whitespace) && text.is_ascii() && text.len() <= LONGEST_NAME
 }

@@ -4,14 +4,16 @@
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
-use super::answers::{agrees, answered, answers_points, begins_work, only_answers, tells_state};
+use super::answers::{agrees, agrees_first, answered, answers_points, begins_work, only_answers, tells_state};
 use super::bold::without_bold;
-use super::choices::{chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole};
-use super::closed_requests::accepts;
+use super::choices::{
+    advised, chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole,
+};
 use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
-use super::cues::{choice, goal_line, is_substantive, is_trivial, names_choice};
+use super::cues::{choice, goal_line, is_announcement, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
 use super::names::ending;
+use super::noise::has_frames;
 use super::notes::{AGREED, CHOSE, DECIDED, Note, NoteKind, NoteList, OFFERED, REFUSED, SourcePosition, TOOK};
 use super::problems::reports;
 use super::reasons::{change_of_plan, other_way, with_subject};
@@ -178,6 +180,8 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
     let typed = all.iter().filter(|(_, is_prose)| *is_prose).count();
     // If most of a message was pasted, the person wrote only at its beginning and end.
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
+    // What stands beside the frames of a stack is the text of a program.
+    let is_trace = has_frames(text);
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
     // Pasted data ends with such marks.
     let is_data = |sentence: &str| sentence.ends_with(['}', ']']);
@@ -200,8 +204,8 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.withdraw(sentence, place);
             notes.lift(sentence, place);
         }
-        for constraint in constraints(sentence) {
-            let told = with_list(text, constraint).or_else(|| with_file(text, constraint));
+        for constraint in constraints(sentence).filter(|_| !is_trace) {
+            let told = list_behind(text, constraint).or_else(|| with_file(text, constraint));
             notes.add(NoteKind::Constraint, told.as_deref().unwrap_or(constraint), place, false);
         }
         if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {
@@ -210,8 +214,8 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.add(NoteKind::Decision, &format!("{DECIDED}{sentence}"), place, false);
         }
     }
-    // A line below a heading of rules is a rule without any word for it.
-    if !is_pasted {
+    // What stands below a heading of rules is one without any word for it.
+    if !is_pasted && !is_trace {
         for rule in listed_rules(text).filter(|rule| is_prose(rule)) {
             notes.add(NoteKind::Constraint, rule, place, false);
         }
@@ -445,7 +449,15 @@ impl<'a> Dialogue<'a> {
         let named = |options: &str| named(text, options).filter(|_| !is_long);
         let option = options.and_then(|options| chosen(text, &options).or_else(|| named(&options)));
         if let Some(option) = option {
+            // The number of a question says what is talked about next.
+            if option.contains(['?', '\u{ff1f}']) {
+                return;
+            }
             return choose(&whole(&newest.text, &option).unwrap_or(option), notes);
+        }
+        // Who begins with an assent to an answer that recommends one of its options takes that one.
+        if let Some(option) = advised(&newest.text).filter(|_| agrees_first(text)) {
+            return notes.add(NoteKind::Decision, &format!("{AGREED}{option}"), place, false);
         }
         if is_long || of_turn.clone().any(|answer| tells_state(text, &answer.text)) {
             return;
@@ -526,12 +538,15 @@ impl<'a> Dialogue<'a> {
                 let is_open = chosen.as_ref().is_none_or(|choice| !choice.is_made);
                 let choice = Some(()).filter(|()| is_open).and_then(|()| stated(sentence, told)).or(chosen);
                 let made = choice.as_ref().is_some_and(|choice| choice.is_made);
-                if let Some(plan) = Some(()).filter(|()| !made).and_then(|()| plan()) {
+                // What the model announces with a call is told by what came of it, unless it says why.
+                let is_told = |item: &str| is_final || item.starts_with("**") || !is_announcement(sentence);
+                if let Some(plan) = Some(()).filter(|()| !made).and_then(|()| plan()).filter(|plan| is_told(plan)) {
                     notes.add(NoteKind::Decision, &plan, place, true);
                 } else if let Some(choice) = choice.filter(|choice| choice.is_made || choice.has_reason) {
                     let kind = if choice.is_made { NoteKind::Decision } else { NoteKind::Fact };
                     let is_offer = choice.is_made && is_final && is_advice(sentence, &normalised(sentence));
-                    if let Some(item) = with_subject(&choice.item, sentence, before).filter(|_| !is_offer) {
+                    let item = with_subject(&choice.item, sentence, before).filter(|item| !is_offer && is_told(item));
+                    if let Some(item) = item {
                         notes.add(kind, &item, place, !choice.has_reason && !names_choice(sentence));
                     }
                 }
@@ -679,7 +694,7 @@ mod tests {
     fn a_question_stays_open_while_the_person_asks_back() {
         let asks = "The menu may be sorted by name. Shall I sort the menu by date or by name?";
         let back = ("what is the menu made of?", "It is made of a table with all of the pages.");
-        let expected = ["The user answered \"yes, by date\" to: Shall I sort the menu by date or by name?"];
+        let expected = [format!("The user answered \"yes, by date\" to: {asks}")];
         assert_eq!(decided(asks, &[], "yes, by date"), expected);
         assert_eq!(decided(asks, &[back], "yes, by date"), expected);
         assert_eq!(decided(asks, &[back], "sort the date column of the table"), Vec::<String>::new());
