@@ -51,7 +51,7 @@ fn is_regenerated(item: &str) -> bool {
 }
 
 /// What was said or named at the time of an earlier summary. It is no state any more, but the words count.
-fn words_of_its_time(item: &str) -> Option<&str> {
+fn outdated_words(item: &str) -> Option<&str> {
     let named = [ANNOUNCED, CAUSE, CHOICE_OF_USER, FOR_THE_USER, LISTED_STEPS, OLD_PLAN, RECOMMENDED]
         .iter()
         .find_map(|start| item.strip_prefix(start));

@@ -9,6 +9,7 @@ use super::bold::without_bold;
 use super::choices::{
     advised, chosen, chosen_by_name, chosen_for_questions, named, names_option, offered, taken, whole,
 };
+use super::closed_requests::accepts;
 use super::constraints::{begins_with_ban, begins_with_demand, constraints, gives_task, is_constraint, names_it};
 use super::cues::{choice, goal_line, is_announcement, is_substantive, is_trivial, names_choice};
 use super::deciding::is_advice;
@@ -205,7 +206,7 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, is_reply: 
             notes.lift(sentence, place);
         }
         for constraint in constraints(sentence).filter(|_| !is_trace) {
-            let told = list_behind(text, constraint).or_else(|| with_file(text, constraint));
+            let told = with_list(text, constraint).or_else(|| with_file(text, constraint));
             notes.add(NoteKind::Constraint, told.as_deref().unwrap_or(constraint), place, false);
         }
         if let Some(choice) = choice(sentence).filter(|choice| choice.is_made && !is_constraint(sentence)) {

@@ -2,13 +2,13 @@
 
 use super::Builder;
 use super::newest_answer::is_question;
-use super::requests::{IN_ANSWER, is_typed};
+use super::requests::IN_ANSWER;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::answers::agrees_with_person;
 use crate::ledger::choices::{chosen, whole};
 use crate::ledger::closed_requests::is_theory;
-use crate::ledger::cues::{is_sized, is_substantive};
+use crate::ledger::cues::{is_sized, is_substantive, is_typed};
 use crate::ledger::names::ending;
 use crate::ledger::notes::{
     CAUSE, FILES_LEFT, LISTED_STEPS, NOT_RUN, OFFERED, OLD_PLAN, OPEN_PARTS, SEND_AGAIN, TO_RUN,

@@ -17,7 +17,7 @@ use crate::extractive::budget::{MOST_UNITS, joined};
 use crate::extractive::pool::{Origin, Pool, Rank};
 use crate::ledger::actions::{shown, shown_call};
 use crate::ledger::bold::without_bold;
-use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, rejects, reopens, said_first};
+use crate::ledger::closed_requests::{instructs, is_claim, is_filler, objection, opening, rejects, reopens};
 use crate::ledger::commands::{clip_command, core_command, is_check, looks_up, purposes, without_preparation};
 use crate::ledger::conclusions::concluded_last;
 use crate::ledger::cues::{is_announcement, is_substantive, typed};
