@@ -26,6 +26,7 @@ use crate::host::{ClippedResult, CompactionDone, CompactionReason, OperationKind
 use crate::session::{AgentModel, MissedOverflow, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
 use crate::structural_operation::{Begun, Operation};
+use crate::tables::build_if_near;
 use crate::{compactor, structural_operation};
 
 /// The effect of an append.
@@ -367,6 +368,7 @@ impl Engine {
 }
 
 fn usage(tokens: Option<u64>, model: &AgentModel) -> WindowUsage {
+    build_if_near(tokens.unwrap_or_default(), model.context_window);
     WindowUsage { tokens, context_window: model.context_window }
 }
 

@@ -81,4 +81,4 @@ pub use operations::SessionTurn;
 pub use session::OpenSession;
 pub use settings::Settings;
 pub use structural_operation::{Begun, check_summarizers};
-pub use tables::build_ahead;
+pub use tables::{build_ahead, build_if_near};

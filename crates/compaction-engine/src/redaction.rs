@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::EngineError;
 use crate::redaction::rules::Keywords;
-use crate::redaction::rules::{Failures, Group, Matching, SearchStates, anchored};
+use crate::redaction::rules::{Failures, Group, Hit, Matching, SearchStates, anchored};
 use check::{Check, Found};
 use rules::rules;
 pub use rules::{ExtraRule, RedactionSettings};
@@ -192,23 +192,9 @@ impl Redactor {
     /// The secrets with their rules, in the order of the text and without overlaps.
     fn find(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
         let plain = Plain::of(text);
-        let forms = &self.forms;
-        let (mut found, has_passwords) = forms.find_at_keywords(&plain.text, cancel);
-        for (rule, compiled) in forms.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
-            found.extend(compiled.find(&plain.text).into_iter().map(|range| (rule, range)));
-        }
-        if let Some(rule) = forms.private_keys {
-            found.extend(keys::unmarked(&plain.text).into_iter().map(|range| (rule, range)));
-        }
-        if let Some(rule) = forms.drawn_keys {
-            found.extend(drawn::keys(&plain.text).into_iter().map(|range| (rule, range)));
-        }
-        if let Some(rule) = forms.passwords.filter(|_| has_passwords) {
-            found.extend(columns::passwords(&plain.text).into_iter().map(|range| (rule, range)));
-        }
-        if let Values::Sought(values) = &self.values {
-            values.find(&plain.text, cancel, &mut found);
-        }
+        let (mut found, has_passwords) = self.forms.find_at_keywords(&plain.text, 0..plain.text.len(), cancel);
+        found.extend(self.find_beyond_keywords(&plain.text, cancel));
+        found.extend(self.find_in_columns(&plain.text, has_passwords));
         if found.is_empty() {
             return found;
         }
@@ -231,6 +217,31 @@ impl Redactor {
         }
         self.bound_marks(text.len(), &mut found);
         found
+    }
+
+    /// What is found without a keyword in a text without escapes: by rules of the settings, by the form of keys, and by
+    /// value.
+    fn find_beyond_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> Vec<(usize, Range<usize>)> {
+        let (mut found, forms) = (Vec::new(), &self.forms);
+        for (rule, compiled) in forms.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
+            found.extend(compiled.find(text).into_iter().map(|range| (rule, range)));
+        }
+        if let Some(rule) = forms.private_keys {
+            found.extend(keys::unmarked(text).into_iter().map(|range| (rule, range)));
+        }
+        if let Some(rule) = forms.drawn_keys {
+            found.extend(drawn::keys(text).into_iter().map(|range| (rule, range)));
+        }
+        if let Values::Sought(values) = &self.values {
+            values.find(text, cancel, &mut found);
+        }
+        found
+    }
+
+    /// What stands below a word for a password in the tables of a text without escapes, if it has such words.
+    fn find_in_columns(&self, text: &str, has_passwords: bool) -> Vec<(usize, Range<usize>)> {
+        let rule = self.forms.passwords.filter(|_| has_passwords);
+        rule.map_or_else(Vec::new, |rule| columns::passwords(text).into_iter().map(|range| (rule, range)).collect())
     }
 
     /// Joins secrets that stand closer to each other than a mark is long, if the marks would take far more room than a
@@ -269,18 +280,29 @@ impl Redactor {
 }
 
 impl Forms {
-    /// The matches of the bundled rules in a text without escapes, and whether it may have a word for a password.
-    fn find_at_keywords(&self, text: &str, cancel: Option<&CancellationToken>) -> (Vec<(usize, Range<usize>)>, bool) {
+    /// The matches of the bundled rules in a text without escapes at the keywords that begin in `part`, and whether there
+    /// may be a word for a password. Both ends of `part` are boundaries of characters.
+    fn find_at_keywords(
+        &self,
+        text: &str,
+        part: Range<usize>,
+        cancel: Option<&CancellationToken>,
+    ) -> (Vec<(usize, Range<usize>)>, bool) {
         let mut found = Vec::new();
+        let searched = &text[part.start..text.ceil_char_boundary(part.end.saturating_add(self.keywords.longest()))];
         // Those of the last groups are words for passwords, unless the settings disable them.
         let mut has_passwords =
-            columns::may_name_beyond_keywords(text) || !self.groups.iter().rev().any(Group::names_passwords);
+            columns::may_name_beyond_keywords(searched) || !self.groups.iter().rev().any(Group::names_passwords);
         // After a match, a rule is not tried again before the end of the match.
         let mut done = vec![0; self.rules.len()];
         let mut failures: Vec<Option<Box<Failures>>> = vec![None; self.groups.len()];
         let mut states = self.states.take(self.groups.len());
         let (mut is_cancelled, mut next_look) = (false, 0);
-        self.keywords.find(text, |hit| {
+        self.keywords.find(searched, |hit| {
+            let hit = Hit { start: part.start + hit.start, ..hit };
+            if hit.start >= part.end {
+                return;
+            }
             if hit.start >= next_look {
                 next_look = hit.start + LOOK_BYTES;
                 is_cancelled = cancel.is_some_and(CancellationToken::is_cancelled);

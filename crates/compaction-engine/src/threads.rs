@@ -51,6 +51,19 @@ pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     done.map_err(|error| EngineError::internal(format!("the handler ended early: {error}")))
 }
 
+/// Does both at once, the first on a thread of its own. Where there is none, one after the other.
+pub(crate) fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().spawn_scoped(scope, &first);
+        let second = second();
+        let first = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => first(),
+        };
+        (first, second)
+    })
+}
+
 /// As [`run_with_permit`], for work that may fail and uses no slow store.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, EngineError> + Send + 'static,

@@ -370,7 +370,7 @@ impl ReadChange {
 /// Whether two paths are the same file, where one may be relative to a directory above it.
 fn are_one(one: &str, other: &str) -> bool {
     let (long, short) = if one.len() < other.len() { (other, one) } else { (one, other) };
-    let short = short.trim_start_matches("./");
+    let short = std::iter::successors(Some(short), |short| short.strip_prefix("./")).last().unwrap_or(short);
     // Two relative paths are of two files: `package.json`, `packages/a/package.json`.
     let is_absolute = || long.starts_with('/') || long.get(1..2) == Some(":");
     long.strip_suffix(short).is_some_and(|rest| {

@@ -258,12 +258,13 @@ pub(super) fn is_program(word: &str) -> bool {
 
 /// Whether a command runs tests, a build, a linter or a type checker.
 pub(crate) fn is_check(command: &str) -> bool {
-    let is_check = |purpose: &String| {
-        let mut words = purpose.split(|character: char| !character.is_alphanumeric()).peekable();
-        !words.peek().is_some_and(|first| NO_CHECKS.has(first))
-            && words.any(|word| is_among(word, &CHECKS, &OTHER_CHECKS))
-    };
-    purposes(command).iter().any(is_check)
+    purposes(command).iter().any(|purpose| checks(purpose))
+}
+
+/// Whether a purpose from [`purposes`] is a check.
+fn checks(purpose: &str) -> bool {
+    let mut words = purpose.split(|character: char| !character.is_alphanumeric()).peekable();
+    !words.peek().is_some_and(|first| NO_CHECKS.has(first)) && words.any(|word| is_among(word, &CHECKS, &OTHER_CHECKS))
 }
 
 /// Words in the purposes of commands that run tests.
@@ -275,7 +276,8 @@ pub(crate) fn is_test(command: &str) -> bool {
         let mut words = purpose.split(|character: char| !character.is_alphanumeric());
         words.any(|word| TESTS.has(word))
     };
-    is_check(command) && purposes(command).iter().any(is_test)
+    let purposes = purposes(command);
+    purposes.iter().any(|purpose| checks(purpose)) && purposes.iter().any(is_test)
 }
 
 /// Programs and subcommands that only format code.

@@ -29,7 +29,10 @@ impl LineRank {
         let first = words.clone().next().unwrap_or_default();
         let is_heading = first.starts_with('#') && first.trim_start_matches('#').is_empty();
         // A letter of a script without spaces is three bytes, and says as much as several others.
-        let letters: usize = line.chars().filter(|one| one.is_alphabetic()).map(char::len_utf8).sum();
+        let letters = match line.is_ascii() {
+            true => line.bytes().filter(u8::is_ascii_alphabetic).count(),
+            false => line.chars().filter(|one| one.is_alphabetic()).map(char::len_utf8).sum(),
+        };
         if IMPORTING.has(first) || !is_heading && letters < FEWEST_LETTERS {
             return Self::Import;
         }
@@ -82,7 +85,8 @@ const COMMENTS: &[&str] = listed!(PROGRAMS, "definitions: comments");
 pub(super) fn is_unfinished(line: &str) -> bool {
     let is_word = |one: Option<char>| one.is_none_or(|one| !one.is_alphanumeric() && one != '_');
     let in_comment = |mark: &&str| {
-        line.split_once(*mark).is_some_and(|(before, behind)| {
+        let parts = line.contains(*mark).then(|| line.split_once(*mark)).flatten();
+        parts.is_some_and(|(before, behind)| {
             let has_mark = IN_LINE.iter().any(|mark| before.contains(mark));
             (has_mark || before.is_empty() || before == "* ")
                 && is_word(before.chars().next_back())
@@ -124,7 +128,8 @@ fn heading(line: &str) -> Option<String> {
 
 /// The path of a route: `@PostMapping("/orders")`, `app.get('/orders', …`.
 fn route(line: &str) -> Option<String> {
-    let (before, rest) = line.split_once("(\"/").or_else(|| line.split_once("('/"))?;
+    let start = ["(\"/", "('/"].into_iter().find(|start| line.contains(*start))?;
+    let (before, rest) = line.split_once(start)?;
     let is_call = before.starts_with('@') || before.split('.').next_back().is_some_and(|verb| VERBS.contains(&verb));
     let path = &rest[..rest.find(['"', '\''])?];
     (is_call && !before.contains(' ') && !path.contains(' ')).then(|| format!("/{path}"))

@@ -438,6 +438,10 @@ fn counts(line: &str) -> Vec<(u64, &str)> {
 }
 
 fn count<'a>(left: &'a str, right: &'a str) -> Option<(u64, &'a str)> {
+    // Most words are no numbers.
+    if ![left, right].iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit())) {
+        return None;
+    }
     let bare = |word: &'a str| word.trim_matches(|character: char| !character.is_alphanumeric());
     let (first, second) = (bare(left), bare(right));
     match (first.parse(), second.parse()) {

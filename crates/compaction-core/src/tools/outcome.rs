@@ -1,6 +1,9 @@
 //! Reads results: whether they report a failure, and which file they show.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::table::{Failing, table};
 use super::{FileAccess, FileUse, ToolAction};
@@ -32,6 +35,7 @@ const BEGINS: [bool; 256] = {
 const PHRASES: &[&str] = listed!([ENGLISH], "outcome: before codes");
 /// Words with which a result says that the command still runs, in lower case.
 const RUNNING: &[&str] = listed!([ENGLISH], "outcome: running");
+static RUNNING_FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| RUNNING.iter().map(Finder::new).collect());
 /// Words by which the result of an edit says that a part was not applied, in lower case.
 const UNAPPLIED: &[&str] = listed!([ENGLISH], "outcome: unapplied");
 /// Parts of an edit that results count.
@@ -58,8 +62,14 @@ pub(crate) fn printed_and_failed(output: &str, is_error: bool) -> (Cow<'_, str>,
 /// What a result says about a command that still runs: the id that its agent gave it, or an empty text if the result
 /// names none. `None` if the command has ended.
 pub(crate) fn running(output: &str) -> Option<&str> {
-    let head = prefix_utf16(output, UNITS).lines().take(LINES).take_while(|line| !is_output_mark(line));
-    head.filter(|line| line.len() <= UNITS / LINES).find_map(|line| {
+    let head = prefix_utf16(output, UNITS);
+    // Nearly all results have none of the words.
+    let lower = head.to_ascii_lowercase();
+    if !RUNNING_FINDERS.iter().any(|phrase| phrase.find(lower.as_bytes()).is_some()) {
+        return None;
+    }
+    let lines = head.lines().take(LINES).take_while(|line| !is_output_mark(line));
+    lines.filter(|line| line.len() <= UNITS / LINES).find_map(|line| {
         let lower = line.to_ascii_lowercase();
         let (at, phrase) = RUNNING.iter().find_map(|phrase| Some((lower.find(phrase)?, phrase)))?;
         let rest = line[at + phrase.len()..].trim_start_matches([':', ' ', '(', '`', '"', '#']);

@@ -22,6 +22,7 @@ use crate::redaction::{RedactedTexts, Redactions, Redactor, add_counts};
 use crate::session::{SessionAccess, SessionView};
 use crate::settings::Settings;
 use crate::structural_operation::SummaryOperation;
+use crate::threads::both;
 
 /// The plan of a compaction: what is summarised, by a summarizer or by the caller, and where the cut is.
 #[derive(Debug, Clone)]
@@ -117,10 +118,7 @@ impl Plan {
         let (cut_sizes, order) = (self.cut_sizes, Arc::clone(order));
         let (mut preparation, mut kept) = (self.preparation.clone(), self.kept.clone());
         let mut custom_instructions = order.custom_instructions.clone();
-        let redactor = order.settings.redaction().redactor();
-        let redactor =
-            redactor.map(|redactor| if spares_core { Arc::new(redactor.sparing_a_core()) } else { redactor });
-        let removing = redactor.map(|redactor| {
+        let removing = redactor(&order.settings, spares_core).map(|redactor| {
             redactor.of_operation(|redactor| {
                 redactor.messages(&mut kept, cancel)?;
                 let mut redactions = redactor.preparation(&mut preparation, cancel)?;
@@ -440,6 +438,12 @@ fn conversation(entries: &[ProjectedEntry]) -> u64 {
     weights.fold(0, u64::saturating_add)
 }
 
+/// The redactor of the settings, if they enable it. It leaves a core to other work if it `spares_core`.
+fn redactor(settings: &Settings, spares_core: bool) -> Option<Arc<Redactor>> {
+    let redactor = settings.redaction().redactor()?;
+    Some(if spares_core { Arc::new(redactor.sparing_a_core()) } else { redactor })
+}
+
 /// A preview of a compaction.
 #[derive(Debug)]
 pub struct Preview {
@@ -487,10 +491,21 @@ impl Preview {
         focus: Option<&str>,
         limits: ModelLimits,
     ) -> Result<Vec<SummaryRequest>, EngineError> {
+        self.requests_beside(settings, focus, limits, false)
+    }
+
+    /// As [`Preview::requests`]. It leaves a core to other work if it `spares_core`.
+    fn requests_beside(
+        &self,
+        settings: &Settings,
+        focus: Option<&str>,
+        limits: ModelLimits,
+        spares_core: bool,
+    ) -> Result<Vec<SummaryRequest>, EngineError> {
         let (mut preparation, mut focus) = (self.preparation.clone(), focus.map(str::to_owned));
         let mut kept = kept(&self.projection, &preparation.first_kept_entry_id);
         let never = CancellationToken::new();
-        let removing = settings.redaction().redactor().map(|redactor| {
+        let removing = redactor(settings, spares_core).map(|redactor| {
             redactor.of_operation(|redactor| {
                 redactor.messages(&mut kept, &never)?;
                 redactor.text(&mut focus);
@@ -510,12 +525,26 @@ impl Preview {
             let planned = (0..plan.requests()).filter_map(|index| plan.request(index, answer(index)));
             requests.extend(planned.map(|mut request| {
                 if let Some(redactor) = &redactor {
-                    request.prompt = redactor.redact(&request.prompt).text.into_owned();
+                    redactor.long_text(&mut request.prompt, spares_core);
                 }
                 request
             }));
         }
         Ok(requests)
+    }
+
+    /// [`Preview::requests`] and [`Preview::forecast`], made at the same time.
+    ///
+    /// # Errors
+    /// Those of [`Preview::requests`].
+    pub fn requests_and_forecast(
+        &self,
+        settings: &Settings,
+        focus: Option<&str>,
+        limits: ModelLimits,
+    ) -> Result<(Vec<SummaryRequest>, Retention), EngineError> {
+        let (forecast, requests) = both(|| self.forecast(), || self.requests_beside(settings, focus, limits, true));
+        Ok((requests?, forecast))
     }
 
     /// What any summary retains at least after its repair.

@@ -27,7 +27,7 @@ use crate::settings::Settings;
 use crate::structural_operation;
 use crate::structural_operation::SummaryOperation;
 use crate::summarizers::{EXTRACTIVE, LedgerCache, SummaryJob};
-use crate::threads::blocking;
+use crate::threads::{blocking, both};
 
 /// A finished summary.
 pub(super) struct Written {
@@ -334,19 +334,6 @@ pub(super) struct Account {
 /// Serialises a ledger within the bytes that the settings allow. This takes milliseconds.
 fn stored(ledger: &Ledger, order: &Order) -> String {
     ledger.to_json(order.settings.ledger_bytes())
-}
-
-/// Does both at once, the first on a thread of its own. Where there is none, one after the other.
-fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
-    std::thread::scope(|scope| {
-        let beside = std::thread::Builder::new().spawn_scoped(scope, &first);
-        let second = second();
-        let first = match beside {
-            Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => first(),
-        };
-        (first, second)
-    })
 }
 
 impl Account {

@@ -590,6 +590,11 @@ impl Keywords {
         Self { words, ..keywords }
     }
 
+    /// Bytes of the longest keyword.
+    pub(super) fn longest(&self) -> usize {
+        self.words.iter().map(|word| word.text.len()).max().unwrap_or_default()
+    }
+
     /// Adds a word at places. Places with the same words share a group.
     fn add(&mut self, places: Range<usize>, word: usize) {
         let mut extended: Vec<(u16, u16)> = Vec::new();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::conversation::Redact;
@@ -63,6 +64,56 @@ impl Redactor {
         counts
     }
 
+    /// As [`Redactor::text`], for a text whose parts were redacted before, so that it hardly ever has secrets. Several
+    /// threads look for one in a long text. They leave a core to other work if it `spares_core`.
+    pub(crate) fn long_text(&self, text: &mut String, spares_core: bool) -> Redactions {
+        let threads = self.threads_for(text.len(), usize::from(spares_core));
+        if threads > 1 && self.is_clean(text, threads) {
+            return Redactions::new();
+        }
+        let Redacted { text: changed, counts } = self.redact(text);
+        if let Cow::Owned(changed) = changed {
+            *text = changed;
+        }
+        counts
+    }
+
+    /// Whether [`Redactor::find`] finds nothing in `text`, looked for by `threads` threads.
+    fn is_clean(&self, text: &str, threads: usize) -> bool {
+        let plain = Plain::of(text).text;
+        let ends = (1..=plain.len().div_ceil(SHARE_BYTES)).map(|end| plain.floor_char_boundary(end * SHARE_BYTES));
+        let parts = ends.scan(0, |start, end| Some(std::mem::replace(start, end)..end));
+        // What takes longest comes first.
+        let left = Mutex::new(std::iter::once(None).chain(parts.map(Some)));
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let (has_passwords, is_clean) = (AtomicBool::new(false), AtomicBool::new(true));
+        let one_by_one = || {
+            while let Some(part) = next().filter(|_| is_clean.load(Ordering::Relaxed)) {
+                let found = match part {
+                    None => self.find_beyond_keywords(&plain, None),
+                    Some(part) => {
+                        let (found, names_passwords) = self.forms.find_at_keywords(&plain, part, None);
+                        has_passwords.fetch_or(names_passwords, Ordering::Relaxed);
+                        found
+                    }
+                };
+                is_clean.fetch_and(found.is_empty(), Ordering::Relaxed);
+            }
+        };
+        std::thread::scope(|scope| {
+            // The system may refuse another thread.
+            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, one_by_one).ok();
+            (1..threads).map_while(spawn).for_each(drop);
+            one_by_one();
+        });
+        is_clean.into_inner() && self.find_in_columns(&plain, has_passwords.into_inner()).is_empty()
+    }
+
+    /// Number of threads for texts of so many bytes beside other work on `spared_cores`.
+    fn threads_for(&self, bytes: usize, spared_cores: usize) -> usize {
+        bytes.div_ceil(SHARE_BYTES).min(THREADS.saturating_sub(spared_cores).max(1))
+    }
+
     /// Removes secrets from messages; returns their number. A redactor that seeks values takes messages that its rules
     /// have seen, and passes over those without any of the values. It looks at `cancel` between messages and within long ones,
     /// because it holds a worker thread even if nobody waits for it any more.
@@ -75,11 +126,7 @@ impl Redactor {
         cancel: &CancellationToken,
     ) -> Result<Redactions, EngineError> {
         let bytes: usize = messages.iter().map(bytes_of).sum();
-        let counts = self.on_threads(
-            messages,
-            bytes.div_ceil(SHARE_BYTES).min(THREADS.saturating_sub(self.spared_cores).max(1)),
-            cancel,
-        );
+        let counts = self.on_threads(messages, self.threads_for(bytes, self.spared_cores), cancel);
         if cancel.is_cancelled() { Err(EngineError::Cancelled) } else { Ok(counts) }
     }
 
@@ -377,6 +424,37 @@ mod tests {
         let mut left: Vec<_> = (0..40).map(prepared).collect();
         assert_eq!(redactor.on_threads(&mut left, 2, &never), Redactions::new());
         assert_eq!(redactor.messages(&mut left, &never).unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn several_threads_miss_nothing_in_a_long_text() {
+        let redactor = Redactor::shared();
+        let filler = "A line of a long text, \u{2026} without anything.\n".repeat(SHARE_BYTES / 40);
+        let check = |sample: &str, is_clean: bool| {
+            // It stands behind the beginning, across the end of a part, and at the end.
+            for at in [0, SHARE_BYTES - sample.len() / 2, filler.len()] {
+                let (before, after) = filler.split_at(filler.floor_char_boundary(at));
+                let text = format!("{before}\n{sample}\n{after}");
+                let found = redactor.redact(&text);
+                assert_eq!(found.counts.is_empty(), is_clean, "{sample}");
+                for threads in [1, 3] {
+                    assert_eq!(redactor.is_clean(&text, threads), is_clean, "{sample}");
+                }
+                let mut redacted = text.clone();
+                assert_eq!(redactor.long_text(&mut redacted, false), found.counts);
+                assert_eq!(redacted, found.text);
+            }
+        };
+        let table = "| user | password |\n| --- | --- |\n| ann | tr0ub4dor+3 |";
+        let secrets = samples::secrets();
+        secrets.iter().step_by(40).map(|sample| &*sample.text).chain([table]).for_each(|text| check(text, false));
+        samples::harmless().iter().step_by(80).for_each(|sample| check(&sample.text, true));
+        let values = Values::Remembered(Mutex::default());
+        let remembering = redactor.with(values);
+        remembering.redact("DB_PASSWORD=tr0ub4dor+3");
+        let seeking = redactor.with(remembering.values.sought().unwrap());
+        let text = format!("{filler}\nIt is tr0ub4dor+3.");
+        assert!(!seeking.is_clean(&text, 2) && redactor.is_clean(&text, 2));
     }
 
     /// The message as a member of each kind of conversation that holds `text`.

@@ -8,7 +8,6 @@
 //! that request, leads back to a transcript. At most two answers are wasted, each with one further try if it was cut
 //! off.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -27,7 +26,7 @@ use crate::models::{
     ModelError, ModelLimits, Obstacle, Price, Reason, RequestChoice, RequestReport, RetryPolicy, StopReason, sum_usage,
     summary_of,
 };
-use crate::redaction::{Redacted, RedactedTexts, Redactions, Redactor, add_counts};
+use crate::redaction::{RedactedTexts, Redactions, Redactor, add_counts};
 use crate::settings::Settings;
 use crate::threads::blocking;
 
@@ -347,11 +346,10 @@ impl Run<'_> {
             return Ok(request);
         };
         let redacting = off_loop(move || {
-            let Redacted { text, counts } = redactor.redact(&request.prompt);
-            // A long prompt without secrets is not copied.
-            let changed = if let Cow::Owned(changed) = text { Some(changed) } else { None };
-            let prompt = changed.unwrap_or(request.prompt);
-            Ok((SummaryRequest { prompt, ..request }, counts))
+            let mut request = request;
+            // The ledger is collected at the same time.
+            let counts = redactor.long_text(&mut request.prompt, true);
+            Ok((request, counts))
         });
         let (request, counts) = redacting.await?;
         add_counts(&mut self.cost.redactions, &counts);

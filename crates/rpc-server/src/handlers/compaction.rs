@@ -6,6 +6,7 @@ use std::sync::Arc;
 use compaction_core::entry::EntryId;
 use compaction_core::formats::{Calls, Converted, Format};
 use compaction_core::json::{self, RawObject};
+use compaction_core::ledger::Retention;
 use compaction_core::message::{Block, Body, Content, Message};
 use compaction_core::{conversation, prompts, tokens, trigger};
 use compaction_engine::host::Compaction;
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::messages::{MAX_MESSAGES, SubmittedMessages, new_entries, owned_context};
 use super::read::branch_end;
-use crate::call::{CallContext, blocking, blocking_if_long};
+use crate::call::{CallContext, Reply, blocking, blocking_if_long};
 use crate::errors::RpcError;
 use crate::params::read_object;
 use crate::wire::{self, *};
@@ -78,7 +79,7 @@ async fn settings_of_call(call: &CallContext, given: Option<FreeObject>) -> Resu
 pub(crate) async fn prepare(
     call: CallContext,
     mut params: PrepareCompactionParams,
-) -> Result<PrepareCompactionResult, RpcError> {
+) -> Result<Reply<PrepareCompactionResult>, RpcError> {
     let settings = settings_of_call(&call, params.settings.take()).await?;
     let chain = match chain(&call, params.summarizer.as_ref(), &settings) {
         // The result is useful even if the client can use no summarizer.
@@ -86,7 +87,7 @@ pub(crate) async fn prepare(
         chain => chain?,
     };
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
-    call.read(move |view| {
+    call.read_to_reply(move |view| {
         let leaf = branch_end(view, params.leaf_id)?;
         let first_kept = params.first_kept_entry_id.map(EntryId::new);
         let preview = match Preview::of(view, leaf.as_ref(), first_kept.as_ref(), &settings)? {
@@ -98,14 +99,19 @@ pub(crate) async fn prepare(
         }
         let wants = |part| params.include.as_ref().is_none_or(|include| include.contains(&part));
         let focus = params.custom_instructions.as_deref();
-        let requests =
-            wants(PreparationPart::Requests).then(|| preview.requests(&settings, focus, limits)).transpose()?;
+        let (requests, forecast) = match (wants(PreparationPart::Requests), wants(PreparationPart::Forecast)) {
+            (true, true) => {
+                let (requests, forecast) = preview.requests_and_forecast(&settings, focus, limits)?;
+                (Some(requests), Some(forecast))
+            }
+            (true, false) => (Some(preview.requests(&settings, focus, limits)?), None),
+            (false, has_forecast) => (None, has_forecast.then(|| preview.forecast())),
+        };
         let requests = requests.map(|requests| requests.into_iter().map(to_wire_request).collect());
-        let forecast = wants(PreparationPart::Forecast).then(|| forecast(&preview));
         Ok(PrepareCompactionResult {
             preparation: Some(convert::preparation(&preview.preparation, wants(PreparationPart::Messages))),
             requests,
-            forecast,
+            forecast: forecast.as_ref().map(to_wire_forecast),
             ..PrepareCompactionResult::default()
         })
     })
@@ -113,9 +119,8 @@ pub(crate) async fn prepare(
 }
 
 /// The least that any summary keeps after its repair.
-fn forecast(preview: &Preview) -> Forecast {
-    let retention = preview.forecast();
-    Forecast { score: retention.score(), retention: convert::retention(&retention) }
+fn to_wire_forecast(retention: &Retention) -> Forecast {
+    Forecast { score: retention.score(), retention: convert::retention(retention) }
 }
 
 fn to_wire_request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
