@@ -207,6 +207,11 @@ pub(crate) fn asks_person(name: &str) -> bool {
     matches!(table().tool(name), Some(Kind::Ask | Kind::Plan))
 }
 
+/// Builds the table of tools, which is otherwise built where it is first needed.
+pub fn build_table() {
+    table();
+}
+
 fn by_table(name: &str, arguments: &Arguments<'_>, depth: usize) -> ToolAction {
     match table().tool(name) {
         Some(Kind::Files(access)) => match arguments.paths() {

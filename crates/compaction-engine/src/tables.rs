@@ -3,7 +3,7 @@
 use std::sync::Once;
 use std::thread;
 
-use compaction_core::ledger;
+use compaction_core::{ledger, tools};
 
 use crate::redaction::Redactor;
 
@@ -20,12 +20,14 @@ pub fn build_if_near(tokens: u64, context_window: u64) {
 }
 
 /// Builds the tables that the first summary of a process needs, on a thread of its own, because another core is often idle
-/// before: the automata of redaction and the words of ledgers. This takes some milliseconds and happens once. Without a
-/// thread they are built where they are needed.
+/// before: the table of tools, the automata of redaction and the words of ledgers. This takes some milliseconds and happens
+/// once. Without a thread they are built where they are needed.
 pub fn build_ahead() {
     static BUILDING: Once = Once::new();
     BUILDING.call_once(|| {
         let build = || {
+            // In the order in which a compaction needs them.
+            tools::build_table();
             Redactor::shared().build_tables();
             ledger::build_tables();
         };

@@ -130,12 +130,17 @@ impl Written {
         // The ledger for the account is collected and serialised while a model writes. Beside an extractive summary it
         // is serialised once the summary is known, because it need not repeat the statements there.
         let storing_ledger = async {
-            let ledger = collected.ledgers().await?.evicted;
             if is_local {
-                return Ok((ledger, None));
+                return Ok((collected.ledgers().await?.evicted, None));
             }
-            let order = Arc::clone(order);
-            blocking(move || Ok((Arc::clone(&ledger), Some(stored(&ledger, &order))))).await
+            // The ledger of the history alone is only for extractive summaries.
+            let (preparation, order) = (Arc::clone(preparation), Arc::clone(order));
+            let storing = move || {
+                let ledger = Arc::new(preparation.ledger());
+                let stored = stored(&ledger, &order);
+                Ok((ledger, Some(stored)))
+            };
+            blocking(storing).await
         };
         let (written, (ledger, stored)) = tokio::try_join!(operation.summarize(&jobs), storing_ledger)?;
         let mut redactions = redacted.redactions.clone();
