@@ -14,7 +14,7 @@ use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to, read_f
 use compaction_core::text::utf16_len;
 use compaction_core::tokens::{self, estimate_text};
 use compaction_engine::session::{OpenSession, SessionView};
-use compaction_engine::{EngineError, WindowUsage, build_if_near};
+use compaction_engine::{EngineError, WindowUsage};
 use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session, StoreError};
 
 use super::messages::{self, SubmittedMessages, check_message_count};
@@ -169,8 +169,6 @@ pub(crate) async fn get_context(
         let context = view.read(|session| session.context(leaf.as_ref()))?;
         let projection = &context.projection;
         let tokens = tokens::context_tokens(projection);
-        let model = view.open.auto_compaction.effective_model();
-        build_if_near(tokens.tokens, model.map_or(0, |model| model.context_window));
         let after = params.after.map(EntryId::new);
         let format = params.format.unwrap_or_default();
         let later = |after: &EntryId| messages_from(projection, position_after(projection, after)?, format);
