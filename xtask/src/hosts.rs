@@ -179,7 +179,8 @@ const LONGEST: [&str; 5] = ["openclaw", "pi", "opencode", "first-version", "runn
 const AT_ONCE: usize = 3;
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME`, `--without NAME` and `--newest`.
-/// Several hosts run at a time. The output of a host appears when the host ends.
+/// Several hosts run at a time. The output of a host appears when the host ends. With `--prepare`, only the tools that
+/// all of them share are installed, for which nothing of the workspace has to be built.
 ///
 /// # Errors
 /// When something cannot be installed, a page does not work as it says, or a test fails.
@@ -190,6 +191,10 @@ pub fn hosts(options: &[&str]) -> anyhow::Result<()> {
     std::fs::create_dir_all(&directory)?;
     let mut steps = Steps::default();
     let tools = steps.run("tools", || install_tools(&directory, chosen.iter().any(|host| host.name == "emacs")))?;
+    if options.contains(&"--prepare") {
+        steps.list();
+        return Ok(());
+    }
     let binary = steps.run("the server", || build_server("dev"))?;
     let packages = emptied(&directory.join("packages"))?;
     steps.run("packages", || {
@@ -249,7 +254,7 @@ fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
     let mut only = Vec::new();
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
-        if *option == "--newest" {
+        if ["--newest", "--prepare"].contains(option) {
             continue;
         }
         let name = rest.next().with_context(|| format!("{option} needs a name"))?;
@@ -261,7 +266,7 @@ fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
                 say(&format!("skipped: {name}"));
                 chosen.retain(|host| host.name != *name);
             }
-            _ => bail!("unknown option {option}; there are --only NAME, --without NAME and --newest"),
+            _ => bail!("unknown option {option}; there are --only NAME, --without NAME, --newest and --prepare"),
         }
     }
     chosen.retain(|host| only.is_empty() || only.contains(&host.name));
@@ -353,6 +358,8 @@ impl Drive {
             command.env(name, std::env::var_os(name).unwrap_or_else(|| usual.into()));
         }
         command.env("CARGO_TARGET_DIR", root().join("target")).env("CARGO_INSTALL_ROOT", home.join("cargo"));
+        // As in the workspace: a new package takes what is built already.
+        command.env("CARGO_PROFILE_DEV_LTO", "off");
         command.env("BASH_ENV", &self.tools.shell);
         command.env("npm_config_prefix", home.join("npm"));
         for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
@@ -384,6 +391,7 @@ mod tests {
         assert_eq!(names(&["--only", "emacs", "--only", "rust"])?, ["rust", "emacs"]);
         assert_eq!(names(&["--without", "emacs"])?.len(), HOSTS.len() - 1);
         assert_eq!(names(&["--newest", "--only", "emacs"])?, ["emacs"]);
+        assert_eq!(names(&["--without", "emacs", "--prepare"])?.len(), HOSTS.len() - 1);
         for wrong in [&["--only"][..], &["--only", "ed"], &["--except", "rust"]] {
             assert!(names(wrong).is_err(), "{wrong:?}");
         }

@@ -14,6 +14,7 @@ Usage: cargo xtask <chore>
     --only NAME        this one alone; may be given again
     --without NAME     all but this one; may be given again
     --newest           with the newest packages of npm, pip and cargo, and not those of a known date
+    --prepare          only installs the tools that hosts share, and builds nothing
   package [PROFILE]    packages as they are published, into target/packages; the release profile without a name
   bench [OPTION]...    measures, beside the published package where npm can install it
     --quick            small sessions and few runs
