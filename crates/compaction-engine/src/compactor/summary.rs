@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
-use compaction_core::extractive::MINIMUM_TOKENS;
+use compaction_core::extractive::{MINIMUM_TOKENS, Style, Turn, render};
 use compaction_core::json::RawObject;
 use compaction_core::ledger::{Brief, Check, FalseClaims, Ledger, LossReport, Retention, remove_retained_facts};
 use compaction_core::pins::remove_made_up_pins;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{OutputLimits, PromptTexts};
 use compaction_core::summary::{
-    ShownFiles, append_file_blocks, append_shown_files, join_split_turn, remove_file_blocks,
+    ShownFiles, SummaryKind, append_file_blocks, append_shown_files, join_split_turn, remove_file_blocks,
 };
 use compaction_core::tokens::estimate_text;
 use compaction_core::{ledger, prompts};
@@ -147,9 +147,16 @@ impl Written {
         add_counts(&mut redactions, &written.redactions);
         let mut texts = written.texts.into_iter();
         let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
-        let summary = match texts.next() {
-            Some(prefix) => join_split_turn(history.as_deref().or(preparation.previous_summary.as_deref()), &prefix),
-            None => history.unwrap_or_default(),
+        let summary = match (history, texts.next()) {
+            (Some(history), Some(prefix)) => join_split_turn(Some(&history), &prefix),
+            (None, Some(prefix)) if written.summarizer == EXTRACTIVE => {
+                let (redacted, ledger) = (Arc::clone(&redacted), Arc::clone(&ledger));
+                let joining =
+                    blocking(move || Ok(after_previous(&redacted.preparation, &ledger, &prefix, redacted.style())));
+                operation.unless_cancelled(joining).await?
+            }
+            (None, Some(prefix)) => join_split_turn(preparation.previous_summary.as_deref(), &prefix),
+            (history, None) => history.unwrap_or_default(),
         };
         // Blocks that the model wrote itself would be mistaken for ours.
         let summary = remove_made_up_pins(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
@@ -222,12 +229,16 @@ pub(super) fn jobs(
     let previous_ledger = preparation.previous_ledger().map(Arc::new);
     let has_history = !preparation.messages_to_summarize.is_empty();
     let has_prefix = !preparation.turn_prefix_messages.is_empty() && (!has_history || preparation.turn_says_anything());
-    // Without new messages, the previous summary is used again for the history.
+    let room = text_room(preparation, most, has_prefix);
+    // Without new messages, the previous summary is used again for the history. It is written again if it is too long.
     let repeated = preparation.previous_summary.as_deref().filter(|_| !has_history).map_or(0, estimate_text);
-    let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
-    let room = room.min(most.saturating_sub(repeated));
-    let room = if has_prefix { room.saturating_sub(JOINT_TOKENS) } else { room };
-    let prefix_room = if has_history { prefix_room(preparation, room, previous_ledger.as_deref()) } else { room };
+    let prefix_room = match &previous_ledger {
+        None if !has_history => room.min(most.saturating_sub(repeated)),
+        ledger => {
+            let share = prefix_room(preparation, room, ledger.as_deref());
+            if has_history { share } else { room.saturating_sub(repeated).max(share) }
+        }
+    };
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
         local_tokens: match (is_history, has_prefix) {
             (true, true) => room - prefix_room,
@@ -289,6 +300,28 @@ fn prefix_room(preparation: &Preparation, room: u64, previous: Option<&Ledger>) 
     let history = history.saturating_add(preparation.previous_summary.as_deref().map_or(0, estimate_text));
     let usable = history / 2 + room.saturating_mul(STATE_PERCENT) / 100;
     share.max(room.saturating_sub(usable.max(MINIMUM_TOKENS)))
+}
+
+/// The summary of a split turn when nothing before the turn is new: the previous summary and `prefix`, the extractive
+/// summary of the turn. A previous summary that leaves too little room is written again from its ledger. `ledger` is
+/// the one of all replaced messages.
+fn after_previous(preparation: &Preparation, ledger: &Ledger, prefix: &str, style: Style<'_>) -> String {
+    let room = text_room(preparation, style.max_tokens, true).saturating_sub(estimate_text(prefix));
+    let previous = preparation.previous_summary.as_deref();
+    let is_long = previous.is_some_and(|previous| estimate_text(&remove_file_blocks(previous)) > room);
+    let previous_ledger = if is_long { preparation.previous_ledger() } else { None };
+    let Some(previous_ledger) = previous_ledger else { return join_split_turn(previous, prefix) };
+    let turn = Turn::of(&preparation.turn_prefix_messages, &preparation.file_tools);
+    let style = Style { max_tokens: room, turn: turn.as_ref(), with_turn: Some(ledger), ..style };
+    join_split_turn(Some(&render(&previous_ledger, SummaryKind::History, &style)), prefix)
+}
+
+/// Tokens of the texts that no model writes, of which a split turn has two. `most` is their largest
+/// size in any case.
+fn text_room(preparation: &Preparation, most: u64, has_prefix: bool) -> u64 {
+    let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
+    let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History)).min(most);
+    if has_prefix { room.saturating_sub(JOINT_TOKENS) } else { room }
 }
 
 /// Tokens for the text of an extractive summary, so that it stays within `whole` together with its file lists.
@@ -431,6 +464,17 @@ impl RedactedPlan {
         replaced.map_or(u64::MAX, |replaced| replaced.saturating_sub(pinned.saturating_add(1)))
     }
 
+    /// How extractive summaries are written.
+    fn style(&self) -> Style<'_> {
+        Style {
+            custom_instructions: self.custom_instructions.as_deref(),
+            max_tokens: self.most_text_tokens(),
+            citations: self.order.settings.citations(),
+            turn: None,
+            with_turn: None,
+        }
+    }
+
     /// Maximum tokens of file lists and facts together: half of the room under a known threshold. Otherwise the next
     /// compaction would be due at once.
     fn room_beside(&self, text: &str) -> u64 {
@@ -479,6 +523,7 @@ impl RedactedPlan {
 mod tests {
     use std::sync::Arc;
 
+    use compaction_core::json::raw_value;
     use compaction_core::message::Message;
 
     use super::*;
@@ -516,6 +561,41 @@ mod tests {
         for said in ["ok", "", "<environment_details>\na.rs\n</environment_details>\nNow the lexer."] {
             assert!(has_job(said), "{said}");
         }
+    }
+
+    #[test]
+    fn a_previous_summary_that_leaves_no_room_is_written_again() {
+        let answer = |n: usize| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"text","text":"The parser of file {n} reads the header first."}}]}}"#
+            )
+        };
+        let work = (0..400).map(|n| PreparedMessage {
+            entry_id: EntryId::new("00000001"),
+            message: Arc::new(Message::from_raw(raw_value(answer(n)).unwrap())),
+        });
+        let work: Vec<_> = said("Fix the parser of every file.", 1).into_iter().chain(work).collect();
+        let mut preparation = split(Vec::new(), said("Now fix the lexer.", 3));
+        preparation.settings.reserve_tokens = 2_000;
+        let earlier = split(work, Vec::new());
+        let ledger = earlier.ledger();
+        let style =
+            Style { max_tokens: u64::MAX, custom_instructions: None, citations: false, turn: None, with_turn: None };
+        let previous = render(&ledger, SummaryKind::History, &Style { max_tokens: 1_500, ..style });
+        assert!(estimate_text(&previous) > 1_200, "{}", estimate_text(&previous));
+        let details = format!(r#"{{"compactd":{{"ledger":{}}}}}"#, ledger.to_json(ledger::STORED_BYTES));
+        preparation.previous_details = Some(raw_value(details).unwrap());
+        preparation.previous_summary = Some(previous.clone());
+        let jobs = jobs(&preparation, None, &Arc::default(), &Settings::default(), u64::MAX);
+        let [job] = jobs.as_slice() else { panic!("{jobs:?}") };
+        assert!((300..1_600).contains(&job.local_tokens), "{}", job.local_tokens);
+        let prefix = "word ".repeat(300);
+        let whole = after_previous(&preparation, &preparation.ledger(), &prefix, style);
+        assert!(estimate_text(&whole) <= 1_600, "{}", estimate_text(&whole));
+        assert!(whole.contains("Fix the parser of every file.") && whole.ends_with(&prefix), "{whole}");
+        preparation.settings.reserve_tokens = 20_000;
+        let whole = after_previous(&preparation, &preparation.ledger(), &prefix, style);
+        assert!(whole.starts_with(previous.trim_end()), "with enough room it is not changed: {whole}");
     }
 
     #[test]
