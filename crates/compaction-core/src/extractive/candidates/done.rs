@@ -139,9 +139,23 @@ impl<'a> Builder<'a> {
         !note.text.starts_with(DECIDED) && self.undone.has(note.position)
     }
 
-    /// The undone commits in one item. Also lists, without their names, the commits that are older than the newest
-    /// [`MOST_COMMITS`].
-    pub(super) fn commits(&mut self, standing: Vec<&'a Statement>) -> Vec<&'a Statement> {
+    /// The commits that were taken back, in one item, and the number of commits that are older than the newest
+    /// [`MOST_COMMITS`] ones. The line of a merge stands for the commits of its branch.
+    pub(super) fn commits(&mut self, mut standing: Vec<&'a Statement>) -> Vec<&'a Statement> {
+        let merged = |one: &&Statement| Some((one.text.strip_prefix(MERGED)?.to_owned(), one.position));
+        let merged: Vec<(String, u64)> = standing.iter().rev().filter_map(merged).take(MOST_COMPARED).collect();
+        for (branch, end) in merged {
+            let own = |one: &&'a Statement| {
+                let one: &'a Statement = one;
+                Some(Commit::of(&one.text)?.branch).filter(|_| one.position < end)
+            };
+            let start = standing.iter().find(|one| own(one) == Some(branch.as_str())).map(|one| one.position);
+            // Sub-agents and some programs tell no branch.
+            let is_in_it = |one: &&'a Statement, start: u64| {
+                own(one).is_some_and(|name| name == branch || name.is_empty() && one.position > start)
+            };
+            standing.retain(|one| start.is_none_or(|start| !is_in_it(one, start)));
+        }
         let is_commit = |one: &&&Statement| one.text.starts_with(COMMITTED);
         let older = standing.iter().filter(is_commit).count().saturating_sub(MOST_COMMITS);
         let undone: Vec<&Statement> = standing.iter().copied().filter(|one| one.text.starts_with(UNDID)).collect();
