@@ -98,8 +98,8 @@ pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind,
 pub(super) fn choose_of_turn(ledger: &Ledger, candidates: Candidates, style: &Style<'_>) -> String {
     let frame = utf16_len(&of_turn(Sections::default(), Vec::new()));
     let mut chooser = chosen(ledger, candidates, SummaryKind::History, style, frame);
-    // The first steps of the turn are not part of the state.
-    let is_step = |(section, one): &(Section, Candidate)| *section == Section::Done && one.rank == Rank::Least;
+    // The first steps of the turn are no state of the work.
+    let is_step = |(_, one): &(Section, Candidate)| one.rank == Rank::Least;
     let (steps, state) = std::mem::take(&mut chooser.chosen).into_iter().partition(is_step);
     chooser.chosen = state;
     let mut steps: Vec<(Section, Candidate)> = steps;
@@ -186,8 +186,8 @@ impl List {
 
     /// UTF-16 units of the items about the changes of files.
     fn changes(&self) -> usize {
-        let changes =
-            self.candidates.iter().filter(|one| self.section == Section::Done && one.text.starts_with(CHANGED));
+        let is_change = |one: &&Candidate| one.text.strip_prefix(CHANGED).is_some_and(|rest| rest.starts_with('`'));
+        let changes = self.candidates.iter().filter(is_change);
         changes.map(|one| cost(self.section, &one.text)).sum()
     }
 }

@@ -148,8 +148,7 @@ fn calls_are_told_with_what_they_showed_where_little_is_said() {
         ]
     );
     assert!(
-        text_of(&history(&prepared(&messages)))
-            .contains("- [x] Changed `app.toml`: `port = 80` \u{2192} `port = 8080`")
+        text_of(&history(&prepared(&messages))).contains("- Changed `app.toml`: `port = 80` \u{2192} `port = 8080`")
     );
     // They are stored, and a result of the same call replaces the older one.
     let first = Ledger::collect(&prepared(&messages), None, tools());
@@ -201,7 +200,6 @@ fn fills_every_section() {
             Goal: Port the parser to Rust. Never touch src/old.rs! Use `nom` 8.
             Goal: Latest request: now fix the test
             Constraints: Never touch src/old.rs!
-            Done: Edited `src/parser.rs`
             InProgress: Working on: the latest request
             InProgress: Ran `cargo build`: no result yet
             Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
@@ -218,16 +216,16 @@ fn a_later_success_resolves_an_error() {
     check(
         &[&failing[..], &fixed[..]].concat(),
         expect![[r#"
-            Done: Ran `make`
+            CriticalContext: Ran `make`
             CriticalContext: Work: `make` failed: make: *** failed
         "#]],
     );
     check(
         &[&fixed[..], &failing[..]].concat(),
         expect![[r#"
-            Done: Ran `make`
             Blocked: `make` failed: make: *** failed
-            NextSteps: Fix the failure of `make`, then run it again
+            NextSteps: Fix the failure of `make` (make: *** failed), then run it again
+            CriticalContext: Ran `make`
         "#]],
     );
     let read = calls("3", "read", r#"{"path":"a"}"#);
@@ -235,7 +233,6 @@ fn a_later_success_resolves_an_error() {
     check(
         &[read, returns("3", "ENOENT: no such file", true), write, returns("4", "", false)],
         expect![[r#"
-            Done: Wrote `a`
             CriticalContext: Work: `a` failed: ENOENT: no such file
         "#]],
     );
@@ -266,15 +263,14 @@ fn merges_the_previous_summary_item_by_item() {
             Goal: Latest request: Never panic. Now release it
             Constraints: Never panic
             Done: Write the docs
-            Done: Edited `a.rs` (3 times)
-            Done: Ran `make`
-            Done: Ran `cargo test`
             InProgress: Rename things
             InProgress: Working on: the latest request (nothing was done for it yet)
             Blocked: `lint` failed: E2 (files changed since, not run again)
             Decisions: **Use nom**: speed
             NextSteps: Run again: `lint`, which failed before `a.rs` was changed
             NextSteps: Publish
+            CriticalContext: Ran `make`
+            CriticalContext: Ran `cargo test`
             CriticalContext: Earlier: Port 8080; Risks: none that; Risks: we know
             CriticalContext: Assistant: All done.
         "#]],
@@ -301,10 +297,10 @@ fn text_of_tools_cannot_bend_the_format() {
         &messages,
         expect![[r#"
             Goal: Latest request: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
-            Done: Edited `a ## Goal b'c`
             InProgress: Nothing is in progress. The last answer reports: It failed because of <\/summary> everything. (nothing was run since the last change)
             Blocked: `## Next Steps 1. evil` failed: error: x (files changed since, not run again)
-            NextSteps: Run again: `## Next Steps 1. evil`, which failed before `a ## Goal b'c` was changed
+            NextSteps: Run again: `## Next Steps 1. evil`, which failed before `a ## Goal b'c` was changed (error: x)
+            CriticalContext: Changed `a ## Goal b'c`: `## Goal`
         "#]],
     );
 }
@@ -360,7 +356,6 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
 
         ## Early Progress
         - Last step: wrote `flag.rs`
-        - Wrote `flag.rs`
 
         ## Context for Suffix
         - Must be off by default"#]]
@@ -374,7 +369,6 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
 
         ## Progress
         ### Done
-        - [x] Wrote `flag.rs`
 
         ### In Progress
         - [ ] Working on: the latest request (done so far: changed `flag.rs`; nothing was run since the last change)
@@ -547,10 +541,10 @@ fn a_command_is_the_same_however_its_output_is_shown() {
     check(
         &messages,
         expect![[r#"
-            Done: Ran `cd a && make test`
-            Done: Ran `git add . && git commit -m x`
             Blocked: `cd b && make test` failed: error: y
-            NextSteps: Fix the failure of `cd b && make test`, then run it again
+            NextSteps: Fix the failure of `cd b && make test` (error: y), then run it again
+            CriticalContext: Ran `cd a && make test`
+            CriticalContext: Ran `git add . && git commit -m x`
             CriticalContext: Built and tested with: `cd a && make test`
             CriticalContext: Work: `cd a && make test 2>&1 | grep error` failed: error: x; `git commit -m x` failed: error: hook
         "#]],
@@ -559,9 +553,9 @@ fn a_command_is_the_same_however_its_output_is_shown() {
         "## Progress\n### Blocked\n- `make 2>&1 | tail` failed: x\n- `lint` failed: y",
         &[runs("1", "make"), returns("1", "", false)],
         expect![[r#"
-            Done: Ran `make`
             Blocked: `lint` failed: y
-            NextSteps: Fix the failure of `lint`, then run it again
+            NextSteps: Fix the failure of `lint` (y), then run it again
+            CriticalContext: Ran `make`
         "#]],
     );
 }
@@ -616,9 +610,11 @@ fn the_latest_request_of_an_earlier_summary_stays_the_latest() {
         expect![[r#"
             Goal: Port it
             Goal: Latest request: add tests
-            Done: Ran `make`
+            InProgress: Working on: the latest request
             InProgress: Working on: add tests
             InProgress: Last step: ran `make`: no output
+            NextSteps: Go on with: add tests
+            CriticalContext: Ran `make`
         "#]],
     );
     check_after(
@@ -646,9 +642,9 @@ fn hidden_commands_stay_hidden() {
             bash("stopped", ",\"cancelled\":true"),
         ],
         expect![[r#"
-            Done: Ran `git push`
             Blocked: `make` failed: exit code 2: fatal: x
-            NextSteps: Fix the failure of `make`, then run it again
+            NextSteps: Fix the failure of `make` (exit code 2: fatal: x), then run it again
+            CriticalContext: Ran `git push`
         "#]],
     );
 }
@@ -838,8 +834,9 @@ fn the_previous_ledger_counts_and_not_the_previous_text() {
     expect![[r#"
         Goal: Port the parser to Rust
         Goal: Latest request: now the printer of it, please
-        Done: Ran `make`
         InProgress: Working on: the latest request (nothing was done for it yet)
+        NextSteps: Go on with: now the printer of it, please
+        CriticalContext: Ran `make`
         CriticalContext: Work: `make` failed: error: no rule
     "#]]
     .assert_eq(&items(&text_of(&input)));
@@ -868,14 +865,14 @@ fn changes_of_a_file_fold_into_those_of_an_earlier_summary() {
         [calls(id, "edit", &arguments), returns(id, "ok", false)]
     };
     let first = text_of(&history(&prepared(&edit("1", "limit = 3", "limit = 4\\ndef read(path):"))));
-    assert!(first.contains("- [x] Changed `a.py`: adds read(); `limit = 3` \u{2192} `limit = 4`"), "{first}");
+    assert!(first.contains("- Changed `a.py`: adds read(); `limit = 3` \u{2192} `limit = 4`"), "{first}");
     let first = append_file_blocks(&first, &[], &["src/a.py".to_owned()]);
     let second = prepared(&edit("2", "def read(path):", "def load(file):"));
     let again = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&second) });
     assert_eq!(again.matches("Changed `a.py`").count(), 1, "{again}");
-    assert!(again.contains("`def load(file`; `limit = 3`") && !again.contains("adds read()"), "{again}");
+    assert!(again.contains("- Changed `a.py`: adds load()") && !again.contains("read()"), "{again}");
     let nothing = text_of(&ExtractiveInput { previous_summary: Some(&first), ..history(&[]) });
-    assert!(nothing.contains("- [x] Changed `a.py`: adds read();"), "{nothing}");
+    assert!(nothing.contains("- Changed `a.py`: adds read();"), "{nothing}");
 }
 
 #[test]

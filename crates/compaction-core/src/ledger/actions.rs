@@ -54,9 +54,10 @@ const SWITCHED: &[&str] = &["Switched to ", "HEAD is now at "];
 /// The tool, or the command of a tool, that undoes the last change of a file.
 const UNDO: &str = "undo_edit";
 /// Arguments with the text that an edit replaces.
-pub(super) const REPLACED: &[&str] = &["old", "search", "find", "path", "file"];
-/// Arguments about an edit, unless they have several lines.
-pub(super) const ABOUT: &[&str] = &["command", "description", "explanation", "instruction", "toolsummary"];
+pub(super) const REPLACED: &[&str] = &["old", "search", "find"];
+/// Arguments about an edit, unless they have several lines, and ends of the names of those with its file.
+const ABOUT: &[&str] = &["command", "description", "explanation", "instruction", "toolsummary", "path", "file"];
+const OF_FILE: &[&str] = &["path", "file", "filename"];
 
 /// What the arguments of a call contain.
 pub(super) struct CallContent {
@@ -411,8 +412,13 @@ impl<'a> Actions<'a> {
             subject.1 = call_of_file(subject.1.split('(').next().unwrap_or_default(), Some(&file.path));
         }
         let undoes = added.as_ref().is_some_and(|added| added.undoes);
-        let gone = files.iter().filter(|file| undoes || file.access == FileAccess::Delete);
-        gone.for_each(|file| errors.resolve_naming(&file.path));
+        let is_gone = |file: &&FileUse| undoes || file.access == FileAccess::Delete;
+        let gone: Vec<&FileUse> = files.iter().filter(is_gone).collect();
+        let are_gone = gone.len() == files.len();
+        gone.into_iter().for_each(|file| {
+            errors.resolve_naming(&file.path);
+            self.changes.forget(&file.path);
+        });
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
         self.tells_failures |= is_error && is_run;
@@ -425,9 +431,15 @@ impl<'a> Actions<'a> {
                 _ => false,
             };
             match (added, of_files.first(), message) {
-                (Some(added), Some((kind, path)), _) => {
+                (Some(added), Some((kind, path)), _) if !are_gone => {
                     let is_whole = *kind == ActionKind::Write;
-                    self.changes.note(path, added.message, Some(call_id), is_whole);
+                    // Nobody knows what is new in a file that was written anew.
+                    let was_there = |file: &FileRecord| file.written == 0 && file.read + file.edited > 0;
+                    if is_whole && self.files.get(path).is_some_and(was_there) {
+                        self.changes.forget(path);
+                    } else {
+                        self.changes.note(path, added.message, Some(call_id), is_whole);
+                    }
                 }
                 // A file can be read again. An environment may contain secrets that no rule recognises.
                 (None, None, Some(message)) if is_shown && !prints_environment(&subject.1) => {
@@ -496,6 +508,7 @@ impl<'a> Actions<'a> {
         let ToolAction::Run { command, .. } = action else { return };
         if statements.iter().any(|(_, line)| line.starts_with(COMMITTED)) {
             self.committed_at = position;
+            self.changes.forget_all();
         }
         let goes = SWITCHING.iter().any(|verb| command.contains(verb));
         if goes && SWITCHED.iter().any(|words| output.contains(words)) {
@@ -868,6 +881,12 @@ pub(super) fn added_by(arguments: &Json<'_>, units: usize, on_line: &mut dyn FnM
     added_within(arguments, DEEPEST, units, on_line);
 }
 
+/// Whether an argument is about an edit and no part of it.
+pub(super) fn is_about(name: &str, text: &str) -> bool {
+    let is_of_file = || OF_FILE.iter().any(|end| name.to_lowercase().ends_with(end));
+    !text.contains('\n') && (begins_with(name, ABOUT) || is_of_file())
+}
+
 /// Whether the name of an argument begins with one of `starts`.
 pub(super) fn begins_with(name: &str, starts: &[&str]) -> bool {
     let name = name.to_lowercase();
@@ -888,8 +907,7 @@ fn added_within(value: &Json<'_>, depth: usize, units: usize, on_line: &mut dyn 
         }
         Json::Object(members) if depth > 0 => {
             let is_replaced = |name: &str, value: &Json<'_>| {
-                let begins = |starts: &[&str]| begins_with(name, starts);
-                value.as_str().is_some_and(|text| begins(REPLACED) || begins(ABOUT) && !text.contains('\n'))
+                value.as_str().is_some_and(|text| begins_with(name, REPLACED) || is_about(name, text))
             };
             let added = members.iter().filter(|(name, value)| !is_replaced(name, value));
             added.for_each(|(_, value)| added_within(value, depth - 1, units, on_line));

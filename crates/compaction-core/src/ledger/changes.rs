@@ -1,12 +1,11 @@
-//! What the newest changes of each file added and replaced, unless later changes undid it: names of definitions,
-//! replaced values with their new ones, and the most informative of the other lines.
+//! What the newest changes of each file since the last commit added and replaced, as far as later changes left it: names
+//! of new definitions, values with those that they replace, what is left to do, and the lines of small changes.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::actions::{ABOUT, REPLACED, begins_with, shown};
-use super::definitions::{Language, LineRank, defined, is_bare, is_comment, is_unfinished};
-use super::names::ending;
+use super::actions::{REPLACED, begins_with, is_about, shown};
+use super::definitions::{Language, LineRank, defined, is_bare, is_clipped, is_comment, is_unfinished};
 use super::results::ShownResult;
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quote};
@@ -23,9 +22,8 @@ const MOST_OF_FILE: usize = 24;
 const MOST_LINES: usize = 160;
 /// UTF-16 units of a change that are read.
 const MOST_READ: usize = 6_000;
-/// Most files that are listed.
-const MOST_FILES: usize = 256;
-/// Most files that one call changes.
+/// Most files that are told, most files that one call changes, and most texts of one object among its arguments.
+const MOST_FILES: usize = 16;
 const MOST_OF_CALL: usize = 32;
 /// Most texts of one object in the arguments of a call.
 const MOST_TEXTS: usize = 16;
@@ -45,19 +43,14 @@ const LONGEST_BEFORE: usize = 16;
 const LONGEST_LINE: usize = 80;
 /// Longest description of one file, in UTF-16 units.
 const LONGEST: usize = 300;
-/// Most UTF-16 units for the names of definitions.
+/// Most UTF-16 units of the names of definitions, and most lines of a file that are told: those that say what is
+/// left to do, and others.
 const LONGEST_NAMES: usize = 160;
-/// Most other lines of one file.
-const MOST_OTHER: usize = 2;
-/// Shortest line that says something, in bytes.
+const MOST_LINES_TOLD: usize = 2;
+/// Fewest bytes of a line that says something.
 const SHORTEST_LINE: usize = 4;
-/// Comes before the names of definitions.
+/// Start the names of definitions, and the lines that say what is left to do.
 const ADDS: &str = "adds ";
-/// Comes before the number of names that are left out.
-const AND_MORE: &str = " and ";
-/// Comes before a line that was removed.
-const TAKES_OUT: &str = "takes out ";
-/// Comes before a line that says what is left to do.
 const LEFT_OPEN: &str = "left open: ";
 /// Comes between what was there and what replaces it.
 const BECAME: &str = " \u{2192} ";
@@ -103,7 +96,12 @@ impl<'a> Changes<'a> {
         self.newest.push_back(Change { path: shown(path), message, call: call.map(str::to_owned), is_whole });
     }
 
-    /// Forgets the changes of a deleted file, or of all files in a deleted directory.
+    /// Forgets all changes: a commit has them.
+    pub(super) fn forget_all(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Forgets what was done to a file, or to the files of a directory, that is gone.
     pub(super) fn forget(&mut self, path: &str) {
         let path = shown(path.trim_end_matches(['/', '\\']));
         let is_gone = |one: &str| {
@@ -127,39 +125,22 @@ impl<'a> Changes<'a> {
                 let path = file.path.as_deref().map_or_else(|| change.path.clone(), shown);
                 let known = files.iter().position(|(known, _)| are_one(known, &path));
                 let mut fragments = known.map(|at| files.remove(at).1).unwrap_or_default();
-                let new = file.fragments(Some(&path));
+                all.retain(|known| !are_one(&known.target, &path));
                 if change.is_whole {
                     fragments.clear();
-                    all.retain(|known| !are_one(&known.target, &path));
                 }
-                fragments.retain(|one| !file.takes_out(&one.line));
-                fragments.retain(|one| new.iter().all(|new| new.text != one.text));
+                let new = file.fragments(&path, &fragments);
+                fragments.retain(|one| !file.takes_out(&one.line) && new.iter().all(|new| new.text != one.text));
                 fragments.extend(new);
                 let excess = fragments.len().saturating_sub(MOST_OF_FILE);
                 fragments.drain(..excess);
-                for known in all.iter_mut().filter(|known| are_one(&known.target, &path)) {
-                    known.text = file.without_removed_names(&known.text, Language::of(&path));
-                }
                 files.push((path, fragments));
                 let excess = files.len().saturating_sub(MOST_FILES);
                 files.drain(..excess);
             }
         }
-        for (path, fragments) in files {
-            let mut text = told(&fragments);
-            if let Some(at) = all.iter().position(|known| are_one(&known.target, &path)) {
-                let known = all.remove(at).text;
-                let older = parts_of(&known).into_iter().filter(|one| !text.contains(one.as_str()));
-                let older = older.collect::<Vec<_>>().join(SEPARATOR);
-                let room = LONGEST.saturating_sub(utf16_len(&text) + SEPARATOR.len());
-                if room >= LONGEST_LINE && !older.is_empty() {
-                    text = joined(&[text, clip(&older, room)]);
-                }
-            }
-            if !text.is_empty() {
-                all.push(ShownResult { target: path, text });
-            }
-        }
+        let items = files.into_iter().map(|(path, fragments)| ShownResult { target: path, text: told(&fragments) });
+        all.extend(items.filter(|item| !item.text.is_empty()));
         all
     }
 }
@@ -195,9 +176,8 @@ fn in_arguments(value: &Json<'_>, depth: usize, found: &mut Vec<ReadChange>) {
     match value {
         Json::Object(members) if depth > 0 => {
             let is_old = |name: &str| begins_with(name, REPLACED);
-            let is_about = |name: &str, text: &str| begins_with(name, ABOUT) && !text.contains('\n');
             let old = members.iter().filter(|(name, _)| is_old(name)).filter_map(|(_, value)| text(value));
-            let old: Vec<String> = old.filter(|text| text.contains('\n') || !is_path(text)).collect();
+            let old: Vec<String> = old.collect();
             let mut texts = 0;
             for (name, value) in members {
                 if found.len() >= MOST_OF_CALL || texts >= MOST_TEXTS {
@@ -206,7 +186,7 @@ fn in_arguments(value: &Json<'_>, depth: usize, found: &mut Vec<ReadChange>) {
                 texts += usize::from(value.as_str().is_some());
                 match text(value) {
                     Some(_) if is_old(name) => {}
-                    Some(new) if is_about(name, &new) || old.is_empty() && !new.contains('\n') && is_path(&new) => {}
+                    Some(new) if is_about(name, &new) => {}
                     Some(new) => found.extend(in_text(&new, &old)),
                     None => in_arguments(value, depth - 1, found),
                 }
@@ -222,11 +202,6 @@ fn in_arguments(value: &Json<'_>, depth: usize, found: &mut Vec<ReadChange>) {
     }
 }
 
-/// Whether a text is the name of a file.
-fn is_path(text: &str) -> bool {
-    !text.contains(char::is_whitespace) && ending(text).is_some()
-}
-
 fn in_text(text: &str, old: &[String]) -> Vec<ReadChange> {
     // A text that replaces another one is not a diff.
     if let Some(marked) = changes_in_text(text).filter(|_| old.is_empty()) {
@@ -236,12 +211,15 @@ fn in_text(text: &str, old: &[String]) -> Vec<ReadChange> {
     vec![ReadChange::between(None, removed, text.lines().take(MOST_LINES))]
 }
 
-/// The lines of a change, without the space around them and without unchanged lines.
+/// The lines of a change without those that stay. The added ones keep the space before them.
 #[derive(Debug, Default)]
 struct ReadChange {
     path: Option<String>,
     removed: Vec<String>,
     added: Vec<String>,
+    /// Whether the transcript leaves out some of the old lines, or some of all lines.
+    is_old_clipped: bool,
+    is_clipped: bool,
 }
 
 impl ReadChange {
@@ -257,9 +235,11 @@ impl ReadChange {
     ) -> Self {
         let is_long = |line: &&str| line.len() >= SHORTEST_LINE;
         let removed: Vec<&str> = removed.map(str::trim).filter(is_long).collect();
-        let mut added: Vec<&str> = added.map(str::trim).filter(is_long).collect();
+        let is_old_clipped = removed.iter().any(|line| is_clipped(line));
+        let mut added: Vec<&str> = added.map(str::trim_end).filter(|line| is_long(&line.trim_start())).collect();
         let mut counts: HashMap<&str, usize, TextHashing> = HashMap::default();
-        added.iter().for_each(|line| *counts.entry(line).or_default() += 1);
+        let is_clipped = is_old_clipped || added.iter().any(|line| is_clipped(line.trim_start()));
+        added.iter().for_each(|line| *counts.entry(line.trim_start()).or_default() += 1);
         let mut stays: HashMap<&str, usize, TextHashing> = HashMap::default();
         let mut gone = removed;
         gone.retain(|line| match counts.get_mut(line).filter(|count| **count > 0) {
@@ -270,7 +250,7 @@ impl ReadChange {
             }
             None => true,
         });
-        added.retain(|line| match stays.get_mut(line).filter(|count| **count > 0) {
+        added.retain(|line| match stays.get_mut(line.trim_start()).filter(|count| **count > 0) {
             Some(count) => {
                 *count -= 1;
                 false
@@ -278,90 +258,74 @@ impl ReadChange {
             None => true,
         });
         let owned = |lines: Vec<&str>| lines.into_iter().map(str::to_owned).collect();
-        Self { path: path.map(str::to_owned), removed: owned(gone), added: owned(added) }
+        let (removed, added) = (owned(gone), owned(added));
+        Self { path: path.map(str::to_owned), removed, added, is_old_clipped, is_clipped }
     }
 
     fn takes_out(&self, line: &str) -> bool {
         self.removed.iter().any(|one| one == line)
     }
 
-    /// The earlier description of a file, without the names that the change removes.
-    fn without_removed_names(&self, told: &str, language: Language) -> String {
-        let names =
-            |lines: &[String]| -> HashSet<String> { lines.iter().filter_map(|line| defined(line, language)).collect() };
-        let mut gone = names(&self.removed);
-        // A definition that only changed is still there.
-        for name in names(&self.added) {
-            gone.remove(&name);
-        }
-        if gone.is_empty() {
-            return told.to_owned();
-        }
-        let mut parts = parts_of(told);
-        for part in &mut parts {
-            if let Some(names) = part.strip_prefix(ADDS) {
-                let name = |told: &'_ str| told.split(AND_MORE).next().map(str::len).unwrap_or_default();
-                let left = names.split(", ").filter(|told| !gone.contains(&told[..name(told)]));
-                let left = left.collect::<Vec<_>>().join(", ");
-                *part = if left.is_empty() { left } else { format!("{ADDS}{left}") };
-            }
-        }
-        joined(&parts)
+    /// Whether an old line has a name. What replaces it is no new definition.
+    fn had(&self, name: &str) -> bool {
+        self.removed.iter().any(|line| has_word(line, name.trim_end_matches("()")))
     }
 
-    /// What the change did, in the order of its lines.
-    fn fragments(&self, path: Option<&str>) -> Vec<Fragment> {
+    /// What the change did, in the order of its lines. `known` is what the changes of the file before it did.
+    fn fragments(&self, path: &str, known: &[Fragment]) -> Vec<Fragment> {
         let mut found = Vec::new();
         let mut is_paired = vec![false; self.removed.len()];
-        let few = self.removed.len() <= MOST_COMPARED && self.added.len() <= MOST_COMPARED;
-        let mut others: Vec<(LineRank, usize)> = Vec::new();
-        let language = Language::of(path.unwrap_or_default());
-        let telling = |line: &str| language == Language::Prose || !is_comment(line);
-        let mut is_fenced = false;
-        for line in self.added.iter().filter(|line| language != Language::Prose && is_unfinished(line)) {
-            let text = format!("{LEFT_OPEN}{}", quote(&clip(&one_line(line), LONGEST_LINE)));
-            found.push(Fragment { kind: FragmentKind::Unfinished, text, line: line.clone() });
-        }
-        let unfinished = found.len();
-        for (at, line) in self.added.iter().enumerate().filter(|(_, line)| telling(line)) {
-            is_fenced ^= line.starts_with("```");
-            let mut olds = self.removed.iter().enumerate().filter(|(old, _)| few && !is_paired[*old]);
-            let pair = olds.find_map(|(old, text)| Some((old, replacement(text, line)?)));
-            if let Some((old, text)) = pair {
-                is_paired[old] = true;
-                // Changed words in prose and changed imports are not worth an item.
-                if LineRank::of(line) == LineRank::Import && !text.contains(|one: char| one.is_ascii_digit())
-                    || language == Language::Prose && !text.contains(|one: char| one.is_ascii_digit())
-                {
-                    continue;
-                }
-                found.push(Fragment { kind: FragmentKind::Replaced, text, line: line.clone() });
+        let few = !self.is_clipped && self.removed.len() <= MOST_COMPARED && self.added.len() <= MOST_COMPARED;
+        let language = Language::of(path);
+        let is_code = language == Language::Code;
+        // What is defined within another definition is a part of it.
+        let mut others: Vec<&str> = Vec::new();
+        let depth = |line: &str| line.len() - line.trim_start().len();
+        let outermost = self.added.iter().filter(|line| is_code && defined(line.trim_start()).is_some());
+        let outermost = outermost.map(|line| depth(line)).min().unwrap_or_default();
+        for added in &self.added {
+            let line = added.trim_start();
+            if is_code && is_unfinished(line) {
+                let text = format!("{LEFT_OPEN}{}", quote(&clip(&one_line(line), LONGEST_LINE)));
+                found.push(Fragment::new(FragmentKind::Unfinished, text, line));
+            }
+            if language != Language::Prose && is_comment(line) {
                 continue;
             }
-            match defined(line, language).filter(|_| !is_fenced) {
-                Some(name) => found.push(Fragment { kind: FragmentKind::Defined, text: name, line: line.clone() }),
-                None => others.push((LineRank::of(line), at)),
+            let name = defined(line).filter(|_| is_code);
+            let is_own = |one: &Fragment| one.kind == FragmentKind::Defined && Some(&one.text) == name.as_ref();
+            if known.iter().any(is_own) {
+                found.extend(name.map(|name| Fragment::new(FragmentKind::Defined, name, line)));
+                continue;
+            }
+            let mut olds = self.removed.iter().enumerate().filter(|(old, _)| few && !is_paired[*old]);
+            if let Some((at, _)) = olds.find(|(_, old)| are_alike(old, line)) {
+                is_paired[at] = true;
+                // What earlier changes made of the same line counts as one change.
+                let old = known.iter().find(|one| one.kind == FragmentKind::Replaced && one.line == self.removed[at]);
+                let old = old.map_or(&self.removed[at], |one| &one.old);
+                if let Some(text) = replacement(old, line, language) {
+                    let old = old.clone();
+                    found.push(Fragment { old, ..Fragment::new(FragmentKind::Replaced, text, line) });
+                } else {
+                    // What has another name now is another definition.
+                    let renamed = name.filter(|name| !self.had(name));
+                    found.extend(renamed.map(|name| Fragment::new(FragmentKind::Defined, name, line)));
+                }
+            } else if let Some(name) = name {
+                let is_new = depth(added) == outermost && !self.is_old_clipped && !self.had(&name);
+                found.extend(is_new.then(|| Fragment::new(FragmentKind::Defined, name, line)));
+            } else {
+                others.push(line);
             }
         }
-        // A few lines of a long text do not represent the others.
-        if found.len() == unfinished && self.added.len() <= MOST_COMPARED {
-            others.sort();
-            let is_telling = |(rank, at): &&(LineRank, usize)| {
-                *rank < LineRank::Import && (language == Language::Prose || !is_bare(&self.added[*at]))
+        // A few lines of a long text say nothing about the others.
+        if is_code && found.is_empty() && !self.is_clipped && others.len() <= MOST_LINES_TOLD {
+            let is_telling = |line: &&str| {
+                LineRank::of(line) < LineRank::Import && !is_bare(line) && utf16_len(line) <= LONGEST_LINE
             };
-            let telling = others.iter().filter(is_telling).take(MOST_OTHER);
-            let telling = telling.map(|(_, at)| &self.added[*at]);
-            found.extend(telling.map(|line| Fragment {
-                kind: FragmentKind::Line,
-                text: quote(&clip(&one_line(line), LONGEST_LINE)),
-                line: line.clone(),
-            }));
-        }
-        if self.added.is_empty()
-            && let Some(line) = self.removed.iter().find(|line| telling(line) && LineRank::of(line) < LineRank::Import)
-        {
-            let text = format!("{TAKES_OUT}{}", quote(&clip(&one_line(line), LONGEST_LINE)));
-            found.push(Fragment { kind: FragmentKind::Line, text, line: String::new() });
+            let telling = others.into_iter().filter(is_telling);
+            found.extend(telling.map(|line| Fragment::new(FragmentKind::Line, quote(&one_line(line)), line)));
         }
         found
     }
@@ -393,9 +357,17 @@ struct Fragment {
     text: String,
     /// The line that it shows. A change that removes this line removes this part.
     line: String,
+    /// The line that it replaces, for a value.
+    old: String,
 }
 
-/// The parts of a file's changes, the newest first: names, then values, then other lines.
+impl Fragment {
+    fn new(kind: FragmentKind, text: String, line: &str) -> Self {
+        Self { kind, text, line: line.to_owned(), old: String::new() }
+    }
+}
+
+/// The parts of a file's changes, the newest ones first: names, then what is left to do, then values, then other lines.
 fn told(fragments: &[Fragment]) -> String {
     let of = |kind: FragmentKind| fragments.iter().rev().filter(move |one| one.kind == kind);
     let mut parts: Vec<String> = Vec::new();
@@ -413,16 +385,13 @@ fn told(fragments: &[Fragment]) -> String {
     }
     if !names.is_empty() {
         names.reverse();
-        let more = if more > 0 { format!("{AND_MORE}{more} more") } else { String::new() };
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         parts.push(format!("{ADDS}{}{more}", names.join(", ")));
     }
     let mut left = LONGEST.saturating_sub(parts.iter().map(|part| utf16_len(part)).sum());
-    let lines = of(FragmentKind::Line).take(MOST_OTHER);
-    // Nobody could guess a number or a string.
-    let is_value = |one: &&Fragment| one.text.contains(|one: char| one.is_ascii_digit() || one == '"');
-    let values = of(FragmentKind::Replaced).filter(is_value);
-    let unfinished = of(FragmentKind::Unfinished).take(MOST_OTHER);
-    for one in unfinished.chain(values).chain(of(FragmentKind::Replaced).filter(|one| !is_value(one))).chain(lines) {
+    let unfinished = of(FragmentKind::Unfinished).take(MOST_LINES_TOLD);
+    let lines = of(FragmentKind::Line).take(MOST_LINES_TOLD);
+    for one in unfinished.chain(of(FragmentKind::Replaced)).chain(lines) {
         let cost = utf16_len(&one.text) + SEPARATOR.len();
         if cost <= left && !parts.contains(&one.text) {
             left -= cost;
@@ -432,54 +401,65 @@ fn told(fragments: &[Fragment]) -> String {
     parts.join(SEPARATOR)
 }
 
-/// The parts of a file's description. A separator inside quoted code does not count.
-fn parts_of(text: &str) -> Vec<String> {
-    let mut parts: Vec<String> = Vec::new();
-    for piece in text.split(SEPARATOR) {
-        match parts.last_mut().filter(|last| last.matches('`').count() % 2 == 1) {
-            Some(last) => {
-                last.push_str(SEPARATOR);
-                last.push_str(piece);
-            }
-            None => parts.push(piece.to_owned()),
-        }
-    }
-    parts
+/// Bytes at the start and at the end that two lines have in common.
+fn same_ends(old: &str, new: &str) -> (usize, usize) {
+    let count = |(one, other): (char, char)| (one == other).then(|| one.len_utf8());
+    let start: usize = old.chars().zip(new.chars()).map_while(count).sum();
+    let end: usize = old[start..].chars().rev().zip(new[start..].chars().rev()).map_while(count).sum();
+    (start, end)
 }
 
-fn joined(texts: &[String]) -> String {
-    texts.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join(SEPARATOR)
-}
-
-/// How a line replaces a similar one: what differs, with the word before it. `None` if the lines are not similar.
-fn replacement(old: &str, new: &str) -> Option<String> {
+/// Whether two lines are so alike that one replaces the other.
+fn are_alike(old: &str, new: &str) -> bool {
     if old.len() > LONGEST_COMPARED || new.len() > LONGEST_COMPARED {
-        return None;
+        return false;
     }
-    let same_start: usize =
-        old.chars().zip(new.chars()).take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum();
-    let (old_rest, new_rest) = (&old[same_start..], &new[same_start..]);
-    let same_end: usize = old_rest
-        .chars()
-        .rev()
-        .zip(new_rest.chars().rev())
-        .take_while(|(one, other)| one == other)
-        .map(|(one, _)| one.len_utf8())
-        .sum();
-    if (same_start + same_end) * 100 < old.len().max(new.len()) * SAME_PERCENT {
-        return None;
-    }
-    // Half a word says nothing, and a value needs the word before it.
+    let (start, end) = same_ends(old, new);
+    (start + end) * 100 >= old.len().max(new.len()) * SAME_PERCENT
+}
+
+/// Whether a text has another one in it, and not as a part of a longer word.
+fn has_word(text: &str, own: &str) -> bool {
+    let is_end = |one: Option<char>| one.is_none_or(|one| !one.is_alphanumeric() && one != '_');
+    text.match_indices(own)
+        .any(|(at, _)| is_end(text[..at].chars().next_back()) && is_end(text[at + own.len()..].chars().next()))
+}
+
+/// Whether a text closes all quotation marks and brackets that it opens.
+fn is_whole(text: &str) -> bool {
+    let count = |mark: char| text.matches(mark).count();
+    ['"', '\'', '`'].iter().all(|mark| count(*mark) % 2 == 0)
+        && [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')].iter().all(|(open, close)| count(*open) == count(*close))
+}
+
+/// The value of a line that another one has in its place, if both are whole, with a word before it. In a text other than
+/// code, both are numbers: of other words nobody needs to know.
+fn replacement(old: &str, new: &str, language: Language) -> Option<String> {
+    let (same_start, same_end) = same_ends(old, new);
     let start = word_start(old, same_start);
-    let before = old[..start].trim_end_matches(|one: char| !one.is_alphanumeric());
-    let before = word_start(old, before.len());
-    let start = if start - before <= LONGEST_BEFORE { before } else { start };
     let end = |text: &str| word_end(text, text.len() - same_end);
-    let sides = [&old[start..end(old)], &new[start..end(new)]].map(|side| one_line(side.trim()));
-    let says = |side: &String| side.contains(char::is_alphanumeric) && utf16_len(side) <= LONGEST_SIDE;
+    let [before, after] = [old, new].map(|text| text[start..end(text)].trim_matches([' ', ',', ';']));
+    let is_number = |side: &str| side.contains(|one: char| one.is_ascii_digit());
+    let is_text = |side: &str| side.contains(['"', '\'']);
+    // A number or a text is a value that nobody could guess.
+    let is_told = is_number(after) && (is_number(before) || language == Language::Styles)
+        || is_text(before) && is_text(after) && language == Language::Code;
+    // Who only adds or takes away something around a value does not replace it. Half a text is no value.
+    let is_within = || has_word(after, before) || has_word(before, after);
+    let is_import = || LineRank::of(new) == LineRank::Import && !is_number(after);
+    if !is_told || is_within() || is_import() || !is_whole(before) || !is_whole(after) {
+        return None;
+    }
+    // A value needs the word before it.
+    let word = old[..start].trim_end_matches(|one: char| !one.is_alphanumeric());
+    let word = word_start(old, word.len());
+    let has_word = start - word <= LONGEST_BEFORE && is_whole(&old[word..end(old)]) && is_whole(&new[word..end(new)]);
+    let start = if has_word { word } else { start };
+    let sides = [old, new].map(|text| one_line(text[start..end(text)].trim()));
+    let says = |side: &String| side.contains(char::is_alphabetic) && utf16_len(side) <= LONGEST_SIDE;
     let [old, new] = [0, 1].map(|at: usize| sides[at].trim_end_matches([',', ';']));
     let is_same = old.eq_ignore_ascii_case(new);
-    (!is_same && sides.iter().all(says)).then(|| sides.map(|side| quote(&side)).join(BECAME))
+    (!is_same && sides.iter().all(says)).then(|| [old, new].map(quote).join(BECAME))
 }
 
 fn is_of_word(one: char) -> bool {
@@ -500,56 +480,76 @@ fn word_end(text: &str, at: usize) -> usize {
 mod tests {
     use super::*;
 
+    fn change(removed: &[&'static str], added: &[&'static str]) -> ReadChange {
+        ReadChange::between(None, removed.iter().copied(), added.iter().copied())
+    }
+
     #[test]
     fn a_replaced_value_is_told_with_the_old_one() {
+        let told = |old: &str, new: &str, language| replacement(old, new, language);
         let old = "motion = (float) Math.min(1.0, pd / 0.5 + yd / 8.0 + pdd / 8.0);";
         let new = "motion = (float) Math.min(1.0, pd / 0.12 + yd / 15.0 + pdd / 15.0);";
-        let told = "`pd / 0.5 + yd / 8.0 + pdd / 8.0` \u{2192} `pd / 0.12 + yd / 15.0 + pdd / 15.0`";
-        assert_eq!(replacement(old, new).as_deref(), Some(told));
+        let both = "`pd / 0.5 + yd / 8.0 + pdd / 8.0` \u{2192} `pd / 0.12 + yd / 15.0 + pdd / 15.0`";
+        assert_eq!(told(old, new, Language::Code).as_deref(), Some(both));
         assert_eq!(
-            replacement("\"version\": \"2.1.9\",", "\"version\": \"2.1.10\",").as_deref(),
+            told("\"version\": \"2.1.9\",", "\"version\": \"2.1.10\",", Language::Code).as_deref(),
             Some("`\"version\": \"2.1.9\"` \u{2192} `\"version\": \"2.1.10\"`")
         );
         assert_eq!(
-            replacement("let größe = 3;", "let größe = 4;").as_deref(),
+            told("let größe = 3;", "let größe = 4;", Language::Code).as_deref(),
             Some("`größe = 3` \u{2192} `größe = 4`")
         );
-        assert_eq!(replacement("a line of its own", "something else entirely"), None);
+        assert_eq!(
+            told("gap: var(--wide);", "gap: 8px;", Language::Styles).as_deref(),
+            Some("`gap: var(--wide)` \u{2192} `gap: 8px`")
+        );
+        for (old, new) in [
+            ("ThreadPool(workers)", "ThreadPool(workers=workers)"),
+            ("private Long fieldConfigId;", "private Long repositoryMethodId;"),
+            ("padding: 8px; z-index: 1", "padding: 8px"),
+            ("import a from '../app'", "import a from '@/app'"),
+            ("className=\"md flex\"", "className=\"lg flex\""),
+            ("min(1.0, 2.0", "max(1.0, 3.0"),
+        ] {
+            assert_eq!(told(old, new, Language::Code), None, "{old}");
+        }
+        assert_eq!(told("## 1.0 - first", "## 1.0 - 2023-11-15", Language::Prose), None);
     }
 
     #[test]
     fn what_is_left_to_do_in_the_code_is_told() {
-        let added = ["def rows(table):", "# TODO: read the type of the column", "return []"];
-        let change = ReadChange::between(None, std::iter::empty(), added.into_iter());
+        let added = change(&[], &["def rows(table):", "    # TODO: read the type of the column", "    return []"]);
         assert_eq!(
-            told(&change.fragments(Some("a.py"))),
+            told(&added.fragments("a.py", &[])),
             "adds rows(); left open: `# TODO: read the type of the column`"
         );
     }
 
     #[test]
     fn what_a_later_change_takes_out_is_not_told() {
-        let first = ReadChange::between(None, ["limit = 3"].into_iter(), ["limit = 4", "def read(path):"].into_iter());
-        let mut fragments = first.fragments(None);
+        let first = change(&["limit = 3"], &["limit = 4", "def read(path):"]);
+        let mut fragments = first.fragments("a.py", &[]);
         assert_eq!(told(&fragments), "adds read(); `limit = 3` \u{2192} `limit = 4`");
-        let second = ReadChange::between(None, ["def read(path):"].into_iter(), ["def load(path):"].into_iter());
+        let second = change(&["limit = 4", "def read(path):"], &["limit = 5", "def read(path, most):"]);
+        let new = second.fragments("a.py", &fragments);
         fragments.retain(|one| !second.takes_out(&one.line));
-        fragments.extend(second.fragments(None));
-        assert_eq!(told(&fragments), "`limit = 3` \u{2192} `limit = 4`; `def read` \u{2192} `def load`");
+        fragments.extend(new);
+        assert_eq!(told(&fragments), "adds read(); `limit = 3` \u{2192} `limit = 5`");
+        let back = change(&["limit = 5", "def read(path, most):"], &["limit = 3"]);
+        assert!(back.fragments("a.py", &fragments).is_empty());
     }
 
     #[test]
-    fn a_name_that_is_gone_is_told_no_more_in_a_later_compaction() {
-        let before = "adds load(), read() and 2 more; `for (let i = 0; i < 3; i++)` \u{2192} `for (;;)`";
-        let taken = |removed: &str, added: &'static [&'static str]| {
-            let change = ReadChange::between(None, [removed].into_iter(), added.iter().copied());
-            change.without_removed_names(before, Language::Code)
-        };
-        let rest = "`for (let i = 0; i < 3; i++)` \u{2192} `for (;;)`";
-        assert_eq!(taken("def load(path):", &[]), format!("adds read() and 2 more; {rest}"));
-        assert_eq!(taken("def read(path):", &[]), format!("adds load(); {rest}"));
-        assert_eq!(taken("def read(path):", &["def read(path, limit):"]), before);
-        assert_eq!(taken("return load(path)", &[]), before);
+    fn only_what_is_new_as_a_whole_is_told() {
+        let outer = change(&[], &["def retry(most):", "    def decorate(call):", "        return call"]);
+        assert_eq!(told(&outer.fragments("a.py", &[])), "adds retry()");
+        // A definition that only changed is not new, nor is one whose old text nobody knows.
+        assert!(change(&["def read(path):"], &["def read(path, most):"]).fragments("a.py", &[]).is_empty());
+        assert!(change(&["...[truncated]"], &["def read(path):"]).fragments("a.py", &[]).is_empty());
+        assert!(change(&[], &["[14 lines, not in the export]"]).fragments("a.py", &[]).is_empty());
+        assert!(change(&[], &["## Usage", "Run it."]).fragments("a.md", &[]).is_empty());
+        let small = change(&["show();"], &["const isShown = kind === wanted;"]);
+        assert_eq!(told(&small.fragments("a.ts", &[])), "`const isShown = kind === wanted;`");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a line of a changed file is: a definition with its name, an import, a comment, or something that is left to do.
 
-use super::text::{WordList, one_line, word_list};
+use super::text::{WordList, word_list};
 use crate::phrases::{PROGRAMS, listed};
 use crate::text::utf16_len;
 
@@ -66,7 +66,18 @@ impl Language {
 /// Whether a line of code is a comment, or the mark of a transcript for lines that were left out.
 pub(super) fn is_comment(line: &str) -> bool {
     let is_shell = line.starts_with("# ") || line == "#" || line.starts_with("#!");
-    is_shell || COMMENTS.iter().any(|mark| line.starts_with(mark)) || line.contains("[truncated]")
+    is_shell || COMMENTS.iter().any(|mark| line.starts_with(mark)) || is_clipped(line)
+}
+
+/// Whether a line is the mark by which a transcript says that lines are left out: `...[truncated]`,
+/// `[14 lines, not in the export]`.
+pub(super) fn is_clipped(line: &str) -> bool {
+    let is_word = |one: char| one.is_alphanumeric() || matches!(one, ' ' | ',');
+    let words = line.trim_start_matches(['.', '\u{2026}']).strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    line.contains("[truncated]")
+        || words.is_some_and(|words| {
+            words.split(' ').filter(|word| !word.ends_with(',')).count() > 2 && words.chars().all(is_word)
+        })
 }
 
 /// Whether a line of code only opens a block, prints a message, or has the mark of a diff.
@@ -104,26 +115,17 @@ const UNFINISHED: &[&str] = listed!(PROGRAMS, "definitions: unfinished");
 /// Words that are such marks in a comment.
 const UNFINISHED_COMMENTS: [&str; 2] = ["TODO", "FIXME"];
 
-/// Longest name that is shown, in UTF-16 units.
-const LONGEST_NAME: usize = 48;
+/// Most UTF-16 units of a name that is told.
+const LONGEST_NAME: usize = 64;
 /// First words of lines that run something.
 const CONTROL: &[&str] = listed!(PROGRAMS, "definitions: control");
 
-/// The name that an added line defines: a function, a type, a field, an option, a route, a heading.
-pub(super) fn defined(line: &str, language: Language) -> Option<String> {
-    let name = match language {
-        Language::Prose => heading(line)?,
-        // The selector of a rule.
-        Language::Styles => line.strip_suffix('{')?.trim_end().to_owned(),
-        Language::Code => route(line).or_else(|| by_keyword(line)).or_else(|| method(line))?,
-    };
-    (utf16_len(&name) <= LONGEST_NAME && name.contains(char::is_alphabetic)).then_some(name)
-}
-
-fn heading(line: &str) -> Option<String> {
-    let title = line.trim_start_matches('#');
-    let level = line.len() - title.len();
-    ((1..=4).contains(&level) && title.starts_with(' ')).then(|| format!("\"{}\"", one_line(title.trim())))
+/// The name that an added line of code defines: a function, a type, a field, an option, a route.
+pub(super) fn defined(line: &str) -> Option<String> {
+    let name = route(line).or_else(|| by_keyword(line)).or_else(|| method(line))?;
+    // `__init__` says nothing.
+    let says = utf16_len(&name) <= LONGEST_NAME && name.contains(char::is_alphabetic) && !name.starts_with("__");
+    says.then_some(name)
 }
 
 /// The path of a route: `@PostMapping("/orders")`, `app.get('/orders', …`.
@@ -179,10 +181,15 @@ fn method(line: &str) -> Option<String> {
     }
     let has_modifier = line.split_whitespace().next().is_some_and(|word| BEFORE_DEFINING.has(word));
     if let Some((before, rest)) = line.split_once('(') {
-        let is_body = line.ends_with('{') && rest.contains(')') && !before.contains(['=', '.', '"', '\'']);
+        // A function among the arguments of a call is no method: `useEffect(() => {`.
+        let is_head = rest.contains(')') && !rest.contains("=>") && !before.contains(['=', '.', '"', '\'']);
         let name = before.split_whitespace().next_back().and_then(identifier)?;
-        return (is_body && (has_modifier || !before.contains(' ')) && before.ends_with(name))
-            .then(|| format!("{name}()"));
+        // A method without a body has its type before it: `List<Row> findByName(String name);`.
+        let is_method = match line.strip_suffix('{') {
+            Some(_) => has_modifier || !before.contains(' '),
+            None => line.ends_with(");") && before.contains(' ') && !before.contains(':'),
+        };
+        return (is_head && is_method && before.ends_with(name)).then(|| format!("{name}()"));
     }
     let declared = line.strip_suffix(';').filter(|_| has_modifier)?;
     let declared = declared.split('=').next().unwrap_or(declared);
@@ -220,14 +227,17 @@ mod tests {
             ("if (rows.length > 3) {", None),
             ("return rows(3);", None),
             ("log.info(\"/rows\")", None),
+            ("List<Row> findByName(String name);", Some("findByName()")),
+            ("padding: var(--space);", None),
+            ("def __init__(self):", None),
+            ("throw new Error(text);", None),
             ("rows.push(row);", None),
+            ("useEffect(() => {", None),
             ("} else if (a(b)) {", None),
             ("## Installation", None),
         ] {
-            assert_eq!(defined(line, Language::Code).as_deref(), name, "{line}");
+            assert_eq!(defined(line).as_deref(), name, "{line}");
         }
-        assert_eq!(defined("## Installation", Language::Prose).as_deref(), Some("\"Installation\""));
-        assert_eq!(defined(".card:hover {", Language::Styles).as_deref(), Some(".card:hover"));
     }
 
     #[test]

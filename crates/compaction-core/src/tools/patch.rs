@@ -95,14 +95,14 @@ fn is_bare_diff(text: &str) -> bool {
 /// The lines that a patch or the blocks of an edit add to files. Any other text is added as a whole.
 pub fn added_lines(text: &str) -> Vec<&str> {
     match changes_in_text(text) {
-        Some(changes) => changes.into_iter().flat_map(|change| change.added).collect(),
+        Some(changes) => changes.into_iter().flat_map(|change| change.added).map(str::trim).collect(),
         None => text.lines().map(str::trim).collect(),
     }
 }
 
 /// The lines that a patch or the blocks of an edit take out of files. Any other text takes out none.
 pub fn removed_lines(text: &str) -> Vec<&str> {
-    changes_in_text(text).into_iter().flatten().flat_map(|change| change.removed).collect()
+    changes_in_text(text).into_iter().flatten().flat_map(|change| change.removed).map(str::trim).collect()
 }
 
 /// Whether a text is a diff in which unchanged lines have no mark: at least half of its lines are removed or added.
@@ -116,7 +116,7 @@ fn is_part_of_diff(text: &str) -> bool {
     added > 0 && marked * 2 >= all
 }
 
-/// A change of a file in a text: the lines that it takes out and adds, without the space around them.
+/// A change of a file in a text: the lines that it takes out and adds, without the space behind them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FileChange<'t> {
     /// The file, if the text names it.
@@ -130,7 +130,7 @@ pub struct FileChange<'t> {
 /// The changes in a patch, a diff, or the blocks of an edit, file by file; `None` for any other text.
 pub fn changes_in_text(text: &str) -> Option<Vec<FileChange<'_>>> {
     let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    if has(BEGIN) || has("\n@@ ") || is_bare_diff(text) || is_part_of_diff(text) {
+    if has(BEGIN) || text.starts_with("@@ ") || has("\n@@ ") || is_bare_diff(text) || is_part_of_diff(text) {
         return Some(in_patch(text));
     }
     (has(SEARCH) || has(REPLACE)).then(|| in_blocks(text))
@@ -149,9 +149,9 @@ fn in_patch(text: &str) -> Vec<FileChange<'_>> {
             found.push(FileChange { path: Some(path), ..FileChange::default() });
         } else if let Some(file) = found.last_mut() {
             match line.split_at_checked(1) {
-                // Half a header is not a line of a file.
-                Some(("+", added)) if !added.starts_with("++") => file.added.push(added.trim()),
-                Some(("-", removed)) if !removed.starts_with("--") => file.removed.push(removed.trim()),
+                // Half a header is no line of a file.
+                Some(("+", added)) if !added.starts_with("++") => file.added.push(added.trim_end()),
+                Some(("-", removed)) if !removed.starts_with("--") => file.removed.push(removed.trim_end()),
                 _ => {}
             }
         }
@@ -178,7 +178,7 @@ fn in_blocks(text: &str) -> Vec<FileChange<'_>> {
         } else if line.starts_with(REPLACE) {
             is_added = None;
         } else if let (Some(is_added), Some(file)) = (is_added, found.last_mut()) {
-            if is_added { &mut file.added } else { &mut file.removed }.push(line.trim());
+            if is_added { &mut file.added } else { &mut file.removed }.push(line.trim_end());
         }
     }
     found

@@ -1,12 +1,13 @@
 //! What was done: milestones, the state of the repository, files and commands.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
 use super::Builder;
 use super::done::{is_commit_of, pushed_commit};
+use super::state::end_of;
 use crate::extractive::pool::{Origin, Rank};
 use crate::ledger::actions::shown;
 use crate::ledger::commands::{clip_command, is_check, only_formats, only_looks, purposes};
@@ -16,19 +17,19 @@ use crate::ledger::outcomes::shown_command;
 use crate::ledger::results::ShownResult;
 use crate::ledger::text::quote;
 use crate::ledger::{CommandRecord, FileRecord, Statement, Voice};
-use crate::summary::Section;
+use crate::summary::{Section, SummaryKind};
 use crate::text::base_name;
 use crate::tools::edits_files;
 
-/// Files and commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
+/// Commands that become candidates. At 12 UTF-16 units or more each, they fill 12,000.
 const MOST_ACTIONS: usize = 1024;
 /// Most files that are listed as changed since the last commit, or in one line.
 pub(super) const MOST_CHANGED: usize = 8;
-/// Fewest files with the same change that are listed in one line.
-const FILES_OF_ONE_LINE: usize = 3;
-/// Most files whose changes are listed.
-const MOST_FILES_CHANGED: usize = 64;
-/// Longest command that is listed as done, in UTF-16 units.
+/// Most files whose changes are told.
+const MOST_FILES_CHANGED: usize = 16;
+/// Parts of the path by which a file is told, if another one has its name.
+const PARTS_OF_ALIKE: usize = 3;
+/// Most UTF-16 units of a command that is told as done.
 const LONGEST_COMMAND: usize = 100;
 /// Texts in the address of a pull request.
 const ADDRESS_MARKS: [&str; 2] = ["/pull/", "/merge_requests/"];
@@ -85,9 +86,7 @@ impl Builder<'_> {
 
     /// Files that changed since the last commit, and the last pull request that was mentioned.
     pub(super) fn repository(&mut self) {
-        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
-        let is_clean = |text: &str| text.starts_with(COMMITTED) || text.starts_with(RESET_TO);
-        let committed_at = milestones.filter(|one| is_clean(&one.text)).map(|one| one.position).max();
+        let committed_at = self.committed_at();
         let is_changed = |file: &&FileRecord| committed_at.is_some_and(|commit| file.changed_at > commit);
         let changed = self.ledger.files.iter().rev().filter(is_changed).filter(|file| !file.path.starts_with("/tmp/"));
         let changed = changed.filter(|file| !self.states.is_file_taken_back(file));
@@ -109,72 +108,52 @@ impl Builder<'_> {
         }
     }
 
-    /// What the newest changes did to each file, without changes that were undone.
+    /// Position of the last commit, or of the last time that the branch was moved back.
+    fn committed_at(&self) -> Option<u64> {
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let is_clean = |text: &str| text.starts_with(COMMITTED) || text.starts_with(RESET_TO);
+        milestones.filter(|one| is_clean(&one.text)).map(|one| one.position).max()
+    }
+
+    /// What the newest changes of the last files did that no commit has, as far as they stand.
     pub(super) fn changes(&mut self) {
-        let files: HashMap<String, &FileRecord> =
-            self.ledger.files.iter().map(|file| (shown(&file.path), file)).collect();
-        // An earlier summary may have only the name of a file.
-        let known = self.ledger.changes.iter().rev().map(|change| (files.get(&change.target).copied(), change));
-        let standing = known.filter(|(file, _)| !file.is_some_and(|file| self.states.is_file_taken_back(file)));
-        let newest: Vec<(Option<&FileRecord>, &ShownResult)> = standing.take(MOST_FILES_CHANGED).collect();
-        let name = |(file, change): &(Option<&FileRecord>, &ShownResult)| match file {
-            Some(file) => self.states.name(file),
-            None => change.target.clone(),
-        };
-        let names: Vec<String> = newest.iter().map(name).collect();
-        let told = |at: usize| {
-            let own = base_name(&names[at]);
-            let is_only = names.iter().filter(|other| base_name(other) == own).count() == 1;
-            quote(&shown(if is_only { own } else { &names[at] }))
-        };
-        let mut seen: HashSet<&str> = HashSet::new();
-        for (at, (file, change)) in newest.iter().enumerate().filter(|(_, (_, change))| seen.insert(&change.text)) {
-            // The same change to several files is one line.
-            let alike: Vec<usize> = (at..newest.len()).filter(|other| newest[*other].1.text == change.text).collect();
-            let mut named: Vec<String> = alike.iter().take(MOST_CHANGED).map(|at| told(*at)).collect();
-            let more = alike.len() - named.len();
-            named.extend((more > 0).then(|| format!("{more} more")));
-            let (position, sources) = (file.map_or(0, |file| file.changed_at), file.map(|file| &file.sources));
-            let origin = Origin { position, times: 1, sources };
-            let item = format!("{CHANGED}{}: {}", named.join(", "), change.text);
-            self.pool.add(Section::Done, &item, origin, Rank::Low);
+        let committed_at = self.committed_at().unwrap_or_default();
+        let mut changed: Vec<&FileRecord> = self.ledger.files.iter().filter(|file| file.is_modified()).collect();
+        changed.sort_by_key(|file| file.changed_at);
+        // A working tree may lie in such a directory itself.
+        let are_hidden = changed.iter().all(|file| is_hidden(file));
+        let is_told = |file: &FileRecord| !self.states.is_file_taken_back(file) && (are_hidden || !is_hidden(file));
+        let newest = changed.iter().rev().filter(|file| is_told(file));
+        for file in newest.take(MOST_FILES_CHANGED).filter(|file| file.changed_at >= committed_at) {
+            let path = shown(&file.path);
+            let own = base_name(&file.path);
+            let is_only = changed.iter().filter(|other| base_name(&other.path) == own).count() == 1;
+            let parts = if is_only { 1 } else { PARTS_OF_ALIKE };
+            let name = quote(end_of(&shown(&self.states.name(file)), parts));
+            // An earlier summary may tell of a file by its name alone.
+            let is_it = |change: &&ShownResult| change.target == path || change.target == own;
+            if let Some(change) = self.ledger.changes.iter().find(is_it) {
+                let item = format!("{CHANGED}{name}: {}", change.text);
+                let origin = Origin { position: file.changed_at, times: 1, sources: Some(&file.sources) };
+                self.pool.add(self.details(), &item, origin, Rank::Low);
+            }
         }
     }
 
-    /// File changes and successful commands, for conversations with few statements.
+    /// The section for what was changed and run, which says how and not what was done.
+    fn details(&self) -> Section {
+        if self.kind == SummaryKind::TurnPrefix { Section::EarlyProgress } else { Section::CriticalContext }
+    }
+
+    /// Successful commands, for conversations with few statements. The lists of files have the files.
     pub(super) fn actions(&mut self) {
-        let files = || self.ledger.files.iter().filter(|file| file.read + file.written + file.edited > 0);
         let commands = || self.ledger.commands.iter().filter(|command| command.succeeded > 0);
-        let mut positions: Vec<u64> = files().map(|file| file.position).collect();
-        positions.extend(commands().map(|command| command.position));
+        let mut positions: Vec<u64> = commands().map(|command| command.position).collect();
         positions.sort_unstable();
         // A section takes the newest actions and those that match the focus.
         let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().filter(|_| !self.pool.has_focus());
         let oldest = oldest.unwrap_or_default();
-        // Files that were only read are in the list of files.
-        for (verb, is_written) in [("Wrote", true), ("Edited", false)] {
-            let times = |file: &FileRecord| if is_written { file.written } else { file.edited };
-            let done = files().filter(|file| file.position >= oldest && times(file) > 0);
-            let done: Vec<&FileRecord> = done.filter(|file| !self.states.is_file_taken_back(file)).collect();
-            let name = |file: &FileRecord| quote(&shown(&self.states.name(file)));
-            if let Some(newest) = done.last().filter(|_| done.len() >= FILES_OF_ONE_LINE) {
-                // Files in hidden directories, such as notes of an agent, come last.
-                let mut ordered: Vec<&FileRecord> = done.iter().rev().copied().collect();
-                let is_hidden = |part: &str| part.starts_with('.') && part.len() > "..".len();
-                ordered.sort_by_key(|file| file.path.split(['/', '\\']).any(is_hidden));
-                let named: Vec<String> = ordered.into_iter().take(MOST_CHANGED).map(&name).collect();
-                let more = done.len() - named.len();
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let item = format!("{verb} {} files: {}{more}", done.len(), named.join(", "));
-                self.pool.add(Section::Done, &item, Origin::at(newest.position), Rank::Least);
-                continue;
-            }
-            for file in done {
-                let origin = Origin { position: file.position, times: times(file), sources: Some(&file.sources) };
-                self.pool.add(Section::Done, &format!("{verb} {}", name(file)), origin, Rank::Least);
-            }
-        }
-        // The last outcome of a test, a build or a linter without counts is listed nowhere else.
+        // The last outcome of a test, a build or a linter that counts nothing is told nowhere else.
         let checks = self.checks_of(self.ledger);
         let passed = checks.passed();
         let changed_at = self.ledger.code_changed_at();
@@ -215,12 +194,12 @@ impl Builder<'_> {
                 true => {
                     let since = if changed_at > position { format!(" ({CHANGED_SINCE})") } else { String::new() };
                     let origin = Origin { times: 1, ..origin };
-                    self.pool.add(Section::Done, &format!("{verb} {name}{since}"), origin, Rank::Low);
+                    self.pool.add(self.details(), &format!("{verb} {name}{since}"), origin, Rank::Low);
                 }
                 false if changed_at > position && only_formats(&command.command) => {}
                 // A lookup is not an action.
                 false if !command.is_call && only_looks(&command.command) => {}
-                false => self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least),
+                false => self.pool.add(self.details(), &format!("{verb} {name}"), origin, Rank::Least),
             }
         }
     }
@@ -232,7 +211,14 @@ impl Builder<'_> {
     }
 }
 
-/// The programs of the checks in a command: `pytest`, `npm run lint`.
+/// Whether a file lies in a hidden directory, such as the notes of an agent.
+fn is_hidden(file: &FileRecord) -> bool {
+    let is_hidden = |part: &str| part.starts_with('.') && part.len() > "..".len();
+    let directory = file.path.rsplit_once(['/', '\\']).map_or("", |(directory, _)| directory);
+    directory.split(['/', '\\']).any(is_hidden)
+}
+
+/// The checks in a command without what they check: `pytest`, `npm run lint`.
 pub(super) fn programs(command: &str) -> Vec<String> {
     let is_name = |word: &&str| !word.starts_with('-') && !word.contains(['/', '.', ':', '\\']);
     let name = |check: String| check.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ");

@@ -62,21 +62,24 @@ fn work_that_was_taken_back_is_not_done() {
     let work = [edits("1", "src/parser.rs"), edits("2", "src/printer.rs")].concat();
     let report = [says("The parser reads each file only once now and is faster.", "stop")];
     let next = [user("Now look at the printer of the shop")];
-    let done =
-        |back: &[Arc<Message>]| section(&[&task[..], &work, &report, &next, back].concat(), Section::Done).join("\n");
-    assert!(done(&[]).contains("Edited `src/parser.rs`") && done(&[]).contains("Done: Make the parser"));
-    let one = done(&does("3", "git checkout -- src/parser.rs", ""));
-    assert!(!one.contains("Edited `src/parser.rs`") && one.contains("Edited `src/printer.rs`"), "{one}");
+    let told = |back: &[Arc<Message>]| {
+        let messages = [&task[..], &work, &report, &next, back].concat();
+        [section(&messages, Section::Done), section(&messages, Section::CriticalContext)].concat().join("\n")
+    };
+    assert!(told(&[]).contains("Changed `parser.rs`") && told(&[]).contains("Done: Make the parser"));
+    let one = told(&does("3", "git checkout -- src/parser.rs", ""));
+    assert!(!one.contains("Changed `parser.rs`") && one.contains("Changed `printer.rs`"), "{one}");
     for command in ["git restore .", "git stash"] {
-        let all = done(&does("3", command, ""));
-        assert!(!all.contains("Edited") && !all.contains("Done: Make the parser"), "{command}: {all}");
+        let all = told(&does("3", command, ""));
+        assert!(!all.contains("Changed") && !all.contains("Done: Make the parser"), "{command}: {all}");
     }
-    let back = done(&[does("3", "git stash", ""), does("4", "git stash pop", "Dropped")].concat());
-    assert!(back.contains("Edited `src/parser.rs`") && !back.contains("aside"), "{back}");
+    let back = told(&[does("3", "git stash", ""), does("4", "git stash pop", "Dropped")].concat());
+    assert!(back.contains("Changed `parser.rs`") && !back.starts_with("Set aside"), "{back}");
     let kept = [does("3", "git commit -am x", "[dev 1a2b3c4] faster"), does("4", "git restore .", "")].concat();
-    assert!(done(&kept).contains("Edited `src/parser.rs`"), "a commit kept it");
-    let moved = done(&does("3", "git mv src/parser.rs src/reader.rs", ""));
-    assert!(moved.contains("Edited `src/reader.rs`") && !moved.contains("Edited `src/parser.rs`"), "{moved}");
+    let kept = told(&kept);
+    assert!(kept.contains("Done: Make the parser") && !kept.contains("Changed"), "a commit kept it: {kept}");
+    let moved = told(&does("3", "git mv src/parser.rs src/reader.rs", ""));
+    assert!(moved.contains("Changed `reader.rs`") && !moved.contains("Changed `parser.rs`"), "{moved}");
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn squashed_commits_and_those_of_deleted_branches_are_not_done() {
     let delete = does("5", "git branch -D dev", "Deleted branch dev (was 3c4d5e6).");
     assert!(done(&delete).is_empty());
     let merge = does("4", "git merge dev", "Updating 1a2b3c4..3c4d5e6\nFast-forward");
-    assert_eq!(done(&[merge.to_vec(), delete.to_vec()].concat()).len(), 4, "they are merged");
+    assert_eq!(done(&[merge.to_vec(), delete.to_vec()].concat()), ["Merged dev"]);
     let push = does("4", "git push -u origin dev", " * [new branch]      dev -> dev");
     assert_eq!(done(&[push.to_vec(), delete.to_vec()].concat()).len(), 4, "they are on the server");
     let gone = does("6", "git push origin --delete dev", "To host:a/b\n - [deleted]         dev");

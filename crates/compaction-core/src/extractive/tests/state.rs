@@ -496,7 +496,7 @@ fn a_newer_run_of_a_check_stands_for_the_older_ones() {
     assert!(text(&begun).contains("2 errors"));
     let all = [&begun[..], &built].concat();
     assert!(!text(&all).contains("2 errors"));
-    assert!(after(Section::Done, &all).contains(&"Ran `mvn clean package`".to_owned()));
+    assert!(after(Section::CriticalContext, &all).contains(&"Ran `mvn clean package`".to_owned()));
 }
 
 #[test]
