@@ -116,14 +116,16 @@ impl Ledger {
     pub fn to_json_beside(&self, summary: &str, max_bytes: usize) -> String {
         // The last request and the plan are always stored.
         let last = self.requests.len().checked_sub(1).map_or(0, |index| self.request_item(index, max_bytes).len() + 1);
-        let rest = max_bytes.saturating_sub(FRAME + self.plan_json(max_bytes / 10).len() + last);
+        let rest = max_bytes.saturating_sub(
+            FRAME + self.plan_json(max_bytes / 10).len() + self.reply_json(max_bytes / 10).len() + last,
+        );
         let most = rest.min(max_bytes.saturating_sub(FRAME) / 100 * share_of("statements"));
         self.to_json_with(&Shown::of(&self.statements, summary, most), max_bytes)
     }
 
     fn to_json_with(&self, shown: &Shown<'_>, max_bytes: usize) -> String {
         let mut lists = self.lists(shown, max_bytes);
-        let plan = self.plan_json(max_bytes / 10) + &shown.member;
+        let plan = self.plan_json(max_bytes / 10) + &self.reply_json(max_bytes / 10) + &shown.member;
         let mut room = max_bytes.saturating_sub(FRAME + plan.len());
         // The last request is stored at any cost.
         if let Some(requests) = lists.first_mut()
@@ -152,9 +154,6 @@ impl Ledger {
         if let Some(directory) = self.directory.as_deref().filter(|path| path.len() <= LONGEST_DIRECTORY) {
             head = head.text("directory", directory);
         }
-        if let Some(reply) = &self.reply {
-            head = head.text("reply", reply);
-        }
         let mut out = head.open();
         out.push_str(plan);
         for list in lists.iter().filter(|list| list.taken > 0) {
@@ -175,6 +174,13 @@ impl Ledger {
         }
         out.push('}');
         out
+    }
+
+    /// The opening of the newest answer as a member, if that fits into `max_bytes`.
+    fn reply_json(&self, max_bytes: usize) -> String {
+        let Some(reply) = &self.reply else { return String::new() };
+        let member = Members::default().text("reply", reply).open().replacen('{', ",", 1);
+        if member.len() <= max_bytes { member } else { String::new() }
     }
 
     /// The plan as a member, with as many tasks as fit into `max_bytes`, remaining tasks first.
